@@ -1,0 +1,232 @@
+//! JSON in and out of [`Value`].
+//!
+//! Reading bounds the nesting (`serde_json` stops at 128 levels) and keeps
+//! integers apart from other numbers, unless asked to do as Go's
+//! `encoding/json` does and make every number a 64-bit float.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{self, Serialize, SerializeMap, SerializeSeq, Serializer};
+
+use crate::value::{List, MAX_DEPTH, Map, Table, Value};
+
+/// How the reader takes numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Numbers {
+    /// An integer literal that fits 64 bits stays an integer.
+    #[default]
+    Exact,
+    /// Every number becomes a 64-bit float, as in a Go host that decodes into `any`.
+    Float,
+}
+
+/// Reads a JSON text.
+///
+/// # Errors
+/// Not JSON, nested deeper than 128 levels, or text after the value; the
+/// message ends in `at line L column C`.
+pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
+    parse_with(text, Numbers::Exact)
+}
+
+/// Reads a JSON text with a choice of how numbers are taken.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with(text: &str, numbers: Numbers) -> Result<Value, serde_json::Error> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value = Seed(numbers).deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(value)
+}
+
+/// Writes a value as compact JSON. Floats without a JSON form (NaN and the
+/// infinities) become `null`.
+#[must_use]
+pub fn to_string(value: &Value) -> String {
+    serde_json::to_string(value).unwrap_or_else(|error| format!("\"{error}\""))
+}
+
+#[derive(Clone, Copy)]
+struct Seed(Numbers);
+
+impl<'de> DeserializeSeed<'de> for Seed {
+    type Value = Value;
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Seed {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+    fn visit_some<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        self.deserialize(reader)
+    }
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(match self.0 {
+            Numbers::Exact => Value::Int(value),
+            Numbers::Float => Value::Float(value as f64),
+        })
+    }
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
+        match i64::try_from(value) {
+            Ok(value) => self.visit_i64(value),
+            Err(_) => Ok(Value::Float(value as f64)),
+        }
+    }
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::Float(value))
+    }
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::Str(value.into()))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(self)? {
+            list.push(item);
+        }
+        Ok(Value::List(List::new(list)))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut table = Table::default();
+        while let Some(key) = entries.next_key::<String>()? {
+            table.insert(Arc::from(key), entries.next_value_seed(self)?);
+        }
+        Ok(Value::Map(Map::new(table)))
+    }
+}
+
+impl<'de> de::Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        Seed(Numbers::Exact).deserialize(reader)
+    }
+}
+
+impl<'de> de::Deserialize<'de> for Map {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        match Value::deserialize(reader)? {
+            Value::Map(map) => Ok(map),
+            other => Err(de::Error::custom(format_args!(
+                "expected an object, found {}",
+                other.kind()
+            ))),
+        }
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, writer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Value::Null => writer.serialize_unit(),
+            Value::Bool(value) => writer.serialize_bool(*value),
+            Value::Int(value) => writer.serialize_i64(*value),
+            Value::Float(value) => writer.serialize_f64(*value),
+            Value::Str(value) => writer.serialize_str(value),
+            Value::List(value) => value.serialize(writer),
+            Value::Map(value) => value.serialize(writer),
+        }
+    }
+}
+
+impl Serialize for List {
+    fn serialize<S: Serializer>(&self, writer: S) -> Result<S::Ok, S::Error> {
+        refuse_deep::<S>(self.depth())?;
+        let mut seq = writer.serialize_seq(Some(self.len()))?;
+        for item in self.as_slice() {
+            seq.serialize_element(item)?;
+        }
+        seq.end()
+    }
+}
+
+impl Serialize for Map {
+    fn serialize<S: Serializer>(&self, writer: S) -> Result<S::Ok, S::Error> {
+        refuse_deep::<S>(self.depth())?;
+        let mut map = writer.serialize_map(Some(self.len()))?;
+        for (key, value) in self {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+fn refuse_deep<S: Serializer>(depth: u32) -> Result<(), S::Error> {
+    if depth > 4 * MAX_DEPTH {
+        return Err(ser::Error::custom("value is nested too deeply"));
+    }
+    Ok(())
+}
+
+/// Converts a tree of `serde_json` (a schema, say) into a [`Value`].
+impl From<serde_json::Value> for Value {
+    fn from(tree: serde_json::Value) -> Self {
+        use serde_json::Value as Tree;
+        match tree {
+            Tree::Null => Value::Null,
+            Tree::Bool(value) => Value::Bool(value),
+            Tree::Number(number) => number
+                .as_i64()
+                .map_or_else(|| Value::Float(number.as_f64().unwrap_or(0.0)), Value::Int),
+            Tree::String(text) => Value::from(text),
+            Tree::Array(items) => items
+                .into_iter()
+                .map(Value::from)
+                .collect::<Vec<_>>()
+                .into(),
+            Tree::Object(entries) => entries
+                .into_iter()
+                .map(|(key, value)| (key, Value::from(value)))
+                .collect::<Map>()
+                .into(),
+        }
+    }
+}
+
+/// Converts a [`Value`] into a tree of `serde_json`, for validators that want one.
+impl From<&Value> for serde_json::Value {
+    fn from(value: &Value) -> Self {
+        serde_json::to_value(value).unwrap_or(serde_json::Value::Null)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_stay_integers_unless_asked_otherwise() {
+        let text = r#"{"n":1000000,"f":1.0,"big":18446744073709551615}"#;
+        let exact = parse(text).unwrap();
+        assert_eq!(exact.at(&["n"]), Some(&Value::Int(1_000_000)));
+        assert_eq!(exact.at(&["f"]), Some(&Value::Float(1.0)));
+        assert_eq!(
+            exact.at(&["big"]),
+            Some(&Value::Float(18_446_744_073_709_551_615.0))
+        );
+        let float = parse_with(text, Numbers::Float).unwrap();
+        assert_eq!(float.at(&["n"]), Some(&Value::Float(1_000_000.0)));
+    }
+
+    #[test]
+    fn order_survives_a_round_trip_and_depth_is_bounded() {
+        let text = r#"{"z":1,"a":[{"y":null,"b":true}]}"#;
+        assert_eq!(to_string(&parse(text).unwrap()), text);
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        assert!(parse(&deep).is_err());
+    }
+}

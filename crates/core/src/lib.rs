@@ -1,0 +1,22 @@
+//! Vocabulary and contracts of Quillet: values, messages, tools, models and
+//! stores. This crate does no input or output and needs no runtime; every other
+//! crate depends on it and it depends on none of them.
+
+pub mod chat;
+pub mod diagnostic;
+pub mod json;
+pub mod message;
+pub mod store;
+pub mod tool;
+pub mod value;
+
+pub use diagnostic::{Diagnostic, Position, Severity, Span, nearest};
+pub use message::{Message, Role};
+pub use value::{List, Map, Table, Value};
+
+use std::future::Future;
+use std::pin::Pin;
+
+/// An owned future that can move between threads. The contracts here are
+/// object-safe, so their asynchronous methods return one of these.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,0 +1,227 @@
+//! The contract with stores: where definitions and shared variables rest.
+//!
+//! A store holds texts under typed keys. It does not know what the texts mean;
+//! it says when one has changed.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_core::Stream;
+use serde::Serialize;
+
+use crate::BoxFuture;
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A prompt extension, which provides prompts.
+    Extension,
+    /// A prompt template.
+    Prompt,
+    /// A shared variable.
+    Environ,
+    /// A tool definition.
+    Tool,
+}
+
+impl Kind {
+    /// All four.
+    pub const ALL: [Kind; 4] = [Kind::Extension, Kind::Prompt, Kind::Environ, Kind::Tool];
+}
+
+/// The part of a key after its kind: segments joined by `:`, for example
+/// `codebase:lookup_ref`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct Key(Arc<str>);
+
+impl Key {
+    /// A key of these characters.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        Key(text.into())
+    }
+
+    /// The key as it is stored.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The segments between the colons.
+    pub fn segments(&self) -> impl Iterator<Item = &str> {
+        self.0.split(':')
+    }
+
+    /// The id that people and routes use: `:` becomes `.` (seed 000's `keyToJsonPath`).
+    #[must_use]
+    pub fn id(&self) -> String {
+        self.0.replace(':', ".")
+    }
+
+    /// The name that templates call: `:` becomes `_` (seed 000's `keyToFunc`).
+    /// Other characters that cannot stand in a name become `_` too.
+    #[must_use]
+    pub fn function_name(&self) -> String {
+        let name = |c: char| if c.is_alphanumeric() { c } else { '_' };
+        let mut out: String = self.0.chars().map(name).collect();
+        if out.starts_with(|c: char| c.is_numeric()) {
+            out.insert(0, '_');
+        }
+        out
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One stored text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its key.
+    pub key: Key,
+    /// The text as it rests: JSON.
+    pub text: Arc<str>,
+    /// Where it rests, for messages: a file name, a key with its prefix.
+    pub origin: Arc<str>,
+}
+
+/// Something that may have changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// One entry was written or removed.
+    Entry(Kind, Key),
+    /// Everything of a kind may have changed.
+    Kind(Kind),
+    /// Everything may have changed: the store was away, or changes were missed.
+    All,
+}
+
+/// How a store is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "lowercase")]
+pub enum Health {
+    /// It answers.
+    Ready,
+    /// It does not answer; what is cached is served.
+    Away {
+        /// What happened.
+        reason: String,
+    },
+}
+
+/// Changes as they happen.
+pub type Changes = Pin<Box<dyn Stream<Item = Change> + Send>>;
+
+/// A place where definitions and shared variables rest.
+pub trait Store: Send + Sync + fmt::Debug {
+    /// What and where it is, without secrets: `redis at 127.0.0.1:6379`.
+    fn describe(&self) -> String;
+
+    /// Every entry of a kind, sorted by key.
+    fn load(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>>;
+
+    /// The keys of a kind, sorted, without their texts.
+    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>>;
+
+    /// The texts under these keys, in the same order, in one round trip.
+    fn get<'a>(
+        &'a self,
+        kind: Kind,
+        keys: &'a [Key],
+    ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>>;
+
+    /// Writes an entry.
+    fn put<'a>(
+        &'a self,
+        kind: Kind,
+        key: &'a Key,
+        text: &'a str,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Removes an entry; `false` if there was none.
+    fn remove<'a>(&'a self, kind: Kind, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>>;
+
+    /// Changes from now on. A slow reader may get [`Change::All`] in place of many.
+    fn changes(&self) -> Changes;
+
+    /// How it is at this moment; answers at once, from what is known.
+    fn health(&self) -> Health;
+}
+
+/// What kind of failure it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreErrorKind {
+    /// It cannot be reached.
+    Unavailable,
+    /// It refused: rights, read-only, full.
+    Refused,
+    /// The address or a setting is wrong.
+    Configuration,
+    /// What rests there is not what it should be.
+    Corrupt,
+}
+
+impl StoreErrorKind {
+    /// Stable code, as in error bodies.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            StoreErrorKind::Unavailable => "store.unavailable",
+            StoreErrorKind::Refused => "store.refused",
+            StoreErrorKind::Configuration => "store.configuration",
+            StoreErrorKind::Corrupt => "store.corrupt",
+        }
+    }
+}
+
+/// Why a store did not do what it was asked.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct StoreError {
+    /// What kind of failure it was.
+    pub kind: StoreErrorKind,
+    /// The store, the cause and the mend.
+    pub message: String,
+}
+
+impl StoreError {
+    /// An error of this kind.
+    pub fn new(kind: StoreErrorKind, message: impl Into<String>) -> Self {
+        StoreError {
+            kind,
+            message: message.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_map_to_ids_and_function_names_as_the_seed_says() {
+        let cases = [
+            (
+                "codebase:lookup_ref",
+                "codebase.lookup_ref",
+                "codebase_lookup_ref",
+            ),
+            ("codebase:caller", "codebase.caller", "codebase_caller"),
+            ("mcp:chrome:xx", "mcp.chrome.xx", "mcp_chrome_xx"),
+            ("my-mod:x.y", "my-mod.x.y", "my_mod_x_y"),
+            ("3d:View", "3d.View", "_3d_View"),
+        ];
+        for (key, id, function) in cases {
+            let key = Key::new(key);
+            assert_eq!(
+                (key.id().as_str(), key.function_name().as_str()),
+                (id, function)
+            );
+        }
+    }
+}

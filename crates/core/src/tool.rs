@@ -1,0 +1,236 @@
+//! The contract with tools. A tool does not know who calls it: a template, an
+//! agent, a script or an MCP client.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::{BoxFuture, Diagnostic, Map, Table, Value};
+
+/// What a tool is and takes.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ToolSpec {
+    /// The function name that templates and models use.
+    pub name: String,
+    /// What it does, for people and models.
+    pub description: String,
+    /// JSON Schema of the arguments object; the order of `properties` is the
+    /// order of positional arguments.
+    pub parameters: serde_json::Value,
+    /// JSON Schema of the result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub returns: Option<serde_json::Value>,
+    /// Whether equal calls may share one result.
+    pub idempotent: bool,
+    /// What stands in for the result of a failed call.
+    pub default: Value,
+}
+
+/// What a call knows about its caller.
+#[derive(Clone, Debug, Default)]
+pub struct ToolContext {
+    /// When the caller stops waiting.
+    pub deadline: Option<Instant>,
+    /// The request this call belongs to, for logs.
+    pub request_id: Arc<str>,
+}
+
+impl ToolContext {
+    /// The time left until the deadline, at most `most`.
+    #[must_use]
+    pub fn remaining(&self, most: Duration) -> Duration {
+        self.deadline.map_or(most, |deadline| {
+            deadline.saturating_duration_since(Instant::now()).min(most)
+        })
+    }
+}
+
+/// Something that can be called by name with a JSON object.
+pub trait Tool: Send + Sync + fmt::Debug {
+    /// What it is and takes.
+    fn spec(&self) -> &ToolSpec;
+
+    /// Calls it. Dropping the future cancels the call.
+    fn call<'a>(
+        &'a self,
+        arguments: Map,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, ToolError>>;
+}
+
+/// Makes a tool of a stored definition. The crate that owns the wire protocols
+/// implements this; the catalogue of definitions calls it.
+pub trait ToolBuilder: Send + Sync + fmt::Debug {
+    /// Builds the tool that a definition describes. `name` is the function name
+    /// that its key maps to, `source` the key, for messages.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the definition, with places in `text`.
+    fn build(&self, name: &str, source: &str, text: &str) -> Result<BuiltTool, Vec<Diagnostic>>;
+}
+
+/// A tool and what its author should know about its definition.
+#[derive(Clone, Debug)]
+pub struct BuiltTool {
+    /// The tool.
+    pub tool: Arc<dyn Tool>,
+    /// Findings that do not prevent its use.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// What kind of failure it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolErrorKind {
+    /// There is no tool of that name.
+    Unknown,
+    /// The arguments do not fit the schema.
+    Arguments,
+    /// The call took longer than it may.
+    Timeout,
+    /// The address or the tool is not permitted.
+    Refused,
+    /// No connection, or it broke.
+    Transport,
+    /// The remote side answered with an error.
+    Remote,
+    /// The answer is larger than it may be.
+    TooLarge,
+    /// The answer could not be understood.
+    Protocol,
+}
+
+impl ToolErrorKind {
+    /// Stable code, as in warnings and error bodies.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            ToolErrorKind::Unknown => "tool.unknown",
+            ToolErrorKind::Arguments => "tool.arguments",
+            ToolErrorKind::Timeout => "tool.timeout",
+            ToolErrorKind::Refused => "tool.refused",
+            ToolErrorKind::Transport => "tool.transport",
+            ToolErrorKind::Remote => "tool.remote",
+            ToolErrorKind::TooLarge => "tool.too_large",
+            ToolErrorKind::Protocol => "tool.protocol",
+        }
+    }
+
+    /// Whether the same call may succeed when made again.
+    #[must_use]
+    pub fn retryable(self) -> bool {
+        matches!(self, ToolErrorKind::Timeout | ToolErrorKind::Transport)
+    }
+}
+
+/// Why a call failed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolError {
+    /// What kind of failure it was.
+    pub kind: ToolErrorKind,
+    /// The cause, for the operator; may name addresses.
+    pub message: String,
+    /// What a model may read about it.
+    pub for_model: String,
+}
+
+impl ToolError {
+    /// An error whose text is fit for operators and models alike.
+    pub fn new(kind: ToolErrorKind, message: impl Into<String>) -> Self {
+        let message = message.into();
+        ToolError {
+            kind,
+            for_model: message.clone(),
+            message,
+        }
+    }
+}
+
+impl ToolSpec {
+    /// Names of the parameters in their declared order.
+    pub fn parameter_names(&self) -> impl Iterator<Item = &str> {
+        self.parameters
+            .get("properties")
+            .and_then(serde_json::Value::as_object)
+            .into_iter()
+            .flat_map(|properties| properties.keys().map(String::as_str))
+    }
+
+    /// Maps positional arguments to the properties of the schema in their
+    /// declared order; a single object that has only names of properties is
+    /// taken as named arguments. `named` arguments are added to either.
+    ///
+    /// # Errors
+    /// More arguments than properties, or the same property given twice.
+    pub fn bind(&self, positional: Vec<Value>, named: &Map) -> Result<Map, ToolError> {
+        let refuse = |message| Err(ToolError::new(ToolErrorKind::Arguments, message));
+        let names: Vec<&str> = self.parameter_names().collect();
+        if let ([Value::Map(only)], true) = (positional.as_slice(), named.is_empty()) {
+            let all_known = !only.is_empty() && only.table().keys().all(|k| names.contains(&&**k));
+            if all_known {
+                return Ok(only.clone());
+            }
+        }
+        if positional.len() > names.len() {
+            return refuse(format!(
+                "{} takes at most {} arguments ({}), {} given",
+                self.name,
+                names.len(),
+                names.join(", "),
+                positional.len()
+            ));
+        }
+        let mut table: Table = names
+            .iter()
+            .zip(positional)
+            .map(|(name, value)| (Arc::from(*name), value))
+            .collect();
+        for (name, value) in named {
+            if table.insert(name.clone(), value.clone()).is_some() {
+                return refuse(format!("{}: argument {name} is given twice", self.name));
+            }
+        }
+        Ok(Map::new(table))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> ToolSpec {
+        ToolSpec {
+            name: "t".into(),
+            parameters: serde_json::json!({"properties": {"z": {}, "a": {}}}),
+            ..ToolSpec::default()
+        }
+    }
+
+    #[test]
+    fn positional_arguments_follow_the_declared_order() {
+        let bound = spec()
+            .bind(vec![1.into(), 2.into()], &Map::default())
+            .unwrap();
+        assert_eq!(crate::json::to_string(&bound.into()), r#"{"z":1,"a":2}"#);
+    }
+
+    #[test]
+    fn one_object_of_known_names_is_named_arguments() {
+        let object: Map = [("a", Value::Int(1))].into_iter().collect();
+        let bound = spec().bind(vec![object.clone().into()], &Map::default());
+        assert_eq!(bound.unwrap(), object);
+        let other: Map = [("b", Value::Int(1))].into_iter().collect();
+        let bound = spec().bind(vec![other.clone().into()], &Map::default());
+        assert_eq!(bound.unwrap().get("z"), Some(&other.into()));
+    }
+
+    #[test]
+    fn too_many_and_doubled_arguments_are_refused() {
+        let three = vec![Value::Null, Value::Null, Value::Null];
+        assert!(spec().bind(three, &Map::default()).is_err());
+        let named = [("z", Value::Null)].into_iter().collect();
+        assert!(spec().bind(vec![Value::Null], &named).is_err());
+    }
+}

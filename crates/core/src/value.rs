@@ -1,0 +1,355 @@
+//! The one data type that variables, tool arguments and tool results share.
+//!
+//! A [`Value`] is a JSON value whose containers and strings are reference
+//! counted, so that handing a shared variable to a hundred renders copies
+//! nothing. Integers stay integers: a prompt must not print `1e+06`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+/// Containers nested deeper than this are refused by the JSON reader and by
+/// every template function that builds one.
+pub const MAX_DEPTH: u32 = 128;
+
+/// A variable, an argument or a result.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Value {
+    /// JSON `null`: present, without a value.
+    #[default]
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number written without fraction or exponent that fits 64 bits.
+    Int(i64),
+    /// Any other number.
+    Float(f64),
+    /// Text.
+    Str(Arc<str>),
+    /// An ordered list.
+    List(List),
+    /// An object; keys keep the order in which they were written.
+    Map(Map),
+}
+
+/// An immutable, shared list that knows how deeply it is nested.
+#[derive(Clone, Default)]
+pub struct List(Arc<Items>);
+
+/// An immutable, shared object that keeps the order of its keys.
+#[derive(Clone, Default)]
+pub struct Map(Arc<Entries>);
+
+/// The table behind a [`Map`].
+pub type Table = IndexMap<Arc<str>, Value, foldhash::fast::RandomState>;
+
+#[derive(Default)]
+struct Items {
+    items: Vec<Value>,
+    depth: u32,
+}
+
+#[derive(Default)]
+struct Entries {
+    table: Table,
+    depth: u32,
+    printed: Option<Arc<str>>,
+}
+
+impl List {
+    /// Makes a list of these items.
+    #[must_use]
+    pub fn new(items: Vec<Value>) -> Self {
+        let depth = 1 + items.iter().map(Value::depth).max().unwrap_or(0);
+        List(Arc::new(Items { items, depth }))
+    }
+
+    /// The items in order.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Value] {
+        &self.0.items
+    }
+
+    /// Levels of containers, this one included: `[[]]` has 2.
+    #[must_use]
+    pub fn depth(&self) -> u32 {
+        self.0.depth
+    }
+}
+
+impl std::ops::Deref for List {
+    type Target = [Value];
+    fn deref(&self) -> &[Value] {
+        &self.0.items
+    }
+}
+
+impl Map {
+    /// Makes an object of this table.
+    #[must_use]
+    pub fn new(table: Table) -> Self {
+        let depth = 1 + table.values().map(Value::depth).max().unwrap_or(0);
+        Map(Arc::new(Entries {
+            table,
+            depth,
+            printed: None,
+        }))
+    }
+
+    /// The value under a key.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.0.table.get(key)
+    }
+
+    /// The table itself, in the order in which keys were written.
+    #[must_use]
+    pub fn table(&self) -> &Table {
+        &self.0.table
+    }
+
+    /// A copy of the table to change; the values in it stay shared.
+    #[must_use]
+    pub fn to_table(&self) -> Table {
+        self.0.table.clone()
+    }
+
+    /// Keys and values in the order in which they were written.
+    pub fn iter(&self) -> indexmap::map::Iter<'_, Arc<str>, Value> {
+        self.0.table.iter()
+    }
+
+    /// How many keys there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.table.len()
+    }
+
+    /// Whether there is no key.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.table.is_empty()
+    }
+
+    /// Levels of containers, this one included.
+    #[must_use]
+    pub fn depth(&self) -> u32 {
+        self.0.depth
+    }
+
+    /// Says that a template which prints this object as a whole prints the
+    /// value under `key` instead; its fields stay reachable. Tools whose
+    /// `returns` schema has a single property answer with such an object.
+    #[must_use]
+    pub fn printed_as(self, key: &str) -> Self {
+        Map(Arc::new(Entries {
+            table: self.0.table.clone(),
+            depth: self.0.depth,
+            printed: Some(key.into()),
+        }))
+    }
+
+    /// The value that stands for this object in print, see [`Map::printed_as`].
+    #[must_use]
+    pub fn printed(&self) -> Option<&Value> {
+        self.0.table.get(self.0.printed.as_deref()?)
+    }
+}
+
+impl<'a> IntoIterator for &'a Map {
+    type Item = (&'a Arc<str>, &'a Value);
+    type IntoIter = indexmap::map::Iter<'a, Arc<str>, Value>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl FromIterator<Value> for List {
+    fn from_iter<I: IntoIterator<Item = Value>>(items: I) -> Self {
+        List::new(items.into_iter().collect())
+    }
+}
+
+impl<K: Into<Arc<str>>> FromIterator<(K, Value)> for Map {
+    fn from_iter<I: IntoIterator<Item = (K, Value)>>(entries: I) -> Self {
+        Map::new(entries.into_iter().map(|(k, v)| (k.into(), v)).collect())
+    }
+}
+
+impl PartialEq for List {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.items == other.0.items
+    }
+}
+
+impl PartialEq for Map {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.table == other.0.table
+    }
+}
+
+impl fmt::Debug for List {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.0.items).finish()
+    }
+}
+
+impl fmt::Debug for Map {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(&self.0.table).finish()
+    }
+}
+
+impl Value {
+    /// Levels of containers: 0 for a scalar, 1 for a flat list.
+    #[must_use]
+    pub fn depth(&self) -> u32 {
+        match self {
+            Value::List(list) => list.depth(),
+            Value::Map(map) => map.depth(),
+            _ => 0,
+        }
+    }
+
+    /// What JSON calls this kind of value.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Int(_) => "integer",
+            Value::Float(_) => "number",
+            Value::Str(_) => "string",
+            Value::List(_) => "array",
+            Value::Map(_) => "object",
+        }
+    }
+
+    /// The text, if this is text.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The object, if this is one.
+    #[must_use]
+    pub fn as_map(&self) -> Option<&Map> {
+        match self {
+            Value::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// The value that a path of keys leads to, through objects only.
+    #[must_use]
+    pub fn at<S: AsRef<str>>(&self, path: &[S]) -> Option<&Value> {
+        path.iter()
+            .try_fold(self, |value, key| value.as_map()?.get(key.as_ref()))
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Value::Bool(value)
+    }
+}
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Value::Int(value)
+    }
+}
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Value::Float(value)
+    }
+}
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Value::Str(value.into())
+    }
+}
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Value::Str(value.into())
+    }
+}
+impl From<Vec<Value>> for Value {
+    fn from(value: Vec<Value>) -> Self {
+        Value::List(List::new(value))
+    }
+}
+impl From<Map> for Value {
+    fn from(value: Map) -> Self {
+        Value::Map(value)
+    }
+}
+
+// Dropping a container drops its children, so a value nested ten thousand deep
+// would overflow the stack of the thread that lets it go. Deep containers are
+// therefore taken apart with a list of work instead of recursion.
+const SHALLOW: u32 = 64;
+
+impl Drop for Items {
+    fn drop(&mut self) {
+        if self.depth > SHALLOW {
+            take_apart(std::mem::take(&mut self.items));
+        }
+    }
+}
+
+impl Drop for Entries {
+    fn drop(&mut self) {
+        if self.depth > SHALLOW {
+            let table = std::mem::take(&mut self.table);
+            take_apart(table.into_values().collect());
+        }
+    }
+}
+
+fn take_apart(mut work: Vec<Value>) {
+    while let Some(value) = work.pop() {
+        match value {
+            Value::List(list) => {
+                if let Some(mut items) = Arc::into_inner(list.0) {
+                    work.append(&mut items.items);
+                }
+            }
+            Value::Map(map) => {
+                if let Some(mut entries) = Arc::into_inner(map.0) {
+                    work.extend(std::mem::take(&mut entries.table).into_values());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_nested_a_million_deep_is_dropped_without_recursion() {
+        let mut value = Value::Null;
+        for level in 0..1_000_000 {
+            value = if level % 2 == 0 {
+                Value::from(vec![value])
+            } else {
+                Value::Map([("k", value)].into_iter().collect())
+            };
+        }
+        assert_eq!(value.depth(), 1_000_000);
+        drop(value);
+    }
+
+    #[test]
+    fn paths_lead_through_objects_only() {
+        let value: Value = crate::json::parse(r#"{"a":{"b":[1]}}"#).unwrap();
+        assert_eq!(value.at(&["a", "b"]), Some(&Value::from(vec![1.into()])));
+        assert_eq!(value.at(&["a", "b", "0"]), None);
+    }
+}

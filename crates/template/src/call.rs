@@ -1,0 +1,79 @@
+//! Late-bound functions, as the render loop sees them.
+
+use quillet_core::{BoxFuture, Map, Value};
+
+/// Arguments of one call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Arguments {
+    /// In the order in which the template gives them.
+    pub positional: Vec<Value>,
+    /// By name, in formats that have such.
+    pub named: Map,
+}
+
+impl From<Vec<Value>> for Arguments {
+    fn from(positional: Vec<Value>) -> Self {
+        Arguments {
+            positional,
+            named: Map::default(),
+        }
+    }
+}
+
+/// Why a late-bound function gave no value.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct CallError {
+    /// What the template's author should read.
+    pub message: String,
+}
+
+impl CallError {
+    /// An error with this text.
+    pub fn new(message: impl Into<String>) -> Self {
+        CallError {
+            message: message.into(),
+        }
+    }
+}
+
+/// The functions that exist at render time. One render sees one snapshot.
+///
+/// An error that this returns ends the render; who wants a failed call to
+/// leave a default in the text returns the default.
+pub trait Functions: Send + Sync {
+    /// Whether there is a function of that name.
+    fn contains(&self, name: &str) -> bool;
+
+    /// Names of all functions, to suggest one for a mistyped name.
+    fn names(&self) -> Vec<&str>;
+
+    /// Whether equal calls within one render may share one result.
+    fn idempotent(&self, name: &str) -> bool {
+        let _ = name;
+        false
+    }
+
+    /// Calls a function. Dropping the future cancels the call.
+    fn call<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, Result<Value, CallError>>;
+}
+
+/// No late-bound functions at all.
+#[derive(Clone, Copy, Debug)]
+pub struct NoFunctions;
+
+impl Functions for NoFunctions {
+    fn contains(&self, _: &str) -> bool {
+        false
+    }
+    fn names(&self) -> Vec<&str> {
+        Vec::new()
+    }
+    fn call<'a>(&'a self, name: &'a str, _: Arguments) -> BoxFuture<'a, Result<Value, CallError>> {
+        Box::pin(async move { Err(CallError::new(format!("function {name} is not defined"))) })
+    }
+}

@@ -1,0 +1,106 @@
+//! Why a template does not compile or render.
+
+use quillet_core::{Diagnostic, Position, Span};
+
+use crate::limits::Limit;
+
+/// Why sources do not compile: everything that was found.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{}", self.first())]
+pub struct CompileError {
+    /// The format's own full text of the first error (Go's message, say).
+    pub message: String,
+    /// Every finding, in order of place.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl CompileError {
+    /// One finding with its place.
+    #[must_use]
+    pub fn new(message: impl Into<String>, diagnostic: Diagnostic) -> Self {
+        CompileError {
+            message: message.into(),
+            diagnostics: vec![diagnostic],
+        }
+    }
+
+    fn first(&self) -> &str {
+        &self.message
+    }
+}
+
+/// What kind of failure it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// A variable is not there, and the template is strict.
+    MissingVariable,
+    /// A function is not there.
+    UnknownFunction,
+    /// A late-bound function gave an error.
+    CallFailed,
+    /// The template cannot be evaluated with these values.
+    Execution,
+    /// A bound was reached.
+    Limit(Limit),
+}
+
+impl ErrorKind {
+    /// Stable code, as in error bodies.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            ErrorKind::MissingVariable => "render.missing_variable",
+            ErrorKind::UnknownFunction => "render.unknown_function",
+            ErrorKind::CallFailed => "render.call_failed",
+            ErrorKind::Execution => "render.execution",
+            ErrorKind::Limit(Limit::Time) => "render.timeout",
+            ErrorKind::Limit(_) => "render.limit",
+        }
+    }
+}
+
+/// Why a render failed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct RenderError {
+    /// What kind of failure it was.
+    pub kind: ErrorKind,
+    /// The format's own full text: Go's `template: NAME:LINE:COL: …`, say.
+    pub message: String,
+    /// The reason alone, without the place.
+    pub reason: String,
+    /// The source that was being evaluated.
+    pub source_name: String,
+    /// Where in that source.
+    pub span: Option<Span>,
+    /// The place for people.
+    pub position: Option<Position>,
+    /// How to mend it.
+    pub help: Option<String>,
+}
+
+impl RenderError {
+    /// An error without a place.
+    pub fn new(kind: ErrorKind, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        RenderError {
+            kind,
+            message: reason.clone(),
+            reason,
+            source_name: String::new(),
+            span: None,
+            position: None,
+            help: None,
+        }
+    }
+
+    /// The error of a bound: names it and what it is set to.
+    #[must_use]
+    pub fn limit(limit: Limit, setting: impl std::fmt::Display) -> Self {
+        let name = limit.name();
+        RenderError::new(
+            ErrorKind::Limit(limit),
+            format!("render stopped at the limit on {name} ({setting})"),
+        )
+    }
+}

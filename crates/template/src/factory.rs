@@ -1,0 +1,87 @@
+//! Many formats in one process.
+
+use std::sync::Arc;
+
+use quillet_core::{Diagnostic, nearest};
+
+use crate::error::CompileError;
+use crate::{CompileOptions, Source, Template, TemplateFormat};
+
+/// The formats that exist, by name and alias. The first that claims a name has it.
+#[derive(Clone, Debug, Default)]
+pub struct TemplateFactory {
+    formats: Vec<Arc<dyn TemplateFormat>>,
+}
+
+impl TemplateFactory {
+    /// A factory without any format.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a format after those that are there.
+    #[must_use]
+    pub fn with(mut self, format: impl TemplateFormat + 'static) -> Self {
+        self.formats.push(Arc::new(format));
+        self
+    }
+
+    /// The formats in their order.
+    #[must_use]
+    pub fn formats(&self) -> &[Arc<dyn TemplateFormat>] {
+        &self.formats
+    }
+
+    /// The format of that name or alias, in any case of letters.
+    #[must_use]
+    pub fn format(&self, name: &str) -> Option<&Arc<dyn TemplateFormat>> {
+        self.formats.iter().find(|format| {
+            let mut names = std::iter::once(format.name()).chain(format.aliases().iter().copied());
+            names.any(|known| known.eq_ignore_ascii_case(name))
+        })
+    }
+
+    /// Compiles sources in the format of that name.
+    ///
+    /// # Errors
+    /// There is no such format, the sources are larger than the limit, or they
+    /// do not compile.
+    pub fn compile(
+        &self,
+        format: &str,
+        sources: &[Source<'_>],
+        options: &CompileOptions,
+    ) -> Result<Arc<dyn Template>, CompileError> {
+        let Some(found) = self.format(format) else {
+            return Err(self.unknown(format, sources));
+        };
+        let bytes: usize = sources.iter().map(|source| source.text.len()).sum();
+        if bytes > options.limits.source_bytes {
+            return Err(too_large(bytes, sources, options));
+        }
+        found.compile(sources, options)
+    }
+
+    fn unknown(&self, format: &str, sources: &[Source<'_>]) -> CompileError {
+        let names: Vec<&str> = self.formats.iter().map(|format| format.name()).collect();
+        let message = format!("template format {format:?} is not known");
+        let name = sources.first().map_or("", |source| source.name);
+        let help = match nearest(format, names.iter().copied()) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("known formats: {}", names.join(", ")),
+        };
+        let found = Diagnostic::error("template.format", name, message.clone()).help(help);
+        CompileError::new(message, found)
+    }
+}
+
+fn too_large(bytes: usize, sources: &[Source<'_>], options: &CompileOptions) -> CompileError {
+    let message = format!(
+        "the template has {bytes} bytes, more than the limit on source_bytes ({})",
+        options.limits.source_bytes
+    );
+    let name = sources.first().map_or("", |source| source.name);
+    let found = Diagnostic::error("template.limit", name, message.clone());
+    CompileError::new(message, found)
+}

@@ -1,0 +1,1 @@
+//! Jinja, as Hugging Face chat templates use it.

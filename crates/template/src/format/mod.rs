@@ -1,0 +1,4 @@
+//! The formats.
+
+pub mod go;
+pub mod jinja;

@@ -1,0 +1,119 @@
+//! Prompt templates in every format: compiled once, rendered with variables
+//! and functions that are bound late.
+//!
+//! A [`TemplateFormat`] compiles sources into a [`Template`]; a
+//! [`TemplateFactory`] holds many formats at once. Evaluating a template is
+//! synchronous ([`Template::pass`]); the loop in [`render`] runs the functions
+//! that a pass asked for, all at the same time, and evaluates again.
+
+mod call;
+mod error;
+mod factory;
+pub mod format;
+mod limits;
+mod pass;
+mod reference;
+mod render;
+
+pub use call::{Arguments, CallError, Functions, NoFunctions};
+pub use error::{CompileError, ErrorKind, RenderError};
+pub use factory::TemplateFactory;
+pub use limits::{CompileLimits, Limit, Limits};
+pub use pass::{Called, Pass, Stop};
+pub use reference::{FunctionReference, References, VariableReference};
+pub use render::{Render, Rendered, render};
+
+use std::fmt;
+use std::sync::Arc;
+
+/// One named source text of a template.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// Its name in errors and in calls from other sources.
+    pub name: &'a str,
+    /// The text.
+    pub text: &'a str,
+    /// Whether it is only there to be called by the others. References are
+    /// counted from the other sources.
+    pub library: bool,
+}
+
+impl<'a> Source<'a> {
+    /// A source that is rendered itself.
+    #[must_use]
+    pub fn new(name: &'a str, text: &'a str) -> Self {
+        Source {
+            name,
+            text,
+            library: false,
+        }
+    }
+
+    /// A source that others call.
+    #[must_use]
+    pub fn library(name: &'a str, text: &'a str) -> Self {
+        Source {
+            name,
+            text,
+            library: true,
+        }
+    }
+}
+
+/// What happens when a template asks for a variable that is not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Missing {
+    /// It is an error (Go's `missingkey=error`, Jinja's strict undefined).
+    Strict,
+    /// What the format's own host does by default (Go prints `<no value>`, Jinja nothing).
+    #[default]
+    Default,
+    /// The zero value (Go's `missingkey=zero`).
+    Zero,
+}
+
+/// How to compile.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CompileOptions {
+    /// What happens when a variable is missing at render time.
+    pub missing: Missing,
+    /// Bounds on the source.
+    pub limits: CompileLimits,
+}
+
+/// A template language. Implement this to add one; everything asynchronous is
+/// done by [`render`].
+pub trait TemplateFormat: Send + Sync + fmt::Debug {
+    /// Its canonical name, such as `go`.
+    fn name(&self) -> &'static str;
+
+    /// Other names that mean the same.
+    fn aliases(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Compiles a set of sources that can call each other by name. Neither the
+    /// variables nor the functions that they name need to exist.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the sources, as far as the format can tell.
+    fn compile(
+        &self,
+        sources: &[Source<'_>],
+        options: &CompileOptions,
+    ) -> Result<Arc<dyn Template>, CompileError>;
+}
+
+/// A compiled set of sources: immutable and shared between renders.
+pub trait Template: Send + Sync + fmt::Debug {
+    /// Everything outside that the sources can touch.
+    fn references(&self) -> &References;
+
+    /// Evaluates one source once, from its start, writing to `pass`. The text
+    /// counts only if no call was left pending.
+    ///
+    /// # Errors
+    /// [`Stop::Suspended`] where the evaluation needs the result of a pending
+    /// call to go on; [`Stop::Failed`] where it cannot go on at all.
+    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop>;
+}

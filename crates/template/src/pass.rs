@@ -1,0 +1,312 @@
+//! One evaluation of one source: what a format's evaluator may do.
+
+use std::time::{Instant, SystemTime};
+
+use quillet_core::{Map, Value, nearest};
+
+use crate::call::{Arguments, Functions};
+use crate::error::{ErrorKind, RenderError};
+use crate::limits::{Limit, Limits};
+
+/// Why an evaluation ended early.
+#[derive(Debug)]
+pub enum Stop {
+    /// It needs the result of a pending call.
+    Suspended,
+    /// It cannot go on. The evaluator adds the place where it knows one.
+    Failed(Box<RenderError>),
+}
+
+impl From<RenderError> for Stop {
+    fn from(error: RenderError) -> Self {
+        Stop::Failed(Box::new(error))
+    }
+}
+
+/// What a call to a late-bound function gives at this moment.
+#[derive(Clone, Debug)]
+pub enum Called {
+    /// The value.
+    Ready(Value),
+    /// The call will be made when this pass is over. An evaluator that only
+    /// wanted to print the value prints nothing and goes on; one that has to
+    /// look into it returns [`Stop::Suspended`].
+    Pending,
+}
+
+/// One call in the order in which the passes meet them.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) name: String,
+    pub(crate) arguments: Arguments,
+    /// `None` until the loop has made the call.
+    pub(crate) result: Option<Value>,
+}
+
+/// How often the clock is read: once in this many steps.
+const STEPS_PER_CLOCK: usize = 1024;
+
+/// One evaluation of one source. The evaluator reads variables, writes text,
+/// calls functions and counts its steps here.
+pub struct Pass<'a> {
+    variables: &'a Map,
+    functions: &'a dyn Functions,
+    limits: &'a Limits,
+    deadline: Instant,
+    now: SystemTime,
+    out: &'a mut Vec<u8>,
+    calls: &'a mut Vec<Call>,
+    next_call: usize,
+    pending: bool,
+    steps: usize,
+    next_clock: usize,
+    memory: usize,
+}
+
+impl std::fmt::Debug for Pass<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pass")
+            .field("steps", &self.steps)
+            .field("pending", &self.pending)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Pass<'a> {
+    pub(crate) fn new(
+        variables: &'a Map,
+        functions: &'a dyn Functions,
+        limits: &'a Limits,
+        clock: (Instant, SystemTime),
+        out: &'a mut Vec<u8>,
+        calls: &'a mut Vec<Call>,
+    ) -> Self {
+        Pass {
+            variables,
+            functions,
+            limits,
+            deadline: clock.0,
+            now: clock.1,
+            out,
+            calls,
+            next_call: 0,
+            pending: false,
+            steps: 0,
+            next_clock: STEPS_PER_CLOCK,
+            memory: 0,
+        }
+    }
+
+    /// Whether a call was left pending, so that the text does not count.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.pending
+    }
+
+    /// The root of the variables.
+    #[must_use]
+    pub fn variables(&self) -> &'a Map {
+        self.variables
+    }
+
+    /// The bounds of this render.
+    #[must_use]
+    pub fn limits(&self) -> &'a Limits {
+        self.limits
+    }
+
+    /// The time at which the render began: the same in every pass of it.
+    #[must_use]
+    pub fn now(&self) -> SystemTime {
+        self.now
+    }
+
+    /// Whether a late-bound function of that name exists.
+    #[must_use]
+    pub fn has_function(&self, name: &str) -> bool {
+        self.functions.contains(name)
+    }
+
+    /// Writes text.
+    ///
+    /// # Errors
+    /// The output limit.
+    pub fn write(&mut self, text: &str) -> Result<(), Stop> {
+        self.write_bytes(text.as_bytes())
+    }
+
+    /// Writes bytes; formats whose strings are bytes (Go's) may cut a character.
+    ///
+    /// # Errors
+    /// The output limit.
+    pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        self.reserve_output(bytes.len())?;
+        self.out.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// The output itself, for an evaluator that formats in place. Call
+    /// [`Pass::check_output`] after, and [`Pass::reserve_output`] before anything large.
+    pub fn out(&mut self) -> &mut Vec<u8> {
+        self.out
+    }
+
+    /// Refuses output that would pass the limit, before it is made.
+    ///
+    /// # Errors
+    /// The output limit.
+    pub fn reserve_output(&self, more: usize) -> Result<(), Stop> {
+        if more > self.limits.output_bytes.saturating_sub(self.out.len()) {
+            return Err(self.limit(Limit::OutputBytes));
+        }
+        Ok(())
+    }
+
+    /// Checks what has been written.
+    ///
+    /// # Errors
+    /// The output limit.
+    pub fn check_output(&self) -> Result<(), Stop> {
+        self.reserve_output(0)
+    }
+
+    /// Counts one step: a node, a loop turn, an element.
+    ///
+    /// # Errors
+    /// The limit on steps, or on time.
+    #[inline]
+    pub fn step(&mut self) -> Result<(), Stop> {
+        self.steps(1)
+    }
+
+    /// Counts many steps at once, before they are done.
+    ///
+    /// # Errors
+    /// The limit on steps, or on time.
+    #[inline]
+    pub fn steps(&mut self, count: usize) -> Result<(), Stop> {
+        self.steps = self.steps.saturating_add(count);
+        if self.steps >= self.next_clock {
+            return self.check_clock();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn check_clock(&mut self) -> Result<(), Stop> {
+        self.next_clock = self.steps.saturating_add(STEPS_PER_CLOCK);
+        if self.steps > self.limits.steps {
+            return Err(self.limit(Limit::Steps));
+        }
+        if Instant::now() >= self.deadline {
+            return Err(self.limit(Limit::Time));
+        }
+        Ok(())
+    }
+
+    /// Counts bytes of a string or a list that a function is about to build.
+    ///
+    /// # Errors
+    /// The limit on memory.
+    pub fn charge(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.memory = self.memory.saturating_add(bytes);
+        if self.memory > self.limits.memory_bytes {
+            return Err(self.limit(Limit::MemoryBytes));
+        }
+        Ok(())
+    }
+
+    /// The error of a bound of this render.
+    #[must_use]
+    pub fn limit(&self, limit: Limit) -> Stop {
+        let limits = self.limits;
+        let error = match limit {
+            Limit::OutputBytes => RenderError::limit(limit, limits.output_bytes),
+            Limit::MemoryBytes => RenderError::limit(limit, limits.memory_bytes),
+            Limit::Steps => RenderError::limit(limit, limits.steps),
+            Limit::Nesting => RenderError::limit(limit, limits.nesting),
+            Limit::Passes => RenderError::limit(limit, limits.passes),
+            Limit::Calls => RenderError::limit(limit, limits.calls),
+            Limit::Time => RenderError::limit(limit, format_args!("{:?}", limits.time)),
+            Limit::ValueDepth => RenderError::limit(limit, quillet_core::value::MAX_DEPTH),
+            Limit::SourceBytes => RenderError::limit(limit, "see the compile limits"),
+        };
+        error.into()
+    }
+
+    /// Calls a late-bound function. Calls are identified by their order, and
+    /// checked by name and arguments; equal calls of an idempotent function
+    /// are one call.
+    ///
+    /// # Errors
+    /// There is no such function, too many calls, or a template whose passes
+    /// differ from each other.
+    pub fn call(&mut self, name: &str, arguments: Arguments) -> Result<Called, Stop> {
+        if !self.functions.contains(name) {
+            return Err(self.unknown(name));
+        }
+        if self.functions.idempotent(name) {
+            let same = |call: &&Call| call.name == name && call.arguments == arguments;
+            if let Some(call) = self.calls.iter().find(same) {
+                let result = call.result.clone();
+                return Ok(self.answer(result));
+            }
+            return self.register(name, arguments);
+        }
+        // Calls of idempotent functions are found by value above, so they do
+        // not take part in the order.
+        while self
+            .calls
+            .get(self.next_call)
+            .is_some_and(|call| self.functions.idempotent(&call.name))
+        {
+            self.next_call += 1;
+        }
+        let Some(call) = self.calls.get(self.next_call) else {
+            self.next_call += 1;
+            return self.register(name, arguments);
+        };
+        if call.name != name || call.arguments != arguments {
+            let reason = format!(
+                "the template calls {name} where it called {} before: it is not the same in every pass",
+                call.name
+            );
+            return Err(RenderError::new(ErrorKind::Execution, reason).into());
+        }
+        self.next_call += 1;
+        let result = call.result.clone();
+        Ok(self.answer(result))
+    }
+
+    fn answer(&mut self, result: Option<Value>) -> Called {
+        match result {
+            Some(value) => Called::Ready(value),
+            None => {
+                self.pending = true;
+                Called::Pending
+            }
+        }
+    }
+
+    fn register(&mut self, name: &str, arguments: Arguments) -> Result<Called, Stop> {
+        if self.calls.len() >= self.limits.calls {
+            return Err(self.limit(Limit::Calls));
+        }
+        self.calls.push(Call {
+            name: name.to_owned(),
+            arguments,
+            result: None,
+        });
+        self.pending = true;
+        Ok(Called::Pending)
+    }
+
+    fn unknown(&self, name: &str) -> Stop {
+        let mut error = RenderError::new(
+            ErrorKind::UnknownFunction,
+            format!("function {name:?} not defined"),
+        );
+        error.help =
+            nearest(name, self.functions.names()).map(|near| format!("did you mean {near}?"));
+        error.into()
+    }
+}

@@ -1,0 +1,60 @@
+//! What a template can touch, known when it is compiled.
+
+use quillet_core::Span;
+
+/// Variables and functions that the sources can touch, in order of first use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct References {
+    /// Paths from the root of the variables.
+    pub variables: Vec<VariableReference>,
+    /// Functions that are not the format's own, so must be bound late.
+    pub functions: Vec<FunctionReference>,
+    /// Names of the other sources that are called but were not given.
+    pub templates: Vec<String>,
+    /// Whether the sources can reach variables whose names are not known before
+    /// rendering (the whole root is printed, ranged over, passed to a function).
+    pub dynamic: bool,
+}
+
+/// One path from the root of the variables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariableReference {
+    /// Keys from the root: `.variables.code` is `["variables", "code"]`.
+    pub path: Vec<String>,
+    /// Whether the source deals with its absence itself (`index . "x"`, `x is defined`).
+    pub optional: bool,
+    /// Which source, as an index into those that were compiled.
+    pub source: usize,
+    /// Where in that source.
+    pub span: Span,
+}
+
+/// One function name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionReference {
+    /// The name.
+    pub name: String,
+    /// Which source, as an index into those that were compiled.
+    pub source: usize,
+    /// Where in that source.
+    pub span: Span,
+}
+
+impl References {
+    /// Adds a path unless the same one is there; a use that needs it to exist
+    /// makes an optional one required.
+    pub fn add_variable(&mut self, reference: VariableReference) {
+        let known = self.variables.iter_mut().find(|v| v.path == reference.path);
+        match known {
+            Some(known) => known.optional &= reference.optional,
+            None => self.variables.push(reference),
+        }
+    }
+
+    /// Adds a function unless it is there.
+    pub fn add_function(&mut self, reference: FunctionReference) {
+        if !self.functions.iter().any(|f| f.name == reference.name) {
+            self.functions.push(reference);
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The loop around a format's synchronous evaluator: suspend, call, replay.
+//!
+//! Every entry is evaluated; calls that it meets are collected. All of them
+//! run at the same time, then the entries that were left unfinished are
+//! evaluated again with the results, until none has a pending call. The last
+//! evaluation of an entry sees real values only, so its text is what a render
+//! that calls one function after the other would have written.
+
+use std::time::{Instant, SystemTime};
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use quillet_core::{Map, Value};
+
+use crate::Template;
+use crate::call::{CallError, Functions};
+use crate::error::{ErrorKind, RenderError};
+use crate::limits::{Limit, Limits};
+use crate::pass::{Call, Pass, Stop};
+
+/// What to render.
+#[expect(
+    missing_debug_implementations,
+    reason = "a bundle of borrowed trait objects"
+)]
+pub struct Render<'a> {
+    /// The compiled template.
+    pub template: &'a dyn Template,
+    /// Names of the sources to render, in order.
+    pub entries: &'a [&'a str],
+    /// The root of the variables.
+    pub variables: &'a Map,
+    /// The functions that exist.
+    pub functions: &'a dyn Functions,
+    /// The bounds.
+    pub limits: &'a Limits,
+}
+
+/// The texts, and what it took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rendered {
+    /// One text for each entry, in order. Formats whose strings are bytes may
+    /// write a cut character; [`Rendered::text`] mends those.
+    pub texts: Vec<Vec<u8>>,
+    /// Calls that were made.
+    pub calls: usize,
+    /// Evaluations of the entry that took most.
+    pub passes: usize,
+}
+
+impl Rendered {
+    /// The text of one entry; bytes that are no UTF-8 become U+FFFD. Empty if
+    /// there is no such entry.
+    #[must_use]
+    pub fn text(&self, entry: usize) -> String {
+        let bytes = self.texts.get(entry).map_or(&[][..], Vec::as_slice);
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+
+    /// All texts, in order.
+    #[must_use]
+    pub fn into_texts(self) -> Vec<String> {
+        let mend = |bytes| match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        };
+        self.texts.into_iter().map(mend).collect()
+    }
+}
+
+/// One entry on its way.
+#[derive(Default)]
+struct Entry {
+    out: Vec<u8>,
+    calls: Vec<Call>,
+    done: bool,
+}
+
+/// Renders: evaluates, makes the calls, evaluates again.
+///
+/// A template without late-bound calls is done in one evaluation, at the first
+/// poll. Dropping the future cancels the calls. Calls need a tokio runtime
+/// with time enabled.
+///
+/// # Errors
+/// The first failure of any entry, of any call, or of a limit.
+pub async fn render(render: &Render<'_>) -> Result<Rendered, RenderError> {
+    let clock = (Instant::now() + render.limits.time, SystemTime::now());
+    let mut entries: Vec<Entry> = Vec::new();
+    entries.resize_with(render.entries.len(), Entry::default);
+    let mut passes = 0;
+    loop {
+        passes += 1;
+        let mut written = 0;
+        for (name, entry) in render.entries.iter().zip(&mut entries) {
+            if !entry.done {
+                evaluate(render, clock, name, entry, written)?;
+            }
+            written += entry.out.len();
+        }
+        if entries.iter().all(|entry| entry.done) {
+            break;
+        }
+        if passes >= render.limits.passes {
+            return Err(RenderError::limit(Limit::Passes, render.limits.passes));
+        }
+        make_calls(render, clock.0, &mut entries).await?;
+    }
+    Ok(Rendered {
+        calls: entries.iter().map(|entry| entry.calls.len()).sum(),
+        texts: entries.into_iter().map(|entry| entry.out).collect(),
+        passes,
+    })
+}
+
+fn evaluate(
+    render: &Render<'_>,
+    clock: (Instant, SystemTime),
+    name: &str,
+    entry: &mut Entry,
+    written: usize,
+) -> Result<(), RenderError> {
+    let limits = Limits {
+        output_bytes: render.limits.output_bytes.saturating_sub(written),
+        ..*render.limits
+    };
+    entry.out.clear();
+    let mut pass = Pass::new(
+        render.variables,
+        render.functions,
+        &limits,
+        clock,
+        &mut entry.out,
+        &mut entry.calls,
+    );
+    match render.template.pass(name, &mut pass) {
+        Ok(()) => entry.done = !pass.is_pending(),
+        Err(Stop::Suspended) => {}
+        Err(Stop::Failed(error)) => return Err(*error),
+    }
+    Ok(())
+}
+
+/// Makes every call that has no result, at most `concurrency` at a time.
+async fn make_calls(
+    render: &Render<'_>,
+    deadline: Instant,
+    entries: &mut [Entry],
+) -> Result<(), RenderError> {
+    let total: usize = entries.iter().map(|entry| entry.calls.len()).sum();
+    if total > render.limits.calls {
+        return Err(RenderError::limit(Limit::Calls, render.limits.calls));
+    }
+    let groups = group(render.functions, entries);
+    let one = |group: Vec<(usize, usize)>| {
+        let (entry, call) = group[0];
+        let call = &entries[entry].calls[call];
+        let future = render.functions.call(&call.name, call.arguments.clone());
+        async move { (group, future.await) }
+    };
+    let mut waiting = groups.into_iter();
+    let mut running: FuturesUnordered<_> = waiting
+        .by_ref()
+        .take(render.limits.concurrency.max(1))
+        .map(one)
+        .collect();
+    let all = async {
+        let mut results = Vec::new();
+        while let Some((group, result)) = running.next().await {
+            let value = result.map_err(|error| failed(entries, &group, &error))?;
+            results.push((group, value));
+            running.extend(waiting.next().map(one));
+        }
+        Ok::<Vec<(Vec<(usize, usize)>, Value)>, RenderError>(results)
+    };
+    let results = tokio::time::timeout_at(deadline.into(), all)
+        .await
+        .map_err(|_| RenderError::limit(Limit::Time, format_args!("{:?}", render.limits.time)))??;
+    drop(running);
+    for (group, value) in results {
+        for (entry, call) in group {
+            entries[entry].calls[call].result = Some(value.clone());
+        }
+    }
+    Ok(())
+}
+
+/// Pending calls as (entry, call); equal calls of an idempotent function, in
+/// whichever entry, stand together and are made once.
+fn group(functions: &dyn Functions, entries: &[Entry]) -> Vec<Vec<(usize, usize)>> {
+    let mut groups: Vec<Vec<(usize, usize)>> = Vec::new();
+    for (e, entry) in entries.iter().enumerate() {
+        for (c, call) in entry.calls.iter().enumerate() {
+            if call.result.is_some() {
+                continue;
+            }
+            let same = |group: &&mut Vec<(usize, usize)>| {
+                let first = &entries[group[0].0].calls[group[0].1];
+                first.name == call.name && first.arguments == call.arguments
+            };
+            match groups.iter_mut().find(same) {
+                Some(group) if functions.idempotent(&call.name) => group.push((e, c)),
+                _ => groups.push(vec![(e, c)]),
+            }
+        }
+    }
+    groups
+}
+
+fn failed(entries: &[Entry], group: &[(usize, usize)], error: &CallError) -> RenderError {
+    let (entry, call) = group[0];
+    let Call { name, .. } = &entries[entry].calls[call];
+    RenderError::new(
+        ErrorKind::CallFailed,
+        format!("error calling {name}: {error}"),
+    )
+}

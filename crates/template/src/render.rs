@@ -83,7 +83,7 @@ struct Entry {
 ///
 /// # Errors
 /// The first failure of any entry, of any call, or of a limit.
-pub async fn render(render: &Render<'_>) -> Result<Rendered, RenderError> {
+pub async fn render(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {
     let clock = (Instant::now() + render.limits.time, SystemTime::now());
     let mut entries: Vec<Entry> = Vec::new();
     entries.resize_with(render.entries.len(), Entry::default);
@@ -101,7 +101,7 @@ pub async fn render(render: &Render<'_>) -> Result<Rendered, RenderError> {
             break;
         }
         if passes >= render.limits.passes {
-            return Err(RenderError::limit(Limit::Passes, render.limits.passes));
+            return Err(RenderError::limit(Limit::Passes, render.limits.passes).into());
         }
         make_calls(render, clock.0, &mut entries).await?;
     }
@@ -118,7 +118,7 @@ fn evaluate(
     name: &str,
     entry: &mut Entry,
     written: usize,
-) -> Result<(), RenderError> {
+) -> Result<(), Box<RenderError>> {
     let limits = Limits {
         output_bytes: render.limits.output_bytes.saturating_sub(written),
         ..*render.limits
@@ -135,7 +135,7 @@ fn evaluate(
     match render.template.pass(name, &mut pass) {
         Ok(()) => entry.done = !pass.is_pending(),
         Err(Stop::Suspended) => {}
-        Err(Stop::Failed(error)) => return Err(*error),
+        Err(Stop::Failed(error)) => return Err(error),
     }
     Ok(())
 }
@@ -145,10 +145,10 @@ async fn make_calls(
     render: &Render<'_>,
     deadline: Instant,
     entries: &mut [Entry],
-) -> Result<(), RenderError> {
+) -> Result<(), Box<RenderError>> {
     let total: usize = entries.iter().map(|entry| entry.calls.len()).sum();
     if total > render.limits.calls {
-        return Err(RenderError::limit(Limit::Calls, render.limits.calls));
+        return Err(RenderError::limit(Limit::Calls, render.limits.calls).into());
     }
     let groups = group(render.functions, entries);
     let one = |group: Vec<(usize, usize)>| {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use futures_core::Stream;
 use serde::Serialize;
 
-use crate::BoxFuture;
+use crate::{BoxFuture, Diagnostic};
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -88,6 +88,32 @@ pub struct Entry {
     pub text: Arc<str>,
     /// Where it rests, for messages: a file name, a key with its prefix.
     pub origin: Arc<str>,
+    /// Why the store could not hand out the text as JSON: a file that is broken
+    /// YAML, a key that holds a list, a value over the size limit. The entry is
+    /// still listed, so that nobody has to guess where it went.
+    pub problem: Option<Diagnostic>,
+}
+
+impl Entry {
+    /// An entry whose text is as it should be.
+    pub fn new(key: Key, text: impl Into<Arc<str>>, origin: impl Into<Arc<str>>) -> Self {
+        Entry {
+            key,
+            text: text.into(),
+            origin: origin.into(),
+            problem: None,
+        }
+    }
+
+    /// An entry that is there and cannot be used; `text` is what could be read of it.
+    pub fn broken(key: Key, text: impl Into<Arc<str>>, problem: Diagnostic) -> Self {
+        Entry {
+            key,
+            text: text.into(),
+            origin: problem.source.as_str().into(),
+            problem: Some(problem),
+        }
+    }
 }
 
 /// Something that may have changed.

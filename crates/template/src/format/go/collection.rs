@@ -1,0 +1,487 @@
+//! Go's slices and maps: shared core containers, or ones that a template built.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::rc::Rc;
+
+use quillet_core::value::{MAX_DEPTH, Table};
+use quillet_core::{List, Map, Value};
+
+use super::types::GoType;
+use super::value::{GoStr, GoValue};
+
+/// A Go slice. Nothing can change one, so parts are copies.
+#[derive(Clone)]
+pub struct GoList(Items);
+
+#[derive(Clone)]
+enum Items {
+    Core(List),
+    Built(Rc<Built>),
+}
+
+struct Built {
+    element: GoType,
+    items: Vec<GoValue>,
+    depth: u32,
+}
+
+/// A Go map from strings, iterated in the order of its keys.
+///
+/// Maps that a template builds are references, as in Go: who changes one
+/// (Sprig's `set`) changes it for all who hold it. Core maps are the caller's
+/// and never change.
+#[derive(Clone)]
+pub struct GoMap(Entries);
+
+#[derive(Clone)]
+enum Entries {
+    Core(Map),
+    Built(Rc<BuiltMap>),
+}
+
+struct BuiltMap {
+    element: GoType,
+    table: RefCell<BTreeMap<GoStr, GoValue>>,
+}
+
+impl GoList {
+    /// A `[]interface {}` that shares a core list.
+    #[must_use]
+    pub fn core(list: List) -> Self {
+        GoList(Items::Core(list))
+    }
+
+    /// A `[]interface {}` of these items.
+    #[must_use]
+    pub fn new(items: Vec<GoValue>) -> Self {
+        GoList::typed(GoType::Any, items)
+    }
+
+    /// A slice of that element type; the items must be of it.
+    #[must_use]
+    pub fn typed(element: GoType, items: Vec<GoValue>) -> Self {
+        let depth = 1 + items.iter().map(GoValue::depth).max().unwrap_or(0);
+        GoList(Items::Built(Rc::new(Built {
+            element,
+            items,
+            depth,
+        })))
+    }
+
+    /// The type of the elements.
+    #[must_use]
+    pub fn element(&self) -> GoType {
+        match &self.0 {
+            Items::Core(_) => GoType::Any,
+            Items::Built(built) => built.element,
+        }
+    }
+
+    /// The type of the slice.
+    #[must_use]
+    pub fn go_type(&self) -> GoType {
+        match self.element() {
+            GoType::Any => GoType::LIST,
+            GoType::String => GoType::STRINGS,
+            GoType::Int => GoType::Slice(&GoType::Int),
+            GoType::Int32 => GoType::Slice(&GoType::Int32),
+            GoType::Int64 => GoType::Slice(&GoType::Int64),
+            GoType::Uint8 => GoType::Slice(&GoType::Uint8),
+            GoType::Float64 => GoType::Slice(&GoType::Float64),
+            GoType::Bool => GoType::Slice(&GoType::Bool),
+            GoType::Slice(&GoType::Any) => GoType::Slice(&GoType::LIST),
+            GoType::Slice(&GoType::String) => GoType::Slice(&GoType::STRINGS),
+            _ => GoType::Slice(&GoType::MAP),
+        }
+    }
+
+    /// How many elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Items::Core(list) => list.len(),
+            Items::Built(built) => built.items.len(),
+        }
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The element at an index.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<GoValue> {
+        match &self.0 {
+            Items::Core(list) => list.get(index).map(GoValue::from),
+            Items::Built(built) => built.items.get(index).cloned(),
+        }
+    }
+
+    /// The elements in order.
+    pub fn iter(&self) -> impl Iterator<Item = GoValue> + '_ {
+        (0..self.len()).filter_map(|index| self.get(index))
+    }
+
+    /// The shared core list, if it is one.
+    #[must_use]
+    pub fn as_core(&self) -> Option<&List> {
+        match &self.0 {
+            Items::Core(list) => Some(list),
+            Items::Built(_) => None,
+        }
+    }
+
+    /// Levels of containers, this one included.
+    #[must_use]
+    pub fn depth(&self) -> u32 {
+        match &self.0 {
+            Items::Core(list) => list.depth(),
+            Items::Built(built) => built.depth,
+        }
+    }
+
+    /// The same for core.
+    #[must_use]
+    pub fn to_core(&self) -> List {
+        match &self.0 {
+            Items::Core(list) => list.clone(),
+            Items::Built(built) => built.items.iter().map(GoValue::to_core).collect(),
+        }
+    }
+}
+
+impl GoMap {
+    /// A `map[string]interface {}` that shares a core map.
+    #[must_use]
+    pub fn core(map: Map) -> Self {
+        GoMap(Entries::Core(map))
+    }
+
+    /// An empty `map[string]interface {}`.
+    #[must_use]
+    pub fn new() -> Self {
+        GoMap::typed(GoType::Any)
+    }
+
+    /// An empty map to that type.
+    #[must_use]
+    pub fn typed(element: GoType) -> Self {
+        GoMap::of(element, BTreeMap::new())
+    }
+
+    /// A map of these entries, whose values must be of that type. A value that
+    /// the map itself is reachable from cannot exist yet, so nothing is checked.
+    #[must_use]
+    pub fn of(element: GoType, table: BTreeMap<GoStr, GoValue>) -> Self {
+        GoMap(Entries::Built(Rc::new(BuiltMap {
+            element,
+            table: RefCell::new(table),
+        })))
+    }
+
+    /// The type of the values.
+    #[must_use]
+    pub fn element(&self) -> GoType {
+        match &self.0 {
+            Entries::Core(_) => GoType::Any,
+            Entries::Built(built) => built.element,
+        }
+    }
+
+    /// The type of the map.
+    #[must_use]
+    pub fn go_type(&self) -> GoType {
+        match self.element() {
+            GoType::String => GoType::Map(&GoType::String),
+            GoType::Int => GoType::Map(&GoType::Int),
+            GoType::Bool => GoType::Map(&GoType::Bool),
+            _ => GoType::MAP,
+        }
+    }
+
+    /// How many entries.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Entries::Core(map) => map.len(),
+            Entries::Built(built) => built.table.borrow().len(),
+        }
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value under a key.
+    #[must_use]
+    pub fn get(&self, key: &[u8]) -> Option<GoValue> {
+        match &self.0 {
+            Entries::Core(map) => map.get(std::str::from_utf8(key).ok()?).map(GoValue::from),
+            Entries::Built(built) => built.table.borrow().get(key).cloned(),
+        }
+    }
+
+    /// The entries in the order of their keys.
+    #[must_use]
+    pub fn sorted(&self) -> Vec<(GoStr, GoValue)> {
+        match &self.0 {
+            Entries::Core(map) => {
+                let mut entries: Vec<_> = map.iter().collect();
+                entries.sort_unstable_by_key(|(key, _)| *key);
+                let own = |(key, value): (&std::sync::Arc<str>, &Value)| {
+                    (GoStr::Text(key.clone()), GoValue::from(value))
+                };
+                entries.into_iter().map(own).collect()
+            }
+            Entries::Built(built) => {
+                let table = built.table.borrow();
+                table.iter().map(|(k, v)| (k.clone(), v.clone())).collect()
+            }
+        }
+    }
+
+    /// The shared core map, if it is one.
+    #[must_use]
+    pub fn as_core(&self) -> Option<&Map> {
+        match &self.0 {
+            Entries::Core(map) => Some(map),
+            Entries::Built(_) => None,
+        }
+    }
+
+    /// Whether both are one map, so that a change of one is a change of the other.
+    #[must_use]
+    pub fn is(&self, other: &GoMap) -> bool {
+        match (&self.0, &other.0) {
+            (Entries::Built(a), Entries::Built(b)) => Rc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
+    /// A map of its own with the same entries.
+    #[must_use]
+    pub fn copied(&self) -> GoMap {
+        GoMap::of(self.element(), self.sorted().into_iter().collect())
+    }
+
+    /// Puts an entry in, for all who hold this map.
+    ///
+    /// # Errors
+    /// This is the caller's map, which never changes; the value contains this
+    /// map, or is nested too deeply.
+    pub fn insert(&self, key: GoStr, value: GoValue) -> Result<(), String> {
+        let Entries::Built(built) = &self.0 else {
+            return Err("cannot change a variable of the caller; copy it first".to_owned());
+        };
+        if value.depth() >= MAX_DEPTH {
+            return Err(format!("value nested deeper than {MAX_DEPTH} levels"));
+        }
+        if contains(&value, built) {
+            return Err("a map cannot contain itself".to_owned());
+        }
+        built.table.borrow_mut().insert(key, value);
+        Ok(())
+    }
+
+    /// Takes an entry out, for all who hold this map.
+    ///
+    /// # Errors
+    /// This is the caller's map, which never changes.
+    pub fn remove(&self, key: &[u8]) -> Result<Option<GoValue>, String> {
+        match &self.0 {
+            Entries::Built(built) => Ok(built.table.borrow_mut().remove(key)),
+            Entries::Core(_) => {
+                Err("cannot change a variable of the caller; copy it first".to_owned())
+            }
+        }
+    }
+
+    /// Levels of containers, this one included; at most one more than
+    /// [`MAX_DEPTH`], where counting ends.
+    #[must_use]
+    pub fn depth(&self) -> u32 {
+        match &self.0 {
+            Entries::Core(map) => map.depth(),
+            Entries::Built(_) => built_depth(self),
+        }
+    }
+
+    /// The same for core; containers below [`MAX_DEPTH`] levels become `null`.
+    #[must_use]
+    pub fn to_core(&self) -> Map {
+        let Entries::Built(built) = &self.0 else {
+            return self.as_core().cloned().unwrap_or_default();
+        };
+        if self.depth() > MAX_DEPTH {
+            return Map::default();
+        }
+        let table = built.table.borrow();
+        let core: Table = table
+            .iter()
+            .map(|(key, value)| (key.to_shared(), value.to_core()))
+            .collect();
+        Map::new(core)
+    }
+}
+
+impl Default for GoMap {
+    fn default() -> Self {
+        GoMap::new()
+    }
+}
+
+/// Whether a map is reachable from a value. Visits each built container once.
+fn contains(value: &GoValue, wanted: &Rc<BuiltMap>) -> bool {
+    let mut seen: HashSet<*const ()> = HashSet::new();
+    let mut work = vec![value.clone()];
+    while let Some(value) = work.pop() {
+        match value {
+            GoValue::Map(GoMap(Entries::Built(map))) => {
+                if Rc::ptr_eq(&map, wanted) {
+                    return true;
+                }
+                if seen.insert(Rc::as_ptr(&map).cast()) {
+                    work.extend(map.table.borrow().values().cloned());
+                }
+            }
+            GoValue::List(GoList(Items::Built(list)))
+                if list.depth > 1 && seen.insert(Rc::as_ptr(&list).cast()) =>
+            {
+                work.extend(list.items.iter().cloned());
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Levels of containers from a built map down, counted breadth first, each
+/// container once a level.
+fn built_depth(map: &GoMap) -> u32 {
+    let mut level = vec![GoValue::Map(map.clone())];
+    let mut depth = 0;
+    let mut deepest = 0;
+    while !level.is_empty() && depth <= MAX_DEPTH {
+        depth += 1;
+        deepest = deepest.max(depth);
+        let mut seen: HashSet<*const ()> = HashSet::new();
+        let mut next = Vec::new();
+        for value in level {
+            match value {
+                GoValue::Map(GoMap(Entries::Built(map))) => {
+                    if seen.insert(Rc::as_ptr(&map).cast()) {
+                        let table = map.table.borrow();
+                        next.extend(table.values().filter(|v| is_container(v)).cloned());
+                    }
+                }
+                other => deepest = deepest.max(depth - 1 + other.depth()),
+            }
+        }
+        level = next;
+    }
+    deepest
+}
+
+fn is_container(value: &GoValue) -> bool {
+    matches!(value, GoValue::List(_) | GoValue::Map(_))
+}
+
+// A chain of maps can be built from its outside in, so its length has no bound
+// but the limits of a render: such chains are taken apart without recursion.
+impl Drop for BuiltMap {
+    fn drop(&mut self) {
+        let table = std::mem::take(&mut *self.table.borrow_mut());
+        if table.values().any(is_container) {
+            take_apart(table.into_values().collect());
+        }
+    }
+}
+
+fn take_apart(mut work: Vec<GoValue>) {
+    while let Some(value) = work.pop() {
+        match value {
+            GoValue::Map(GoMap(Entries::Built(map))) if Rc::strong_count(&map) == 1 => {
+                work.extend(std::mem::take(&mut *map.table.borrow_mut()).into_values());
+            }
+            GoValue::List(GoList(Items::Built(list))) => {
+                if let Some(list) = Rc::into_inner(list) {
+                    work.extend(list.items);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl fmt::Debug for GoList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl fmt::Debug for GoMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.sorted()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(value: &GoMap) -> GoValue {
+        GoValue::Map(value.clone())
+    }
+
+    #[test]
+    fn a_map_cannot_contain_itself() {
+        let (outer, inner) = (GoMap::new(), GoMap::new());
+        outer.insert("inner".into(), map(&inner)).unwrap();
+        assert!(outer.insert("self".into(), map(&outer)).is_err());
+        assert!(inner.insert("outer".into(), map(&outer)).is_err());
+        let list = GoList::new(vec![map(&outer)]);
+        assert!(inner.insert("list".into(), GoValue::List(list)).is_err());
+    }
+
+    #[test]
+    fn a_change_is_seen_by_all_who_hold_the_map() {
+        let (outer, inner) = (GoMap::new(), GoMap::new());
+        outer.insert("inner".into(), map(&inner)).unwrap();
+        inner.insert("k".into(), GoValue::Int(1)).unwrap();
+        let found = outer.get(b"inner").unwrap();
+        assert!(found.as_map().unwrap().get(b"k").is_some());
+    }
+
+    #[test]
+    fn a_chain_of_a_hundred_thousand_maps_is_dropped_without_recursion() {
+        let first = GoMap::new();
+        let mut last = first.clone();
+        for _ in 0..100_000 {
+            let next = GoMap::new();
+            last.insert("k".into(), map(&next)).unwrap();
+            last = next;
+        }
+        drop(last);
+        assert_eq!(first.depth(), MAX_DEPTH + 1);
+        assert!(first.to_core().is_empty());
+    }
+
+    #[test]
+    fn entries_come_in_the_order_of_their_keys() {
+        let core: Map = [("b", Value::Int(1)), ("a", Value::Int(2))]
+            .into_iter()
+            .collect();
+        let keys: Vec<GoStr> = GoMap::core(core)
+            .sorted()
+            .into_iter()
+            .map(|e| e.0)
+            .collect();
+        assert_eq!(keys, [GoStr::from("a"), GoStr::from("b")]);
+    }
+}

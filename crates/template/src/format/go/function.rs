@@ -1,0 +1,174 @@
+//! Native functions: what they are called, what they take, how they run.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::pass::{Pass, Stop};
+
+use super::types::GoType;
+use super::value::GoValue;
+
+/// The code of a native function. The arguments have the declared types: the
+/// engine has checked them and their number.
+pub type Run = fn(&mut Context<'_, '_>, &[GoValue]) -> Result<GoValue, FunctionError>;
+
+/// A native function: it runs inside an evaluation, needs nothing from
+/// outside and gives the same value for the same arguments in every pass.
+#[derive(Clone, Copy, Debug)]
+pub struct GoFunction {
+    /// Its name in templates.
+    pub name: &'static str,
+    /// Types of the parameters. The last one is repeated if `variadic`.
+    pub params: &'static [GoType],
+    /// Whether the last parameter takes any number of arguments, none included.
+    pub variadic: bool,
+    /// Its own type, for `%T` and errors about function values.
+    pub go_type: GoType,
+    /// The code.
+    pub run: Run,
+}
+
+impl GoFunction {
+    /// A function with a fixed number of parameters.
+    #[must_use]
+    pub const fn new(name: &'static str, params: &'static [GoType], run: Run) -> Self {
+        GoFunction {
+            name,
+            params,
+            variadic: false,
+            go_type: GoType::Named("func(...)"),
+            run,
+        }
+    }
+
+    /// A function whose last parameter is repeated.
+    #[must_use]
+    pub const fn variadic(name: &'static str, params: &'static [GoType], run: Run) -> Self {
+        GoFunction {
+            variadic: true,
+            ..GoFunction::new(name, params, run)
+        }
+    }
+}
+
+/// Why a native function gave no value.
+#[derive(Debug)]
+pub enum FunctionError {
+    /// An error as Go would return it: the executor adds `error calling NAME: `.
+    Message(String),
+    /// A limit, or a value that is still pending.
+    Stop(Stop),
+}
+
+impl From<Stop> for FunctionError {
+    fn from(stop: Stop) -> Self {
+        FunctionError::Stop(stop)
+    }
+}
+impl From<String> for FunctionError {
+    fn from(message: String) -> Self {
+        FunctionError::Message(message)
+    }
+}
+impl From<&str> for FunctionError {
+    fn from(message: &str) -> Self {
+        FunctionError::Message(message.to_owned())
+    }
+}
+
+/// What functions keep from one call to the next within one evaluation.
+#[derive(Default)]
+pub struct State(Vec<Box<dyn Any>>);
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("State").field(&self.0.len()).finish()
+    }
+}
+
+impl State {
+    /// The value of that type, made when it is first asked for.
+    pub fn get<T: Default + 'static>(&mut self) -> &mut T {
+        let known = self.0.iter().position(|entry| entry.is::<T>());
+        let index = known.unwrap_or_else(|| {
+            self.0.push(Box::new(T::default()));
+            self.0.len() - 1
+        });
+        match self.0[index].downcast_mut() {
+            Some(value) => value,
+            None => unreachable!("the entry was found by its type"),
+        }
+    }
+}
+
+/// What a native function may use besides its arguments.
+#[derive(Debug)]
+pub struct Context<'c, 'p> {
+    pub(super) pass: &'c mut Pass<'p>,
+    pub(super) state: &'c mut State,
+}
+
+impl Context<'_, '_> {
+    /// Counts bytes that the function is about to build.
+    ///
+    /// # Errors
+    /// The limit on memory.
+    pub fn charge(&mut self, bytes: usize) -> Result<(), FunctionError> {
+        Ok(self.pass.charge(bytes)?)
+    }
+
+    /// Counts elements that the function is about to visit or make.
+    ///
+    /// # Errors
+    /// The limit on steps, or on time.
+    pub fn steps(&mut self, count: usize) -> Result<(), FunctionError> {
+        Ok(self.pass.steps(count)?)
+    }
+
+    /// Most bytes that a text may have before it passes the limit on memory.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        self.pass.limits().memory_bytes
+    }
+
+    /// The time at which the render began: the same in every pass of it.
+    #[must_use]
+    pub fn now(&self) -> SystemTime {
+        self.pass.now()
+    }
+
+    /// What this function, or its family, keeps within one evaluation.
+    pub fn state<T: Default + 'static>(&mut self) -> &mut T {
+        self.state.get()
+    }
+
+    /// The error for text that would be larger than the limit on memory.
+    #[must_use]
+    pub fn too_large(&self) -> FunctionError {
+        self.pass.limit(crate::limits::Limit::MemoryBytes).into()
+    }
+}
+
+/// Native functions by name; a later one replaces an earlier one of its name.
+#[derive(Clone, Debug, Default)]
+pub struct Functions(
+    Arc<std::collections::HashMap<&'static str, GoFunction, foldhash::fast::RandomState>>,
+);
+
+impl Functions {
+    /// Adds functions.
+    #[must_use]
+    pub fn with(mut self, functions: &[GoFunction]) -> Self {
+        let table = Arc::make_mut(&mut self.0);
+        table.extend(functions.iter().map(|function| (function.name, *function)));
+        self
+    }
+
+    /// The function of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&GoFunction> {
+        self.0.get(name)
+    }
+}

@@ -1,0 +1,424 @@
+//! Values as Go's text/template sees them.
+//!
+//! A [`GoValue`] is what functions take and give: what Go calls an `any`.
+//! Variables of the caller stay core values inside (a clone copies a
+//! reference); what a template builds has Go's own types. That a value was
+//! found through an interface, which only error texts show, is the executor's
+//! matter and not kept here.
+
+use std::any::Any;
+use std::cmp::Ordering;
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use quillet_core::Value;
+
+use super::collection::{GoList, GoMap};
+use super::function::{Context, FunctionError, GoFunction};
+use super::types::GoType;
+
+/// A Go string: bytes that usually, but not always, are UTF-8.
+#[derive(Clone)]
+pub enum GoStr {
+    /// Known to be UTF-8, shared with core values.
+    Text(Arc<str>),
+    /// Any bytes.
+    Bytes(Arc<[u8]>),
+}
+
+impl GoStr {
+    /// The bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            GoStr::Text(text) => text.as_bytes(),
+            GoStr::Bytes(bytes) => bytes,
+        }
+    }
+
+    /// The text, with bytes that are no UTF-8 as U+FFFD.
+    #[must_use]
+    pub fn to_text(&self) -> std::borrow::Cow<'_, str> {
+        match self {
+            GoStr::Text(text) => text.as_ref().into(),
+            GoStr::Bytes(bytes) => String::from_utf8_lossy(bytes),
+        }
+    }
+
+    /// The text as core keeps it; a copy only where the bytes were not known to be UTF-8.
+    #[must_use]
+    pub fn to_shared(&self) -> Arc<str> {
+        match self {
+            GoStr::Text(text) => text.clone(),
+            GoStr::Bytes(bytes) => String::from_utf8_lossy(bytes).into(),
+        }
+    }
+}
+
+impl From<&str> for GoStr {
+    fn from(text: &str) -> Self {
+        GoStr::Text(text.into())
+    }
+}
+impl From<String> for GoStr {
+    fn from(text: String) -> Self {
+        GoStr::Text(text.into())
+    }
+}
+impl From<Vec<u8>> for GoStr {
+    fn from(bytes: Vec<u8>) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(text) => GoStr::Text(text.into()),
+            Err(error) => GoStr::Bytes(error.into_bytes().into()),
+        }
+    }
+}
+impl From<&[u8]> for GoStr {
+    fn from(bytes: &[u8]) -> Self {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => GoStr::Text(text.into()),
+            Err(_) => GoStr::Bytes(bytes.into()),
+        }
+    }
+}
+impl PartialEq for GoStr {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+impl Eq for GoStr {}
+impl PartialOrd for GoStr {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for GoStr {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_bytes().cmp(other.as_bytes())
+    }
+}
+impl std::borrow::Borrow<[u8]> for GoStr {
+    fn borrow(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+impl fmt::Debug for GoStr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_text(), f)
+    }
+}
+
+/// A Go value of a type with methods, such as `time.Time`.
+pub trait Object: fmt::Debug {
+    /// Its type: `time.Time`.
+    fn go_type(&self) -> GoType;
+
+    /// What its `String` method gives, which is how it is printed.
+    fn text(&self) -> String;
+
+    /// Calls a method or reads a field; `None` if it has none of that name.
+    fn member(&self, name: &str, arguments: &[GoValue]) -> Option<Result<GoValue, FunctionError>>;
+
+    /// The number underneath, where the type's kind is an integer (`time.Duration`).
+    fn integer(&self) -> Option<i64> {
+        None
+    }
+
+    /// Itself, for functions that know the concrete type.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// A value that functions take and give.
+#[derive(Clone, Debug, Default)]
+pub enum GoValue {
+    /// `nil` in an interface; also what a missing key becomes as an argument.
+    #[default]
+    Nil,
+    /// `bool`.
+    Bool(bool),
+    /// `int`.
+    Int(i64),
+    /// `int32`.
+    Int32(i32),
+    /// `int64`.
+    Int64(i64),
+    /// `uint8`, which a byte of a string is.
+    Uint8(u8),
+    /// `uint64`.
+    Uint64(u64),
+    /// `float64`.
+    Float(f64),
+    /// `complex128`: real and imaginary part.
+    Complex(f64, f64),
+    /// `string`.
+    Str(GoStr),
+    /// A slice.
+    List(GoList),
+    /// A map from strings.
+    Map(GoMap),
+    /// A function value.
+    Func(Rc<GoFunction>),
+    /// A value of a type with methods.
+    Object(Rc<dyn Object>),
+}
+
+/// A number as comparisons and conversions see it, whatever its size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// Of a signed type.
+    Int(i64),
+    /// Of an unsigned type.
+    Uint(u64),
+    /// `float64`.
+    Float(f64),
+}
+
+impl GoValue {
+    /// Its type; `None` for nil.
+    #[must_use]
+    pub fn go_type(&self) -> Option<GoType> {
+        Some(match self {
+            GoValue::Nil => return None,
+            GoValue::Bool(_) => GoType::Bool,
+            GoValue::Int(_) => GoType::Int,
+            GoValue::Int32(_) => GoType::Int32,
+            GoValue::Int64(_) => GoType::Int64,
+            GoValue::Uint8(_) => GoType::Uint8,
+            GoValue::Uint64(_) => GoType::Uint64,
+            GoValue::Float(_) => GoType::Float64,
+            GoValue::Complex(..) => GoType::Complex128,
+            GoValue::Str(_) => GoType::String,
+            GoValue::List(list) => list.go_type(),
+            GoValue::Map(map) => map.go_type(),
+            GoValue::Func(function) => function.go_type,
+            GoValue::Object(object) => object.go_type(),
+        })
+    }
+
+    /// What `%T` prints.
+    #[must_use]
+    pub fn type_name(&self) -> String {
+        self.go_type()
+            .map_or_else(|| "<nil>".to_owned(), |go_type| go_type.to_string())
+    }
+
+    /// Whether `if` takes it for true: it is not the zero value of its type.
+    #[must_use]
+    pub fn is_true(&self) -> bool {
+        match self {
+            GoValue::Nil => false,
+            GoValue::Bool(value) => *value,
+            GoValue::Int(value) | GoValue::Int64(value) => *value != 0,
+            GoValue::Int32(value) => *value != 0,
+            GoValue::Uint8(value) => *value != 0,
+            GoValue::Uint64(value) => *value != 0,
+            GoValue::Float(value) => *value != 0.0,
+            GoValue::Complex(real, imaginary) => *real != 0.0 || *imaginary != 0.0,
+            GoValue::Str(text) => !text.as_bytes().is_empty(),
+            GoValue::List(list) => !list.is_empty(),
+            GoValue::Map(map) => !map.is_empty(),
+            GoValue::Func(_) => true,
+            GoValue::Object(object) => object.integer() != Some(0),
+        }
+    }
+
+    /// The number, if it is a real one.
+    #[must_use]
+    pub fn number(&self) -> Option<Number> {
+        Some(match self {
+            GoValue::Int(value) | GoValue::Int64(value) => Number::Int(*value),
+            GoValue::Int32(value) => Number::Int((*value).into()),
+            GoValue::Uint8(value) => Number::Uint((*value).into()),
+            GoValue::Uint64(value) => Number::Uint(*value),
+            GoValue::Float(value) => Number::Float(*value),
+            GoValue::Object(object) => Number::Int(object.integer()?),
+            _ => return None,
+        })
+    }
+
+    /// The bytes, if it is a string.
+    #[must_use]
+    pub fn as_bytes(&self) -> Option<&[u8]> {
+        match self {
+            GoValue::Str(text) => Some(text.as_bytes()),
+            _ => None,
+        }
+    }
+
+    /// The list, if it is one.
+    #[must_use]
+    pub fn as_list(&self) -> Option<&GoList> {
+        match self {
+            GoValue::List(list) => Some(list),
+            _ => None,
+        }
+    }
+
+    /// The map, if it is one.
+    #[must_use]
+    pub fn as_map(&self) -> Option<&GoMap> {
+        match self {
+            GoValue::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// Levels of containers: 0 for a scalar, 1 for a flat list.
+    #[must_use]
+    pub fn depth(&self) -> u32 {
+        match self {
+            GoValue::List(list) => list.depth(),
+            GoValue::Map(map) => map.depth(),
+            _ => 0,
+        }
+    }
+
+    /// The zero value of a type, `nil` for types that have no other.
+    #[must_use]
+    pub fn zero(go_type: GoType) -> GoValue {
+        match go_type {
+            GoType::Bool => GoValue::Bool(false),
+            GoType::Int => GoValue::Int(0),
+            GoType::Int32 => GoValue::Int32(0),
+            GoType::Int64 => GoValue::Int64(0),
+            GoType::Uint8 => GoValue::Uint8(0),
+            GoType::Uint64 => GoValue::Uint64(0),
+            GoType::Float64 => GoValue::Float(0.0),
+            GoType::Complex128 => GoValue::Complex(0.0, 0.0),
+            GoType::String => GoValue::Str("".into()),
+            GoType::Slice(element) => GoValue::List(GoList::typed(*element, Vec::new())),
+            GoType::Map(element) => GoValue::Map(GoMap::typed(*element)),
+            GoType::Any | GoType::Named(_) => GoValue::Nil,
+        }
+    }
+
+    /// The same for core: integers that do not fit become floats, objects
+    /// their text, functions and `NaN`s `null` where JSON has no such thing.
+    #[must_use]
+    pub fn to_core(&self) -> Value {
+        match self {
+            GoValue::Nil | GoValue::Func(_) => Value::Null,
+            GoValue::Bool(value) => Value::Bool(*value),
+            GoValue::Str(text) => Value::Str(text.to_shared()),
+            GoValue::List(list) => Value::List(list.to_core()),
+            GoValue::Map(map) => Value::Map(map.to_core()),
+            GoValue::Complex(real, imaginary) => format!("({real}{imaginary:+}i)").into(),
+            GoValue::Object(object) if object.integer().is_none() => object.text().into(),
+            _ => match self.number() {
+                Some(Number::Int(value)) => Value::Int(value),
+                Some(Number::Uint(value)) => {
+                    i64::try_from(value).map_or(Value::Float(value as f64), Value::Int)
+                }
+                Some(Number::Float(value)) => Value::Float(value),
+                None => Value::Null,
+            },
+        }
+    }
+
+    /// Calls a method or reads a member of an object.
+    #[must_use]
+    pub fn member(
+        &self,
+        name: &str,
+        arguments: &[GoValue],
+    ) -> Option<Result<GoValue, FunctionError>> {
+        match self {
+            GoValue::Object(object) => object.member(name, arguments),
+            _ => None,
+        }
+    }
+
+    /// Calls a function value.
+    ///
+    /// # Errors
+    /// What the function gives; that this is no function.
+    pub fn call(
+        &self,
+        context: &mut Context<'_, '_>,
+        arguments: &[GoValue],
+    ) -> Result<GoValue, FunctionError> {
+        match self {
+            GoValue::Func(function) => (function.run)(context, arguments),
+            _ => Err("call of a value that is no function".into()),
+        }
+    }
+}
+
+impl From<&Value> for GoValue {
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::Null => GoValue::Nil,
+            Value::Bool(value) => GoValue::Bool(*value),
+            Value::Int(value) => GoValue::Int(*value),
+            Value::Float(value) => GoValue::Float(*value),
+            Value::Str(text) => GoValue::Str(GoStr::Text(text.clone())),
+            Value::List(list) => GoValue::List(GoList::core(list.clone())),
+            Value::Map(map) => GoValue::Map(GoMap::core(map.clone())),
+        }
+    }
+}
+impl From<Value> for GoValue {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Str(text) => GoValue::Str(GoStr::Text(text)),
+            Value::List(list) => GoValue::List(GoList::core(list)),
+            Value::Map(map) => GoValue::Map(GoMap::core(map)),
+            scalar => GoValue::from(&scalar),
+        }
+    }
+}
+impl From<bool> for GoValue {
+    fn from(value: bool) -> Self {
+        GoValue::Bool(value)
+    }
+}
+impl From<f64> for GoValue {
+    fn from(value: f64) -> Self {
+        GoValue::Float(value)
+    }
+}
+impl From<&str> for GoValue {
+    fn from(text: &str) -> Self {
+        GoValue::Str(text.into())
+    }
+}
+impl From<String> for GoValue {
+    fn from(text: String) -> Self {
+        GoValue::Str(text.into())
+    }
+}
+impl From<Vec<u8>> for GoValue {
+    fn from(bytes: Vec<u8>) -> Self {
+        GoValue::Str(bytes.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_values_are_false_and_have_their_type() {
+        let types = [
+            GoType::Bool,
+            GoType::Int,
+            GoType::Uint8,
+            GoType::Float64,
+            GoType::String,
+            GoType::LIST,
+            GoType::Map(&GoType::String),
+        ];
+        for go_type in types {
+            let zero = GoValue::zero(go_type);
+            assert!(!zero.is_true(), "{go_type}");
+            assert_eq!(zero.go_type(), Some(go_type));
+        }
+    }
+
+    #[test]
+    fn core_values_come_back_as_they_were() {
+        let value = quillet_core::json::parse(r#"{"a":[1,2.5,"x",null,true],"b":{}}"#).unwrap();
+        assert_eq!(GoValue::from(&value).to_core(), value);
+    }
+}

@@ -1,1 +1,30 @@
-//! stub
+//! The prompt service: find a prompt, bind its variables, render it, send it.
+//!
+//! A [`Catalogue`] keeps one immutable [`Snapshot`] of every definition in a
+//! store and replaces it when the store changes; [`Variables`] fetches the
+//! shared variables that a template references; [`PromptService`] puts both
+//! together with tools and a model. A request sees one snapshot from start to end.
+
+mod build;
+mod catalogue;
+mod compile;
+mod context;
+mod definition;
+mod error;
+mod extension;
+mod functions;
+mod parameters;
+mod service;
+mod snapshot;
+mod variables;
+
+pub use catalogue::Catalogue;
+pub use compile::Compiled;
+pub use definition::{Body, Checked, Prompt, TemplateMessage};
+pub use error::{Problem, ServiceError};
+pub use extension::Extension;
+pub use functions::ToolFailure;
+pub use parameters::Parameters;
+pub use service::{ChatOutcome, PromptService, RenderOutcome, RenderedPrompt, ServiceOptions};
+pub use snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
+pub use variables::Variables;

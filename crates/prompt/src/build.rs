@@ -1,0 +1,339 @@
+//! From stored texts to a snapshot. What did not change is taken over from the
+//! snapshot before, tools with their connections included.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use quillet_core::Diagnostic;
+use quillet_core::store::{Entry, Key, Kind};
+use quillet_core::tool::{Tool, ToolBuilder};
+use quillet_template::{CompileOptions, Source};
+
+use crate::catalogue::Stored;
+use crate::compile::{Compiler, Library};
+use crate::definition::{Body, Checked, Prompt};
+use crate::extension::Extension;
+use crate::snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
+
+#[derive(Debug)]
+pub(crate) struct Builder {
+    compiler: Compiler,
+    tools: Arc<dyn ToolBuilder>,
+}
+
+/// Tools by id, and by function name.
+type Tools = (
+    BTreeMap<Arc<str>, Arc<Definition<ToolEntry>>>,
+    HashMap<Arc<str>, Arc<dyn Tool>>,
+);
+
+/// A prompt whose definition was read and whose templates are not compiled yet.
+struct Candidate {
+    origin: Origin,
+    place: Arc<str>,
+    text: Arc<str>,
+    read: Checked<Arc<Prompt>>,
+}
+
+impl Builder {
+    pub(crate) fn new(compiler: Compiler, tools: Arc<dyn ToolBuilder>) -> Self {
+        Builder { compiler, tools }
+    }
+
+    pub(crate) fn compiler(&self) -> &Compiler {
+        &self.compiler
+    }
+
+    pub(crate) fn build(&self, stored: &Stored, before: &Snapshot) -> Snapshot {
+        let entries = |kind| stored.get(&kind).into_iter().flat_map(BTreeMap::values);
+        let extensions = entries(Kind::Extension)
+            .map(|entry| extension(entry, before))
+            .collect();
+        let candidates = candidates(&extensions, entries(Kind::Prompt));
+        let shelf = Shelf(&candidates);
+        let prompts = candidates
+            .iter()
+            .map(|(id, candidate)| (id.clone(), self.prompt(id, candidate, &shelf, before)))
+            .collect();
+        let (tools, functions) = self.tools(entries(Kind::Tool), before);
+        Snapshot {
+            extensions,
+            prompts,
+            tools,
+            functions,
+        }
+    }
+
+    pub(crate) fn check_prompt(
+        &self,
+        id: &str,
+        source: &str,
+        text: &str,
+        snapshot: &Snapshot,
+    ) -> Vec<Diagnostic> {
+        let (prompt, mut found) = match Prompt::parse(id, source, text) {
+            Ok(read) => read,
+            Err(found) => return found,
+        };
+        let mut candidates: BTreeMap<Arc<str>, Candidate> = BTreeMap::new();
+        for (id, known) in &snapshot.prompts {
+            if let State::Valid(entry) = &known.state {
+                let candidate = Candidate {
+                    origin: entry.origin,
+                    place: known.origin.clone(),
+                    text: known.text.clone(),
+                    read: Ok((entry.prompt.clone(), Vec::new())),
+                };
+                candidates.insert(id.clone(), candidate);
+            }
+        }
+        if let Err(errors) = self.compiler.resolve(&prompt, &Shelf(&candidates)) {
+            found.extend(errors);
+        }
+        found
+    }
+
+    fn prompt(
+        &self,
+        id: &Arc<str>,
+        candidate: &Candidate,
+        shelf: &Shelf<'_>,
+        before: &Snapshot,
+    ) -> Arc<Definition<PromptEntry>> {
+        if let Some(known) = before.prompts.get(id)
+            && unchanged(known, candidate)
+            && shelf.partials(id).is_empty()
+        {
+            return known.clone();
+        }
+        let (state, diagnostics) = match &candidate.read {
+            Err(errors) => (State::Invalid, errors.clone()),
+            Ok((prompt, warnings)) => match self.compiler.resolve(prompt, shelf) {
+                Err(errors) => (State::Invalid, [warnings.clone(), errors].concat()),
+                Ok(resolved) => {
+                    let entry = PromptEntry {
+                        prompt: prompt.clone(),
+                        origin: candidate.origin,
+                        sources: resolved.set,
+                        alone: resolved.alone,
+                    };
+                    (State::Valid(entry), warnings.clone())
+                }
+            },
+        };
+        Arc::new(Definition {
+            id: id.clone(),
+            origin: candidate.place.clone(),
+            text: candidate.text.clone(),
+            state,
+            diagnostics,
+        })
+    }
+
+    fn tools<'a>(&self, entries: impl Iterator<Item = &'a Entry>, before: &Snapshot) -> Tools {
+        let mut tools = BTreeMap::new();
+        let mut functions: HashMap<Arc<str>, Arc<dyn Tool>> = HashMap::new();
+        let mut owners: HashMap<Arc<str>, Key> = HashMap::new();
+        for entry in entries {
+            let id: Arc<str> = entry.key.id().into();
+            let name: Arc<str> = entry.key.function_name().into();
+            let known = before
+                .tools
+                .get(&id)
+                .filter(|known| known.text == entry.text);
+            let mut definition = match known {
+                Some(known) => known.clone(),
+                None => Arc::new(self.tool(entry, &id, &name)),
+            };
+            if let Some(owner) = owners.get(&name) {
+                let message = format!(
+                    "the name {name} belongs to the tool {owner}, so this one cannot be called"
+                );
+                let found = Diagnostic::warning("tool.name", &format!("tool {id}"), message);
+                if !definition.diagnostics.contains(&found) {
+                    Arc::make_mut(&mut definition).diagnostics.push(found);
+                }
+            } else if let State::Valid(tool) = &definition.state {
+                functions.insert(name.clone(), tool.tool.clone());
+                owners.insert(name, entry.key.clone());
+            }
+            tools.insert(id, definition);
+        }
+        alias_lower_case(&mut functions);
+        (tools, functions)
+    }
+
+    fn tool(&self, entry: &Entry, id: &Arc<str>, name: &Arc<str>) -> Definition<ToolEntry> {
+        let source = format!("tool {id}");
+        let built = match &entry.problem {
+            Some(problem) => Err(vec![problem.clone()]),
+            None => self.tools.build(name, &source, &entry.text),
+        };
+        let (state, mut diagnostics) = match built {
+            Err(errors) => (State::Invalid, errors),
+            Ok(built) => {
+                let tool = ToolEntry {
+                    name: name.clone(),
+                    tool: built.tool,
+                };
+                (State::Valid(tool), built.warnings)
+            }
+        };
+        if self.is_builtin(name) {
+            let message = format!("{name} is a name of the template language");
+            let help = format!("templates reach this tool as {{{{tool {name:?} …}}}}");
+            diagnostics.push(Diagnostic::warning("tool.name", &source, message).help(help));
+        }
+        Definition {
+            id: id.clone(),
+            origin: entry.origin.clone(),
+            text: entry.text.clone(),
+            state,
+            diagnostics,
+        }
+    }
+
+    /// Whether the default format would not look for a function of that name
+    /// outside: it does not list it as a reference, or cannot even parse it.
+    fn is_builtin(&self, name: &str) -> bool {
+        let text = format!("{{{{{name}}}}}");
+        let sources = [Source::new(name, &text)];
+        let compiled = self
+            .compiler
+            .factory()
+            .compile("go", &sources, &CompileOptions::default());
+        compiled.map_or(true, |template| template.references().functions.is_empty())
+    }
+}
+
+/// The origin lower-cases function names; where nothing else has the lower-case
+/// name, it works here too.
+fn alias_lower_case(functions: &mut HashMap<Arc<str>, Arc<dyn Tool>>) {
+    let lower = |(name, tool): (&Arc<str>, &Arc<dyn Tool>)| {
+        let lower = name.to_lowercase();
+        (lower != **name).then(|| (Arc::from(lower), tool.clone()))
+    };
+    let aliases: Vec<(Arc<str>, Arc<dyn Tool>)> = functions.iter().filter_map(lower).collect();
+    for (name, tool) in aliases {
+        functions.entry(name).or_insert(tool);
+    }
+}
+
+fn unchanged(known: &Definition<PromptEntry>, candidate: &Candidate) -> bool {
+    match &known.state {
+        State::Valid(entry) => {
+            known.text == candidate.text
+                && entry.origin == candidate.origin
+                && entry.alone
+                && candidate
+                    .read
+                    .as_ref()
+                    .is_ok_and(|(prompt, _)| prompt.raw == entry.prompt.raw)
+        }
+        State::Invalid => false,
+    }
+}
+
+fn extension(entry: &Entry, before: &Snapshot) -> (Arc<str>, Arc<Definition<Arc<Extension>>>) {
+    let id: Arc<str> = entry.key.id().into();
+    if let Some(known) = before
+        .extensions
+        .get(&id)
+        .filter(|known| known.text == entry.text)
+    {
+        return (id, known.clone());
+    }
+    let read = match &entry.problem {
+        Some(problem) => Err(vec![problem.clone()]),
+        None => Extension::parse(&format!("extension {id}"), &entry.text),
+    };
+    let (state, diagnostics) = match read {
+        Ok(extension) => (State::Valid(Arc::new(extension)), Vec::new()),
+        Err(errors) => (State::Invalid, errors),
+    };
+    let definition = Definition {
+        id: id.clone(),
+        origin: entry.origin.clone(),
+        text: entry.text.clone(),
+        state,
+        diagnostics,
+    };
+    (id, Arc::new(definition))
+}
+
+/// Prompts of extensions, then those registered directly, which win.
+fn candidates<'a>(
+    extensions: &BTreeMap<Arc<str>, Arc<Definition<Arc<Extension>>>>,
+    direct: impl Iterator<Item = &'a Entry>,
+) -> BTreeMap<Arc<str>, Candidate> {
+    let mut candidates = BTreeMap::new();
+    for definition in extensions.values() {
+        let State::Valid(extension) = &definition.state else {
+            continue;
+        };
+        for (id, read) in &extension.prompts {
+            let candidate = Candidate {
+                origin: Origin::Extension,
+                place: definition.origin.clone(),
+                text: definition.text.clone(),
+                read: read
+                    .clone()
+                    .map(|(prompt, found)| (Arc::new(prompt), found)),
+            };
+            candidates
+                .entry(Arc::from(id.as_str()))
+                .or_insert(candidate);
+        }
+    }
+    for entry in direct {
+        let id: Arc<str> = entry.key.id().into();
+        let read = match &entry.problem {
+            Some(problem) => Err(vec![problem.clone()]),
+            None => Prompt::parse(&id, &format!("prompt {id}"), &entry.text),
+        };
+        let candidate = Candidate {
+            origin: Origin::Direct,
+            place: entry.origin.clone(),
+            text: entry.text.clone(),
+            read: read.map(|(prompt, found)| (Arc::new(prompt), found)),
+        };
+        candidates.insert(id, candidate);
+    }
+    candidates
+}
+
+/// Prompts that others can call.
+struct Shelf<'a>(&'a BTreeMap<Arc<str>, Candidate>);
+
+impl Library for Shelf<'_> {
+    fn by_id(&self, id: &str) -> Option<Vec<(String, String)>> {
+        let (prompt, _) = self.0.get(id)?.read.as_ref().ok()?;
+        Some(match &prompt.body {
+            Body::Text(text) => vec![(id.to_owned(), text.clone())],
+            Body::Messages(_) => {
+                let own = |(name, text): (String, &str)| (name, text.to_owned());
+                prompt.templates().into_iter().map(own).collect()
+            }
+        })
+    }
+
+    fn partials(&self, id: &str) -> Vec<(String, String)> {
+        let Some((extension, _)) = id.rsplit_once('.') else {
+            return Vec::new();
+        };
+        let prefix = format!("{extension}._");
+        self.0
+            .range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded))
+            .take_while(|(other, _)| other.starts_with(&prefix))
+            .filter(|(other, _)| &***other != id)
+            .filter_map(|(other, candidate)| {
+                let (prompt, _) = candidate.read.as_ref().ok()?;
+                let Body::Text(text) = &prompt.body else {
+                    return None;
+                };
+                Some((other[extension.len() + 1..].to_owned(), text.clone()))
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,205 @@
+//! From a prompt to a compiled template: which sources stand together, and the
+//! cache of what was compiled.
+//!
+//! All messages of a prompt form one set, with the partials of its extension
+//! (prompts whose name begins with `_`) and every other prompt that is called
+//! by its id.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use quick_cache::sync::Cache;
+use quillet_core::Diagnostic;
+use quillet_template::{CompileError, CompileOptions, Missing, Source, Template, TemplateFactory};
+
+use crate::definition::Prompt;
+use crate::variables::Plan;
+
+/// Sources in one set are bounded, so that prompts which call each other by
+/// id cannot make one compile the whole store.
+const MOST_SOURCES: usize = 256;
+
+/// Everything that decides what a prompt compiles to. Compared by content, with
+/// the hash taken once.
+#[derive(Debug)]
+pub(crate) struct SourceSet {
+    format: String,
+    missing: Missing,
+    sources: Vec<OwnedSource>,
+    hash: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct OwnedSource {
+    name: Arc<str>,
+    text: Arc<str>,
+    library: bool,
+}
+
+impl SourceSet {
+    fn new(format: String, missing: Missing, sources: Vec<OwnedSource>) -> Self {
+        let hash = foldhash::quality::FixedState::default().hash_one((&format, missing, &sources));
+        SourceSet {
+            format,
+            missing,
+            sources,
+            hash,
+        }
+    }
+}
+
+impl PartialEq for SourceSet {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash
+            && self.format == other.format
+            && self.missing == other.missing
+            && self.sources == other.sources
+    }
+}
+
+impl Eq for SourceSet {}
+
+impl Hash for SourceSet {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+/// A compiled prompt.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The template.
+    pub template: Arc<dyn Template>,
+    /// Names of the sources to render, in order.
+    pub entries: Vec<Arc<str>>,
+    /// Which shared variables to fetch, as found out by the last render.
+    pub(crate) plan: ArcSwapOption<Plan>,
+}
+
+/// Compiles source sets and keeps those used most recently.
+#[derive(Debug)]
+pub(crate) struct Compiler {
+    factory: TemplateFactory,
+    cache: Cache<Arc<SourceSet>, Arc<Compiled>>,
+}
+
+/// A set that lacks nothing it could have.
+pub(crate) struct Resolved {
+    pub(crate) set: Arc<SourceSet>,
+    /// Whether no other prompt takes part, nor would if it existed.
+    pub(crate) alone: bool,
+}
+
+/// Other prompts, as the compiler needs them.
+pub(crate) trait Library {
+    /// Names and templates of the prompt of that id.
+    fn by_id(&self, id: &str) -> Option<Vec<(String, String)>>;
+    /// Names and templates of the partials that belong to a prompt.
+    fn partials(&self, id: &str) -> Vec<(String, String)>;
+}
+
+impl Compiler {
+    pub(crate) fn new(factory: TemplateFactory, capacity: usize) -> Self {
+        Compiler {
+            factory,
+            cache: Cache::new(capacity.max(1)),
+        }
+    }
+
+    pub(crate) fn factory(&self) -> &TemplateFactory {
+        &self.factory
+    }
+
+    /// Compiles a set, or takes it from the cache.
+    pub(crate) fn compile(&self, set: &Arc<SourceSet>) -> Result<Arc<Compiled>, CompileError> {
+        if let Some(compiled) = self.cache.get(set) {
+            return Ok(compiled);
+        }
+        let compiled = Arc::new(self.compile_now(set)?);
+        self.cache.insert(set.clone(), compiled.clone());
+        Ok(compiled)
+    }
+
+    fn compile_now(&self, set: &SourceSet) -> Result<Compiled, CompileError> {
+        let source = |source: &'_ OwnedSource| -> (Arc<str>, Arc<str>, bool) {
+            (source.name.clone(), source.text.clone(), source.library)
+        };
+        let owned: Vec<_> = set.sources.iter().map(source).collect();
+        let sources: Vec<Source<'_>> = owned
+            .iter()
+            .map(|(name, text, library)| Source {
+                name,
+                text,
+                library: *library,
+            })
+            .collect();
+        let options = CompileOptions {
+            missing: set.missing,
+            ..CompileOptions::default()
+        };
+        let template = self.factory.compile(&set.format, &sources, &options)?;
+        let entries = set.sources.iter().filter(|source| !source.library);
+        Ok(Compiled {
+            template,
+            entries: entries.map(|source| source.name.clone()).collect(),
+            plan: ArcSwapOption::empty(),
+        })
+    }
+
+    /// Finds the sources that a prompt needs, by compiling with what is known
+    /// and adding what is called and not there, until nothing is missing.
+    ///
+    /// # Errors
+    /// What the format says about the sources.
+    pub(crate) fn resolve(
+        &self,
+        prompt: &Prompt,
+        library: &dyn Library,
+    ) -> Result<Resolved, Vec<Diagnostic>> {
+        let own = prompt
+            .templates()
+            .into_iter()
+            .map(|(name, text)| OwnedSource {
+                name: name.into(),
+                text: text.into(),
+                library: false,
+            });
+        let mut sources: Vec<OwnedSource> = own.collect();
+        add(&mut sources, library.partials(&prompt.id));
+        loop {
+            let set = SourceSet::new(prompt.format.clone(), prompt.missing, sources.clone());
+            let set = Arc::new(set);
+            let compiled = self.compile(&set).map_err(|error| error.diagnostics)?;
+            let wanted = &compiled.template.references().templates;
+            let before = sources.len();
+            for name in wanted {
+                add(&mut sources, library.by_id(name).unwrap_or_default());
+            }
+            if sources.len() == before {
+                let alone = wanted.is_empty() && set.sources.iter().all(|source| !source.library);
+                return Ok(Resolved { set, alone });
+            }
+            if sources.len() > MOST_SOURCES {
+                let message = format!("the prompt calls more than {MOST_SOURCES} others");
+                return Err(vec![Diagnostic::error(
+                    "prompt.library",
+                    &prompt.id,
+                    message,
+                )]);
+            }
+        }
+    }
+}
+
+fn add(sources: &mut Vec<OwnedSource>, more: Vec<(String, String)>) {
+    for (name, text) in more {
+        if !sources.iter().any(|source| *source.name == *name) {
+            sources.push(OwnedSource {
+                name: name.into(),
+                text: text.into(),
+                library: true,
+            });
+        }
+    }
+}

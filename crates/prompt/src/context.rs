@@ -1,0 +1,124 @@
+//! From stored keys and values to the tree that templates see.
+
+use std::sync::Arc;
+
+use quillet_core::store::Key;
+use quillet_core::{Map, Table, Value};
+
+/// Builds the tree of shared variables: `vscode:lang` becomes `vscode.lang`.
+///
+/// Shorter keys go first, so that `a:b` adds to the object under `a`; a value
+/// that is no object and stands in the way is replaced. The result is the same
+/// whatever order the keys come in.
+pub(crate) fn tree<'a>(pairs: impl Iterator<Item = (&'a Key, &'a Value)>) -> Map {
+    let mut pairs: Vec<(&Key, &Value)> = pairs.collect();
+    pairs.sort_by_key(|(key, _)| (key.segments().count(), *key));
+    let mut root = Branch::default();
+    for (key, value) in pairs {
+        let segments: Vec<&str> = key.segments().collect();
+        if root.insert(&segments, value) {
+            tracing::debug!(key = %key, "a shared variable replaces a value on its path");
+        }
+    }
+    root.into_map()
+}
+
+/// An object while it is built.
+#[derive(Default)]
+struct Branch(indexmap::IndexMap<Arc<str>, Node, foldhash::fast::RandomState>);
+
+enum Node {
+    Leaf(Value),
+    Branch(Branch),
+}
+
+impl Branch {
+    fn of(map: &Map) -> Self {
+        let leaf = |(key, value): (&Arc<str>, &Value)| (key.clone(), Node::Leaf(value.clone()));
+        Branch(map.iter().map(leaf).collect())
+    }
+
+    /// Returns whether a value that is no object was replaced on the way.
+    fn insert(&mut self, path: &[&str], value: &Value) -> bool {
+        let [first, rest @ ..] = path else {
+            return false;
+        };
+        if rest.is_empty() {
+            self.0.insert(Arc::from(*first), Node::Leaf(value.clone()));
+            return false;
+        }
+        let node = self
+            .0
+            .entry(Arc::from(*first))
+            .or_insert_with(|| Node::Branch(Branch::default()));
+        let mut replaced = false;
+        if let Node::Leaf(leaf) = node {
+            replaced = !matches!(leaf, Value::Map(_));
+            let branch = leaf.as_map().map(Branch::of).unwrap_or_default();
+            *node = Node::Branch(branch);
+        }
+        match node {
+            Node::Branch(branch) => branch.insert(rest, value) || replaced,
+            Node::Leaf(_) => replaced,
+        }
+    }
+
+    fn into_map(self) -> Map {
+        let value = |node| match node {
+            Node::Leaf(value) => value,
+            Node::Branch(branch) => Value::Map(branch.into_map()),
+        };
+        let table: Table = self
+            .0
+            .into_iter()
+            .map(|(key, node)| (key, value(node)))
+            .collect();
+        Map::new(table)
+    }
+}
+
+/// Reads a stored value; what is not JSON is a plain string.
+pub(crate) fn read(key: &Key, text: &str) -> Value {
+    quillet_core::json::parse(text).unwrap_or_else(|error| {
+        tracing::warn!(key = %key, %error, "a shared variable is not JSON and is used as plain text");
+        Value::from(text)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conflicts_end_the_same_in_every_order() {
+        let cases = [
+            (vec![("a", "1"), ("a:b", "2")], r#"{"a":{"b":2}}"#),
+            (
+                vec![("a:b", "2"), ("a", r#"{"c":3,"b":9}"#)],
+                r#"{"a":{"c":3,"b":2}}"#,
+            ),
+            (
+                vec![("x:y:z", "1"), ("x:y", "[1]")],
+                r#"{"x":{"y":{"z":1}}}"#,
+            ),
+            (
+                vec![("v:lang", "\"go\""), ("v:fw", "[]")],
+                r#"{"v":{"fw":[],"lang":"go"}}"#,
+            ),
+            (vec![("bad", "{oops")], r#"{"bad":"{oops"}"#),
+        ];
+        for (pairs, expected) in cases {
+            for reversed in [false, true] {
+                let mut values: Vec<(Key, Value)> = pairs
+                    .iter()
+                    .map(|(k, v)| (Key::new(*k), read(&Key::new(*k), v)))
+                    .collect();
+                if reversed {
+                    values.reverse();
+                }
+                let map = tree(values.iter().map(|(k, v)| (k, v)));
+                assert_eq!(quillet_core::json::to_string(&Value::Map(map)), expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! A prompt as it is stored: one text, or a list of messages.
+
+use std::sync::Arc;
+
+use quillet_core::{Diagnostic, Position, Role, Span, nearest};
+use quillet_template::Missing;
+use serde_json::{Map as Object, Value as Tree};
+
+use crate::parameters::Parameters;
+
+/// A definition that was read, with its warnings, or everything that is wrong with it.
+pub type Checked<T> = Result<(T, Vec<Diagnostic>), Vec<Diagnostic>>;
+
+/// What a prompt renders to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// A text (`userPrompt`, the origin's `prompt`).
+    Text(String),
+    /// Messages.
+    Messages(Vec<TemplateMessage>),
+}
+
+/// A message whose content is a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateMessage {
+    /// Who speaks.
+    pub role: Role,
+    /// The template.
+    pub content: String,
+}
+
+/// A prompt that can be rendered.
+#[derive(Clone, Debug)]
+pub struct Prompt {
+    /// The id that routes use.
+    pub id: Arc<str>,
+    /// What it renders to.
+    pub body: Body,
+    /// The template format, `go` unless the definition says otherwise.
+    pub format: String,
+    /// What happens when a variable is missing; strict unless the definition says otherwise.
+    pub missing: Missing,
+    /// What it takes.
+    pub parameters: Parameters,
+    /// The definition as it was written.
+    pub raw: Tree,
+}
+
+/// Keys that a definition may have. Others are kept and reported, since a
+/// mistyped key is otherwise silent.
+const KEYS: [&str; 20] = [
+    "name",
+    "displayName",
+    "description",
+    "messages",
+    "userPrompt",
+    "prompt",
+    "format",
+    "templateFormat",
+    "template_format",
+    "missing",
+    "parameters",
+    "returns",
+    "supports",
+    "version",
+    "author",
+    "tags",
+    "metadata",
+    "icon",
+    "languages",
+    "$schema",
+];
+
+const TEXT_KEYS: [&str; 2] = ["userPrompt", "prompt"];
+
+impl Prompt {
+    /// Reads a stored text. Warnings come with the prompt, errors instead of it.
+    ///
+    /// # Errors
+    /// Everything that is wrong, with the place in the text where it is known.
+    pub fn parse(id: &str, source: &str, text: &str) -> Checked<Self> {
+        let tree = parse_object(source, text)?;
+        Self::from_object(id, source, text, tree)
+    }
+
+    /// Reads a definition that is part of another one (an extension's prompt).
+    ///
+    /// # Errors
+    /// As [`Prompt::parse`].
+    pub fn from_object(
+        id: &str,
+        source: &str,
+        text: &str,
+        object: Object<String, Tree>,
+    ) -> Checked<Self> {
+        let mut errors = Vec::new();
+        let mut keep = |result: Result<_, String>, key: &str| {
+            result.map_err(|message| {
+                errors.push(located("prompt.definition", source, text, key, message))
+            })
+        };
+        let body = keep(body(&object), "messages");
+        let parameters = Parameters::parse(object.get("parameters").unwrap_or(&Tree::Null));
+        let missing = missing(object.get("missing"));
+        let format = format(&object);
+        let mut keep = |message: String, key: &str| {
+            errors.push(located("prompt.definition", source, text, key, message));
+        };
+        let parameters = parameters.map_err(|message| keep(message, "parameters"));
+        let missing = missing.map_err(|message| keep(message, "missing"));
+        let format = format.map_err(|message| keep(message, "format"));
+        let (Ok(body), Ok(parameters), Ok(missing), Ok(format)) =
+            (body, parameters, missing, format)
+        else {
+            return Err(errors);
+        };
+        let warnings = unknown_keys(source, text, &object);
+        let prompt = Prompt {
+            id: id.into(),
+            body,
+            format,
+            missing,
+            parameters,
+            raw: Tree::Object(object),
+        };
+        Ok((prompt, warnings))
+    }
+
+    /// Names and templates in the order in which they render: `ID.prompt`, or
+    /// `ID.messages.0` and so on (the origin's names).
+    pub fn templates(&self) -> Vec<(String, &str)> {
+        match &self.body {
+            Body::Text(text) => vec![(format!("{}.prompt", self.id), text.as_str())],
+            Body::Messages(messages) => messages
+                .iter()
+                .enumerate()
+                .map(|(i, message)| {
+                    (
+                        format!("{}.messages.{i}", self.id),
+                        message.content.as_str(),
+                    )
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Reads a JSON object and says where it is broken.
+pub(crate) fn parse_object(
+    source: &str,
+    text: &str,
+) -> Result<Object<String, Tree>, Vec<Diagnostic>> {
+    let broken = |message: String| Diagnostic::error("definition.json", source, message);
+    match serde_json::from_str(text) {
+        Ok(Tree::Object(object)) => Ok(object),
+        Ok(_) => Err(vec![broken("the definition must be a JSON object".into())]),
+        Err(error) => {
+            let mut found = broken(format!("not JSON: {error}"));
+            found.position = Some(Position {
+                line: error.line().max(1),
+                column: error.column().max(1),
+            });
+            Err(vec![found])
+        }
+    }
+}
+
+/// A finding at the place of a key, found by its text: serde keeps no places,
+/// and the first `"key"` followed by a colon is nearly always the one meant.
+pub(crate) fn located(
+    code: &'static str,
+    source: &str,
+    text: &str,
+    key: &str,
+    message: String,
+) -> Diagnostic {
+    let found = Diagnostic::error(code, source, message);
+    let quoted = format!("\"{key}\"");
+    match text.find(&quoted) {
+        Some(start) => found.at(
+            text,
+            Span {
+                start,
+                end: start + quoted.len(),
+            },
+        ),
+        None => found,
+    }
+}
+
+fn body(object: &Object<String, Tree>) -> Result<Body, String> {
+    let text_keys: Vec<&str> = TEXT_KEYS
+        .into_iter()
+        .filter(|key| object.get(*key).is_some_and(|v| !v.is_null()))
+        .collect();
+    let messages = object.get("messages").filter(|value| !value.is_null());
+    match (messages, text_keys.as_slice()) {
+        (None, []) => Err("a prompt needs messages or userPrompt".into()),
+        (Some(_), [key, ..]) => Err(format!("messages and {key} exclude each other: keep one")),
+        (None, [_, second, ..]) => Err(format!(
+            "userPrompt and {second} are the same field: keep one"
+        )),
+        (None, [key]) => match &object[*key] {
+            Tree::String(text) => Ok(Body::Text(text.clone())),
+            _ => Err(format!("{key} must be a string")),
+        },
+        (Some(Tree::Array(items)), []) if !items.is_empty() => {
+            let messages: Result<Vec<_>, String> = items.iter().enumerate().map(message).collect();
+            Ok(Body::Messages(messages?))
+        }
+        (Some(_), []) => Err("messages must be a list of at least one {role, content}".into()),
+    }
+}
+
+fn message((index, item): (usize, &Tree)) -> Result<TemplateMessage, String> {
+    let role = item.get("role").and_then(Tree::as_str);
+    let role = role.ok_or_else(|| format!("messages[{index}] has no role"))?;
+    let role = Role::parse(role).ok_or_else(|| {
+        format!("messages[{index}] has the unknown role {role:?}; roles are system, developer, user, assistant, tool")
+    })?;
+    let content = item.get("content").and_then(Tree::as_str);
+    let content = content.ok_or_else(|| format!("messages[{index}].content must be a string"))?;
+    Ok(TemplateMessage {
+        role,
+        content: content.to_owned(),
+    })
+}
+
+fn missing(declared: Option<&Tree>) -> Result<Missing, String> {
+    match declared.map(Tree::as_str) {
+        None | Some(Some("strict")) => Ok(Missing::Strict),
+        Some(Some("lenient")) => Ok(Missing::Default),
+        _ => Err("missing must be \"strict\" or \"lenient\"".into()),
+    }
+}
+
+fn format(object: &Object<String, Tree>) -> Result<String, String> {
+    let declared = ["format", "templateFormat", "template_format"]
+        .iter()
+        .find_map(|key| object.get(*key));
+    match declared {
+        None | Some(Tree::Null) => Ok("go".into()),
+        Some(Tree::String(name)) => Ok(name.clone()),
+        Some(_) => Err("format must be a string such as \"go\"".into()),
+    }
+}
+
+fn unknown_keys(source: &str, text: &str, object: &Object<String, Tree>) -> Vec<Diagnostic> {
+    let unknown = object.keys().filter(|key| !KEYS.contains(&key.as_str()));
+    let warn = |key: &String| {
+        let near = nearest(key, KEYS)?;
+        let message = format!("unknown key {key:?}");
+        let mut found = located("prompt.key", source, text, key, message);
+        found.severity = quillet_core::Severity::Warning;
+        Some(found.help(format!("did you mean {near:?}?")))
+    };
+    unknown.filter_map(warn).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies() {
+        let cases = [
+            (r#"{"userPrompt":"a"}"#, Ok(1)),
+            (r#"{"prompt":"a"}"#, Ok(1)),
+            (
+                r#"{"messages":[{"role":"user","content":"a"},{"role":"system","content":"b"}]}"#,
+                Ok(2),
+            ),
+            (
+                r#"{"messages":[{"role":"user","content":"a"}],"userPrompt":"b"}"#,
+                Err("exclude each other"),
+            ),
+            (r#"{"prompt":"a","userPrompt":"b"}"#, Err("same field")),
+            (r#"{"name":"x"}"#, Err("needs messages or userPrompt")),
+            (
+                r#"{"messages":[{"role":"usr","content":"a"}]}"#,
+                Err("unknown role"),
+            ),
+            (r#"{"messages":[]}"#, Err("at least one")),
+            (r#"{"userPrompt":1}"#, Err("must be a string")),
+            (r#"{"userPrompt":"a","missing":"no"}"#, Err("strict")),
+            (
+                r#"{"userPrompt":"a","parameters":7}"#,
+                Err("parameters must be"),
+            ),
+            (r#"[]"#, Err("JSON object")),
+            (r#"{"userPrompt": }"#, Err("not JSON")),
+        ];
+        for (text, expected) in cases {
+            let got = Prompt::parse("p", "prompt p", text);
+            match expected {
+                Ok(count) => assert_eq!(got.unwrap().0.templates().len(), count, "{text}"),
+                Err(part) => {
+                    let found = got.unwrap_err();
+                    assert!(
+                        found.iter().any(|d| d.message.contains(part)),
+                        "{text}: {found:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn several_errors_come_at_once_and_with_places() {
+        let text = "{\n \"missing\": 1,\n \"parameters\": 7}";
+        let found = Prompt::parse("p", "p", text).unwrap_err();
+        assert_eq!(found.len(), 3);
+        assert_eq!(found[1].position, Some(Position { line: 3, column: 2 }));
+    }
+
+    #[test]
+    fn a_mistyped_key_is_reported_with_the_nearest() {
+        let (_, warnings) =
+            Prompt::parse("p", "p", r#"{"userPrompt":"a","paramters":[]}"#).unwrap();
+        assert_eq!(
+            warnings[0].help.as_deref(),
+            Some("did you mean \"parameters\"?")
+        );
+    }
+}

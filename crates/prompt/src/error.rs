@@ -1,0 +1,138 @@
+//! Why the service did not do what it was asked. No variant knows HTTP.
+
+use quillet_core::chat::ModelError;
+use quillet_core::store::{Kind, StoreError};
+use quillet_core::{Diagnostic, nearest};
+use quillet_template::RenderError;
+use serde::Serialize;
+
+/// One thing that is wrong with the variables of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// The variable, as a path: `variables.code`.
+    pub path: String,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+/// Why a request failed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// There is nothing of that id.
+    #[error("{} {id:?} does not exist{}", kind_name(*.kind), suggest(.nearest.as_deref()))]
+    NotFound {
+        /// What was looked for.
+        kind: Kind,
+        /// The id that was asked for.
+        id: String,
+        /// The id that is most like it.
+        nearest: Option<String>,
+    },
+    /// The definition exists and is broken.
+    #[error("{} {id:?} is not valid: {}", kind_name(*.kind), list(.diagnostics))]
+    Invalid {
+        /// What is broken.
+        kind: Kind,
+        /// Its id.
+        id: String,
+        /// What is wrong with it.
+        diagnostics: Vec<Diagnostic>,
+    },
+    /// Variables of the request do not fit the prompt's parameters.
+    #[error("variables do not fit the parameters of {id:?}: {}", all(.problems))]
+    Variables {
+        /// The prompt.
+        id: String,
+        /// Everything that does not fit.
+        problems: Vec<Problem>,
+    },
+    /// The template references variables that are not there: all of them.
+    #[error("missing variables: {}", .names.join(", "))]
+    Missing {
+        /// Paths, in order of use.
+        names: Vec<String>,
+        /// For some of them, a name that exists and is like it.
+        hints: Vec<String>,
+    },
+    /// The template calls functions that are not there: all of them.
+    #[error("{}", unknown(.names, .hints))]
+    UnknownFunctions {
+        /// Names, in order of use.
+        names: Vec<String>,
+        /// For some of them, a name that exists and is like it.
+        hints: Vec<String>,
+    },
+    /// The template cannot be evaluated with these values, or a limit was reached.
+    #[error(transparent)]
+    Render(#[from] Box<RenderError>),
+    /// The store does not answer and nothing is cached.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The model did not answer.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}
+
+impl ServiceError {
+    /// Stable code, as in error bodies.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            ServiceError::NotFound { .. } => "not_found",
+            ServiceError::Invalid { .. } => "definition.invalid",
+            ServiceError::Variables { .. } => "variables.invalid",
+            ServiceError::Missing { .. } => "render.missing_variable",
+            ServiceError::UnknownFunctions { .. } => "render.unknown_function",
+            ServiceError::Render(error) => error.kind.code(),
+            ServiceError::Store(error) => error.kind.code(),
+            ServiceError::Model(error) => error.kind.code(),
+        }
+    }
+
+    /// A missing thing, with the nearest of those that exist.
+    pub(crate) fn not_found<'a>(
+        kind: Kind,
+        id: &str,
+        known: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        ServiceError::NotFound {
+            kind,
+            id: id.to_owned(),
+            nearest: nearest(id, known).map(str::to_owned),
+        }
+    }
+}
+
+/// What people call a kind of entry.
+#[must_use]
+pub(crate) fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Extension => "extension",
+        Kind::Prompt => "prompt",
+        Kind::Environ => "shared variable",
+        Kind::Tool => "tool",
+    }
+}
+
+fn suggest(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!("; did you mean {name:?}?"))
+}
+
+fn list(diagnostics: &[Diagnostic]) -> String {
+    let texts: Vec<String> = diagnostics.iter().map(Diagnostic::to_string).collect();
+    texts.join("; ")
+}
+
+fn all(problems: &[Problem]) -> String {
+    let text = |problem: &Problem| format!("{}: {}", problem.path, problem.message);
+    problems.iter().map(text).collect::<Vec<_>>().join("; ")
+}
+
+fn unknown(names: &[String], hints: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+    let mut text = format!("function {} not defined", quoted.join(", "));
+    if !hints.is_empty() {
+        text.push_str(&format!(" ({})", hints.join("; ")));
+    }
+    text
+}

@@ -1,0 +1,118 @@
+//! A prompt extension: a package that provides prompts.
+
+use quillet_core::Diagnostic;
+use serde_json::Value as Tree;
+
+use crate::definition::{Checked, Prompt, located, parse_object};
+
+/// An extension as it was stored, and the prompts in it.
+#[derive(Clone, Debug)]
+pub struct Extension {
+    /// The name that its prompts' ids begin with.
+    pub name: String,
+    /// The definition as it was written.
+    pub raw: Tree,
+    /// `contributes.prompts`: id (`{extension}.{prompt}`) and the prompt, or what is wrong with it.
+    pub prompts: Vec<(String, Checked<Prompt>)>,
+}
+
+impl Extension {
+    /// Reads a stored text. A broken prompt does not break the extension.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the extension itself.
+    pub fn parse(source: &str, text: &str) -> Result<Self, Vec<Diagnostic>> {
+        let object = parse_object(source, text)?;
+        let refuse = |key: &str, message: &str| {
+            vec![located(
+                "extension.definition",
+                source,
+                text,
+                key,
+                message.to_owned(),
+            )]
+        };
+        let Some(name) = object
+            .get("name")
+            .and_then(Tree::as_str)
+            .filter(|name| !name.is_empty())
+        else {
+            return Err(refuse("name", "an extension needs a name"));
+        };
+        let kind = object
+            .get("extensionType")
+            .and_then(Tree::as_str)
+            .unwrap_or("prompt");
+        if kind != "prompt" {
+            return Err(refuse("extensionType", "extensionType must be \"prompt\""));
+        }
+        let declared = object
+            .get("contributes")
+            .and_then(|contributes| contributes.get("prompts"));
+        let items = match declared {
+            None | Some(Tree::Null) => &[][..],
+            Some(Tree::Array(items)) => items,
+            Some(_) => return Err(refuse("prompts", "contributes.prompts must be a list")),
+        };
+        let prompts = items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| prompt(name, index, item, text))
+            .collect();
+        Ok(Extension {
+            name: name.to_owned(),
+            prompts,
+            raw: Tree::Object(object),
+        })
+    }
+}
+
+fn prompt(extension: &str, index: usize, item: &Tree, text: &str) -> (String, Checked<Prompt>) {
+    let name = item.get("name").and_then(Tree::as_str);
+    let id = match name {
+        Some(name) => format!("{extension}.{name}"),
+        None => format!("{extension}.{index}"),
+    };
+    let source = format!("prompt {id}");
+    let Tree::Object(object) = item else {
+        let message = format!("contributes.prompts[{index}] must be an object");
+        return (
+            id,
+            Err(vec![Diagnostic::error(
+                "prompt.definition",
+                &source,
+                message,
+            )]),
+        );
+    };
+    if name.is_none() {
+        let message = format!("contributes.prompts[{index}] has no name");
+        return (
+            id,
+            Err(vec![Diagnostic::error(
+                "prompt.definition",
+                &source,
+                message,
+            )]),
+        );
+    }
+    let prompt = Prompt::from_object(&id, &source, text, object.clone());
+    (id, prompt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_prompt_does_not_hide_the_others() {
+        let text = r#"{"name":"e","contributes":{"prompts":[{"name":"bad"},{"name":"good","prompt":"x"},7]}}"#;
+        let extension = Extension::parse("extension e", text).unwrap();
+        let states: Vec<(&str, bool)> = extension
+            .prompts
+            .iter()
+            .map(|(id, prompt)| (id.as_str(), prompt.is_ok()))
+            .collect();
+        assert_eq!(states, [("e.bad", false), ("e.good", true), ("e.2", false)]);
+    }
+}

@@ -1,0 +1,134 @@
+//! Tools as template functions, with the seed's policy for failures: log, leave
+//! the default, go on, and say so in the reply.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind};
+use quillet_core::{BoxFuture, Value};
+use quillet_template::{Arguments, CallError, Functions};
+use serde::Serialize;
+
+use crate::snapshot::Snapshot;
+
+/// The function that calls a tool by its name as text, for tools whose names
+/// belong to the template language.
+const BY_NAME: &str = "tool";
+
+/// A call that failed and left its default in the text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ToolFailure {
+    /// The tool's function name.
+    pub tool: String,
+    /// Stable code, such as `tool.timeout`.
+    pub code: &'static str,
+    /// What happened, without addresses.
+    pub message: String,
+    /// How long the call took, in milliseconds.
+    pub elapsed_ms: u64,
+}
+
+/// The tools of one snapshot, for one render.
+pub(crate) struct ToolFunctions<'a> {
+    snapshot: &'a Snapshot,
+    context: ToolContext,
+    failures: Mutex<Vec<ToolFailure>>,
+}
+
+impl<'a> ToolFunctions<'a> {
+    pub(crate) fn new(snapshot: &'a Snapshot, context: ToolContext) -> Self {
+        ToolFunctions {
+            snapshot,
+            context,
+            failures: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn into_failures(self) -> Vec<ToolFailure> {
+        self.failures
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tool(&self, name: &str) -> Option<&'a Arc<dyn Tool>> {
+        self.snapshot.functions.get(name)
+    }
+
+    async fn run(&self, tool: &dyn Tool, arguments: Arguments) -> Value {
+        let started = Instant::now();
+        let error = match self.attempt(tool, arguments).await {
+            Ok(value) => return value,
+            Err(error) => error,
+        };
+        let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let spec = tool.spec();
+        tracing::warn!(
+            tool = %spec.name,
+            code = error.kind.code(),
+            request_id = %self.context.request_id,
+            elapsed_ms,
+            "tool call failed, its default stands in: {error}"
+        );
+        self.failures
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(ToolFailure {
+                tool: spec.name.clone(),
+                code: error.kind.code(),
+                message: error.for_model,
+                elapsed_ms,
+            });
+        spec.default.clone()
+    }
+
+    async fn attempt(&self, tool: &dyn Tool, arguments: Arguments) -> Result<Value, ToolError> {
+        let arguments = tool.spec().bind(arguments.positional, &arguments.named)?;
+        let most = self.context.remaining(Duration::MAX);
+        let late = |_| {
+            let message = format!(
+                "{} did not answer within the time of the render",
+                tool.spec().name
+            );
+            ToolError::new(ToolErrorKind::Timeout, message)
+        };
+        tokio::time::timeout(most, tool.call(arguments, &self.context))
+            .await
+            .map_err(late)?
+    }
+}
+
+impl Functions for ToolFunctions<'_> {
+    fn contains(&self, name: &str) -> bool {
+        name == BY_NAME || self.tool(name).is_some()
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.snapshot.functions.keys().map(AsRef::as_ref).collect()
+    }
+
+    fn idempotent(&self, name: &str) -> bool {
+        self.tool(name).is_some_and(|tool| tool.spec().idempotent)
+    }
+
+    fn call<'a>(
+        &'a self,
+        name: &'a str,
+        mut arguments: Arguments,
+    ) -> BoxFuture<'a, Result<Value, CallError>> {
+        Box::pin(async move {
+            if let Some(tool) = self.tool(name) {
+                return Ok(self.run(tool.as_ref(), arguments).await);
+            }
+            let Some(Value::Str(wanted)) = arguments.positional.first().cloned() else {
+                return Err(CallError::new(
+                    "tool needs the name of a tool as its first argument",
+                ));
+            };
+            arguments.positional.remove(0);
+            match self.tool(&wanted) {
+                Some(tool) => Ok(self.run(tool.as_ref(), arguments).await),
+                None => Err(CallError::new(format!("there is no tool {wanted:?}"))),
+            }
+        })
+    }
+}

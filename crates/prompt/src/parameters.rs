@@ -1,0 +1,246 @@
+//! Parameters of a prompt: three ways to write them, one JSON Schema.
+//!
+//! The seed writes a list of `{name, type, default, description}`, the deployed
+//! origin a JSON Schema object or a map from name to `{type, description}`.
+
+use std::sync::Arc;
+
+use quillet_core::{Map, Table, Value};
+use serde_json::{Map as Object, Value as Tree, json};
+
+use crate::error::Problem;
+
+/// What a prompt takes, normalised to one JSON Schema.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters {
+    schema: Option<Arc<Schema>>,
+}
+
+#[derive(Debug)]
+struct Schema {
+    tree: Tree,
+    validator: jsonschema::Validator,
+    /// What an absent optional variable is set to, so that `{{if .variables.x}}`
+    /// is legal in a strict template.
+    presets: Vec<(Arc<str>, Value)>,
+}
+
+impl Parameters {
+    /// Reads any of the three forms; `null` or nothing means no check at all.
+    ///
+    /// # Errors
+    /// What is wrong with the declaration.
+    pub fn parse(declared: &Tree) -> Result<Self, String> {
+        let (tree, presets) = match declared {
+            Tree::Null => return Ok(Self::default()),
+            Tree::Array(items) if items.is_empty() => return Ok(Self::default()),
+            Tree::Object(object) if object.is_empty() => return Ok(Self::default()),
+            Tree::Array(items) => from_list(items)?,
+            Tree::Object(object) if is_schema(object) => from_schema(object),
+            Tree::Object(object) => from_map(object)?,
+            _ => return Err("parameters must be a list, a JSON Schema or a map of names".into()),
+        };
+        let validator = jsonschema::options()
+            .with_draft(jsonschema::Draft::Draft7)
+            .build(&tree)
+            .map_err(|error| format!("parameters are not a JSON Schema: {error}"))?;
+        Ok(Parameters {
+            schema: Some(Arc::new(Schema {
+                tree,
+                validator,
+                presets,
+            })),
+        })
+    }
+
+    /// The JSON Schema, if any was declared.
+    #[must_use]
+    pub fn schema(&self) -> Option<&Tree> {
+        self.schema.as_deref().map(|schema| &schema.tree)
+    }
+
+    /// Fills defaults in and checks the variables of a request.
+    ///
+    /// # Errors
+    /// Everything that does not fit.
+    pub fn bind(&self, variables: &Map) -> Result<Map, Vec<Problem>> {
+        let Some(schema) = &self.schema else {
+            return Ok(variables.clone());
+        };
+        let given = Tree::from(&Value::Map(variables.clone()));
+        let problems: Vec<Problem> = schema
+            .validator
+            .iter_errors(&given)
+            .map(|error| problem(&error))
+            .collect();
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let absent = |(name, _): &&(Arc<str>, Value)| variables.get(name).is_none();
+        if !schema.presets.iter().any(|preset| absent(&preset)) {
+            return Ok(variables.clone());
+        }
+        let mut table: Table = variables.to_table();
+        for (name, value) in schema.presets.iter().filter(absent) {
+            table.insert(name.clone(), value.clone());
+        }
+        Ok(Map::new(table))
+    }
+}
+
+fn problem(error: &jsonschema::ValidationError<'_>) -> Problem {
+    let pointer = error.instance_path().to_string();
+    Problem {
+        path: format!("variables{}", pointer.replace('/', ".")),
+        message: error.to_string(),
+    }
+}
+
+/// A JSON Schema says so by a keyword that cannot be a parameter's description:
+/// `properties` that is an object, or `type: "object"`.
+fn is_schema(object: &Object<String, Tree>) -> bool {
+    object.get("properties").is_some_and(Tree::is_object)
+        || object.get("type").and_then(Tree::as_str) == Some("object")
+        || object.contains_key("$schema")
+}
+
+type Normalised = (Tree, Vec<(Arc<str>, Value)>);
+
+fn from_schema(object: &Object<String, Tree>) -> Normalised {
+    let required: Vec<&str> = object
+        .get("required")
+        .and_then(Tree::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Tree::as_str)
+        .collect();
+    let properties = object.get("properties").and_then(Tree::as_object);
+    let presets = properties
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| !required.contains(&name.as_str()))
+        .map(|(name, property)| (Arc::from(name.as_str()), default_of(property)))
+        .collect();
+    (Tree::Object(object.clone()), presets)
+}
+
+fn default_of(property: &Tree) -> Value {
+    property
+        .get("default")
+        .cloned()
+        .map_or(Value::Null, Value::from)
+}
+
+fn from_list(items: &[Tree]) -> Result<Normalised, String> {
+    let named = |(index, item): (usize, &Tree)| {
+        let name = item.get("name").and_then(Tree::as_str);
+        let name = name.ok_or_else(|| format!("parameters[{index}] has no name"))?;
+        Ok((name.to_owned(), item.clone()))
+    };
+    let pairs: Result<Vec<_>, String> = items.iter().enumerate().map(named).collect();
+    from_pairs(pairs?)
+}
+
+fn from_map(object: &Object<String, Tree>) -> Result<Normalised, String> {
+    from_pairs(
+        object
+            .iter()
+            .map(|(name, item)| (name.clone(), item.clone()))
+            .collect(),
+    )
+}
+
+/// One parameter is required if it says so, optional if it says so or has a
+/// default; if it says neither, using it in the template is what requires it.
+fn from_pairs(pairs: Vec<(String, Tree)>) -> Result<Normalised, String> {
+    let (mut properties, mut required, mut presets) = (Object::new(), Vec::new(), Vec::new());
+    for (name, item) in pairs {
+        let Tree::Object(mut item) = item else {
+            return Err(format!(
+                "parameter {name} must be an object such as {{\"type\": \"string\"}}"
+            ));
+        };
+        item.remove("name");
+        let says = item.remove("required").as_ref().and_then(Tree::as_bool);
+        if says == Some(true) {
+            required.push(Tree::from(name.clone()));
+        } else if says == Some(false) || item.contains_key("default") {
+            let default = item
+                .get("default")
+                .cloned()
+                .map_or(Value::Null, Value::from);
+            presets.push((Arc::from(name.as_str()), default));
+        }
+        if let Some(kind) = item.get("type").and_then(Tree::as_str) {
+            let kind = json_type(kind).ok_or_else(|| {
+                format!("parameter {name} has the unknown type {kind:?}; JSON Schema has string, integer, number, boolean, array, object, null")
+            })?;
+            match kind {
+                "any" => item.remove("type"),
+                kind => item.insert("type".into(), Tree::from(kind)),
+            };
+        }
+        properties.insert(name, Tree::Object(item));
+    }
+    let tree = json!({"type": "object", "properties": properties, "required": required});
+    Ok((tree, presets))
+}
+
+/// Names of types that people write, as JSON Schema has them.
+fn json_type(name: &str) -> Option<&'static str> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "string" | "str" | "text" => "string",
+        "integer" | "int" | "int64" | "long" => "integer",
+        "number" | "float" | "float64" | "double" => "number",
+        "boolean" | "bool" => "boolean",
+        "array" | "list" => "array",
+        "object" | "map" | "dict" | "json" => "object",
+        "null" => "null",
+        "any" | "" => "any",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(text: &str) -> Map {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn three_forms_mean_the_same() {
+        let forms = [
+            json!([{"name": "n", "type": "int", "default": 3}, {"name": "s", "type": "string", "required": true}]),
+            json!({"type": "object", "properties": {"n": {"type": "integer", "default": 3}, "s": {"type": "string"}}, "required": ["s"]}),
+            json!({"n": {"type": "integer", "default": 3}, "s": {"type": "string", "required": true}}),
+        ];
+        for form in forms {
+            let parameters = Parameters::parse(&form).unwrap();
+            let bound = parameters.bind(&map(r#"{"s":"x"}"#)).unwrap();
+            assert_eq!(bound.get("n"), Some(&Value::Int(3)), "{form}");
+            let problems = parameters.bind(&map(r#"{"n":"three"}"#)).unwrap_err();
+            assert_eq!(problems.len(), 2, "{problems:?}");
+            assert!(problems.iter().any(|p| p.path == "variables.n"));
+        }
+    }
+
+    #[test]
+    fn a_parameter_that_says_nothing_is_neither_required_nor_preset() {
+        let parameters = Parameters::parse(&json!([{"name": "code", "type": "string"}])).unwrap();
+        assert!(parameters.bind(&Map::default()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_no_declaration_is_refused() {
+        for broken in [
+            json!("x"),
+            json!([{"type": "string"}]),
+            json!({"n": 1}),
+            json!([{"name": "n", "type": "strnig"}]),
+        ] {
+            assert!(Parameters::parse(&broken).is_err(), "{broken}");
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Find, bind, render, send.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use quillet_core::chat::{
+    ChatModel, ChatOptions, ChatRequest, ChatStream, ModelError, ModelErrorKind,
+};
+use quillet_core::store::{Health, Kind, StoreError, StoreErrorKind};
+use quillet_core::tool::ToolContext;
+use quillet_core::{Map, Message, Role, Table, Value, nearest};
+use quillet_template::{Functions, Limits, Missing, References, Render, render};
+
+use crate::catalogue::Catalogue;
+use crate::compile::Compiled;
+use crate::definition::Body;
+use crate::error::ServiceError;
+use crate::functions::{ToolFailure, ToolFunctions};
+use crate::snapshot::{PromptEntry, Snapshot};
+use crate::variables::{Shared, Variables};
+
+/// What is left of the render's time for the template after the last tool call
+/// was given up (note A7).
+const MARGIN: Duration = Duration::from_millis(20);
+
+/// How the service behaves.
+#[derive(Clone, Debug, Default)]
+pub struct ServiceOptions {
+    /// Bounds on one render.
+    pub limits: Limits,
+    /// Text of a system message that goes before a prompt that is one text;
+    /// prompts with messages bring their own.
+    pub system: Option<String>,
+}
+
+/// The prompt service.
+#[derive(Debug)]
+pub struct PromptService {
+    catalogue: Catalogue,
+    variables: Variables,
+    model: Option<Arc<dyn ChatModel>>,
+    options: ServiceOptions,
+}
+
+/// What a prompt rendered to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RenderedPrompt {
+    /// A text.
+    Text(String),
+    /// Messages.
+    Messages(Vec<Message>),
+}
+
+/// A render that succeeded.
+#[derive(Clone, Debug)]
+pub struct RenderOutcome {
+    /// The text or the messages.
+    pub prompt: RenderedPrompt,
+    /// Tool calls that failed and left their defaults.
+    pub failures: Vec<ToolFailure>,
+    /// Whether the store is away and shared variables may be old.
+    pub stale: bool,
+}
+
+/// A model that has begun to answer.
+#[allow(missing_debug_implementations, reason = "holds a stream")]
+pub struct ChatOutcome {
+    /// The answer. Dropping it ends the call to the provider.
+    pub stream: ChatStream,
+    /// Tool calls of the render that failed and left their defaults.
+    pub failures: Vec<ToolFailure>,
+}
+
+impl PromptService {
+    /// A service over a catalogue and its shared variables. Without a model it
+    /// renders and does not chat.
+    #[must_use]
+    pub fn new(
+        catalogue: Catalogue,
+        variables: Variables,
+        model: Option<Arc<dyn ChatModel>>,
+        options: ServiceOptions,
+    ) -> Self {
+        PromptService {
+            catalogue,
+            variables,
+            model,
+            options,
+        }
+    }
+
+    /// The definitions.
+    #[must_use]
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    /// The shared variables.
+    #[must_use]
+    pub fn variables(&self) -> &Variables {
+        &self.variables
+    }
+
+    /// The model, if one is configured.
+    #[must_use]
+    pub fn model(&self) -> Option<&Arc<dyn ChatModel>> {
+        self.model.as_ref()
+    }
+
+    /// Loads what the store has. Without an error the service is ready.
+    ///
+    /// # Errors
+    /// The store does not answer; [`PromptService::watch`] goes on trying.
+    pub async fn load(&self) -> Result<(), StoreError> {
+        self.catalogue.load().await?;
+        self.variables.load().await
+    }
+
+    /// Follows the store for as long as the future is polled.
+    pub async fn watch(&self) {
+        tokio::join!(self.catalogue.watch(), self.variables.watch());
+    }
+
+    /// Whether the store answers, and everything was loaded at least once.
+    pub async fn health(&self) -> (Health, bool) {
+        (
+            self.catalogue.store().health(),
+            self.catalogue.is_loaded().await,
+        )
+    }
+
+    /// Renders a prompt with the variables of a request.
+    ///
+    /// # Errors
+    /// Every variant of [`ServiceError`] except [`ServiceError::Model`].
+    pub async fn render(
+        &self,
+        id: &str,
+        variables: &Map,
+        request_id: &str,
+    ) -> Result<RenderOutcome, ServiceError> {
+        let started = Instant::now();
+        let snapshot = self.catalogue.snapshot();
+        let definition = match snapshot.prompt(id) {
+            Ok(definition) => definition,
+            Err(error) => return Err(self.absent(error).await),
+        };
+        let entry = definition.usable(Kind::Prompt)?;
+        let compiled = self.compile(id, entry)?;
+        let bound = entry
+            .prompt
+            .parameters
+            .bind(variables)
+            .map_err(|problems| ServiceError::Variables {
+                id: id.to_owned(),
+                problems,
+            })?;
+        let shared = self.shared(&compiled).await?;
+        let root = context(&shared, bound);
+        let references = compiled.template.references();
+        check_functions(references, &snapshot)?;
+        if entry.prompt.missing == Missing::Strict {
+            check_variables(references, &root)?;
+        }
+        let limits = Limits {
+            time: self.options.limits.time.saturating_sub(started.elapsed()),
+            ..self.options.limits
+        };
+        let deadline = started + self.options.limits.time;
+        let functions = ToolFunctions::new(
+            &snapshot,
+            ToolContext {
+                deadline: deadline.checked_sub(MARGIN),
+                request_id: request_id.into(),
+            },
+        );
+        let entries: Vec<&str> = compiled.entries.iter().map(AsRef::as_ref).collect();
+        let rendered = render(&Render {
+            template: compiled.template.as_ref(),
+            entries: &entries,
+            variables: &root,
+            functions: &functions as &dyn Functions,
+            limits: &limits,
+        })
+        .await?;
+        Ok(RenderOutcome {
+            prompt: assemble(&entry.prompt.body, rendered.into_texts()),
+            failures: functions.into_failures(),
+            stale: shared.stale,
+        })
+    }
+
+    /// Renders a prompt and sends it to the model.
+    ///
+    /// # Errors
+    /// As [`PromptService::render`], and [`ServiceError::Model`].
+    pub async fn chat(
+        &self,
+        id: &str,
+        variables: &Map,
+        model: Option<String>,
+        options: ChatOptions,
+        request_id: &str,
+    ) -> Result<ChatOutcome, ServiceError> {
+        let rendered = self.render(id, variables, request_id).await?;
+        let Some(chat_model) = &self.model else {
+            let message = "no model is configured: set model.base_url and model.api_key (or OPENAI_BASE_URL and OPENAI_API_KEY), or choose the mock model";
+            return Err(ModelError::new(ModelErrorKind::Configuration, message).into());
+        };
+        let request = ChatRequest {
+            model,
+            messages: self.messages(rendered.prompt),
+            options,
+        };
+        Ok(ChatOutcome {
+            stream: chat_model.stream(request).await?,
+            failures: rendered.failures,
+        })
+    }
+
+    /// The messages that a rendered prompt is sent as (note A17).
+    #[must_use]
+    pub fn messages(&self, prompt: RenderedPrompt) -> Vec<Message> {
+        match prompt {
+            RenderedPrompt::Messages(messages) => messages,
+            RenderedPrompt::Text(text) => {
+                let system = self
+                    .options
+                    .system
+                    .iter()
+                    .map(|text| Message::new(Role::System, text));
+                system.chain([Message::new(Role::User, text)]).collect()
+            }
+        }
+    }
+
+    /// A prompt that is not there may be there in a store that was never read.
+    async fn absent(&self, error: ServiceError) -> ServiceError {
+        match self.health().await {
+            (Health::Away { reason }, false) => {
+                StoreError::new(StoreErrorKind::Unavailable, reason).into()
+            }
+            _ => error,
+        }
+    }
+
+    fn compile(&self, id: &str, entry: &PromptEntry) -> Result<Arc<Compiled>, ServiceError> {
+        self.catalogue
+            .compiler()
+            .compile(&entry.sources)
+            .map_err(|error| ServiceError::Invalid {
+                kind: Kind::Prompt,
+                id: id.to_owned(),
+                diagnostics: error.diagnostics,
+            })
+    }
+
+    async fn shared(&self, compiled: &Compiled) -> Result<Shared, ServiceError> {
+        let late = |_| {
+            let message = format!(
+                "{} did not answer in time",
+                self.catalogue.store().describe()
+            );
+            StoreError::new(StoreErrorKind::Unavailable, message)
+        };
+        let time = self.options.limits.time;
+        Ok(tokio::time::timeout(time, self.variables.of(compiled))
+            .await
+            .map_err(late)??)
+    }
+}
+
+/// The request's variables stand beside the shared ones, under the seed's name
+/// and the deployed origin's, and hide a shared variable of that name.
+fn context(shared: &Shared, variables: Map) -> Map {
+    let mut table: Table = shared.tree.to_table();
+    table.insert("args".into(), Value::Map(variables.clone()));
+    table.insert("variables".into(), Value::Map(variables));
+    Map::new(table)
+}
+
+fn assemble(body: &Body, texts: Vec<String>) -> RenderedPrompt {
+    match body {
+        Body::Text(_) => RenderedPrompt::Text(texts.into_iter().next().unwrap_or_default()),
+        Body::Messages(templates) => RenderedPrompt::Messages(
+            templates
+                .iter()
+                .zip(texts)
+                .map(|(template, text)| Message::new(template.role, text))
+                .collect(),
+        ),
+    }
+}
+
+fn check_functions(references: &References, snapshot: &Snapshot) -> Result<(), ServiceError> {
+    let unknown = |name: &&str| !snapshot.functions.contains_key(*name) && *name != "tool";
+    let names: Vec<&str> = references
+        .functions
+        .iter()
+        .map(|f| f.name.as_str())
+        .filter(unknown)
+        .collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let hint = |name: &&str| {
+        let near = nearest(name, snapshot.functions.keys().map(AsRef::as_ref))?;
+        Some(format!("did you mean {near}?"))
+    };
+    Err(ServiceError::UnknownFunctions {
+        hints: names.iter().filter_map(hint).collect(),
+        names: names.into_iter().map(str::to_owned).collect(),
+    })
+}
+
+/// Every referenced path must exist, also on branches that are not taken (seed
+/// 000: any missing variable is an error). What stands on the way and is no
+/// object is left to the render, whose message says what it is.
+fn check_variables(references: &References, root: &Map) -> Result<(), ServiceError> {
+    let (mut names, mut hints) = (Vec::new(), Vec::new());
+    for variable in references
+        .variables
+        .iter()
+        .filter(|variable| !variable.optional)
+    {
+        let mut map = root;
+        for key in &variable.path {
+            match map.get(key) {
+                Some(Value::Map(inner)) => map = inner,
+                Some(_) => break,
+                None => {
+                    names.push(variable.path.join("."));
+                    let near = nearest(key, map.table().keys().map(AsRef::as_ref));
+                    hints.extend(
+                        near.map(|near| {
+                            format!("{}: did you mean {near}?", variable.path.join("."))
+                        }),
+                    );
+                    break;
+                }
+            }
+        }
+    }
+    if names.is_empty() {
+        return Ok(());
+    }
+    Err(ServiceError::Missing { names, hints })
+}

@@ -1,0 +1,154 @@
+//! Every definition of a store at one moment.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use quillet_core::store::Kind;
+use quillet_core::tool::Tool;
+use quillet_core::{Diagnostic, Severity};
+use serde::Serialize;
+
+use crate::compile::SourceSet;
+use crate::definition::Prompt;
+use crate::error::ServiceError;
+use crate::extension::Extension;
+
+/// Where a prompt comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// Registered by itself.
+    Direct,
+    /// Provided by an extension.
+    Extension,
+}
+
+/// Whether a definition can be used.
+#[derive(Clone, Debug)]
+pub enum State<T> {
+    /// It can.
+    Valid(T),
+    /// It cannot; [`Definition::diagnostics`] says why.
+    Invalid,
+}
+
+/// A definition as it was found: usable or broken, never hidden.
+#[derive(Clone, Debug)]
+pub struct Definition<T> {
+    /// The id that routes use.
+    pub id: Arc<str>,
+    /// Where it rests: a file, a key.
+    pub origin: Arc<str>,
+    /// The stored text.
+    pub text: Arc<str>,
+    /// What it is.
+    pub state: State<T>,
+    /// Errors of a broken definition, warnings of a usable one.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl<T> Definition<T> {
+    /// `"valid"` or `"invalid"`.
+    #[must_use]
+    pub fn status(&self) -> &'static str {
+        match self.state {
+            State::Valid(_) => "valid",
+            State::Invalid => "invalid",
+        }
+    }
+
+    /// What can be used.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] with everything that is wrong.
+    pub fn usable(&self, kind: Kind) -> Result<&T, ServiceError> {
+        match &self.state {
+            State::Valid(value) => Ok(value),
+            State::Invalid => Err(ServiceError::Invalid {
+                kind,
+                id: self.id.to_string(),
+                diagnostics: self
+                    .diagnostics
+                    .iter()
+                    .filter(|found| found.severity == Severity::Error)
+                    .cloned()
+                    .collect(),
+            }),
+        }
+    }
+}
+
+/// A prompt that can be rendered, with the sources that it compiles from.
+#[derive(Clone, Debug)]
+pub struct PromptEntry {
+    /// The prompt.
+    pub prompt: Arc<Prompt>,
+    /// Direct or from an extension.
+    pub origin: Origin,
+    pub(crate) sources: Arc<SourceSet>,
+    /// Whether no other prompt takes part, so that only its own text can change it.
+    pub(crate) alone: bool,
+}
+
+/// A tool and the name that templates call it by.
+#[derive(Clone, Debug)]
+pub struct ToolEntry {
+    /// The function name.
+    pub name: Arc<str>,
+    /// The tool.
+    pub tool: Arc<dyn Tool>,
+}
+
+/// Every definition of a store at one moment: immutable, shared by requests.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// Extensions by id.
+    pub extensions: BTreeMap<Arc<str>, Arc<Definition<Arc<Extension>>>>,
+    /// Prompts by id, those of extensions included.
+    pub prompts: BTreeMap<Arc<str>, Arc<Definition<PromptEntry>>>,
+    /// Tools by id.
+    pub tools: BTreeMap<Arc<str>, Arc<Definition<ToolEntry>>>,
+    /// Tools by function name.
+    pub functions: HashMap<Arc<str>, Arc<dyn Tool>>,
+}
+
+impl Snapshot {
+    /// The prompt of that id.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn prompt(&self, id: &str) -> Result<&Definition<PromptEntry>, ServiceError> {
+        find(&self.prompts, Kind::Prompt, id)
+    }
+
+    /// The tool of that id.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn tool(&self, id: &str) -> Result<&Definition<ToolEntry>, ServiceError> {
+        find(&self.tools, Kind::Tool, id)
+    }
+
+    /// The extension of that id.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn extension(&self, id: &str) -> Result<&Definition<Arc<Extension>>, ServiceError> {
+        find(&self.extensions, Kind::Extension, id)
+    }
+}
+
+fn find<'a, T>(
+    table: &'a BTreeMap<Arc<str>, Arc<Definition<T>>>,
+    kind: Kind,
+    id: &str,
+) -> Result<&'a Definition<T>, ServiceError> {
+    match table.get(id) {
+        Some(found) => Ok(found),
+        None => Err(ServiceError::not_found(
+            kind,
+            id,
+            table.keys().map(AsRef::as_ref),
+        )),
+    }
+}

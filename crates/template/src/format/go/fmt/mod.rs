@@ -2,10 +2,25 @@
 //!
 //! Text is appended to a buffer that may not grow past `limit` bytes; who calls
 //! turns [`Full`] into the error of the bound that the buffer belongs to.
+//! Addresses are not printed: where Go would show one, the verb is refused.
+
+mod float;
+mod integer;
+mod printable;
+mod printf;
+mod quote;
+mod shape;
+mod sink;
+mod spec;
+#[cfg(test)]
+mod tests;
+mod verb;
 
 use super::value::GoValue;
+use shape::Shape;
+use sink::Sink;
 
-/// The text would have passed the limit.
+/// The text would have passed the limit. What fitted may be in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
@@ -13,8 +28,22 @@ pub struct Full;
 ///
 /// # Errors
 /// The limit.
+#[inline]
 pub fn append_value(out: &mut Vec<u8>, limit: usize, value: &GoValue) -> Result<(), Full> {
-    print(out, limit, std::slice::from_ref(value))
+    written(out, limit, |sink| verb::plain(sink, &Shape::from(value)))
+}
+
+/// Appends a variable of the caller as `%v` prints it.
+///
+/// # Errors
+/// The limit.
+#[inline]
+pub fn append_core(
+    out: &mut Vec<u8>,
+    limit: usize,
+    value: &quillet_core::Value,
+) -> Result<(), Full> {
+    written(out, limit, |sink| verb::plain(sink, &Shape::from(value)))
 }
 
 /// Go's `Sprint`: operands with spaces between those of which neither is a string.
@@ -22,13 +51,17 @@ pub fn append_value(out: &mut Vec<u8>, limit: usize, value: &GoValue) -> Result<
 /// # Errors
 /// The limit.
 pub fn print(out: &mut Vec<u8>, limit: usize, operands: &[GoValue]) -> Result<(), Full> {
-    for operand in operands {
-        match operand {
-            GoValue::Str(text) => out.extend_from_slice(text.as_bytes()),
-            other => out.extend_from_slice(format!("{other:?}").as_bytes()),
+    written(out, limit, |sink| {
+        let mut after_string = true;
+        for operand in operands {
+            let is_string = matches!(operand, GoValue::Str(_));
+            if !is_string && !after_string {
+                sink.byte(b' ');
+            }
+            verb::plain(sink, &Shape::from(operand));
+            after_string = is_string;
         }
-    }
-    if out.len() > limit { Err(Full) } else { Ok(()) }
+    })
 }
 
 /// Go's `Sprintln`: operands with spaces between all, and a newline.
@@ -36,9 +69,15 @@ pub fn print(out: &mut Vec<u8>, limit: usize, operands: &[GoValue]) -> Result<()
 /// # Errors
 /// The limit.
 pub fn println(out: &mut Vec<u8>, limit: usize, operands: &[GoValue]) -> Result<(), Full> {
-    print(out, limit, operands)?;
-    out.push(b'\n');
-    Ok(())
+    written(out, limit, |sink| {
+        for (index, operand) in operands.iter().enumerate() {
+            if index > 0 {
+                sink.byte(b' ');
+            }
+            verb::plain(sink, &Shape::from(operand));
+        }
+        sink.byte(b'\n');
+    })
 }
 
 /// Go's `Sprintf`.
@@ -51,11 +90,17 @@ pub fn printf(
     format: &[u8],
     operands: &[GoValue],
 ) -> Result<(), Full> {
-    out.extend_from_slice(format);
-    print(out, limit, operands)
+    written(out, limit, |sink| printf::printf(sink, format, operands))
 }
 
 /// Appends a string as Go's `strconv.Quote` writes it (`%q`).
 pub fn append_quoted(out: &mut Vec<u8>, text: &[u8]) {
-    out.extend_from_slice(format!("{:?}", String::from_utf8_lossy(text)).as_bytes());
+    quote::quote(out, text, false);
+}
+
+#[inline]
+fn written(out: &mut Vec<u8>, limit: usize, write: impl FnOnce(&mut Sink<'_>)) -> Result<(), Full> {
+    let mut sink = Sink::new(out, limit);
+    write(&mut sink);
+    if sink.is_full() { Err(Full) } else { Ok(()) }
 }

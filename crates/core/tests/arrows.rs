@@ -1,0 +1,99 @@
+//! The arrows between crates point one way, and each heavy dependency has one
+//! owner. ARCHITECTURE.md draws what this test holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+/// Who may depend on whom, besides `core`, which everybody may.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("quillet-core", &[]),
+    ("quillet-template", &[]),
+    ("quillet-store", &[]),
+    ("quillet-llm", &[]),
+    ("quillet-tools", &[]),
+    ("quillet-prompt", &["quillet-template"]),
+    (
+        "quillet-server",
+        &[
+            "quillet-template",
+            "quillet-store",
+            "quillet-llm",
+            "quillet-tools",
+            "quillet-prompt",
+        ],
+    ),
+    (
+        "quillet",
+        &[
+            "quillet-template",
+            "quillet-store",
+            "quillet-llm",
+            "quillet-tools",
+            "quillet-prompt",
+            "quillet-server",
+        ],
+    ),
+];
+
+/// The only crate that may name each of these.
+const OWNERS: &[(&str, &str)] = &[
+    ("minijinja", "quillet-template"),
+    ("redis", "quillet-store"),
+    ("notify", "quillet-store"),
+    ("tonic", "quillet-tools"),
+    ("prost-reflect", "quillet-tools"),
+    ("rmcp", "quillet-tools"),
+    ("axum", "quillet-server"),
+    ("utoipa", "quillet-server"),
+    ("hyper-util", "quillet-server"),
+    ("clap", "quillet"),
+];
+
+fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version=1", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo metadata runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let normal = |dependency: &&serde_json::Value| dependency["kind"].is_null();
+    let name = |value: &serde_json::Value| value["name"].as_str().unwrap_or_default().to_owned();
+    metadata["packages"]
+        .as_array()
+        .expect("it lists packages")
+        .iter()
+        .map(|package| {
+            let list = package["dependencies"].as_array().expect("it lists dependencies");
+            (name(package), list.iter().filter(normal).map(name).collect())
+        })
+        .collect()
+}
+
+#[test]
+fn arrows_point_one_way() {
+    let found = dependencies();
+    let known: BTreeSet<&str> = ARROWS.iter().map(|(name, _)| *name).collect();
+    let there: BTreeSet<&str> = found.keys().map(String::as_str).collect();
+    assert_eq!(known, there, "a crate came or went: draw its arrows");
+    for (name, allowed) in ARROWS {
+        for dependency in found[*name].iter().filter(|dependency| known.contains(dependency.as_str())) {
+            let fine = dependency == "quillet-core" || allowed.contains(&dependency.as_str());
+            assert!(fine, "{name} must not depend on {dependency}");
+        }
+    }
+}
+
+#[test]
+fn heavy_dependencies_have_one_owner() {
+    let found = dependencies();
+    for (dependency, owner) in OWNERS {
+        for (name, dependencies) in &found {
+            assert!(
+                name == owner || !dependencies.contains(*dependency),
+                "{dependency} belongs to {owner}, and {name} names it too"
+            );
+        }
+        assert!(found[*owner].contains(*dependency), "{owner} no longer names {dependency}");
+    }
+}

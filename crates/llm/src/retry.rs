@@ -1,0 +1,150 @@
+//! Asking again after a failure that may pass: seed 000's policy (100 ms, then
+//! 300 ms, at most two retries). Only requests that nothing has answered are
+//! repeated; what breaks after the first event is the caller's to see.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::BoxFuture;
+use quillet_core::chat::{ChatModel, ChatRequest, ChatStream, ModelError};
+
+/// When to ask again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// The wait before each retry; there are as many retries as waits. Default
+    /// 100 ms and 300 ms.
+    pub waits: Vec<Duration>,
+    /// The longest `Retry-After` that is waited for; a provider that asks for
+    /// more gets no retry. Default 2 s.
+    pub most_wait: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        RetryPolicy {
+            waits: vec![Duration::from_millis(100), Duration::from_millis(300)],
+            most_wait: Duration::from_secs(2),
+        }
+    }
+}
+
+/// What an observer is told before a wait. Prints as
+/// `retrying in 100ms (1/2): …`.
+#[derive(Clone, Debug)]
+pub struct RetryNotice {
+    /// Which retry it will be, from 1.
+    pub retry: usize,
+    /// How many there can be.
+    pub of: usize,
+    /// How long the wait is.
+    pub wait: Duration,
+    /// Why.
+    pub error: ModelError,
+}
+
+impl fmt::Display for RetryNotice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RetryNotice {
+            retry,
+            of,
+            wait,
+            error,
+        } = self;
+        write!(f, "retrying in {wait:?} ({retry}/{of}): {error}")
+    }
+}
+
+type Observer = Arc<dyn Fn(&RetryNotice) + Send + Sync>;
+
+/// A model that is asked again when it fails in a way that may pass: no
+/// connection, no answer in time, 429 and 5xx (note A16).
+#[derive(Clone)]
+pub struct Retry {
+    model: Arc<dyn ChatModel>,
+    policy: RetryPolicy,
+    observer: Option<Observer>,
+}
+
+impl Retry {
+    /// Wraps a model with the default policy.
+    pub fn new(model: Arc<dyn ChatModel>) -> Self {
+        Retry {
+            model,
+            policy: RetryPolicy::default(),
+            observer: None,
+        }
+    }
+
+    /// Another policy.
+    #[must_use]
+    pub fn policy(mut self, policy: RetryPolicy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Tells this function of every retry, besides a `tracing` event.
+    #[must_use]
+    pub fn observe(mut self, observer: impl Fn(&RetryNotice) + Send + Sync + 'static) -> Self {
+        self.observer = Some(Arc::new(observer));
+        self
+    }
+
+    async fn ask(&self, request: ChatRequest) -> Result<ChatStream, ModelError> {
+        let of = self.policy.waits.len();
+        for (index, wait) in self.policy.waits.iter().enumerate() {
+            let error = match self.model.stream(request.clone()).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => error,
+            };
+            let asked = error.retry_after.unwrap_or_default();
+            if !error.kind.retryable() || asked > self.policy.most_wait {
+                return Err(tried(error, index + 1));
+            }
+            let wait = asked.max(*wait);
+            self.tell(&RetryNotice {
+                retry: index + 1,
+                of,
+                wait,
+                error,
+            });
+            tokio::time::sleep(wait).await;
+        }
+        let last = self.model.stream(request).await;
+        last.map_err(|error| tried(error, of + 1))
+    }
+
+    fn tell(&self, notice: &RetryNotice) {
+        tracing::warn!(target: "quillet::llm", "{notice}");
+        if let Some(observer) = &self.observer {
+            observer(notice);
+        }
+    }
+}
+
+/// Says how often it was tried, where that was more than once.
+fn tried(mut error: ModelError, times: usize) -> ModelError {
+    if times > 1 {
+        error.message = format!("{} (tried {times} times)", error.message);
+    }
+    error
+}
+
+impl fmt::Debug for Retry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Retry")
+            .field("model", &self.model)
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ChatModel for Retry {
+    fn describe(&self) -> String {
+        self.model.describe()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
+        Box::pin(self.ask(request))
+    }
+}

@@ -48,6 +48,11 @@ impl Endpoint {
         self.0.clone()
     }
 
+    /// Whether it speaks TLS.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.0.scheme() == "https"
+    }
+
     /// Whether it is OpenAI itself, which answers nothing without a key.
     pub(crate) fn needs_key(&self) -> bool {
         self.0.host_str() == Some("api.openai.com")

@@ -9,6 +9,7 @@ mod endpoint;
 mod failure;
 mod mock;
 mod openai;
+mod reading;
 mod retry;
 mod sse;
 mod wire;

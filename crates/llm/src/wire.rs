@@ -66,8 +66,12 @@ pub(crate) struct Piece<'a> {
 struct Choice<'a> {
     #[serde(default)]
     index: Option<u32>,
-    #[serde(default, borrow, alias = "message")]
+    /// In streams; some providers send what came so far as `message` beside it.
+    #[serde(default, borrow)]
     delta: Option<Delta<'a>>,
+    /// In whole answers; some providers send an empty `delta` beside it.
+    #[serde(default, borrow)]
+    message: Option<Delta<'a>>,
     #[serde(default)]
     finish_reason: Option<Text>,
 }
@@ -111,6 +115,7 @@ struct FunctionDelta<'a> {
 #[derive(Debug)]
 pub(crate) struct Answer {
     model: String,
+    whole: bool,
     started: bool,
     last_usage: Option<Usage>,
     choices: HashMap<u32, Progress>,
@@ -127,10 +132,16 @@ impl Answer {
     pub(crate) fn new(model: String) -> Self {
         Answer {
             model,
+            whole: false,
             started: false,
             last_usage: None,
             choices: HashMap::new(),
         }
+    }
+
+    /// Says that the answer comes in one piece.
+    pub(crate) fn set_whole(&mut self) {
+        self.whole = true;
     }
 
     /// Whether every answer that has begun has also ended.
@@ -190,7 +201,11 @@ impl Answer {
             return Err(format!("choice number {index} is out of range"));
         }
         let progress = self.choices.entry(index).or_default();
-        read_delta(index, choice.delta.unwrap_or_default(), progress, events);
+        let delta = match self.whole {
+            true => choice.message.or(choice.delta),
+            false => choice.delta.or(choice.message),
+        };
+        read_delta(index, delta.unwrap_or_default(), progress, events);
         let reason = text(choice.finish_reason);
         if !reason.is_empty() && !progress.finished {
             progress.finished = true;
@@ -483,6 +498,21 @@ mod tests {
         ]);
         assert_eq!(reply.choices[0].reasoning, "hmm");
         assert_eq!(reply.choices[0].text, "abno");
+    }
+
+    #[test]
+    fn a_message_beside_a_delta_counts_once() {
+        let piece =
+            r#"{"id":"i","choices":[{"delta":{"content":"b"},"message":{"content":"ab"}}]}"#;
+        assert_eq!(fold(&[piece]).choices[0].text, "b");
+        let mut answer = Answer::new("m".into());
+        answer.set_whole();
+        let events = answer.read(serde_json::from_str(piece).unwrap()).unwrap();
+        let text = ChatEvent::Text {
+            choice: 0,
+            text: "ab".into(),
+        };
+        assert_eq!(events[1], text);
     }
 
     #[test]

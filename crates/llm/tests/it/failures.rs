@@ -1,0 +1,372 @@
+//! What goes wrong gets an error that names the provider, the cause and the
+//! mend, and that holds no secret.
+
+use std::time::Duration;
+
+use quillet_core::chat::{ChatModel, ModelErrorKind as Kind};
+use quillet_llm::{AnswerLimits, OpenAi, OpenAiConfig, Timeouts};
+
+use crate::scripted::{Script, Scripted, Step, answer, stream, stream_head, text_event};
+use crate::{CANARY, ask, config, model};
+
+fn short() -> Timeouts {
+    Timeouts {
+        connect: Duration::from_millis(500),
+        first_byte: Duration::from_millis(100),
+        idle: Duration::from_millis(100),
+        total: Duration::from_secs(5),
+    }
+}
+
+#[tokio::test]
+async fn each_failure_has_its_kind_and_names_the_mend() {
+    let error_event =
+        "data: {\"error\":{\"message\":\"overloaded\",\"type\":\"server_error\"}}\n\n";
+    let long = format!("{{\"error\":{{\"message\":\"{}\"}}}}", "x".repeat(5000));
+    let echo = format!("bad key {CANARY}");
+    let most = "x".repeat(1024);
+    let json = "application/json";
+    let cases: Vec<(&str, Script, Kind, &str)> = vec![
+        (
+            "401",
+            answer(401, json, &[], r#"{"error":{"message":"bad key"}}"#),
+            Kind::Refused,
+            "answered 401: bad key; check the key: set OPENAI_API_KEY",
+        ),
+        (
+            "key echoed",
+            answer(401, "text/plain", &[], &echo),
+            Kind::Refused,
+            "bad key [secret]",
+        ),
+        (
+            "404",
+            answer(404, json, &[], ""),
+            Kind::Refused,
+            "answered 404; check the model's name and the base URL",
+        ),
+        (
+            "429",
+            answer(429, json, &[("retry-after", "7")], "{}"),
+            Kind::RateLimited,
+            "answered 429",
+        ),
+        (
+            "500 with html",
+            answer(500, "text/html", &[], "<h1>oops</h1>"),
+            Kind::Provider,
+            "answered 500: <h1>oops</h1>",
+        ),
+        (
+            "long body",
+            answer(400, json, &[], &long),
+            Kind::Refused,
+            &most,
+        ),
+        (
+            "redirect",
+            answer(307, json, &[("location", "http://example.com/")], ""),
+            Kind::Refused,
+            "redirects are not followed",
+        ),
+        (
+            "page with 200",
+            answer(200, "text/html", &[], "<html>log in</html>"),
+            Kind::Protocol,
+            "(text/html); does the base URL end in the right path",
+        ),
+        (
+            "empty 200",
+            answer(200, json, &[], ""),
+            Kind::Protocol,
+            "without a chat completion",
+        ),
+        (
+            "no choices",
+            answer(200, json, &[], "{}"),
+            Kind::Protocol,
+            "without a chat completion",
+        ),
+        (
+            "error with 200",
+            answer(
+                200,
+                json,
+                &[],
+                r#"{"error":{"message":"quota","code":429}}"#,
+            ),
+            Kind::RateLimited,
+            "sent an error in its answer: quota",
+        ),
+        (
+            "error first",
+            stream(&[error_event.as_bytes()]),
+            Kind::Provider,
+            "sent an error in its answer: overloaded",
+        ),
+        (
+            "closed at once",
+            vec![Step::Close],
+            Kind::Connect,
+            "the connection ended before an answer",
+        ),
+        (
+            "reset at once",
+            vec![Step::Reset],
+            Kind::Connect,
+            "the connection ended before an answer",
+        ),
+        (
+            "silence",
+            vec![Step::Hang],
+            Kind::Timeout,
+            "no answer within 100ms (limit first_byte)",
+        ),
+        (
+            "silence after the head",
+            vec![stream_head(), Step::Hang],
+            Kind::Timeout,
+            "limit first_byte",
+        ),
+        (
+            "silence after a comment",
+            vec![
+                stream_head(),
+                Step::Send(b": wait\n\n".to_vec()),
+                Step::Hang,
+            ],
+            Kind::Timeout,
+            "limit idle",
+        ),
+        (
+            "cut before anything",
+            stream(&[b": hi\n\n"]),
+            Kind::Cut,
+            "ended without a finish reason",
+        ),
+    ];
+    for (name, script, kind, says) in cases {
+        let server = Scripted::start(vec![script]);
+        let mut config = config(&server);
+        config.timeouts = short();
+        let model = OpenAi::new(config).unwrap();
+        let error = model.stream(crate::request()).await.err().expect(name);
+        assert_eq!(error.kind, kind, "{name}: {error}");
+        assert!(error.message.contains(says), "{name}: {error}");
+        assert!(
+            error
+                .message
+                .starts_with(&format!("model at {}", server.url())),
+            "{name}: {error}"
+        );
+        assert!(
+            error.message.len() < 1300,
+            "{name}: {} bytes",
+            error.message.len()
+        );
+        assert!(!format!("{error:?}").contains(CANARY), "{name}: {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_came_before_a_failure_is_handed_out() {
+    let a = text_event("a");
+    let cases: Vec<(&str, Script, Kind)> = vec![
+        ("cut", stream(&[a.as_bytes()]), Kind::Cut),
+        (
+            "cut in an event",
+            stream(&[a.as_bytes(), b"data: {\"id\":"]),
+            Kind::Cut,
+        ),
+        (
+            "reset",
+            vec![
+                stream_head(),
+                Step::Send(a.clone().into()),
+                Step::Wait(Duration::from_millis(50)),
+                Step::Reset,
+            ],
+            Kind::Cut,
+        ),
+        (
+            "silence",
+            vec![stream_head(), Step::Send(a.clone().into()), Step::Hang],
+            Kind::Timeout,
+        ),
+        (
+            "error in one write",
+            stream(&[format!("{a}data: {{\"error\":\"no\"}}\n\n").as_bytes()]),
+            Kind::Provider,
+        ),
+        (
+            "not JSON",
+            stream(&[format!("{a}data: {{oops\n\n").as_bytes()]),
+            Kind::Protocol,
+        ),
+    ];
+    for (name, script, kind) in cases {
+        let server = Scripted::start(vec![script]);
+        let mut config = config(&server);
+        config.timeouts = Timeouts {
+            first_byte: Duration::from_secs(5),
+            ..short()
+        };
+        let (reply, error) = ask(&OpenAi::new(config).unwrap()).await;
+        assert_eq!(error.expect(name).kind, kind, "{name}");
+        assert_eq!(reply.choices[0].text, "a", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn the_total_time_ends_an_answer_that_only_drips() {
+    let mut script = vec![stream_head()];
+    for _ in 0..200 {
+        script.push(Step::Send(text_event("a").into()));
+        script.push(Step::Wait(Duration::from_millis(20)));
+    }
+    let server = Scripted::start(vec![script]);
+    let mut config = config(&server);
+    config.timeouts.total = Duration::from_millis(300);
+    let (reply, error) = ask(&OpenAi::new(config).unwrap()).await;
+    let error = error.unwrap();
+    assert_eq!(error.kind, Kind::Timeout);
+    assert!(error.message.contains("limit total"), "{error}");
+    assert!(!reply.choices[0].text.is_empty());
+}
+
+#[tokio::test]
+async fn bounds_name_themselves() {
+    let line = format!("data: {}\n\n", "x".repeat(100));
+    let event = "data: 0123456789\n".repeat(10);
+    let body = format!("{{\"x\":\"{}\"}}", "x".repeat(100));
+    let cases = [
+        ("line_bytes", stream(&[line.as_bytes()])),
+        ("event_bytes", stream(&[event.as_bytes()])),
+        ("body_bytes", answer(200, "application/json", &[], &body)),
+    ];
+    for (limit, script) in cases {
+        let server = Scripted::start(vec![script]);
+        let mut config = config(&server);
+        config.limits = AnswerLimits {
+            line_bytes: 64,
+            event_bytes: 64,
+            body_bytes: 64,
+        };
+        let (_, error) = ask(&OpenAi::new(config).unwrap()).await;
+        let error = error.expect(limit);
+        assert_eq!(error.kind, Kind::Protocol, "{limit}");
+        assert!(
+            error.message.contains(&format!("limit {limit} (64 bytes)")),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn nobody_listening_is_told_apart_from_a_name_that_is_none() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let config = OpenAiConfig {
+        base_url: format!("http://{free}"),
+        model: Some("small".into()),
+        ..OpenAiConfig::default()
+    };
+    let (_, error) = ask(&OpenAi::new(config).unwrap()).await;
+    let error = error.unwrap();
+    assert_eq!(error.kind, Kind::Connect);
+    for part in [&format!("http://{free}/v1"), "refused", "OPENAI_BASE_URL"] {
+        assert!(error.message.contains(part), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_missing_is_said_before_anything_is_sent() {
+    let server = Scripted::start(vec![]);
+    let mut config = config(&server);
+    config.model = None;
+    let (_, error) = ask(&OpenAi::new(config).unwrap()).await;
+    let error = error.unwrap();
+    assert_eq!(error.kind, Kind::Configuration);
+    assert!(error.message.contains("QUILLET_MODEL"), "{error}");
+    assert!(server.seen().is_empty());
+
+    let config = OpenAiConfig {
+        base_url: "http://api.openai.com".into(),
+        model: Some("gpt".into()),
+        ..OpenAiConfig::default()
+    };
+    let (_, error) = ask(&OpenAi::new(config).unwrap()).await;
+    let error = error.unwrap();
+    assert_eq!(error.kind, Kind::Configuration);
+    assert!(error.message.contains("set OPENAI_API_KEY"), "{error}");
+}
+
+#[test]
+fn keys_and_headers_show_nowhere() {
+    let config = OpenAiConfig {
+        base_url: format!("http://example.com/v1?key={CANARY}"),
+        api_key: Some(CANARY.into()),
+        headers: vec![("x-team".into(), CANARY.into())],
+        ..OpenAiConfig::default()
+    };
+    let model = OpenAi::new(config.clone()).unwrap();
+    let shown = format!(
+        "{model:?} {} {:?} {:?}",
+        model.describe(),
+        config.api_key,
+        config.headers
+    );
+    assert!(!shown.contains(CANARY), "{shown}");
+    for headers in [("bad name", CANARY), ("x-ok", "sk-canary-5f1d\n")] {
+        let config = OpenAiConfig {
+            base_url: "http://example.com".into(),
+            headers: vec![(headers.0.into(), headers.1.into())],
+            ..OpenAiConfig::default()
+        };
+        let error = OpenAi::new(config).unwrap_err();
+        assert_eq!(error.kind, Kind::Configuration);
+        assert!(!error.message.contains(CANARY), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn the_request_carries_key_headers_and_parameters() {
+    let server = Scripted::start(vec![crate::scripted::good("hello")]);
+    let mut config = config(&server);
+    config.headers = vec![("x-team".into(), "blue".into())];
+    let model = OpenAi::new(config).unwrap();
+    let (reply, error) = ask(&model).await;
+    assert!(error.is_none());
+    assert_eq!(reply.choices[0].text, "hello");
+    assert_eq!(
+        (reply.id.as_str(), reply.model.as_str(), reply.created),
+        ("c1", "scripted", 1_700_000_000)
+    );
+    let seen = &server.seen()[0];
+    let head = seen.head.to_lowercase();
+    for part in [
+        "post /v1/chat/completions http/1.1",
+        "x-team: blue",
+        &format!("authorization: bearer {CANARY}"),
+    ] {
+        assert!(head.contains(part), "{head}");
+    }
+    assert!(seen.body.contains(r#""model":"small""#), "{}", seen.body);
+    assert!(seen.body.contains(r#""stream":true"#), "{}", seen.body);
+}
+
+#[tokio::test]
+async fn a_connection_serves_one_answer_after_the_other() {
+    let server = Scripted::start(vec![crate::scripted::good("a")]);
+    let model = model(&server);
+    for _ in 0..3 {
+        let (_, error) = ask(&model).await;
+        assert!(error.is_none());
+        // The end of the body comes a moment after the end of the answer.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let connections: Vec<usize> = server.seen().iter().map(|seen| seen.connection).collect();
+    assert_eq!(connections, [0, 0, 0]);
+}

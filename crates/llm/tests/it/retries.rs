@@ -1,0 +1,124 @@
+//! Seed 000's retries: what is asked again, how often, and what never is.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use quillet_core::chat::{ChatModel, ChatRequest, ModelErrorKind as Kind};
+use quillet_llm::{Mock, OpenAi, Retry, RetryPolicy};
+
+use crate::scripted::{Script, Scripted, Step, answer, good, stream, text_event};
+use crate::{ask, config};
+
+fn status(status: u16) -> Script {
+    answer(
+        status,
+        "application/json",
+        &[],
+        r#"{"error":{"message":"no"}}"#,
+    )
+}
+
+#[tokio::test]
+async fn what_may_pass_is_asked_again_and_nothing_else() {
+    let cut = || stream(&[text_event("a").as_bytes()]);
+    let later = |after| answer(429, "application/json", &[("retry-after", after)], "{}");
+    let cases: Vec<(&str, Vec<Script>, usize, Option<Kind>)> = vec![
+        (
+            "500 twice, then fine",
+            vec![status(500), status(503), good("a")],
+            3,
+            None,
+        ),
+        ("500 for ever", vec![status(500)], 3, Some(Kind::Provider)),
+        ("429, then fine", vec![later("0"), good("a")], 2, None),
+        (
+            "429 for too long",
+            vec![later("30"), good("a")],
+            1,
+            Some(Kind::RateLimited),
+        ),
+        (
+            "closed, then fine",
+            vec![vec![Step::Close], good("a")],
+            2,
+            None,
+        ),
+        (
+            "silence, then fine",
+            vec![vec![Step::Hang], good("a")],
+            2,
+            None,
+        ),
+        ("400", vec![status(400), good("a")], 1, Some(Kind::Refused)),
+        (
+            "cut after the first event",
+            vec![cut(), good("a")],
+            1,
+            Some(Kind::Cut),
+        ),
+    ];
+    for (name, scripts, requests, kind) in cases {
+        let server = Scripted::start(scripts);
+        let mut config = config(&server);
+        config.timeouts.first_byte = Duration::from_millis(200);
+        let policy = RetryPolicy {
+            waits: vec![Duration::from_millis(1), Duration::from_millis(3)],
+            ..RetryPolicy::default()
+        };
+        let model = Retry::new(Arc::new(OpenAi::new(config).unwrap())).policy(policy);
+        let (_, error) = ask(&model).await;
+        assert_eq!(
+            error.as_ref().map(|error| error.kind),
+            kind,
+            "{name}: {error:?}"
+        );
+        assert_eq!(server.seen().len(), requests, "{name}");
+        let tried = error.is_some_and(|error| error.message.ends_with("(tried 3 times)"));
+        assert_eq!(tried, requests == 3 && kind.is_some(), "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_waits_are_the_seeds_and_are_told() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let list = told.clone();
+    let model = Retry::new(Arc::new(Mock)).observe(move |notice| {
+        list.lock().unwrap().push(notice.to_string());
+    });
+    let request = ChatRequest {
+        model: Some("mock-fail-500".into()),
+        ..ChatRequest::default()
+    };
+    let begun = tokio::time::Instant::now();
+    let error = model.stream(request).await.err().unwrap();
+    assert_eq!(begun.elapsed(), Duration::from_millis(400));
+    assert_eq!(error.status, Some(500));
+    let told = told.lock().unwrap();
+    assert!(
+        told[0].starts_with("retrying in 100ms (1/2): mock: answered 500"),
+        "{told:?}"
+    );
+    assert!(told[1].starts_with("retrying in 300ms (2/2): "), "{told:?}");
+    assert_eq!(told.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_mock_can_be_slow_and_can_break_off() {
+    let request = |name: &str| ChatRequest {
+        model: Some(name.into()),
+        ..ChatRequest::default()
+    };
+    let begun = tokio::time::Instant::now();
+    let mut slow = Mock.stream(request("mock-slow")).await.unwrap();
+    while slow.next().await.is_some() {}
+    assert!(begun.elapsed() > Duration::from_secs(1));
+    let cut: Vec<_> = Mock
+        .stream(request("mock-cut"))
+        .await
+        .unwrap()
+        .collect()
+        .await;
+    assert_eq!(cut.len(), 4);
+    assert_eq!(cut[3].as_ref().unwrap_err().kind, Kind::Cut);
+}

@@ -1,0 +1,279 @@
+//! A provider that does what it is told, byte by byte: pieces cut anywhere,
+//! pauses, resets, silence. Plain threads and sockets, so that any crate's tests
+//! can include this file with `#[path]`.
+
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// One thing to do while answering.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Writes these bytes.
+    Send(Vec<u8>),
+    /// Writes these bytes so many times.
+    Repeat(Vec<u8>, usize),
+    /// Waits.
+    Wait(Duration),
+    /// Says nothing until the client leaves.
+    Hang,
+    /// Ends the connection with a reset.
+    Reset,
+    /// Ends the connection.
+    Close,
+}
+
+/// What to do with one request. Without a [`Step::Close`] or [`Step::Reset`] at
+/// the end, the connection stays open for the next one.
+pub type Script = Vec<Step>;
+
+/// One request as it came.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// Request line and headers.
+    pub head: String,
+    /// The body.
+    pub body: String,
+    /// Which connection it came on, from 0.
+    pub connection: usize,
+}
+
+/// What has happened so far.
+#[derive(Debug, Default)]
+struct Log {
+    seen: Vec<Seen>,
+    /// Clients that left while they were being answered.
+    left: usize,
+}
+
+/// A running server. It ends with the test process.
+#[derive(Clone, Debug)]
+pub struct Scripted {
+    address: SocketAddr,
+    log: Arc<(Mutex<Log>, Condvar)>,
+}
+
+impl Scripted {
+    /// Answers the first request with the first script and so on; the last
+    /// script answers all that follow.
+    pub fn start(scripts: Vec<Script>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = Scripted {
+            address: listener.local_addr().unwrap(),
+            log: Arc::default(),
+        };
+        let scripts = Arc::new(scripts);
+        let running = server.clone();
+        std::thread::spawn(move || {
+            for (connection, stream) in listener.incoming().enumerate() {
+                let (server, scripts) = (running.clone(), scripts.clone());
+                std::thread::spawn(move || server.serve(stream.unwrap(), connection, &scripts));
+            }
+        });
+        server
+    }
+
+    /// The base URL to configure.
+    pub fn url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// The requests so far.
+    pub fn seen(&self) -> Vec<Seen> {
+        self.log.0.lock().unwrap().seen.clone()
+    }
+
+    /// Waits until so many requests have come; `false` after five seconds.
+    pub fn wait_seen(&self, count: usize) -> bool {
+        self.wait(|log| log.seen.len() >= count)
+    }
+
+    /// Waits until a client has left in the middle of an answer; `false` after five seconds.
+    pub fn wait_left(&self) -> bool {
+        self.wait(|log| log.left > 0)
+    }
+
+    fn wait(&self, holds: impl Fn(&Log) -> bool) -> bool {
+        let (log, changed) = &*self.log;
+        let guard = log.lock().unwrap();
+        let five = Duration::from_secs(5);
+        let (guard, _) = changed
+            .wait_timeout_while(guard, five, |log| !holds(log))
+            .unwrap();
+        holds(&guard)
+    }
+
+    fn note(&self, note: impl FnOnce(&mut Log)) {
+        note(&mut self.log.0.lock().unwrap());
+        self.log.1.notify_all();
+    }
+
+    fn serve(&self, mut stream: TcpStream, connection: usize, scripts: &[Script]) {
+        stream.set_nodelay(true).unwrap();
+        while let Some((head, body)) = read_request(&mut stream) {
+            let mut turn = 0;
+            self.note(|log| {
+                turn = log.seen.len();
+                log.seen.push(Seen {
+                    head,
+                    body,
+                    connection,
+                });
+            });
+            let Some(script) = scripts.get(turn).or(scripts.last()) else {
+                return;
+            };
+            if !script.iter().any(|step| matches!(step, Step::Reset)) {
+                // The byte that was left for a reset, see `read_request`.
+                let _ = stream.read(&mut [0]);
+            }
+            for step in script {
+                match play(&mut stream, step) {
+                    Played::On => {}
+                    Played::End => return,
+                    Played::Left => return self.note(|log| log.left += 1),
+                }
+            }
+        }
+    }
+}
+
+enum Played {
+    On,
+    End,
+    Left,
+}
+
+fn play(stream: &mut TcpStream, step: &Step) -> Played {
+    match step {
+        Step::Send(bytes) => write(stream, bytes),
+        Step::Repeat(bytes, times) => {
+            for _ in 0..*times {
+                if let Played::Left = write(stream, bytes) {
+                    return Played::Left;
+                }
+            }
+            Played::On
+        }
+        Step::Wait(time) => wait(stream, *time),
+        Step::Hang => wait(stream, Duration::from_secs(60)),
+        // With a byte of the request unread, the system resets the connection.
+        Step::Reset | Step::Close => Played::End,
+    }
+}
+
+fn write(stream: &mut TcpStream, bytes: &[u8]) -> Played {
+    match stream.write_all(bytes) {
+        Ok(()) => Played::On,
+        Err(_) => Played::Left,
+    }
+}
+
+/// Waits and watches whether the client leaves.
+fn wait(stream: &mut TcpStream, time: Duration) -> Played {
+    let end = Instant::now() + time;
+    while let Some(left) = end.checked_duration_since(Instant::now()) {
+        let left = left.max(Duration::from_millis(1));
+        stream.set_read_timeout(Some(left)).unwrap();
+        match stream.peek(&mut [0]) {
+            Ok(0) => return Played::Left,
+            Ok(_) => std::thread::sleep(Duration::from_millis(1)),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(_) => return Played::Left,
+        }
+    }
+    stream.set_read_timeout(None).unwrap();
+    Played::On
+}
+
+/// Reads a request but for its last byte, which is only looked at: a connection
+/// that is closed with unread bytes is reset.
+fn read_request(stream: &mut TcpStream) -> Option<(String, String)> {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).ok()?;
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).ok()?;
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then_some(value)
+    });
+    let length: usize = length?.trim().parse().ok()?;
+    let mut body = vec![0; length.checked_sub(1)?];
+    stream.read_exact(&mut body).ok()?;
+    stream.peek(&mut byte).ok()?;
+    body.push(byte[0]);
+    Some((head, String::from_utf8(body).ok()?))
+}
+
+/// A whole answer with a length; the connection stays open.
+pub fn answer(status: u16, content_type: &str, headers: &[(&str, &str)], body: &str) -> Script {
+    let mut head = format!("HTTP/1.1 {status} Scripted\r\ncontent-type: {content_type}\r\n");
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str(&format!("content-length: {}\r\n\r\n{body}", body.len()));
+    vec![Step::Send(head.into_bytes())]
+}
+
+/// The head of a stream that ends with the connection.
+pub fn stream_head() -> Step {
+    Step::Send(
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n".to_vec(),
+    )
+}
+
+/// A stream of these pieces, each in a write of its own, that ends with the connection.
+pub fn stream(pieces: &[&[u8]]) -> Script {
+    let mut script = vec![stream_head()];
+    for piece in pieces {
+        script.push(Step::Send(piece.to_vec()));
+        script.push(Step::Wait(Duration::from_millis(2)));
+    }
+    script.push(Step::Close);
+    script
+}
+
+/// A stream in HTTP chunks; the connection stays open.
+pub fn chunked(events: &[String]) -> Script {
+    let head =
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+    let mut script = vec![Step::Send(head.to_vec())];
+    for event in events {
+        let chunk = format!("{:x}\r\n{event}\r\n", event.len());
+        script.push(Step::Send(chunk.into_bytes()));
+    }
+    script.push(Step::Send(b"0\r\n\r\n".to_vec()));
+    script
+}
+
+/// One event that holds a piece of text.
+pub fn text_event(text: &str) -> String {
+    let text = text
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n");
+    format!(
+        r#"data: {{"id":"c1","created":1700000000,"model":"scripted","choices":[{{"index":0,"delta":{{"content":"{text}"}},"finish_reason":null}}]}}"#
+    ) + "\n\n"
+}
+
+/// The event that ends an answer.
+pub fn finish_event() -> String {
+    r#"data: {"id":"c1","created":1700000000,"model":"scripted","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}"#.to_owned() + "\n\n"
+}
+
+/// The event that ends a stream.
+pub fn done_event() -> String {
+    "data: [DONE]\n\n".to_owned()
+}
+
+/// A good streamed answer with this text.
+pub fn good(text: &str) -> Script {
+    chunked(&[text_event(text), finish_event(), done_event()])
+}

@@ -4,12 +4,13 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use quillet_core::store::{Change, Health, Key, Kind, Store, StoreError, StoreErrorKind};
 use quillet_core::{Map, Value};
 use quillet_template::References;
+use tokio::time::Instant;
 
 use crate::compile::Compiled;
 use crate::context;

@@ -1,0 +1,42 @@
+//! The prompt service over a store and tools that live in the test.
+
+mod render;
+mod store_changes;
+mod test_store;
+mod test_tools;
+
+use std::sync::Arc;
+
+use quillet_core::Map;
+use quillet_core::store::Store;
+use quillet_prompt::{
+    Catalogue, PromptService, RenderedPrompt, ServiceError, ServiceOptions, Variables,
+};
+use quillet_template::TemplateFactory;
+use test_store::TestStore;
+use test_tools::EchoTools;
+
+pub fn service_over(store: &Arc<TestStore>) -> PromptService {
+    let store: Arc<dyn Store> = store.clone();
+    let catalogue = Catalogue::new(store.clone(), TemplateFactory::standard(), Arc::new(EchoTools), 100);
+    PromptService::new(catalogue, Variables::new(store), None, ServiceOptions::default())
+}
+
+pub async fn loaded(store: &Arc<TestStore>) -> PromptService {
+    let service = service_over(store);
+    service.load().await.unwrap();
+    service
+}
+
+pub async fn render(service: &PromptService, id: &str, variables: &str) -> Result<String, ServiceError> {
+    let variables: Map = serde_json::from_str(variables).unwrap();
+    let outcome = service.render(id, &variables, "test").await?;
+    Ok(match outcome.prompt {
+        RenderedPrompt::Text(text) => text,
+        RenderedPrompt::Messages(messages) => messages
+            .iter()
+            .map(|message| format!("{}: {}", message.role.as_str(), message.content))
+            .collect::<Vec<_>>()
+            .join("\n"),
+    })
+}

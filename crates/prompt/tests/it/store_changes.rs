@@ -1,0 +1,112 @@
+//! What is fetched, what is kept, and what changes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::store::Kind::{Environ, Prompt, Tool};
+use quillet_core::store::{Key, Kind, Store};
+use quillet_prompt::PromptService;
+
+use crate::test_store::TestStore;
+use crate::{loaded, render, service_over};
+
+/// Polls until the render gives this text; a test that waits for good is ended
+/// by the runner.
+async fn until(service: &PromptService, id: &str, expected: &str) {
+    loop {
+        if render(service, id, "{}").await.is_ok_and(|text| text == expected) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+async fn put(store: &Arc<TestStore>, kind: Kind, key: &str, text: &str) {
+    store.put(kind, &Key::new(key), text).await.unwrap();
+}
+
+#[tokio::test]
+async fn only_referenced_variables_are_fetched_in_one_round_trip() {
+    let many: Vec<String> = (0..1000).map(|n| format!("m:k{n}")).collect();
+    let mut entries: Vec<(Kind, &str, &str)> = many.iter().map(|key| (Environ, key.as_str(), "1")).collect();
+    entries.push((Prompt, "p", r#"{"prompt":"{{.m.k1}}{{.m.k2}}{{if .variables.x}}{{.m.k3}}{{end}}"}"#));
+    entries.push((Prompt, "all", r#"{"prompt":"{{len .m}}"}"#));
+    let store = TestStore::new(&entries);
+    let service = loaded(&store).await;
+    let args = r#"{"x":false}"#;
+    assert_eq!(render(&service, "p", args).await.unwrap(), "11");
+    assert_eq!(store.take_gets(), (1, vec!["m:k1".into(), "m:k2".into(), "m:k3".into()]));
+    assert_eq!(render(&service, "p", args).await.unwrap(), "11");
+    assert_eq!(store.take_gets(), (0, vec![]), "kept");
+    assert_eq!(render(&service, "all", args).await.unwrap(), "1000");
+    assert_eq!(store.take_gets().0, 1, "a whole subtree is one round trip too");
+}
+
+#[tokio::test(start_paused = true)]
+async fn values_are_kept_for_five_seconds_at_most() {
+    let store = TestStore::new(&[(Environ, "v", "1"), (Prompt, "p", r#"{"prompt":"{{.v}}"}"#)]);
+    let service = loaded(&store).await;
+    assert_eq!(render(&service, "p", "{}").await.unwrap(), "1");
+    store.take_gets();
+    // Nobody watches the store here: only age can show the change.
+    put(&store, Environ, "v", "2").await;
+    tokio::time::advance(Duration::from_millis(4900)).await;
+    assert_eq!(render(&service, "p", "{}").await.unwrap(), "1");
+    tokio::time::advance(Duration::from_millis(200)).await;
+    assert_eq!(render(&service, "p", "{}").await.unwrap(), "2");
+    assert_eq!(store.take_gets().0, 1);
+}
+
+#[tokio::test]
+async fn changes_show_by_themselves() {
+    let store = TestStore::new(&[(Environ, "v", "1"), (Prompt, "p", r#"{"prompt":"{{.v}}"}"#)]);
+    let service = Arc::new(service_over(&store));
+    let watched = service.clone();
+    let watch = tokio::spawn(async move { watched.watch().await });
+    until(&service, "p", "1").await;
+    put(&store, Environ, "v", "2").await;
+    until(&service, "p", "2").await;
+    put(&store, Prompt, "p", r#"{"prompt":"new {{.w}} {{t 1}}"}"#).await;
+    put(&store, Environ, "w", "3").await;
+    // The tool comes after the template that calls it.
+    put(&store, Tool, "t", r#"{"parameters":{"properties":{"a":{}}}}"#).await;
+    until(&service, "p", r#"new 3 t{"a":1}"#).await;
+    store.remove(Prompt, &Key::new("p")).await.unwrap();
+    while render(&service, "p", "{}").await.is_ok() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(service.catalogue().snapshot().prompts.is_empty());
+    watch.abort();
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_is_served_from_what_is_known() {
+    let store = TestStore::new(&[
+        (Environ, "v", "1"),
+        (Environ, "w", "1"),
+        (Prompt, "p", r#"{"prompt":"{{.v}}"}"#),
+        (Prompt, "q", r#"{"prompt":"{{.w}}"}"#),
+    ]);
+    let service = loaded(&store).await;
+    assert_eq!(render(&service, "p", "{}").await.unwrap(), "1");
+    store.set_away(true);
+    assert_eq!(render(&service, "p", "{}").await.unwrap(), "1");
+    let error = render(&service, "q", "{}").await.unwrap_err();
+    assert_eq!(error.code(), "store.unavailable");
+    store.set_away(false);
+    assert_eq!(render(&service, "q", "{}").await.unwrap(), "1");
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_at_the_start_is_loaded_when_it_comes_back() {
+    let store = TestStore::new(&[(Prompt, "p", r#"{"prompt":"here"}"#)]);
+    store.set_away(true);
+    let service = Arc::new(service_over(&store));
+    assert!(service.load().await.is_err());
+    assert_eq!(render(&service, "p", "{}").await.unwrap_err().code(), "store.unavailable");
+    let watched = service.clone();
+    let watch = tokio::spawn(async move { watched.watch().await });
+    store.set_away(false);
+    until(&service, "p", "here").await;
+    watch.abort();
+}

@@ -1,0 +1,122 @@
+//! A store that can be sent away and counts its round trips.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use futures_util::StreamExt;
+use quillet_core::BoxFuture;
+use quillet_core::store::{
+    Change, Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind,
+};
+use tokio::sync::broadcast;
+
+#[derive(Debug)]
+pub struct TestStore {
+    texts: Mutex<BTreeMap<(Kind, Key), Arc<str>>>,
+    away: AtomicBool,
+    gets: AtomicUsize,
+    got: Mutex<Vec<Key>>,
+    changes: broadcast::Sender<Change>,
+}
+
+impl TestStore {
+    pub fn new(entries: &[(Kind, &str, &str)]) -> Arc<Self> {
+        let entry = |(kind, key, text): &(Kind, &str, &str)| ((*kind, Key::new(*key)), Arc::from(*text));
+        Arc::new(TestStore {
+            texts: Mutex::new(entries.iter().map(entry).collect()),
+            away: AtomicBool::new(false),
+            gets: AtomicUsize::new(0),
+            got: Mutex::default(),
+            changes: broadcast::channel(64).0,
+        })
+    }
+
+    pub fn set_away(&self, away: bool) {
+        self.away.store(away, Ordering::SeqCst);
+        if !away {
+            let _ = self.changes.send(Change::All);
+        }
+    }
+
+    /// Round trips for values, and every key that was asked for, since the last call.
+    pub fn take_gets(&self) -> (usize, Vec<String>) {
+        let keys = std::mem::take(&mut *self.got.lock().unwrap());
+        let keys = keys.iter().map(Key::to_string).collect();
+        (self.gets.swap(0, Ordering::SeqCst), keys)
+    }
+
+    fn answer<T>(&self, value: T) -> Result<T, StoreError> {
+        match self.away.load(Ordering::SeqCst) {
+            true => Err(StoreError::new(StoreErrorKind::Unavailable, "the test store is away")),
+            false => Ok(value),
+        }
+    }
+}
+
+impl Store for TestStore {
+    fn describe(&self) -> String {
+        "test store".into()
+    }
+
+    fn load(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>> {
+        let texts = self.texts.lock().unwrap();
+        let entry = |((_, key), text): (&(Kind, Key), &Arc<str>)| Entry::new(key.clone(), text.clone(), key.as_str());
+        let entries = texts.iter().filter(|((k, _), _)| *k == kind).map(entry).collect();
+        let answer = self.answer(entries);
+        Box::pin(async move { answer })
+    }
+
+    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>> {
+        let texts = self.texts.lock().unwrap();
+        let keys = texts.keys().filter(|(k, _)| *k == kind).map(|(_, key)| key.clone()).collect();
+        let answer = self.answer(keys);
+        Box::pin(async move { answer })
+    }
+
+    fn get<'a>(
+        &'a self,
+        kind: Kind,
+        keys: &'a [Key],
+    ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>> {
+        self.gets.fetch_add(1, Ordering::SeqCst);
+        self.got.lock().unwrap().extend(keys.iter().cloned());
+        let texts = self.texts.lock().unwrap();
+        let found = keys.iter().map(|key| texts.get(&(kind, key.clone())).cloned()).collect();
+        let answer = self.answer(found);
+        Box::pin(async move { answer })
+    }
+
+    fn put<'a>(&'a self, kind: Kind, key: &'a Key, text: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.texts.lock().unwrap().insert((kind, key.clone()), text.into());
+        let _ = self.changes.send(Change::Entry(kind, key.clone()));
+        let answer = self.answer(());
+        Box::pin(async move { answer })
+    }
+
+    fn remove<'a>(&'a self, kind: Kind, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let removed = self.texts.lock().unwrap().remove(&(kind, key.clone())).is_some();
+        let _ = self.changes.send(Change::Entry(kind, key.clone()));
+        let answer = self.answer(removed);
+        Box::pin(async move { answer })
+    }
+
+    fn changes(&self) -> Changes {
+        let receiver = self.changes.subscribe();
+        let next = |mut receiver: broadcast::Receiver<Change>| async move {
+            match receiver.recv().await {
+                Ok(change) => Some((change, receiver)),
+                Err(broadcast::error::RecvError::Lagged(_)) => Some((Change::All, receiver)),
+                Err(broadcast::error::RecvError::Closed) => None,
+            }
+        };
+        futures_util::stream::unfold(receiver, next).boxed()
+    }
+
+    fn health(&self) -> Health {
+        match self.away.load(Ordering::SeqCst) {
+            true => Health::Away { reason: "the test store is away".into() },
+            false => Health::Ready,
+        }
+    }
+}

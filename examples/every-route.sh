@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Starts a Redis and a Quillet on free ports, registers what other programs
+# would register, calls every route with curl and prints what came back.
+# Needs redis-server, redis-cli and curl; QUILLET names the binary to use.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+quillet=${QUILLET:-}
+if [ -z "$quillet" ]; then
+  cargo build --quiet --bin quillet
+  quillet=${CARGO_TARGET_DIR:-target}/debug/quillet
+fi
+
+work=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null || true; wait 2>/dev/null || true; rm -rf "$work"' EXIT
+
+free_port() {
+  # A port that nothing answers on at this moment.
+  local port
+  while :; do
+    port=$((20000 + RANDOM % 20000))
+    (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { echo "$port"; return; }
+  done
+}
+
+redis_port=$(free_port)
+port=$(free_port)
+base="http://127.0.0.1:$port"
+redis-server --port "$redis_port" --save '' --dir "$work" >"$work/redis.log" &
+until redis-cli -p "$redis_port" ping >/dev/null 2>&1; do sleep 0.05; done
+set_key() { redis-cli -p "$redis_port" set "$1" "$2" >/dev/null; }
+
+set_key shenma:environs:vscode:programming_language '"go"'
+set_key shenma:environs:vscode:frameworks '["gin", "gorm"]'
+set_key shenma:environs:codebase:lines 1234567
+set_key shenma:tools:codebase:frameworks "{
+  \"name\": \"frameworks\", \"module\": \"codebase\", \"type\": \"restful\",
+  \"description\": \"The frameworks of the project\",
+  \"url\": \"$base/api/environs/vscode.frameworks\", \"method\": \"GET\",
+  \"parameters\": {\"type\": \"object\", \"properties\": {}},
+  \"returns\": {\"type\": \"array\"}}"
+set_key shenma:extensions:zgsm:evaluator '{
+  "name": "evaluator", "publisher": "zgsm-ai", "extensionType": "prompt", "version": "1.0.0",
+  "contributes": {"prompts": [{"name": "quality", "messages": [
+    {"role": "system", "content": "You review {{.vscode.programming_language}} code."},
+    {"role": "user", "content": "{{.variables.repo}} has {{.codebase.lines}} lines and uses:{{range codebase_frameworks}}\n- {{.}}{{end}}"}],
+    "parameters": [{"name": "repo", "type": "string", "default": "This project", "description": "Name of the repository"}]}]}}'
+set_key shenma:templates:greet:hello '{"userPrompt": "Say hello to {{.variables.name}} in {{.vscode.programming_language}}."}'
+set_key shenma:templates:greet:chinese '{"format": "jinja", "userPrompt": "用{{ vscode.programming_language }}向{{ variables.name }}问好。"}'
+set_key shenma:templates:greet:broken '{"userPrompt": "Hello {{if .variables.name}}"}'
+
+"$quillet" serve --store "redis://127.0.0.1:$redis_port" --model mock --listen "127.0.0.1:$port" 2>"$work/quillet.log" &
+until curl -fsS "$base/readyz" >/dev/null 2>&1; do sleep 0.05; done
+
+call() {
+  echo
+  echo "\$ curl $*" | sed "s|$base|http://127.0.0.1:8080|"
+  curl -sS -w '\n' "$@" | head -c 1200
+}
+
+call "$base/api/extensions"
+call "$base/api/extensions/zgsm.evaluator"
+call "$base/api/prompts"
+call "$base/api/prompts/greet.broken"
+call "$base/api/environs"
+call "$base/api/environs/vscode"
+call "$base/api/tools"
+call "$base/api/tools/codebase.frameworks"
+call -d '{"variables": {"repo": "quillet"}}' "$base/api/render/prompts/evaluator.quality"
+call -d '{"variables": {"name": "Ada"}}' "$base/api/render/prompts/greet.hello"
+call -d '{"variables": {"name": "Ada"}}' "$base/api/render/prompts/greet.chinese"
+call -d '{"args": {"name": "Ada"}}' "$base/api/prompts/greet.hello/render"
+call -d '{}' "$base/api/render/prompts/greet.hello"
+call -d '{}' "$base/api/render/prompts/greet.broken"
+call -d '{}' "$base/api/render/prompts/greet.helo"
+call -d '{"variables": {"name": "Ada"}}' "$base/api/chat/prompts/greet.hello"
+call -N -d '{"variables": {"name": "Ada"}, "stream": true}' "$base/api/chat/prompts/greet.hello"
+call -d '{"args": {"name": "Ada"}}' "$base/api/prompts/greet.hello/chat"
+call "$base/healthz"
+call "$base/readyz"
+echo
+echo "\$ curl http://127.0.0.1:8080/metrics | grep -c quillet_"
+curl -sS "$base/metrics" | grep -c quillet_
+echo
+echo "\$ curl http://127.0.0.1:8080/openapi.json | head -c 200"
+curl -sS "$base/openapi.json" | head -c 200
+echo

@@ -1,0 +1,437 @@
+//! Store addresses: what they may look like, and what is wrong with the others.
+//!
+//! | address | store |
+//! |---|---|
+//! | `memory:` | empty, in memory |
+//! | `memory:demo` | the examples, in memory |
+//! | `dir:PATH` | a watched folder |
+//! | `redis://[user:password@]host[:port][/db]` | one Redis |
+//! | `redis+sentinel://host[:port],…/master-name` | the master that sentinels name |
+//! | `redis+cluster://host[:port],…` | a Redis Cluster |
+//!
+//! `rediss` in place of `redis` speaks TLS. Redis addresses take `?db=`, `?prefix=`,
+//! `?ca=FILE` and `?insecure=true`, and for sentinels that want a password of their own
+//! `?sentinel_user=` and `?sentinel_password=`.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use percent_encoding::percent_decode_str;
+use quillet_core::nearest;
+use quillet_core::store::{StoreError, StoreErrorKind};
+use secrecy::SecretString;
+
+const SCHEMES: [&str; 8] = [
+    "memory",
+    "dir",
+    "redis",
+    "rediss",
+    "redis+sentinel",
+    "rediss+sentinel",
+    "redis+cluster",
+    "rediss+cluster",
+];
+const REDIS_PORT: u16 = 6379;
+const SENTINEL_PORT: u16 = 26379;
+
+/// A store address, taken apart. Its `Display` form carries no secrets.
+#[derive(Clone, Debug)]
+pub enum Address {
+    /// An empty store in memory.
+    Memory,
+    /// The examples, in memory.
+    Demo,
+    /// A watched folder.
+    Folder(PathBuf),
+    /// Redis in one of its forms.
+    Redis(RedisAddress),
+}
+
+/// Where and how to reach Redis.
+#[derive(Clone, Debug)]
+pub struct RedisAddress {
+    /// Which nodes there are.
+    pub deployment: Deployment,
+    /// Encrypted.
+    pub tls: bool,
+    /// Who we are to the nodes that hold the data.
+    pub login: Login,
+    /// Who we are to the sentinels.
+    pub sentinel_login: Login,
+    /// Number of the database; 0 in a cluster.
+    pub db: i64,
+    /// What keys begin with, if the address says so.
+    pub prefix: Option<String>,
+    /// File of certificate authorities, if the address names one.
+    pub ca_file: Option<PathBuf>,
+    /// Accept any certificate.
+    pub insecure: bool,
+}
+
+/// A user and a password, each if needed.
+#[derive(Clone, Debug, Default)]
+pub struct Login {
+    /// ACL user; Redis' `default` user if absent.
+    pub user: Option<String>,
+    /// Password.
+    pub password: Option<SecretString>,
+}
+
+/// The nodes of a Redis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deployment {
+    /// One server.
+    Single(Node),
+    /// Sentinels that know where the master is.
+    Sentinel {
+        /// The sentinels, asked in this order.
+        sentinels: Vec<Node>,
+        /// The name under which they watch the master.
+        master: String,
+    },
+    /// Some nodes of a cluster; the others are found through them.
+    Cluster(Vec<Node>),
+}
+
+/// One host and port.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Node {
+    /// Name or address, an IPv6 address without brackets.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            return write!(f, "[{}]:{}", self.host, self.port);
+        }
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Memory => f.write_str("memory"),
+            Address::Demo => f.write_str("demo in memory"),
+            Address::Folder(path) => write!(f, "folder {}", path.display()),
+            Address::Redis(redis) => redis.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for RedisAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.deployment {
+            Deployment::Single(node) => write!(f, "redis at {node}")?,
+            Deployment::Sentinel { sentinels, master } => {
+                write!(
+                    f,
+                    "redis master {master} by sentinels {}",
+                    joined(sentinels)
+                )?;
+            }
+            Deployment::Cluster(nodes) => write!(f, "redis cluster by {}", joined(nodes))?,
+        }
+        if self.db != 0 {
+            write!(f, ", database {}", self.db)?;
+        }
+        Ok(())
+    }
+}
+
+fn joined(nodes: &[Node]) -> String {
+    let names: Vec<String> = nodes.iter().map(Node::to_string).collect();
+    names.join(", ")
+}
+
+impl FromStr for Address {
+    type Err = StoreError;
+
+    fn from_str(text: &str) -> Result<Self, StoreError> {
+        let Some((scheme, rest)) = text.split_once(':') else {
+            return Err(without_scheme(text));
+        };
+        match scheme {
+            "memory" => memory(text, rest),
+            "dir" => folder(rest),
+            _ => match SCHEMES.contains(&scheme) {
+                true => redis(scheme, rest).map(Address::Redis),
+                false => Err(unknown(scheme)),
+            },
+        }
+    }
+}
+
+fn wrong(message: impl Into<String>) -> StoreError {
+    StoreError::new(StoreErrorKind::Configuration, message)
+}
+
+fn without_scheme(text: &str) -> StoreError {
+    match nearest(text, SCHEMES) {
+        Some(scheme) => wrong(format!(
+            "store address {text:?} has no colon: write {scheme}:"
+        )),
+        None => wrong(format!(
+            "store address {text:?} has no scheme: write dir:{text} for a folder, or redis://HOST"
+        )),
+    }
+}
+
+fn unknown(scheme: &str) -> StoreError {
+    let form = |scheme: &str| match scheme.starts_with("redis") {
+        true => format!("{scheme}://"),
+        false => format!("{scheme}:"),
+    };
+    let mend = match nearest(scheme, SCHEMES) {
+        Some(near) => format!("did you mean {}?", form(near)),
+        None => format!("known are {}", SCHEMES.map(form).join(", ")),
+    };
+    // The rest of the address may hold a password.
+    wrong(format!("unknown store address \"{scheme}:\": {mend}"))
+}
+
+fn memory(text: &str, rest: &str) -> Result<Address, StoreError> {
+    match rest {
+        "" => Ok(Address::Memory),
+        "demo" => Ok(Address::Demo),
+        _ => Err(wrong(format!(
+            "unknown store address {text:?}: memory: is empty, memory:demo holds the examples"
+        ))),
+    }
+}
+
+fn folder(rest: &str) -> Result<Address, StoreError> {
+    // `dir:///srv/prompts` is how habit writes it.
+    let path = rest.strip_prefix("//").unwrap_or(rest);
+    if path.is_empty() {
+        return Err(wrong(
+            "store address \"dir:\" names no folder: write dir:PATH",
+        ));
+    }
+    Ok(Address::Folder(path.into()))
+}
+
+/// `rest` is `//[user[:password]@]host[:port][,…][/path][?query]`. No URL parser
+/// is used: they take one host only.
+fn redis(scheme: &str, rest: &str) -> Result<RedisAddress, StoreError> {
+    let Some(rest) = rest.strip_prefix("//") else {
+        return Err(wrong(format!(
+            "{scheme}: wants two slashes: {scheme}://HOST"
+        )));
+    };
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    // A password may hold anything but a bare slash, so the login ends at the last `@`.
+    let (login, rest) = rest.rsplit_once('@').unwrap_or(("", rest));
+    let (hosts, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (deployment, db) = deployment(scheme, hosts, path)?;
+    let mut address = RedisAddress {
+        deployment,
+        tls: scheme.starts_with("rediss"),
+        login: parse_login(login)?,
+        sentinel_login: Login::default(),
+        db,
+        prefix: None,
+        ca_file: None,
+        insecure: false,
+    };
+    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+        set(&mut address, &name, &value)?;
+    }
+    if matches!(address.deployment, Deployment::Cluster(_)) && address.db != 0 {
+        return Err(wrong("a Redis Cluster has no databases: leave ?db= away"));
+    }
+    Ok(address)
+}
+
+fn deployment(scheme: &str, hosts: &str, path: &str) -> Result<(Deployment, i64), StoreError> {
+    if scheme.ends_with("+sentinel") {
+        if path.is_empty() {
+            return Err(wrong(format!(
+                "{scheme}://{hosts} names no master: write {scheme}://{hosts}/mymaster"
+            )));
+        }
+        let sentinels = nodes(hosts, SENTINEL_PORT)?;
+        let master = decoded(path)?;
+        return Ok((Deployment::Sentinel { sentinels, master }, 0));
+    }
+    let db = if path.is_empty() {
+        0
+    } else {
+        number("the path", path)?
+    };
+    let mut nodes = nodes(hosts, REDIS_PORT)?;
+    if scheme.ends_with("+cluster") {
+        return Ok((Deployment::Cluster(nodes), db));
+    }
+    if nodes.len() > 1 {
+        return Err(wrong(format!(
+            "{scheme}:// takes one host: write {scheme}+cluster:// or {scheme}+sentinel:// for {hosts}"
+        )));
+    }
+    Ok((Deployment::Single(nodes.remove(0)), db))
+}
+
+/// At least one node.
+fn nodes(hosts: &str, port: u16) -> Result<Vec<Node>, StoreError> {
+    hosts
+        .split(',')
+        .map(|host| node(host.trim(), port))
+        .collect()
+}
+
+fn node(text: &str, default_port: u16) -> Result<Node, StoreError> {
+    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, after)) => (host, after.strip_prefix(':')),
+        None => match text.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (text, None),
+        },
+    };
+    if host.is_empty() {
+        return Err(wrong(
+            "the Redis address has an empty host: write redis://127.0.0.1:6379",
+        ));
+    }
+    let port = match port {
+        None => default_port,
+        Some(port) => port.parse().map_err(|_| {
+            wrong(format!(
+                "{port:?} is no port of {host}: a number from 1 to 65535 is"
+            ))
+        })?,
+    };
+    Ok(Node {
+        host: host.to_owned(),
+        port,
+    })
+}
+
+fn parse_login(text: &str) -> Result<Login, StoreError> {
+    let (user, password) = match text.split_once(':') {
+        Some((user, password)) => (user, Some(decoded(password)?)),
+        None => (text, None),
+    };
+    Ok(Login {
+        user: Some(decoded(user)?).filter(|user| !user.is_empty()),
+        password: password.map(SecretString::from),
+    })
+}
+
+fn decoded(text: &str) -> Result<String, StoreError> {
+    let bytes = percent_decode_str(text).decode_utf8();
+    let text = bytes.map_err(|_| wrong("the Redis address has a %XX escape that is not UTF-8"))?;
+    Ok(text.into_owned())
+}
+
+fn number(place: &str, text: &str) -> Result<i64, StoreError> {
+    let wrong = |_| {
+        wrong(format!(
+            "{place} of a Redis address is the database number, not {text:?}"
+        ))
+    };
+    text.parse::<u32>().map(i64::from).map_err(wrong)
+}
+
+fn set(address: &mut RedisAddress, name: &str, value: &str) -> Result<(), StoreError> {
+    const NAMES: [&str; 6] = [
+        "db",
+        "prefix",
+        "ca",
+        "insecure",
+        "sentinel_user",
+        "sentinel_password",
+    ];
+    match name {
+        "db" => address.db = number("?db=", value)?,
+        "prefix" => address.prefix = Some(value.to_owned()),
+        "ca" => address.ca_file = Some(value.into()),
+        "insecure" => address.insecure = matches!(value, "" | "1" | "true" | "yes"),
+        "sentinel_user" => address.sentinel_login.user = Some(value.to_owned()),
+        "sentinel_password" => address.sentinel_login.password = Some(value.to_owned().into()),
+        _ => {
+            let mend = nearest(name, NAMES).unwrap_or("db, prefix, ca, insecure");
+            return Err(wrong(format!(
+                "unknown setting ?{name}= in the Redis address: {mend}?"
+            )));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    #[test]
+    fn addresses_are_described_without_secrets() {
+        let cases = [
+            ("memory:", "memory"),
+            ("memory:demo", "demo in memory"),
+            ("dir:a/b", "folder a/b"),
+            ("dir:///srv/p", "folder /srv/p"),
+            ("redis://localhost", "redis at localhost:6379"),
+            (
+                "redis://u:s3cret@[::1]:7000/3",
+                "redis at [::1]:7000, database 3",
+            ),
+            ("rediss://:s3cret@h?prefix=x:", "redis at h:6379"),
+            (
+                "redis+sentinel://:s3cret@a,b:5/main?db=2",
+                "redis master main by sentinels a:26379, b:5, database 2",
+            ),
+            ("redis+cluster://a:1,b", "redis cluster by a:1, b:6379"),
+        ];
+        for (text, described) in cases {
+            let address: Address = text.parse().unwrap();
+            assert_eq!(address.to_string(), described);
+            assert!(!format!("{address:?}").contains("s3cret"), "{text}");
+        }
+    }
+
+    #[test]
+    fn wrong_addresses_say_how_to_mend_them() {
+        let cases = [
+            (
+                "rdis://",
+                "unknown store address \"rdis:\": did you mean redis://?",
+            ),
+            ("rediss+sentinal://h/m", "did you mean rediss+sentinel://?"),
+            ("postgres://u:p@h", "known are memory:, dir:, redis://"),
+            ("memory:x", "memory:demo holds the examples"),
+            ("memory", "write memory:"),
+            ("prompts", "write dir:prompts"),
+            ("dir:", "write dir:PATH"),
+            ("redis:host", "wants two slashes"),
+            ("redis://", "empty host"),
+            ("redis://h:x", "\"x\" is no port of h"),
+            ("redis://h:70000", "no port"),
+            ("redis://a,b", "redis+cluster://"),
+            ("redis://h/main", "is the database number, not \"main\""),
+            ("redis://h?pefix=a", "?pefix= in the Redis address: prefix?"),
+            ("redis+sentinel://h", "names no master"),
+            ("redis+cluster://h?db=1", "no databases"),
+            ("redis://%ff@h", "not UTF-8"),
+        ];
+        for (text, part) in cases {
+            let error = text.parse::<Address>().unwrap_err();
+            assert_eq!(error.kind, StoreErrorKind::Configuration);
+            assert!(error.message.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn logins_are_percent_decoded() {
+        let Ok(Address::Redis(redis)) = "redis://us%40er:p%3A%2f@w@h".parse() else {
+            panic!("no redis address");
+        };
+        assert_eq!(redis.login.user.as_deref(), Some("us@er"));
+        let password = redis.login.password.unwrap();
+        assert_eq!(password.expose_secret(), "p:/@w");
+    }
+}

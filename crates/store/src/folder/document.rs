@@ -1,0 +1,143 @@
+//! What files may look like inside, and how each becomes JSON.
+
+use quillet_core::store::{Entry, Key, Kind};
+use quillet_core::{Diagnostic, Position, Span, Value, json};
+
+/// How a file's content is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Json,
+    Yaml,
+    /// A bare template: the text of a prompt in the named format.
+    Template(&'static str),
+}
+
+/// File name endings; those of templates count among prompts only.
+const ENDINGS: [(&str, Form); 7] = [
+    (".json", Form::Json),
+    (".yaml", Form::Yaml),
+    (".yml", Form::Yaml),
+    (".gotmpl", Form::Template("go")),
+    (".tmpl", Form::Template("go")),
+    (".jinja", Form::Template("jinja")),
+    (".j2", Form::Template("jinja")),
+];
+
+/// The stem and the form of a file name; `None` for a file that is no definition.
+pub(crate) fn form_of(kind: Kind, file_name: &str) -> Option<(&str, Form)> {
+    let (stem, form) = ENDINGS
+        .iter()
+        .find_map(|(ending, form)| Some((file_name.strip_suffix(ending)?, *form)))?;
+    let fits = kind == Kind::Prompt || !matches!(form, Form::Template(_));
+    (fits && !stem.is_empty()).then_some((stem, form))
+}
+
+/// The entry of a file's content. JSON is passed on as it stands, whatever is in
+/// it; the reader of the entry knows better what is wrong with it. Broken YAML becomes
+/// a broken entry that says where.
+pub(crate) fn entry(key: Key, origin: &str, form: Form, content: &str) -> Entry {
+    let content = content.strip_prefix('\u{feff}').unwrap_or(content);
+    match form {
+        Form::Json => Entry::new(key, content, origin),
+        Form::Template(format) => Entry::new(key, prompt(format, content), origin),
+        Form::Yaml => match serde_saphyr::from_str::<Value>(content) {
+            Ok(value) => Entry::new(key, json::to_string(&value), origin),
+            Err(error) => Entry::broken(key, content, yaml_problem(origin, content, &error)),
+        },
+    }
+}
+
+fn prompt(format: &str, text: &str) -> String {
+    serde_json::json!({ "userPrompt": text, "format": format }).to_string()
+}
+
+fn yaml_problem(origin: &str, content: &str, error: &serde_saphyr::Error) -> Diagnostic {
+    let message = error.without_snippet().to_string();
+    let first = message.lines().next().unwrap_or_default();
+    let problem = Diagnostic::error("store.yaml", origin, format!("broken YAML: {first}"));
+    let Some(location) = error.location() else {
+        return problem;
+    };
+    let column = |n| usize::try_from(n).unwrap_or(usize::MAX);
+    let place = Position {
+        line: column(location.line()),
+        column: column(location.column()),
+    };
+    let byte = byte_at(content, place);
+    problem.at(
+        content,
+        Span {
+            start: byte,
+            end: byte,
+        },
+    )
+}
+
+/// The byte of a line and column, both from 1.
+fn byte_at(text: &str, place: Position) -> usize {
+    let lines = text.split_inclusive('\n');
+    let before: usize = lines.take(place.line.saturating_sub(1)).map(str::len).sum();
+    let rest = text.get(before..).unwrap_or_default();
+    let inside = rest.chars().take(place.column.saturating_sub(1));
+    before + inside.map(char::len_utf8).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_give_stems_and_forms() {
+        let cases = [
+            (Kind::Tool, "a.json", Some(("a", Form::Json))),
+            (Kind::Environ, "gpt-4.1.yml", Some(("gpt-4.1", Form::Yaml))),
+            (Kind::Prompt, "p.gotmpl", Some(("p", Form::Template("go")))),
+            (Kind::Prompt, "p.j2", Some(("p", Form::Template("jinja")))),
+            (Kind::Tool, "p.j2", None),
+            (Kind::Tool, "README.md", None),
+            (Kind::Tool, ".json", None),
+        ];
+        for (kind, name, expected) in cases {
+            assert_eq!(form_of(kind, name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn contents_become_json() {
+        let cases = [
+            (
+                Form::Yaml,
+                "b: 1\na: [x, 2.5, true, null]\n",
+                r#"{"b":1,"a":["x",2.5,true,null]}"#,
+            ),
+            (
+                Form::Yaml,
+                "text: |\n  one\n  two\n",
+                r#"{"text":"one\ntwo\n"}"#,
+            ),
+            (Form::Json, "\u{feff}{\"a\": 1 }", "{\"a\": 1 }"),
+            (
+                Form::Template("go"),
+                "hi {{.x}}",
+                r#"{"userPrompt":"hi {{.x}}","format":"go"}"#,
+            ),
+        ];
+        for (form, content, expected) in cases {
+            let entry = entry(Key::new("k"), "f", form, content);
+            assert_eq!((&*entry.text, entry.problem), (expected, None));
+        }
+    }
+
+    #[test]
+    fn broken_yaml_keeps_its_text_and_its_place() {
+        let entry = entry(
+            Key::new("k"),
+            "tools/k.yaml",
+            Form::Yaml,
+            "a: 1\nb: [1, 2\nc: 3\n",
+        );
+        assert!(entry.text.contains("b: [1"));
+        let problem = entry.problem.unwrap().to_string();
+        assert!(problem.starts_with("tools/k.yaml:3:"), "{problem}");
+    }
+}

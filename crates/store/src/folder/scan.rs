@@ -1,0 +1,151 @@
+//! Reads a whole folder into entries.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use quillet_core::Diagnostic;
+use quillet_core::store::{Entry, Key, Kind};
+
+use super::document::{self, Form};
+use super::place;
+
+/// How deep folders may be nested below a kind's folder. Bounds links that lead in a circle.
+const MAX_DEPTH: usize = 16;
+
+/// What the folder held at one moment.
+pub(crate) type Snapshot = BTreeMap<(Kind, Key), Document>;
+
+/// One file as an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Document {
+    pub(crate) entry: Entry,
+    pub(crate) path: PathBuf,
+}
+
+/// Reads everything below `root`, which is canonical.
+///
+/// # Errors
+/// The root cannot be read. What cannot be read inside becomes a broken entry.
+pub(crate) fn scan(root: &Path, max_file_bytes: usize) -> io::Result<Snapshot> {
+    fs::read_dir(root)?;
+    let mut scan = Scan {
+        root,
+        max_file_bytes,
+        found: Snapshot::new(),
+    };
+    for kind in Kind::ALL {
+        for folder in place::folders(kind) {
+            scan.folder(kind, &root.join(folder), "", 0);
+        }
+    }
+    Ok(scan.found)
+}
+
+struct Scan<'a> {
+    root: &'a Path,
+    max_file_bytes: usize,
+    found: Snapshot,
+}
+
+impl Scan<'_> {
+    /// `prefix` holds the segments above, each followed by a colon.
+    fn folder(&mut self, kind: Kind, folder: &Path, prefix: &str, depth: usize) {
+        if depth > MAX_DEPTH {
+            let folder = folder.display();
+            tracing::warn!(%folder, "nested deeper than {MAX_DEPTH} folders: left out");
+            return;
+        }
+        let Ok(entries) = fs::read_dir(folder) else {
+            return;
+        };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
+            self.path(kind, &path, prefix, depth);
+        }
+    }
+
+    fn path(&mut self, kind: Kind, path: &Path, prefix: &str, depth: usize) {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+            tracing::warn!(path = %path.display(), "file name is not UTF-8: left out");
+            return;
+        };
+        // Hidden files are editors' and ours.
+        if name.starts_with('.') {
+            return;
+        }
+        let inside = place::inside(self.root, path);
+        if inside.as_deref().is_some_and(Path::is_dir) {
+            return self.folder(kind, path, &format!("{prefix}{name}:"), depth + 1);
+        }
+        if let Some((stem, form)) = document::form_of(kind, name) {
+            let key = Key::new(format!("{prefix}{stem}"));
+            let entry = match inside {
+                Some(_) => self.file(key.clone(), path, form),
+                None => broken(key.clone(), &self.origin(path), leads_out(path)),
+            };
+            self.keep(kind, key, entry, path);
+        }
+    }
+
+    fn file(&self, key: Key, path: &Path, form: Form) -> Entry {
+        let origin = self.origin(path);
+        match read(path, self.max_file_bytes) {
+            Ok(content) => document::entry(key, &origin, form, &content),
+            Err(message) => broken(key, &origin, message),
+        }
+    }
+
+    /// Two files may claim one key: `a.json` and `a.yaml`. The first by name has it.
+    fn keep(&mut self, kind: Kind, key: Key, entry: Entry, path: &Path) {
+        if let Some(first) = self.found.get(&(kind, key.clone())) {
+            let (first, second) = (&first.entry.origin, &entry.origin);
+            tracing::warn!(%first, %second, "two files for one key: the second is left out");
+            return;
+        }
+        let path = path.to_owned();
+        self.found.insert((kind, key), Document { entry, path });
+    }
+
+    fn origin(&self, path: &Path) -> String {
+        let relative = path.strip_prefix(self.root).unwrap_or(path);
+        relative.to_string_lossy().into_owned()
+    }
+}
+
+fn broken(key: Key, origin: &str, message: String) -> Entry {
+    Entry::broken(key, "", Diagnostic::error("store.file", origin, message))
+}
+
+fn leads_out(path: &Path) -> String {
+    match fs::canonicalize(path) {
+        Ok(_) => "it is a link that leads out of the store's folder".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn read(path: &Path, max_bytes: usize) -> Result<String, String> {
+    let limit = u64::try_from(max_bytes)
+        .unwrap_or(u64::MAX)
+        .saturating_add(1);
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    if !file.metadata().is_ok_and(|about| about.is_file()) {
+        return Err("it is not a regular file".to_owned());
+    }
+    let read = file.take(limit).read_to_end(&mut bytes);
+    read.map_err(|error| error.to_string())?;
+    if bytes.len() > max_bytes {
+        return Err(format!(
+            "larger than the limit of {max_bytes} bytes (max_file_bytes)"
+        ));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        format!(
+            "not UTF-8 from byte {} on",
+            error.utf8_error().valid_up_to()
+        )
+    })
+}

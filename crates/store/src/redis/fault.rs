@@ -1,0 +1,60 @@
+//! Redis errors as store errors.
+
+use quillet_core::store::{StoreError, StoreErrorKind};
+use redis::{ErrorKind, RedisError, ServerError, ServerErrorKind, Value};
+
+use crate::address::Node;
+
+pub(crate) fn unavailable(message: impl Into<String>) -> StoreError {
+    StoreError::new(StoreErrorKind::Unavailable, message)
+}
+
+/// An error that a node's connection ended in.
+pub(crate) fn of_connection(node: &Node, error: &RedisError) -> StoreError {
+    let kind = match error.kind() {
+        ErrorKind::AuthenticationFailed | ErrorKind::Server(ServerErrorKind::NoPerm) => {
+            StoreErrorKind::Refused
+        }
+        ErrorKind::InvalidClientConfig => StoreErrorKind::Configuration,
+        _ => StoreErrorKind::Unavailable,
+    };
+    StoreError::new(kind, format!("redis at {node}: {error}"))
+}
+
+/// An error that a server answered to one command.
+pub(crate) fn of_reply(name: &str, error: &ServerError) -> StoreError {
+    let text = format!("redis refused {name}: {}", described(error));
+    let kind = match error.kind() {
+        Some(
+            ServerErrorKind::BusyLoading
+            | ServerErrorKind::ClusterDown
+            | ServerErrorKind::MasterDown
+            | ServerErrorKind::TryAgain
+            | ServerErrorKind::Moved
+            | ServerErrorKind::Ask,
+        ) => StoreErrorKind::Unavailable,
+        _ if is_wrong_type(error) => StoreErrorKind::Corrupt,
+        _ => StoreErrorKind::Refused,
+    };
+    StoreError::new(kind, text)
+}
+
+fn described(error: &ServerError) -> String {
+    format!("{} {}", error.code(), error.details().unwrap_or_default())
+}
+
+pub(crate) fn is_wrong_type(error: &ServerError) -> bool {
+    error.code() == "WRONGTYPE"
+}
+
+/// Whether a reply says that the nodes' parts have changed: a slot has moved,
+/// or the master has become a replica.
+pub(crate) fn is_elsewhere(reply: &Value) -> bool {
+    let Value::ServerError(error) = reply else {
+        return false;
+    };
+    matches!(
+        error.kind(),
+        Some(ServerErrorKind::Moved | ServerErrorKind::ReadOnly)
+    )
+}

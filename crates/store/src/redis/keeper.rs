@@ -1,0 +1,205 @@
+//! Keeps the store connected: connects, watches the links, tells what changed,
+//! connects again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::try_join_all;
+use quillet_core::store::{Change, Key, Kind, StoreError};
+use redis::{PushInfo, PushKind, Value};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::{Notify, watch};
+use tokio::time::sleep;
+
+use super::ring::Ring;
+use super::settings::Settings;
+use super::{fault, poll, topology};
+use crate::address::{Deployment, Node};
+use crate::changes::Hub;
+
+/// Pause after a first failure; doubled up to `retry_pause`.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+/// Time between two questions whether a node still answers.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+/// Time between two questions who holds what, in a cluster or with sentinels. A
+/// slot that moved or a master that was replaced is noticed at once by other means.
+const TOPOLOGY_CHECK: Duration = Duration::from_secs(5);
+/// One notice of more keys than this is told as changes of whole kinds.
+const MANY: usize = 256;
+
+/// How the store stands.
+#[derive(Clone, Debug)]
+pub(crate) enum State {
+    /// The first attempt to connect is under way.
+    Connecting,
+    /// Connected.
+    Up(Arc<Ring>),
+    /// Not connected, and why.
+    Away(StoreError),
+}
+
+/// What the watching ended in.
+enum End {
+    /// The ring is of no use any more.
+    Lost(StoreError),
+    /// The ring serves on until another one is made: the nodes' parts have changed.
+    Moved,
+}
+
+/// The task behind a store.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) state: watch::Sender<State>,
+    /// Told when a reply says that the nodes' parts have changed.
+    pub(crate) moved: Arc<Notify>,
+    pub(crate) hub: Hub,
+}
+
+impl Keeper {
+    /// Never ends; dropping the future closes all links.
+    pub(crate) async fn keep(self) {
+        let mut known = Vec::new();
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.connect(&known).await {
+                Ok((ring, pushes)) => {
+                    known.clone_from(&ring.plan.nodes);
+                    pause = FIRST_PAUSE;
+                    self.up(&ring);
+                    if let End::Lost(error) = self.watch(&ring, pushes).await {
+                        self.away(error);
+                    }
+                }
+                Err(error) => self.away(error),
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(self.settings.retry_pause);
+        }
+    }
+
+    async fn connect(
+        &self,
+        known: &[Node],
+    ) -> Result<(Arc<Ring>, UnboundedReceiver<PushInfo>), StoreError> {
+        let plan = topology::discover(&self.settings, known).await?;
+        let (sender, pushes) = unbounded_channel();
+        let ring = Ring::open(&self.settings, plan, &sender).await?;
+        if let Deployment::Sentinel { .. } = self.settings.address.deployment {
+            expect_master(&ring).await?;
+        }
+        Ok((Arc::new(ring), pushes))
+    }
+
+    /// Changes may have been missed unless this is the first ring.
+    fn up(&self, ring: &Arc<Ring>) {
+        let before = self.state.send_replace(State::Up(ring.clone()));
+        if matches!(before, State::Connecting) {
+            return;
+        }
+        tracing::info!(store = %self.settings.address, "connected again");
+        self.hub.send(Change::All);
+    }
+
+    fn away(&self, error: StoreError) {
+        let was_away = matches!(*self.state.borrow(), State::Away(_));
+        if !was_away {
+            tracing::warn!(store = %self.settings.address, %error, "not connected");
+        }
+        self.state.send_replace(State::Away(error));
+    }
+
+    async fn watch(&self, ring: &Ring, pushes: UnboundedReceiver<PushInfo>) -> End {
+        tokio::select! {
+            error = self.forward(pushes) => End::Lost(error),
+            error = heartbeat(ring) => End::Lost(error),
+            error = self.poll(ring) => End::Lost(error),
+            () = self.topology_changes(ring) => End::Moved,
+            () = self.moved.notified() => End::Moved,
+        }
+    }
+
+    /// Tells the changes that the nodes push, until one of them closes its link.
+    async fn forward(&self, mut pushes: UnboundedReceiver<PushInfo>) -> StoreError {
+        while let Some(push) = pushes.recv().await {
+            match push.kind {
+                PushKind::Disconnection => {
+                    return fault::unavailable("redis closed the connection");
+                }
+                PushKind::Invalidate => self.tell(&push.data),
+                _ => {}
+            }
+        }
+        // Links without notices hold no sender: nothing will ever come.
+        std::future::pending().await
+    }
+
+    /// The data is a list of names, or nil after FLUSHALL.
+    fn tell(&self, data: &[Value]) {
+        let [Value::Array(names)] = data else {
+            return self.hub.send(Change::All);
+        };
+        let changed = names.iter().filter_map(|name| match name {
+            Value::BulkString(name) => self.settings.layout.parse(name),
+            _ => None,
+        });
+        if names.len() <= MANY {
+            changed.for_each(|(kind, key)| self.hub.send(Change::Entry(kind, key)));
+            return;
+        }
+        let changed: Vec<(Kind, Key)> = changed.collect();
+        for kind in Kind::ALL {
+            if changed.iter().any(|(of, _)| *of == kind) {
+                self.hub.send(Change::Kind(kind));
+            }
+        }
+    }
+
+    async fn poll(&self, ring: &Ring) -> StoreError {
+        if ring.tracked() {
+            return std::future::pending().await;
+        }
+        poll::watch(&self.settings, ring, &self.hub).await
+    }
+
+    /// Ends when the nodes or their parts are others. Not knowing is no change.
+    async fn topology_changes(&self, ring: &Ring) {
+        if let Deployment::Single(_) = self.settings.address.deployment {
+            return std::future::pending().await;
+        }
+        loop {
+            sleep(TOPOLOGY_CHECK).await;
+            match topology::discover(&self.settings, &ring.plan.nodes).await {
+                Ok(plan) if plan != ring.plan => return,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Asks every node whether it is there, until one does not answer in time.
+async fn heartbeat(ring: &Ring) -> StoreError {
+    loop {
+        sleep(HEARTBEAT).await;
+        let pings = ring.links.iter().map(|link| link.ask(redis::cmd("PING")));
+        if let Err(error) = try_join_all(pings).await {
+            return error;
+        }
+    }
+}
+
+/// Sentinels may name a node that has not become the master yet.
+async fn expect_master(ring: &Ring) -> Result<(), StoreError> {
+    for link in &ring.links {
+        let reply = link.ask(redis::cmd("ROLE")).await?;
+        if let Value::Array(parts) = &reply
+            && let Some(Value::BulkString(role)) = parts.first()
+            && role != b"master"
+        {
+            let role = String::from_utf8_lossy(role);
+            let message = format!("redis at {} is a {role}, not yet the master", link.node);
+            return Err(fault::unavailable(message));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! How keys of Redis are named. The prefix appears here and nowhere else.
+
+use quillet_core::store::{Key, Kind};
+
+/// What all keys begin with unless a setting says otherwise (seed 000).
+pub const DEFAULT_PREFIX: &str = "shenma:";
+
+/// The key names under one prefix: `<prefix><kind>:<key>`.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    prefix: String,
+}
+
+impl Layout {
+    pub(crate) fn new(prefix: &str) -> Self {
+        Layout {
+            prefix: prefix.to_owned(),
+        }
+    }
+
+    /// What every key of a kind begins with.
+    pub(crate) fn prefix(&self, kind: Kind) -> String {
+        format!("{}{}:", self.prefix, folder(kind))
+    }
+
+    /// The whole name of a key.
+    pub(crate) fn name(&self, kind: Kind, key: &Key) -> String {
+        format!("{}{}:{key}", self.prefix, folder(kind))
+    }
+
+    /// A glob pattern for the keys of a kind; glob characters of the prefix stand for themselves.
+    pub(crate) fn pattern(&self, kind: Kind) -> String {
+        escaped(&self.prefix(kind)) + "*"
+    }
+
+    /// The kind and key of a whole name; `None` for a name that is not ours,
+    /// not UTF-8, or ends with its prefix.
+    pub(crate) fn parse(&self, name: &[u8]) -> Option<(Kind, Key)> {
+        let name = std::str::from_utf8(name).ok()?;
+        let rest = name.strip_prefix(self.prefix.as_str())?;
+        let (first, key) = rest.split_once(':')?;
+        let kind = Kind::ALL.into_iter().find(|kind| folder(*kind) == first)?;
+        (!key.is_empty()).then(|| (kind, Key::new(key)))
+    }
+}
+
+fn folder(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Extension => "extensions",
+        Kind::Prompt => "templates",
+        Kind::Environ => "environs",
+        Kind::Tool => "tools",
+    }
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '*' | '?' | '[' | ']' | '\\' | '^' | '-') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_keys_map_to_each_other() {
+        let layout = Layout::new(DEFAULT_PREFIX);
+        let cases = [
+            ("shenma:templates:ext:p", Some((Kind::Prompt, "ext:p"))),
+            ("shenma:environs:a", Some((Kind::Environ, "a"))),
+            ("shenma:tools:", None),
+            ("shenma:other:a", None),
+            ("shenma:tools", None),
+            ("tools:a", None),
+        ];
+        for (name, expected) in cases {
+            let parsed = layout.parse(name.as_bytes());
+            let expected = expected.map(|(kind, key)| (kind, Key::new(key)));
+            assert_eq!(parsed, expected, "{name}");
+            if let Some((kind, key)) = parsed {
+                assert_eq!(layout.name(kind, &key), name);
+            }
+        }
+        assert_eq!(layout.parse(b"shenma:tools:\xff"), None);
+    }
+
+    #[test]
+    fn glob_characters_of_a_prefix_are_escaped() {
+        let layout = Layout::new("a*[b]?\\:");
+        assert_eq!(layout.pattern(Kind::Tool), "a\\*\\[b\\]\\?\\\\:tools:*");
+    }
+}

@@ -1,0 +1,177 @@
+//! One connection to one node, with notices of changes where the node gives them.
+
+use quillet_core::store::{Kind, StoreError};
+use redis::aio::MultiplexedConnection;
+use redis::{
+    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ErrorKind, IntoConnectionInfo, Pipeline,
+    ProtocolVersion, PushInfo, RedisConnectionInfo, RedisError, RedisResult, TlsCertificates,
+    Value,
+};
+use secrecy::ExposeSecret;
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::fault;
+use super::settings::Settings;
+use crate::address::{Login, Node};
+
+/// A connection that many callers share.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    pub(crate) node: Node,
+    connection: MultiplexedConnection,
+    /// Whether the node sends a push for every key that changes.
+    pub(crate) tracked: bool,
+}
+
+impl Link {
+    /// Connects to a node that holds data. Pushes go to `pushes`; the last one is
+    /// of kind `Disconnection`.
+    ///
+    /// A server that does not speak RESP3, or a user who may not track, gives a
+    /// link without notices.
+    pub(crate) async fn open(
+        settings: &Settings,
+        node: &Node,
+        pushes: &UnboundedSender<PushInfo>,
+    ) -> Result<Self, StoreError> {
+        match Link::with_pushes(settings, node, pushes).await {
+            Ok(link) => Ok(link),
+            Err(error) if speaks_no_resp3(&error) => {
+                Link::plain(settings, node, &settings.address.login, settings.address.db).await
+            }
+            Err(error) => Err(fault::of_connection(node, &error)),
+        }
+    }
+
+    async fn with_pushes(
+        settings: &Settings,
+        node: &Node,
+        pushes: &UnboundedSender<PushInfo>,
+    ) -> RedisResult<Self> {
+        let login = &settings.address.login;
+        let info = who(login, settings.address.db).set_protocol(ProtocolVersion::RESP3);
+        let config = timeouts(settings).set_push_sender(pushes.clone());
+        let client = client(settings, node, info)?;
+        let connection = client
+            .get_multiplexed_async_connection_with_config(&config)
+            .await?;
+        let mut link = Link {
+            node: node.clone(),
+            connection,
+            tracked: false,
+        };
+        link.tracked = link.track(settings).await?;
+        Ok(link)
+    }
+
+    /// Connects without asking for notices: to a sentinel, or to an old server.
+    pub(crate) async fn plain(
+        settings: &Settings,
+        node: &Node,
+        login: &Login,
+        db: i64,
+    ) -> Result<Self, StoreError> {
+        let wrong = |error| fault::of_connection(node, &error);
+        let client = client(settings, node, who(login, db)).map_err(wrong)?;
+        let config = timeouts(settings);
+        let opening = client.get_multiplexed_async_connection_with_config(&config);
+        Ok(Link {
+            node: node.clone(),
+            connection: opening.await.map_err(wrong)?,
+            tracked: false,
+        })
+    }
+
+    /// Asks for a push at every change under our prefixes. The server forgets this
+    /// with the connection, so every new link asks again.
+    async fn track(&self, settings: &Settings) -> RedisResult<bool> {
+        let mut command = redis::cmd("CLIENT");
+        command.arg("TRACKING").arg("ON").arg("BCAST");
+        for kind in Kind::ALL {
+            command.arg("PREFIX").arg(settings.layout.prefix(kind));
+        }
+        match self.run(&[command]).await?.as_slice() {
+            [Value::ServerError(error)] => {
+                tracing::warn!(node = %self.node, error = %error, "redis gives no notice of changes");
+                Ok(false)
+            }
+            _ => Ok(true),
+        }
+    }
+
+    /// Sends the commands at once; one reply for each, an error of the server among them.
+    pub(crate) async fn run(&self, commands: &[Cmd]) -> RedisResult<Vec<Value>> {
+        let mut pipeline = Pipeline::with_capacity(commands.len());
+        for command in commands {
+            pipeline.add_command(command.clone());
+        }
+        let mut connection = self.connection.clone();
+        connection
+            .send_packed_commands(&pipeline, 0, commands.len())
+            .await
+    }
+
+    /// Sends one command.
+    pub(crate) async fn ask(&self, command: Cmd) -> Result<Value, StoreError> {
+        let replies = self.run(&[command]).await;
+        let replies = replies.map_err(|error| fault::of_connection(&self.node, &error))?;
+        Ok(replies.into_iter().next().unwrap_or(Value::Nil))
+    }
+}
+
+/// Builds the client of a data node, to find wrong certificates before anything runs.
+pub(crate) fn check(settings: &Settings, node: &Node) -> Result<(), StoreError> {
+    let login = &settings.address.login;
+    match client(settings, node, who(login, settings.address.db)) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(StoreError::new(
+            quillet_core::store::StoreErrorKind::Configuration,
+            format!("redis at {node}: {error}"),
+        )),
+    }
+}
+
+fn client(settings: &Settings, node: &Node, who: RedisConnectionInfo) -> RedisResult<Client> {
+    let host = node.host.clone();
+    let address = match settings.address.tls {
+        false => ConnectionAddr::Tcp(host, node.port),
+        true => ConnectionAddr::TcpTls {
+            host,
+            port: node.port,
+            insecure: settings.insecure,
+            tls_params: None,
+        },
+    };
+    let info = address.into_connection_info()?.set_redis_settings(who);
+    if !settings.address.tls {
+        return Client::open(info);
+    }
+    // Somebody else in the process may have chosen a provider before; that one serves too.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let certificates = TlsCertificates {
+        client_tls: None,
+        root_cert: settings.ca.clone(),
+    };
+    Client::build_with_tls(info, certificates)
+}
+
+fn who(login: &Login, db: i64) -> RedisConnectionInfo {
+    let mut info = RedisConnectionInfo::default().set_db(db);
+    if let Some(user) = &login.user {
+        info = info.set_username(user);
+    }
+    if let Some(password) = &login.password {
+        info = info.set_password(password.expose_secret());
+    }
+    info
+}
+
+fn timeouts(settings: &Settings) -> AsyncConnectionConfig {
+    AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(settings.connect_timeout))
+        .set_response_timeout(Some(settings.response_timeout))
+}
+
+fn speaks_no_resp3(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::RESP3NotSupported
+}

@@ -1,0 +1,244 @@
+//! Redis: one server, a master found by sentinels, or a cluster.
+//!
+//! Values are plain string keys that hold JSON. Other programs write them, often
+//! with a time to live, so a key may vanish at any moment. Changes come as pushes of
+//! client-side caching (`CLIENT TRACKING … BCAST`), or are looked for ([`poll`]) where
+//! the server does not send any.
+//!
+//! A [`keeper`] task connects and connects again. No call waits for it longer than the
+//! time-outs of [`StoreOptions`], and a call while Redis is away fails at once.
+
+mod fault;
+mod keeper;
+mod layout;
+mod link;
+mod poll;
+mod read;
+mod ring;
+mod settings;
+mod slot;
+mod topology;
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use quillet_core::BoxFuture;
+use quillet_core::store::{
+    Change, Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind,
+};
+use redis::Value;
+use tokio::sync::{Notify, watch};
+use tokio::time::timeout;
+use tokio_util::task::AbortOnDropHandle;
+
+pub use layout::DEFAULT_PREFIX;
+
+use crate::StoreOptions;
+use crate::address::{Deployment, RedisAddress};
+use crate::changes::Hub;
+use keeper::{Keeper, State};
+use read::Found;
+use ring::{Request, Ring};
+use settings::Settings;
+
+/// A store in Redis.
+pub struct RedisStore {
+    settings: Arc<Settings>,
+    state: watch::Receiver<State>,
+    moved: Arc<Notify>,
+    hub: Hub,
+    _keeper: AbortOnDropHandle<()>,
+}
+
+impl fmt::Debug for RedisStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RedisStore({})", self.settings.address)
+    }
+}
+
+impl RedisStore {
+    /// Makes the store and begins to connect; does not wait for Redis. Must be
+    /// called inside a Tokio runtime.
+    ///
+    /// # Errors
+    /// `Configuration` for a certificate file that cannot be read or is broken.
+    pub fn open(address: &RedisAddress, options: &StoreOptions) -> Result<Self, StoreError> {
+        let settings = Arc::new(Settings::new(address, options)?);
+        let nodes = match &address.deployment {
+            Deployment::Single(node) => std::slice::from_ref(node),
+            Deployment::Sentinel { sentinels, .. } => sentinels,
+            Deployment::Cluster(nodes) => nodes,
+        };
+        nodes
+            .iter()
+            .try_for_each(|node| link::check(&settings, node))?;
+        let (sender, state) = watch::channel(State::Connecting);
+        let (moved, hub) = (Arc::new(Notify::new()), Hub::new());
+        let keeper = Keeper {
+            settings: settings.clone(),
+            state: sender,
+            moved: moved.clone(),
+            hub: hub.clone(),
+        };
+        Ok(RedisStore {
+            settings,
+            state,
+            moved,
+            hub,
+            _keeper: AbortOnDropHandle::new(tokio::spawn(keeper.keep())),
+        })
+    }
+
+    /// The links of this moment; waits only for the first attempt to connect.
+    async fn ring(&self) -> Result<Arc<Ring>, StoreError> {
+        self.ring_when(|state| !matches!(state, State::Connecting))
+            .await
+    }
+
+    /// Another ring than this one, which is out of date.
+    async fn ring_after(&self, old: &Arc<Ring>) -> Result<Arc<Ring>, StoreError> {
+        self.moved.notify_one();
+        let other = |state: &State| match state {
+            State::Up(ring) => !Arc::ptr_eq(ring, old),
+            State::Away(_) => true,
+            State::Connecting => false,
+        };
+        self.ring_when(other).await
+    }
+
+    async fn ring_when(&self, ready: impl Fn(&State) -> bool) -> Result<Arc<Ring>, StoreError> {
+        let patience = self.settings.connect_timeout + self.settings.response_timeout;
+        let mut state = self.state.clone();
+        let state = match timeout(patience, state.wait_for(ready)).await {
+            Ok(Ok(state)) => state.clone(),
+            _ => State::Connecting,
+        };
+        match state {
+            State::Up(ring) => Ok(ring),
+            State::Away(error) => Err(error),
+            State::Connecting => Err(fault::unavailable(format!(
+                "{} did not answer within {patience:?}",
+                self.settings.address
+            ))),
+        }
+    }
+
+    /// Runs the requests; once more if the nodes' parts turn out to have changed.
+    async fn run(&self, requests: &[Request]) -> Result<Vec<Value>, StoreError> {
+        let ring = self.ring().await?;
+        let replies = ring.run(&self.settings, requests).await?;
+        if !replies.iter().any(fault::is_elsewhere) {
+            return Ok(replies);
+        }
+        let ring = self.ring_after(&ring).await?;
+        ring.run(&self.settings, requests).await
+    }
+
+    async fn texts(&self, kind: Kind, keys: &[Key]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let replies = self
+            .run(&read::requests(&self.settings, kind, keys))
+            .await?;
+        let found = read::found(&self.settings, kind, keys, replies)?;
+        Ok(found.into_iter().map(text_of).collect())
+    }
+
+    /// Runs a command that changes a key, and tells of the change if Redis will not.
+    async fn change(&self, kind: Kind, key: &Key, request: Request) -> Result<Value, StoreError> {
+        let name = request.name.clone();
+        let replies = self.run(&[request]).await?;
+        let reply = replies.into_iter().next().unwrap_or(Value::Nil);
+        if let Value::ServerError(error) = reply {
+            return Err(fault::of_reply(&name, &error));
+        }
+        if !self.ring().await.is_ok_and(|ring| ring.tracked()) {
+            self.hub.send(Change::Entry(kind, key.clone()));
+        }
+        Ok(reply)
+    }
+
+    async fn write(&self, kind: Kind, key: &Key, text: &str) -> Result<(), StoreError> {
+        let name = self.settings.layout.name(kind, key);
+        let limit = self.settings.max_value_bytes;
+        if text.len() > limit {
+            let message =
+                format!("{name}: longer than the limit of {limit} bytes (max_value_bytes)");
+            return Err(StoreError::new(StoreErrorKind::Refused, message));
+        }
+        let mut command = read::with_name("SET", &name);
+        command.arg(text);
+        self.change(kind, key, Request { name, command }).await?;
+        Ok(())
+    }
+
+    async fn delete(&self, kind: Kind, key: &Key) -> Result<bool, StoreError> {
+        let name = self.settings.layout.name(kind, key);
+        let command = read::with_name("DEL", &name);
+        let reply = self.change(kind, key, Request { name, command }).await?;
+        Ok(matches!(reply, Value::Int(1)))
+    }
+}
+
+/// A variable that is broken is one that is not there, and the log says why; who
+/// loads it as an entry gets the reason.
+fn text_of(found: Found) -> Option<Arc<str>> {
+    match found {
+        Found::Text(text) => Some(text),
+        Found::Nothing => None,
+        Found::Broken(problem) => {
+            tracing::warn!(%problem, "value left out");
+            None
+        }
+    }
+}
+
+impl Store for RedisStore {
+    fn describe(&self) -> String {
+        self.settings.address.to_string()
+    }
+
+    fn load(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>> {
+        async move { read::entries(&self.settings, &*self.ring().await?, kind).await }.boxed()
+    }
+
+    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>> {
+        async move { read::keys(&self.settings, &*self.ring().await?, kind).await }.boxed()
+    }
+
+    fn get<'a>(
+        &'a self,
+        kind: Kind,
+        keys: &'a [Key],
+    ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>> {
+        self.texts(kind, keys).boxed()
+    }
+
+    fn put<'a>(
+        &'a self,
+        kind: Kind,
+        key: &'a Key,
+        text: &'a str,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.write(kind, key, text).boxed()
+    }
+
+    fn remove<'a>(&'a self, kind: Kind, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.delete(kind, key).boxed()
+    }
+
+    fn changes(&self) -> Changes {
+        self.hub.stream()
+    }
+
+    fn health(&self) -> Health {
+        let reason = match &*self.state.borrow() {
+            State::Up(_) => return Health::Ready,
+            State::Connecting => format!("connecting to {}", self.settings.address),
+            State::Away(error) => error.message.clone(),
+        };
+        Health::Away { reason }
+    }
+}

@@ -1,0 +1,172 @@
+//! Which nodes hold the data, and which part of it each one holds.
+
+use std::collections::HashMap;
+
+use quillet_core::store::StoreError;
+use redis::Value;
+
+use super::fault::unavailable;
+use super::link::Link;
+use super::settings::Settings;
+use super::slot::SLOTS;
+use crate::address::{Deployment, Login, Node};
+
+/// The nodes to connect to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// The masters.
+    pub(crate) nodes: Vec<Node>,
+    /// For each slot the number of its node; `None` outside of a cluster.
+    pub(crate) slots: Option<Vec<u16>>,
+}
+
+impl Plan {
+    fn single(node: Node) -> Self {
+        Plan {
+            nodes: vec![node],
+            slots: None,
+        }
+    }
+}
+
+/// Finds the nodes. `known` are those of the last plan: in a cluster they may
+/// answer when the ones in the address do not.
+pub(crate) async fn discover(settings: &Settings, known: &[Node]) -> Result<Plan, StoreError> {
+    match &settings.address.deployment {
+        Deployment::Single(node) => Ok(Plan::single(node.clone())),
+        Deployment::Sentinel { sentinels, master } => {
+            let answers = |link| master_of(link, master);
+            first_answer(
+                settings,
+                sentinels,
+                &settings.address.sentinel_login,
+                answers,
+            )
+            .await
+        }
+        Deployment::Cluster(seeds) => {
+            let nodes: Vec<Node> = seeds.iter().chain(known).cloned().collect();
+            first_answer(settings, &nodes, &settings.address.login, slots_of).await
+        }
+    }
+}
+
+/// Asks one node after the other until one knows.
+async fn first_answer<F: Future<Output = Result<Plan, StoreError>>>(
+    settings: &Settings,
+    nodes: &[Node],
+    login: &Login,
+    question: impl Fn(Link) -> F,
+) -> Result<Plan, StoreError> {
+    let mut reasons = Vec::new();
+    for node in nodes {
+        let answer = match Link::plain(settings, node, login, 0).await {
+            Ok(link) => question(link).await,
+            Err(error) => Err(error),
+        };
+        match answer {
+            Ok(plan) => return Ok(plan),
+            Err(error) => reasons.push(error.message),
+        }
+    }
+    Err(unavailable(reasons.join("; ")))
+}
+
+async fn master_of(sentinel: Link, master: &str) -> Result<Plan, StoreError> {
+    let mut command = redis::cmd("SENTINEL");
+    command.arg("GET-MASTER-ADDR-BY-NAME").arg(master);
+    let reply = sentinel.ask(command).await?;
+    if let Value::Array(parts) = &reply
+        && let [host, port] = parts.as_slice()
+        && let (Some(host), Some(port)) = (text(host), text(port))
+        && let Ok(port) = port.parse()
+    {
+        return Ok(Plan::single(Node { host, port }));
+    }
+    let node = &sentinel.node;
+    Err(unavailable(match reply {
+        Value::ServerError(error) => format!("sentinel {node}: {error}"),
+        _ => format!("sentinel {node} knows no master {master:?}"),
+    }))
+}
+
+async fn slots_of(node: Link) -> Result<Plan, StoreError> {
+    let mut command = redis::cmd("CLUSTER");
+    command.arg("SLOTS");
+    match node.ask(command).await? {
+        Value::Array(ranges) => plan_of(&node.node, &ranges),
+        Value::ServerError(error) => Err(unavailable(format!("redis at {}: {error}", node.node))),
+        other => Err(unavailable(format!(
+            "redis at {}: CLUSTER SLOTS gave {other:?}",
+            node.node
+        ))),
+    }
+}
+
+/// A plan from the reply to CLUSTER SLOTS: ranges of `[first, last, [host, port, …], …]`.
+fn plan_of(asked: &Node, ranges: &[Value]) -> Result<Plan, StoreError> {
+    let mut numbers = HashMap::new();
+    let mut nodes = Vec::new();
+    let mut slots = vec![None; SLOTS];
+    for range in ranges {
+        let Some((first, last, node)) = range_of(asked, range) else {
+            return Err(unavailable(format!(
+                "redis at {asked}: CLUSTER SLOTS gave {range:?}"
+            )));
+        };
+        let number = *numbers.entry(node.clone()).or_insert_with(|| {
+            nodes.push(node);
+            u16::try_from(nodes.len() - 1).unwrap_or(u16::MAX)
+        });
+        for slot in slots.iter_mut().take(last + 1).skip(first) {
+            *slot = Some(number);
+        }
+    }
+    let covered: Option<Vec<u16>> = slots.into_iter().collect();
+    match covered {
+        Some(slots) => Ok(Plan {
+            nodes,
+            slots: Some(slots),
+        }),
+        None => Err(unavailable(format!(
+            "redis at {asked}: the cluster does not cover all slots"
+        ))),
+    }
+}
+
+fn range_of(asked: &Node, range: &Value) -> Option<(usize, usize, Node)> {
+    let Value::Array(parts) = range else {
+        return None;
+    };
+    let [
+        Value::Int(first),
+        Value::Int(last),
+        Value::Array(master),
+        ..,
+    ] = parts.as_slice()
+    else {
+        return None;
+    };
+    let [host, Value::Int(port), ..] = master.as_slice() else {
+        return None;
+    };
+    // A node that does not know its own name leaves it empty: it is the one asked.
+    let host = text(host).filter(|host| !host.is_empty());
+    let node = Node {
+        host: host.unwrap_or_else(|| asked.host.clone()),
+        port: u16::try_from(*port).ok()?,
+    };
+    Some((
+        usize::try_from(*first).ok()?,
+        usize::try_from(*last).ok()?,
+        node,
+    ))
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::BulkString(bytes) => String::from_utf8(bytes.clone()).ok(),
+        Value::SimpleString(text) => Some(text.clone()),
+        _ => None,
+    }
+}

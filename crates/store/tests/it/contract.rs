@@ -1,0 +1,119 @@
+//! What every store promises, tried on each.
+
+use std::sync::Arc;
+
+use quillet_core::store::{Change, Health, Key, Kind, Store};
+
+use crate::redis_server::{Cluster, RedisServer, SentinelSet, TempDir};
+use crate::support::{arrives, becomes, names, one, open};
+
+async fn holds(address: &str) {
+    let store = open(address).await;
+    becomes(&store, true).await;
+    is_empty(&store).await;
+    keeps_entries_sorted_and_apart(&store).await;
+    gets_in_the_order_asked(&store).await;
+    tells_changes(&store).await;
+    keeps_any_text(&store).await;
+}
+
+async fn is_empty(store: &Arc<dyn Store>) {
+    assert_eq!(store.health(), Health::Ready);
+    for kind in Kind::ALL {
+        assert_eq!(store.load(kind).await.unwrap(), []);
+        assert_eq!(store.keys(kind).await.unwrap(), []);
+        assert_eq!(one(store, kind, "nobody:here").await, None);
+        assert!(!store.remove(kind, &Key::new("nobody:here")).await.unwrap());
+    }
+    assert_eq!(store.get(Kind::Tool, &[]).await.unwrap(), []);
+}
+
+async fn keeps_entries_sorted_and_apart(store: &Arc<dyn Store>) {
+    for kind in Kind::ALL {
+        for key in ["b:two", "a", "b", "b:one", "gpt-4.1"] {
+            let text = format!("\"{kind:?} {key}\"");
+            store.put(kind, &Key::new(key), &text).await.unwrap();
+        }
+    }
+    for kind in Kind::ALL {
+        let entries = store.load(kind).await.unwrap();
+        assert_eq!(names(&entries), ["a", "b", "b:one", "b:two", "gpt-4.1"]);
+        assert_eq!(&*entries[2].text, format!("\"{kind:?} b:one\""));
+        assert!(entries.iter().all(|entry| entry.problem.is_none()));
+        let keys: Vec<Key> = entries.into_iter().map(|entry| entry.key).collect();
+        assert_eq!(store.keys(kind).await.unwrap(), keys);
+    }
+}
+
+async fn gets_in_the_order_asked(store: &Arc<dyn Store>) {
+    let keys = ["b", "nobody", "a", "b"].map(Key::new);
+    let texts = store.get(Kind::Environ, &keys).await.unwrap();
+    let texts: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
+    let (a, b) = (Some("\"Environ a\""), Some("\"Environ b\""));
+    assert_eq!(texts, [b, None, a, b]);
+}
+
+async fn tells_changes(store: &Arc<dyn Store>) {
+    let (kind, key) = (Kind::Prompt, Key::new("b:one"));
+    let (mut first, mut second) = (store.changes(), store.changes());
+    store.put(kind, &key, "1").await.unwrap();
+    assert_eq!(
+        arrives(&mut first, kind, "b:one").await,
+        Change::Entry(kind, key.clone())
+    );
+    arrives(&mut second, kind, "b:one").await;
+    assert_eq!(one(store, kind, "b:one").await.as_deref(), Some("1"));
+
+    let mut third = store.changes();
+    assert!(store.remove(kind, &key).await.unwrap());
+    arrives(&mut third, kind, "b:one").await;
+    assert_eq!(one(store, kind, "b:one").await, None);
+    assert!(!store.remove(kind, &key).await.unwrap());
+    assert_eq!(
+        names(&store.load(kind).await.unwrap()),
+        ["a", "b", "b:two", "gpt-4.1"]
+    );
+}
+
+async fn keeps_any_text(store: &Arc<dyn Store>) {
+    let long = "x".repeat(1 << 20);
+    for text in ["{not json", "", "\"ünï ☂\"\n", "{\"a\":\"{{.b}}\"}", &long] {
+        store.put(Kind::Tool, &Key::new("any"), text).await.unwrap();
+        assert_eq!(one(store, Kind::Tool, "any").await.as_deref(), Some(text));
+        let entries = store.load(Kind::Tool).await.unwrap();
+        let entry = entries
+            .iter()
+            .find(|entry| entry.key.as_str() == "any")
+            .unwrap();
+        assert_eq!(&*entry.text, text);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn memory_keeps_the_contract() {
+    holds("memory:").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_keeps_the_contract() {
+    let dir = TempDir::new();
+    holds(&format!("dir:{}", dir.path().display())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_keeps_the_contract() {
+    let server = RedisServer::start();
+    holds(&server.url()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_by_sentinels_keeps_the_contract() {
+    let set = SentinelSet::start();
+    holds(&set.url()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_cluster_keeps_the_contract() {
+    let cluster = Cluster::start();
+    holds(&cluster.url()).await;
+}

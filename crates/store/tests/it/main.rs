@@ -1,0 +1,9 @@
+//! The stores against real files and real Redis servers.
+
+mod contract;
+mod folder;
+mod redis_cluster;
+mod redis_recovery;
+mod redis_server;
+mod redis_single;
+mod support;

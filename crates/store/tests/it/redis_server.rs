@@ -1,0 +1,367 @@
+//! Starts real Redis servers for tests: one, a sentinel set, a cluster. Other
+//! crates' tests include this file by `#[path]`; it needs only the standard library.
+#![allow(dead_code)]
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const HINT: &str = "this test needs Redis: apt-get install redis-server redis-tools redis-sentinel";
+
+/// A folder that is removed with the value.
+#[derive(Debug)]
+pub(crate) struct TempDir(PathBuf);
+
+impl TempDir {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("quillet-test-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).unwrap();
+        TempDir(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for TempDir {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A port that was free a moment ago.
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// A server process that is killed with the value.
+#[derive(Debug)]
+pub(crate) struct RedisServer {
+    process: Child,
+    program: &'static str,
+    arguments: Vec<String>,
+    /// How `redis-cli` reaches it, beyond host and port.
+    client: Vec<String>,
+    pub(crate) port: u16,
+    pub(crate) dir: TempDir,
+}
+
+impl RedisServer {
+    /// A server with nothing in it.
+    pub(crate) fn start() -> Self {
+        RedisServer::start_with(&[])
+    }
+
+    /// A server with more settings, each `--name` and its value.
+    pub(crate) fn start_with(more: &[&str]) -> Self {
+        RedisServer::start_at(free_port(), more)
+    }
+
+    pub(crate) fn start_at(port: u16, more: &[&str]) -> Self {
+        let dir = TempDir::new();
+        let port_text = port.to_string();
+        let dir_text = dir.path().to_str().unwrap().to_owned();
+        let settings = [
+            "--port",
+            &port_text,
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+            "--dir",
+            &dir_text,
+            "--enable-debug-command",
+            "yes",
+        ];
+        let settings = settings.iter().chain(more);
+        let arguments = settings.map(|text| (*text).to_owned()).collect();
+        RedisServer::run("redis-server", arguments, Vec::new(), port, dir)
+    }
+
+    /// A server that speaks TLS only, with a fresh certificate for `localhost`
+    /// and 127.0.0.1; the authority is the file `ca.crt` in `dir`.
+    pub(crate) fn start_tls() -> Self {
+        let dir = TempDir::new();
+        make_certificates(dir.path());
+        let file = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+        let (port, ca) = (free_port(), file("ca.crt"));
+        let settings = [
+            "--port",
+            "0",
+            "--tls-port",
+            &port.to_string(),
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--tls-cert-file",
+            &file("server.crt"),
+            "--tls-key-file",
+            &file("server.key"),
+            "--tls-ca-cert-file",
+            &ca,
+            "--tls-auth-clients",
+            "no",
+            "--dir",
+            &file(""),
+        ]
+        .map(str::to_owned);
+        let client = ["--tls", "--cacert", &ca].map(str::to_owned);
+        RedisServer::run("redis-server", settings.into(), client.into(), port, dir)
+    }
+
+    fn run(
+        program: &'static str,
+        arguments: Vec<String>,
+        client: Vec<String>,
+        port: u16,
+        dir: TempDir,
+    ) -> Self {
+        let process = spawn(program, &arguments, dir.path());
+        let mut server = RedisServer {
+            process,
+            program,
+            arguments,
+            client,
+            port,
+            dir,
+        };
+        server.await_answer();
+        server
+    }
+
+    fn await_answer(&mut self) {
+        wait_for("redis to answer", || {
+            match self.process.try_wait().unwrap() {
+                Some(status) => panic!("{} ended with {status}: {}", self.program, self.log()),
+                None => self.cli(&["PING"]).contains("PONG"),
+            }
+        });
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// What `redis-cli` prints for a command.
+    pub(crate) fn cli(&self, arguments: &[&str]) -> String {
+        cli(self.port, &self.client, arguments)
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Starts again on the same port after [`RedisServer::kill`].
+    pub(crate) fn restart(&mut self) {
+        self.process = spawn(self.program, &self.arguments, self.dir.path());
+        self.await_answer();
+    }
+}
+
+impl Drop for RedisServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn spawn(program: &str, arguments: &[String], dir: &Path) -> Child {
+    let log = fs::File::create(dir.join("log")).unwrap();
+    Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(log.try_clone().unwrap())
+        .stderr(log)
+        .spawn()
+        .unwrap_or_else(|error| panic!("{program}: {error}; {HINT}"))
+}
+
+fn cli(port: u16, client: &[String], arguments: &[&str]) -> String {
+    let output = Command::new("redis-cli")
+        .args([
+            "-h",
+            "127.0.0.1",
+            "-p",
+            &port.to_string(),
+            "--no-auth-warning",
+        ])
+        .args(client)
+        .args(arguments)
+        .output()
+        .unwrap_or_else(|error| panic!("redis-cli: {error}; {HINT}"));
+    String::from_utf8_lossy(&output.stdout)
+        .trim_end()
+        .to_owned()
+}
+
+/// Waits up to 20 s.
+pub(crate) fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !ready() {
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "waited in vain for {what}"
+        );
+        sleep(Duration::from_millis(20));
+    }
+}
+
+fn make_certificates(dir: &Path) {
+    let openssl = |arguments: &str| {
+        let output = Command::new("openssl")
+            .args(arguments.split_whitespace())
+            .current_dir(dir)
+            .output()
+            .expect("this test needs openssl: apt-get install openssl");
+        assert!(output.status.success(), "{output:?}");
+    };
+    let names = "subjectAltName=DNS:localhost,IP:127.0.0.1";
+    fs::write(dir.join("names"), names).unwrap();
+    openssl(
+        "req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.crt -days 2 -subj /CN=test-ca",
+    );
+    openssl("req -newkey rsa:2048 -nodes -keyout server.key -out server.csr -subj /CN=localhost");
+    openssl(
+        "x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -out server.crt \
+         -days 2 -extfile names",
+    );
+}
+
+/// A master, a replica, and three sentinels that watch them under the name `main`.
+#[derive(Debug)]
+pub(crate) struct SentinelSet {
+    pub(crate) master: RedisServer,
+    pub(crate) replica: RedisServer,
+    pub(crate) sentinels: Vec<RedisServer>,
+}
+
+impl SentinelSet {
+    pub(crate) fn start() -> Self {
+        let master = RedisServer::start();
+        let port = master.port.to_string();
+        let replica = RedisServer::start_with(&["--replicaof", "127.0.0.1", &port]);
+        wait_for("the replica", || {
+            replica
+                .cli(&["INFO", "replication"])
+                .contains("master_link_status:up")
+        });
+        let sentinels: Vec<_> = (0..3).map(|_| sentinel(master.port)).collect();
+        let set = SentinelSet {
+            master,
+            replica,
+            sentinels,
+        };
+        wait_for("the sentinels to know all", || set.is_complete());
+        set
+    }
+
+    fn is_complete(&self) -> bool {
+        self.sentinels.iter().all(|sentinel| {
+            let info = sentinel.cli(&["SENTINEL", "MASTER", "main"]);
+            let lines: Vec<&str> = info.lines().collect();
+            let has = |name: &str, value: &str| lines.windows(2).any(|pair| pair == [name, value]);
+            has("num-slaves", "1") && has("num-other-sentinels", "2")
+        })
+    }
+
+    pub(crate) fn url(&self) -> String {
+        let nodes = self
+            .sentinels
+            .iter()
+            .map(|node| format!("127.0.0.1:{}", node.port));
+        format!(
+            "redis+sentinel://{}/main",
+            nodes.collect::<Vec<_>>().join(",")
+        )
+    }
+}
+
+fn sentinel(master: u16) -> RedisServer {
+    let (dir, port) = (TempDir::new(), free_port());
+    let settings = format!(
+        "port {port}\nbind 127.0.0.1\ndir {}\n\
+         sentinel monitor main 127.0.0.1 {master} 2\n\
+         sentinel down-after-milliseconds main 500\n\
+         sentinel failover-timeout main 3000\n",
+        dir.path().display()
+    );
+    let file = dir.path().join("sentinel.conf");
+    fs::write(&file, settings).unwrap();
+    let arguments = vec![file.to_str().unwrap().to_owned(), "--sentinel".to_owned()];
+    RedisServer::run("redis-server", arguments, Vec::new(), port, dir)
+}
+
+/// Three masters that share all slots.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    pub(crate) nodes: Vec<RedisServer>,
+}
+
+impl Cluster {
+    pub(crate) fn start() -> Self {
+        let nodes: Vec<_> = (0..3).map(|_| cluster_node()).collect();
+        let addresses: Vec<String> = nodes
+            .iter()
+            .map(|node| format!("127.0.0.1:{}", node.port))
+            .collect();
+        let mut arguments = vec!["--cluster", "create"];
+        arguments.extend(addresses.iter().map(String::as_str));
+        arguments.push("--cluster-yes");
+        let output = cli(nodes[0].port, &[], &arguments);
+        assert!(output.contains("All 16384 slots covered"), "{output}");
+        let cluster = Cluster { nodes };
+        wait_for("the cluster", || {
+            cluster
+                .nodes
+                .iter()
+                .all(|node| node.cli(&["CLUSTER", "INFO"]).contains("state:ok"))
+        });
+        cluster
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("redis+cluster://127.0.0.1:{}", self.nodes[0].port)
+    }
+
+    /// A command, sent on to whichever node has the key.
+    pub(crate) fn cli(&self, arguments: &[&str]) -> String {
+        let mut all = vec!["-c"];
+        all.extend(arguments);
+        self.nodes[0].cli(&all)
+    }
+}
+
+fn cluster_node() -> RedisServer {
+    let bus = free_port().to_string();
+    RedisServer::start_with(&[
+        "--cluster-enabled",
+        "yes",
+        "--cluster-port",
+        &bus,
+        "--cluster-node-timeout",
+        "1000",
+    ])
+}
+
+/// Whether something listens on the port.
+pub(crate) fn listens(port: u16) -> bool {
+    TcpStream::connect(("127.0.0.1", port)).is_ok()
+}

@@ -1,0 +1,60 @@
+//! What the modules of this test share.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use quillet_core::store::{Change, Changes, Entry, Health, Key, Kind, Store};
+use quillet_store::StoreOptions;
+use tokio::time::{sleep, timeout};
+
+pub(crate) async fn open(address: &str) -> Arc<dyn Store> {
+    open_with(address, &StoreOptions::default()).await
+}
+
+pub(crate) async fn open_with(address: &str, options: &StoreOptions) -> Arc<dyn Store> {
+    quillet_store::open(address, options).await.unwrap()
+}
+
+/// Waits until a change arrives that covers the entry.
+pub(crate) async fn arrives(changes: &mut Changes, kind: Kind, key: &str) -> Change {
+    let covers = |change: &Change| match change {
+        Change::Entry(of, at) => *of == kind && at.as_str() == key,
+        Change::Kind(of) => *of == kind,
+        Change::All => true,
+    };
+    let wait = async {
+        loop {
+            let change = changes.next().await.expect("the stream of changes ended");
+            if covers(&change) {
+                return change;
+            }
+        }
+    };
+    let arrived = timeout(Duration::from_secs(20), wait).await;
+    arrived.unwrap_or_else(|_| panic!("no change of {kind:?} {key} arrived"))
+}
+
+/// Waits up to 20 s until the store is (or is not) ready; gives the reason if it is away.
+pub(crate) async fn becomes(store: &Arc<dyn Store>, ready: bool) -> String {
+    for _ in 0..2000 {
+        match store.health() {
+            Health::Ready if ready => return String::new(),
+            Health::Away { reason } if !ready => return reason,
+            _ => sleep(Duration::from_millis(10)).await,
+        }
+    }
+    panic!(
+        "store did not become ready: {ready}; it is {:?}",
+        store.health()
+    );
+}
+
+pub(crate) async fn one(store: &Arc<dyn Store>, kind: Kind, key: &str) -> Option<String> {
+    let texts = store.get(kind, &[Key::new(key)]).await.unwrap();
+    texts[0].as_deref().map(str::to_owned)
+}
+
+pub(crate) fn names(entries: &[Entry]) -> Vec<&str> {
+    entries.iter().map(|entry| entry.key.as_str()).collect()
+}

@@ -11,11 +11,10 @@ pub(crate) fn unavailable(message: impl Into<String>) -> StoreError {
 
 /// An error that a node's connection ended in.
 pub(crate) fn of_connection(node: &Node, error: &RedisError) -> StoreError {
-    let kind = match error.kind() {
-        ErrorKind::AuthenticationFailed | ErrorKind::Server(ServerErrorKind::NoPerm) => {
-            StoreErrorKind::Refused
-        }
-        ErrorKind::InvalidClientConfig => StoreErrorKind::Configuration,
+    let kind = match (error.kind(), error.code()) {
+        (ErrorKind::AuthenticationFailed, _) => StoreErrorKind::Refused,
+        (_, Some("WRONGPASS" | "NOAUTH" | "NOPERM")) => StoreErrorKind::Refused,
+        (ErrorKind::InvalidClientConfig, _) => StoreErrorKind::Configuration,
         _ => StoreErrorKind::Unavailable,
     };
     StoreError::new(kind, format!("redis at {node}: {error}"))

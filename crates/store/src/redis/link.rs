@@ -119,18 +119,6 @@ impl Link {
     }
 }
 
-/// Builds the client of a data node, to find wrong certificates before anything runs.
-pub(crate) fn check(settings: &Settings, node: &Node) -> Result<(), StoreError> {
-    let login = &settings.address.login;
-    match client(settings, node, who(login, settings.address.db)) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(StoreError::new(
-            quillet_core::store::StoreErrorKind::Configuration,
-            format!("redis at {node}: {error}"),
-        )),
-    }
-}
-
 fn client(settings: &Settings, node: &Node, who: RedisConnectionInfo) -> RedisResult<Client> {
     let host = node.host.clone();
     let address = match settings.address.tls {

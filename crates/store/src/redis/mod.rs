@@ -35,7 +35,7 @@ use tokio_util::task::AbortOnDropHandle;
 pub use layout::DEFAULT_PREFIX;
 
 use crate::StoreOptions;
-use crate::address::{Deployment, RedisAddress};
+use crate::address::RedisAddress;
 use crate::changes::Hub;
 use keeper::{Keeper, State};
 use read::Found;
@@ -65,14 +65,6 @@ impl RedisStore {
     /// `Configuration` for a certificate file that cannot be read or is broken.
     pub fn open(address: &RedisAddress, options: &StoreOptions) -> Result<Self, StoreError> {
         let settings = Arc::new(Settings::new(address, options)?);
-        let nodes = match &address.deployment {
-            Deployment::Single(node) => std::slice::from_ref(node),
-            Deployment::Sentinel { sentinels, .. } => sentinels,
-            Deployment::Cluster(nodes) => nodes,
-        };
-        nodes
-            .iter()
-            .try_for_each(|node| link::check(&settings, node))?;
         let (sender, state) = watch::channel(State::Connecting);
         let (moved, hub) = (Arc::new(Notify::new()), Hub::new());
         let keeper = Keeper {

@@ -1,8 +1,12 @@
 //! What address and options say together, checked once.
 
+use std::path::Path;
 use std::time::Duration;
 
 use quillet_core::store::{StoreError, StoreErrorKind};
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 
 use super::layout::{DEFAULT_PREFIX, Layout};
 use crate::StoreOptions;
@@ -28,13 +32,7 @@ impl Settings {
     pub(crate) fn new(address: &RedisAddress, options: &StoreOptions) -> Result<Self, StoreError> {
         let prefix = address.prefix.as_ref().or(options.prefix.as_ref());
         let ca_file = address.ca_file.as_ref().or(options.ca_file.as_ref());
-        let ca = match ca_file {
-            Some(path) => Some(std::fs::read(path).map_err(|error| {
-                let message = format!("certificate file {}: {error}", path.display());
-                StoreError::new(StoreErrorKind::Configuration, message)
-            })?),
-            None => None,
-        };
+        let ca = ca_file.map(|path| certificates(path)).transpose()?;
         Ok(Settings {
             address: address.clone(),
             layout: Layout::new(prefix.map_or(DEFAULT_PREFIX, String::as_str)),
@@ -47,4 +45,25 @@ impl Settings {
             max_value_bytes: options.max_value_bytes,
         })
     }
+}
+
+/// Reads a file of certificate authorities and checks that it is one, so that a wrong
+/// file is found at the start.
+fn certificates(path: &Path) -> Result<Vec<u8>, StoreError> {
+    let wrong = |reason: String| {
+        let message = format!("certificate file {}: {reason}", path.display());
+        StoreError::new(StoreErrorKind::Configuration, message)
+    };
+    let pem = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let mut trusted = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(&pem) {
+        let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
+        trusted
+            .add(certificate)
+            .map_err(|error| wrong(error.to_string()))?;
+    }
+    if trusted.is_empty() {
+        return Err(wrong("it holds no PEM certificate".to_owned()));
+    }
+    Ok(pem)
 }

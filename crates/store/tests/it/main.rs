@@ -1,4 +1,6 @@
 //! The stores against real files and real Redis servers.
+// A test fails by panicking.
+#![allow(clippy::unwrap_used)]
 
 mod contract;
 mod folder;

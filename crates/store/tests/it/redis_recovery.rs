@@ -1,1 +1,102 @@
+//! Redis that is down at the start, dies while it is used, or fails over.
 
+use std::time::{Duration, Instant};
+
+use quillet_core::store::{Change, Key, Kind, StoreErrorKind};
+use tokio::time::sleep;
+
+use crate::redis_server::{RedisServer, SentinelSet, free_port};
+use crate::support::{arrives, becomes, one, open};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_opens_while_redis_is_down_and_connects_later() {
+    let port = free_port();
+    let store = open(&format!("redis://127.0.0.1:{port}")).await;
+    let mut changes = store.changes();
+    let reason = becomes(&store, false).await;
+    assert!(reason.contains(&port.to_string()), "{reason}");
+    for kind in Kind::ALL {
+        let error = store.load(kind).await.unwrap_err();
+        assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error}");
+    }
+
+    let server = RedisServer::start_at(port, &[]);
+    assert_eq!(arrives(&mut changes, Kind::Tool, "x").await, Change::All);
+    becomes(&store, true).await;
+    server.cli(&["SET", "shenma:tools:x", "1"]);
+    arrives(&mut changes, Kind::Tool, "x").await;
+    assert_eq!(one(&store, Kind::Tool, "x").await.as_deref(), Some("1"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_server_is_found_again_and_tells_changes_again() {
+    let mut server = RedisServer::start();
+    let store = open(&server.url()).await;
+    store.put(Kind::Tool, &Key::new("x"), "1").await.unwrap();
+    for round in 0..3 {
+        let mut changes = store.changes();
+        server.kill();
+        becomes(&store, false).await;
+        let error = store
+            .put(Kind::Tool, &Key::new("x"), "1")
+            .await
+            .unwrap_err();
+        assert_eq!(error.kind, StoreErrorKind::Unavailable);
+        server.restart();
+        assert_eq!(arrives(&mut changes, Kind::Tool, "x").await, Change::All);
+        assert_eq!(
+            one(&store, Kind::Tool, "x").await,
+            None,
+            "the server kept nothing"
+        );
+
+        let key = format!("round:{round}");
+        server.cli(&["SET", &format!("shenma:tools:{key}"), "2"]);
+        let change = arrives(&mut changes, Kind::Tool, &key).await;
+        assert_eq!(change, Change::Entry(Kind::Tool, Key::new(key)));
+    }
+}
+
+/// The server closes one connection; the store makes another and asks for notices again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_connection_is_made_again() {
+    let server = RedisServer::start();
+    let store = open(&server.url()).await;
+    becomes(&store, true).await;
+    let mut changes = store.changes();
+    server.cli(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+    assert_eq!(arrives(&mut changes, Kind::Tool, "x").await, Change::All);
+    server.cli(&["SET", "shenma:tools:x", "1"]);
+    let change = arrives(&mut changes, Kind::Tool, "x").await;
+    assert_eq!(change, Change::Entry(Kind::Tool, Key::new("x")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failover_moves_the_store_to_the_new_master() {
+    let mut set = SentinelSet::start();
+    let store = open(&set.url()).await;
+    store.put(Kind::Tool, &Key::new("x"), "1").await.unwrap();
+    let mut changes = store.changes();
+    set.replica.cli(&["WAIT", "0", "0"]);
+    crate::redis_server::wait_for("the replica to have the key", || {
+        set.replica.cli(&["GET", "shenma:tools:x"]) == "1"
+    });
+
+    set.master.kill();
+    becomes(&store, false).await;
+    let start = Instant::now();
+    while store.put(Kind::Tool, &Key::new("y"), "2").await.is_err() {
+        assert!(
+            start.elapsed() < Duration::from_secs(30),
+            "not writable again"
+        );
+        sleep(Duration::from_millis(20)).await;
+    }
+    eprintln!("writable {:?} after the loss was seen", start.elapsed());
+    assert_eq!(one(&store, Kind::Tool, "x").await.as_deref(), Some("1"));
+    assert_eq!(arrives(&mut changes, Kind::Tool, "y").await, Change::All);
+
+    set.replica.cli(&["SET", "shenma:tools:z", "3"]);
+    let change = arrives(&mut changes, Kind::Tool, "z").await;
+    assert!(matches!(change, Change::Entry(..)), "{change:?}");
+}

@@ -166,6 +166,11 @@ impl Functions {
         self
     }
 
+    /// The names of all.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().copied()
+    }
+
     /// The function of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&GoFunction> {

@@ -1,12 +1,20 @@
-//! Go's text/template, as Go 1.27 does it.
+//! Go's text/template, as Go 1.27 does it: `lexer` → `parser` → `ast` → `exec`.
 
+mod ast;
 mod collection;
+mod exec;
 pub mod fmt;
 mod function;
+mod lexer;
+mod literal;
+mod parser;
+mod references;
+mod template;
 mod types;
 mod value;
 
 pub use collection::{GoList, GoMap};
 pub use function::{Context, FunctionError, Functions, GoFunction, Run, State};
+pub use template::GoFormat;
 pub use types::GoType;
 pub use value::{GoStr, GoValue, Number, Object};

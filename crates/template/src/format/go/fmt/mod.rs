@@ -6,7 +6,7 @@
 
 mod float;
 mod integer;
-mod printable;
+pub(super) mod printable;
 mod printf;
 mod quote;
 mod shape;

@@ -1,0 +1,342 @@
+//! What a template is compiled to: a flat list of operations for its
+//! structure, so that no depth of blocks or calls needs the native stack, and
+//! trees for the pipelines inside actions.
+
+use std::sync::Arc;
+
+use quillet_core::{Span, Value};
+
+use super::function::GoFunction;
+use super::literal::{Ideal, Number};
+use super::value::GoStr;
+
+/// Index of an operation.
+pub(super) type Place = usize;
+
+/// Index of a variable in its template's frame. Each declaration has its own;
+/// `$`, the dot that the template began with, is 0.
+pub(super) type Slot = usize;
+
+/// One step of a template.
+#[derive(Debug)]
+pub(super) enum Op {
+    /// Writes bytes `start..end` of the source.
+    Text {
+        start: usize,
+        end: usize,
+    },
+    /// Evaluates, and prints if nothing is declared.
+    Action(Pipe),
+    /// Goes to `otherwise` unless true.
+    If {
+        pipe: Pipe,
+        otherwise: Place,
+    },
+    /// As `If`, with the value as dot until the matching `EndWith`.
+    With {
+        pipe: Pipe,
+        otherwise: Place,
+    },
+    /// Takes the dot back and goes to `next`.
+    EndWith {
+        next: Place,
+    },
+    /// Goes on for each element, or to `otherwise` if there is none.
+    Range {
+        pipe: Pipe,
+        otherwise: Place,
+        end: Place,
+        /// Variables declared inside, unset again in each turn.
+        inside: std::ops::Range<Slot>,
+    },
+    /// The next turn of the innermost loop.
+    Next,
+    /// Leaves the innermost loop.
+    Break,
+    Jump(Place),
+    /// Runs another template.
+    Call(Box<TemplateCall>),
+}
+
+/// `{{template "name" pipe}}`.
+#[derive(Debug)]
+pub(super) struct TemplateCall {
+    /// Of the name.
+    pub(super) pos: usize,
+    pub(super) span: Span,
+    pub(super) name: Arc<str>,
+    pub(super) pipe: Option<Pipe>,
+}
+
+/// A named template.
+#[derive(Debug)]
+pub(super) struct Definition {
+    pub(super) name: Arc<str>,
+    /// Index of the source it stands in.
+    pub(super) source: usize,
+    pub(super) ops: Vec<Op>,
+    /// How many variables it declares.
+    pub(super) slots: usize,
+    /// Nothing but space and comments: does not replace another definition.
+    pub(super) is_empty: bool,
+}
+
+/// `$x := command | command`.
+#[derive(Debug)]
+pub(super) struct Pipe {
+    pub(super) pos: usize,
+    pub(super) span: Span,
+    pub(super) assign: bool,
+    pub(super) variables: Vec<Target>,
+    pub(super) commands: Vec<Command>,
+}
+
+/// A variable that a pipeline sets.
+#[derive(Debug)]
+pub(super) struct Target {
+    pub(super) name: Box<str>,
+    /// The new variable, or those that an assignment can mean, innermost first.
+    pub(super) slots: Vec<Slot>,
+}
+
+/// An operand and its arguments.
+#[derive(Debug)]
+pub(super) struct Command {
+    pub(super) pos: usize,
+    pub(super) span: Span,
+    pub(super) first: Node,
+    pub(super) arguments: Vec<Node>,
+}
+
+/// An operand.
+#[derive(Debug)]
+pub(super) struct Node {
+    /// Where Go says it is, which for `.a.b` is the second field.
+    pub(super) pos: usize,
+    /// Where it is.
+    pub(super) span: Span,
+    pub(super) kind: NodeKind,
+}
+
+#[derive(Debug)]
+pub(super) enum NodeKind {
+    Dot,
+    Nil,
+    Bool(Value),
+    Number(Box<NumberNode>),
+    String(Box<StringNode>),
+    /// `.a.b`.
+    Field(Vec<Box<str>>),
+    Variable(Box<VariableNode>),
+    Function(Box<FunctionNode>),
+    Pipe(Box<Pipe>),
+    /// `(pipe).a.b`, `function.a`.
+    Chain(Box<ChainNode>),
+}
+
+#[derive(Debug)]
+pub(super) struct NumberNode {
+    pub(super) text: Box<str>,
+    pub(super) number: Number,
+    pub(super) ideal: Ideal,
+}
+
+#[derive(Debug)]
+pub(super) struct StringNode {
+    /// As it is written, with quotes.
+    pub(super) quoted: Box<str>,
+    pub(super) text: StringText,
+}
+
+#[derive(Debug)]
+pub(super) enum StringText {
+    /// Always [`Value::Str`].
+    Text(Value),
+    /// No UTF-8.
+    Bytes(GoStr),
+}
+
+#[derive(Debug)]
+pub(super) struct VariableNode {
+    /// With the dollar sign.
+    pub(super) name: Box<str>,
+    /// Variables that the name can mean, innermost first. The first that has
+    /// been set is meant; a declaration that was not reached does not count.
+    pub(super) slots: Vec<Slot>,
+    pub(super) fields: Vec<Box<str>>,
+}
+
+#[derive(Debug)]
+pub(super) struct FunctionNode {
+    pub(super) name: Box<str>,
+    pub(super) function: Function,
+}
+
+/// What a function's name is bound to when the template is compiled.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Function {
+    Builtin(Builtin),
+    Native(GoFunction),
+    /// Nothing yet: called through the pass.
+    Late,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Builtin {
+    And,
+    Or,
+    Not,
+    Call,
+    Html,
+    Index,
+    Slice,
+    Js,
+    Len,
+    Print,
+    Printf,
+    Println,
+    Urlquery,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+impl Builtin {
+    pub(super) fn of_name(name: &str) -> Option<Builtin> {
+        Some(match name {
+            "and" => Builtin::And,
+            "or" => Builtin::Or,
+            "not" => Builtin::Not,
+            "call" => Builtin::Call,
+            "html" => Builtin::Html,
+            "index" => Builtin::Index,
+            "slice" => Builtin::Slice,
+            "js" => Builtin::Js,
+            "len" => Builtin::Len,
+            "print" => Builtin::Print,
+            "printf" => Builtin::Printf,
+            "println" => Builtin::Println,
+            "urlquery" => Builtin::Urlquery,
+            "eq" => Builtin::Eq,
+            "ne" => Builtin::Ne,
+            "lt" => Builtin::Lt,
+            "le" => Builtin::Le,
+            "gt" => Builtin::Gt,
+            "ge" => Builtin::Ge,
+            _ => return None,
+        })
+    }
+
+    /// How many fixed parameters it has, and whether more arguments may follow.
+    pub(super) fn arity(self) -> (usize, bool) {
+        match self {
+            Builtin::Not | Builtin::Len => (1, false),
+            Builtin::Ne | Builtin::Lt | Builtin::Le | Builtin::Gt | Builtin::Ge => (2, false),
+            Builtin::And
+            | Builtin::Or
+            | Builtin::Call
+            | Builtin::Index
+            | Builtin::Slice
+            | Builtin::Printf
+            | Builtin::Eq => (1, true),
+            Builtin::Html | Builtin::Js | Builtin::Print | Builtin::Println | Builtin::Urlquery => {
+                (0, true)
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct ChainNode {
+    pub(super) base: Node,
+    pub(super) fields: Vec<Box<str>>,
+}
+
+// Writing nodes as Go's error texts show them.
+
+impl Pipe {
+    pub(super) fn write(&self, out: &mut String) {
+        for (i, variable) in self.variables.iter().enumerate() {
+            out.push_str(if i > 0 { ", " } else { "" });
+            out.push_str(&variable.name);
+        }
+        if !self.variables.is_empty() {
+            out.push_str(if self.assign { " = " } else { " := " });
+        }
+        for (i, command) in self.commands.iter().enumerate() {
+            out.push_str(if i > 0 { " | " } else { "" });
+            command.write(out);
+        }
+    }
+}
+
+impl Command {
+    pub(super) fn write(&self, out: &mut String) {
+        self.first.write_argument(out);
+        for argument in &self.arguments {
+            out.push(' ');
+            argument.write_argument(out);
+        }
+    }
+}
+
+impl Node {
+    fn write_argument(&self, out: &mut String) {
+        let is_pipe = matches!(self.kind, NodeKind::Pipe(_));
+        out.push_str(if is_pipe { "(" } else { "" });
+        self.write(out);
+        out.push_str(if is_pipe { ")" } else { "" });
+    }
+
+    pub(super) fn write(&self, out: &mut String) {
+        match &self.kind {
+            NodeKind::Dot => out.push('.'),
+            NodeKind::Nil => out.push_str("nil"),
+            NodeKind::Bool(Value::Bool(true)) => out.push_str("true"),
+            NodeKind::Bool(_) => out.push_str("false"),
+            NodeKind::Number(number) => out.push_str(&number.text),
+            NodeKind::String(string) => out.push_str(&string.quoted),
+            NodeKind::Field(fields) => write_fields(fields, out),
+            NodeKind::Variable(variable) => {
+                out.push_str(&variable.name);
+                write_fields(&variable.fields, out);
+            }
+            NodeKind::Function(function) => out.push_str(&function.name),
+            NodeKind::Pipe(pipe) => pipe.write(out),
+            NodeKind::Chain(chain) => {
+                chain.base.write_argument(out);
+                write_fields(&chain.fields, out);
+            }
+        }
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        self.write(&mut text);
+        text
+    }
+}
+
+fn write_fields(fields: &[Box<str>], out: &mut String) {
+    for field in fields {
+        out.push('.');
+        out.push_str(field);
+    }
+}
+
+impl TemplateCall {
+    pub(super) fn text(&self) -> String {
+        let mut quoted = Vec::new();
+        super::fmt::append_quoted(&mut quoted, self.name.as_bytes());
+        let mut text = format!("{{{{template {}", String::from_utf8_lossy(&quoted));
+        if let Some(pipe) = &self.pipe {
+            text.push(' ');
+            pipe.write(&mut text);
+        }
+        text.push_str("}}");
+        text
+    }
+}

@@ -1,0 +1,224 @@
+//! Builtins that look into values: index, slice, len, not and the comparisons.
+
+use quillet_core::Value;
+
+use super::super::ast::Builtin;
+use super::super::collection::GoList;
+use super::super::function::GoFunction;
+use super::super::types::GoType;
+use super::super::value::GoValue;
+use super::compare;
+use super::item::{Basic, Item};
+
+/// Runs a builtin. The number of arguments has been checked.
+pub(super) fn run<'a>(builtin: Builtin, items: &[Item<'a>]) -> Result<Item<'a>, String> {
+    let bool = |value| Ok(Item::own(GoValue::Bool(value)));
+    match (builtin, items) {
+        (Builtin::Not, [item]) => bool(!item.is_true()),
+        (Builtin::Len, [item]) => length(item).map(|length| Item::own(GoValue::Int(length))),
+        (Builtin::Index, [item, indexes @ ..]) => index(item, indexes),
+        (Builtin::Slice, [item, indexes @ ..]) => slice(item, indexes),
+        (Builtin::Eq, [first, others @ ..]) => bool(compare::equal_any(first, others)?),
+        (Builtin::Ne, [a, b]) => bool(!compare::equal(a, b)?),
+        (Builtin::Lt, [a, b]) => bool(compare::less(a, b)?),
+        (Builtin::Le, [a, b]) => bool(compare::less_or_equal(a, b)?),
+        (Builtin::Gt, [a, b]) => bool(!compare::less_or_equal(a, b)?),
+        (Builtin::Ge, [a, b]) => bool(!compare::less(a, b)?),
+        _ => Err("wrong number of arguments".to_owned()),
+    }
+}
+
+fn length(item: &Item<'_>) -> Result<i64, String> {
+    let length = match item {
+        // Go's len asks a value that is none for its type, which panics.
+        Item::Missing => {
+            return Err("reflect: call of reflect.Value.Type on zero Value".to_owned());
+        }
+        Item::Nil => return Err("len of nil pointer".to_owned()),
+        Item::Core(Value::List(list), _) => list.len(),
+        Item::Core(Value::Map(map), _) => map.len(),
+        Item::Own(GoValue::List(list), _) => list.len(),
+        Item::Own(GoValue::Map(map), _) => map.len(),
+        item => match item.as_bytes() {
+            Some(text) => text.len(),
+            None => return Err(format!("len of type {}", item.type_name())),
+        },
+    };
+    Ok(length as i64)
+}
+
+fn index<'a>(item: &Item<'a>, indexes: &[Item<'a>]) -> Result<Item<'a>, String> {
+    if item.is_nil() {
+        return Err("index of untyped nil".to_owned());
+    }
+    let mut item = item.clone();
+    for index in indexes {
+        item = index_once(&item, index)?;
+    }
+    Ok(item)
+}
+
+fn index_once<'a>(item: &Item<'a>, index: &Item<'a>) -> Result<Item<'a>, String> {
+    match item {
+        Item::Missing | Item::Nil => Err("index of nil pointer".to_owned()),
+        Item::Core(Value::List(list), _) => {
+            let value = list.get(position(index, list.len())?);
+            value
+                .map(Item::element)
+                .ok_or_else(|| out_of_range("slice"))
+        }
+        Item::Own(GoValue::List(list), _) => {
+            let value = list.get(position(index, list.len())?);
+            let value = value.map(|value| Item::own_element(value, list.element()));
+            value.ok_or_else(|| out_of_range("slice"))
+        }
+        Item::Core(Value::Map(map), _) => {
+            let key = std::str::from_utf8(key(index)?).unwrap_or_default();
+            Ok(map.get(key).map_or(Item::Nil, Item::element))
+        }
+        Item::Own(GoValue::Map(map), _) => {
+            let element = map.element();
+            let value = map.get(key(index)?);
+            let value = value.unwrap_or_else(|| GoValue::zero(element));
+            Ok(Item::own_element(value, element))
+        }
+        item => {
+            let Some(text) = item.as_bytes() else {
+                return Err(format!("can't index item of type {}", item.type_name()));
+            };
+            let byte = text.get(position(index, text.len())?);
+            let byte = byte.map(|byte| Item::own(GoValue::Uint8(*byte)));
+            byte.ok_or_else(|| out_of_range("string"))
+        }
+    }
+}
+
+/// Go's index check lets through the length itself, at which reflection panics.
+fn out_of_range(kind: &str) -> String {
+    format!("reflect: {kind} index out of range")
+}
+
+/// An index from 0 to `most`.
+fn position(index: &Item<'_>, most: usize) -> Result<usize, String> {
+    let position = match index.basic() {
+        Basic::Int(value) => value,
+        Basic::Uint(value) => value as i64,
+        _ if index.is_nil() => return Err("cannot index slice/array with nil".to_owned()),
+        _ => {
+            let go_type = index.type_name();
+            return Err(format!("cannot index slice/array with type {go_type}"));
+        }
+    };
+    match usize::try_from(position) {
+        Ok(found) if found <= most => Ok(found),
+        _ => Err(format!("index out of range: {position}")),
+    }
+}
+
+fn key<'i>(index: &'i Item<'_>) -> Result<&'i [u8], String> {
+    if index.is_nil() {
+        return Err("value is nil; should be of type string".to_owned());
+    }
+    let wrong = || format!("value has type {}; should be string", index.type_name());
+    index.as_bytes().ok_or_else(wrong)
+}
+
+fn slice<'a>(item: &Item<'a>, indexes: &[Item<'a>]) -> Result<Item<'a>, String> {
+    if item.is_nil() {
+        return Err("slice of untyped nil".to_owned());
+    }
+    if indexes.len() > 3 {
+        return Err(format!("too many slice indexes: {}", indexes.len()));
+    }
+    if let Some(text) = item.as_bytes() {
+        if indexes.len() == 3 {
+            return Err("cannot 3-index slice a string".to_owned());
+        }
+        let (start, end) = bounds(indexes, text.len())?;
+        return Ok(Item::own(GoValue::Str(text[start..end].into())));
+    }
+    let list = match item {
+        Item::Core(Value::List(list), _) => GoList::core(list.clone()),
+        Item::Own(GoValue::List(list), _) => list.clone(),
+        other => return Err(format!("can't slice item of type {}", other.type_name())),
+    };
+    let (start, end) = bounds(indexes, list.len())?;
+    let items = list.iter().skip(start).take(end - start).collect();
+    Ok(Item::own(GoValue::List(GoList::typed(
+        list.element(),
+        items,
+    ))))
+}
+
+fn bounds(indexes: &[Item<'_>], length: usize) -> Result<(usize, usize), String> {
+    let mut found = [0, length, length];
+    for (i, index) in indexes.iter().enumerate() {
+        found[i] = position(index, length)?;
+    }
+    let [start, end, most] = found;
+    if start > end {
+        return Err(format!("invalid slice index: {start} > {end}"));
+    }
+    if end > most {
+        return Err(format!("invalid slice index: {end} > {most}"));
+    }
+    Ok((start, end))
+}
+
+/// Arguments for a function value, with the checks of the builtin `call`.
+pub(super) fn call_arguments(
+    name: &str,
+    function: &GoFunction,
+    items: &[Item<'_>],
+) -> Result<Vec<GoValue>, String> {
+    let given = items.len();
+    let fixed = function.params.len() - usize::from(function.variadic);
+    if function.variadic && given < fixed {
+        return Err(format!(
+            "wrong number of args for {name}: got {given} want at least {fixed}"
+        ));
+    }
+    if !function.variadic && given != fixed {
+        return Err(format!(
+            "wrong number of args for {name}: got {given} want {fixed}"
+        ));
+    }
+    let rest = function.params.last().copied().unwrap_or(GoType::Any);
+    let types = function
+        .params
+        .iter()
+        .copied()
+        .chain(std::iter::repeat(rest));
+    let arguments = items.iter().zip(types).enumerate();
+    arguments
+        .map(|(i, (item, go_type))| {
+            prepared(item, go_type).map_err(|reason| format!("arg {i}: {reason}"))
+        })
+        .collect()
+}
+
+fn prepared(item: &Item<'_>, go_type: GoType) -> Result<GoValue, String> {
+    match item.go_type() {
+        None if go_type.can_be_nil() => Ok(GoValue::zero(go_type)),
+        None => Err(format!("value is nil; should be of type {go_type}")),
+        Some(found) if found == go_type || go_type == GoType::Any => Ok(item.to_value()),
+        Some(found) => match (item.basic(), go_type) {
+            (Basic::Int(value), _) => converted(value, go_type),
+            (Basic::Uint(value), _) => converted(value as i64, go_type),
+            _ => None,
+        }
+        .ok_or_else(|| format!("value has type {found}; should be {go_type}")),
+    }
+}
+
+/// An integer under another integer type; what does not fit is cut off.
+fn converted(value: i64, go_type: GoType) -> Option<GoValue> {
+    Some(match go_type {
+        GoType::Int => GoValue::Int(value),
+        GoType::Int32 => GoValue::Int32(value as i32),
+        GoType::Int64 => GoValue::Int64(value),
+        GoType::Uint8 => GoValue::Uint8(value as u8),
+        GoType::Uint64 => GoValue::Uint64(value as u64),
+        _ => return None,
+    })
+}

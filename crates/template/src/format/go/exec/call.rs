@@ -1,0 +1,480 @@
+//! Calls: arguments and their types, then the function.
+
+use quillet_core::Value;
+
+use crate::call::Arguments;
+use crate::pass::{Called, Stop};
+
+use super::super::ast::{Builtin, Function, FunctionNode, Node, NodeKind};
+use super::super::fmt::{self, Full};
+use super::super::function::{Context, FunctionError, GoFunction};
+use super::super::literal::Number;
+use super::super::types::GoType;
+use super::super::value::{GoStr, GoValue};
+use super::item::Item;
+use super::{At, Executor, Pipe, builtin, escape};
+use crate::limits::Limit;
+
+impl<'a> Executor<'a, '_, '_> {
+    /// Calls a function. `whole` is the node that a failing function is blamed
+    /// on; `last` the argument that comes from the pipeline.
+    pub(super) fn call(
+        &mut self,
+        function: &'a FunctionNode,
+        whole: At<'a>,
+        arguments: &'a [Node],
+        last: Option<Item<'a>>,
+    ) -> Result<Item<'a>, Stop> {
+        match &function.function {
+            Function::Late => self.late(function, whole, arguments, last),
+            Function::Native(native) => self.native(native, whole, arguments, last),
+            Function::Builtin(builtin) => {
+                let arity = builtin.arity();
+                self.check_count(&function.name, arity, arguments, last.is_some())?;
+                match builtin {
+                    Builtin::And => self.and_or(false, arguments, last),
+                    Builtin::Or => self.and_or(true, arguments, last),
+                    Builtin::Print | Builtin::Println | Builtin::Printf => {
+                        self.format(*builtin, arguments, last)
+                    }
+                    Builtin::Html | Builtin::Js | Builtin::Urlquery => {
+                        self.escape(*builtin, arguments, last)
+                    }
+                    _ => self.builtin(*builtin, function, whole, arguments, last),
+                }
+            }
+        }
+    }
+
+    fn check_count(
+        &self,
+        name: &str,
+        (fixed, variadic): (usize, bool),
+        arguments: &[Node],
+        has_last: bool,
+    ) -> Result<(), Stop> {
+        let given = arguments.len();
+        let all = given + usize::from(has_last);
+        if variadic && all < fixed {
+            let reason =
+                format!("wrong number of args for {name}: want at least {fixed} got {given}");
+            return Err(self.fail(reason));
+        }
+        if !variadic && all != fixed {
+            let reason = format!("wrong number of args for {name}: want {fixed} got {all}");
+            return Err(self.fail(reason));
+        }
+        Ok(())
+    }
+
+    /// `and` and `or` evaluate no argument behind the one that decides. The
+    /// last one is not looked at, so it may be a call that is still pending.
+    fn and_or(
+        &mut self,
+        decisive: bool,
+        arguments: &'a [Node],
+        last: Option<Item<'a>>,
+    ) -> Result<Item<'a>, Stop> {
+        let mut value = Item::Missing;
+        for (i, argument) in arguments.iter().enumerate() {
+            value = self.untyped_argument(argument)?;
+            let is_last = i + 1 == arguments.len() && last.is_none();
+            if is_last {
+                break;
+            }
+            if matches!(value, Item::Pending) {
+                return Err(Stop::Suspended);
+            }
+            if value.is_true() == decisive {
+                return Ok(value);
+            }
+        }
+        Ok(last.unwrap_or(value))
+    }
+
+    fn builtin(
+        &mut self,
+        builtin: Builtin,
+        function: &'a FunctionNode,
+        whole: At<'a>,
+        arguments: &'a [Node],
+        last: Option<Item<'a>>,
+    ) -> Result<Item<'a>, Stop> {
+        let base = self.arguments.len();
+        for argument in arguments {
+            let item = self.untyped_argument(argument)?;
+            self.arguments.push(item);
+        }
+        let is_call = builtin == Builtin::Call;
+        let callee = if is_call {
+            callee_name(arguments, last.as_ref())
+        } else {
+            String::new()
+        };
+        self.arguments.extend(last);
+        let items = &self.arguments[base..];
+        if items.iter().any(|item| matches!(item, Item::Pending)) {
+            return Err(Stop::Suspended);
+        }
+        let result = if is_call {
+            let items = items.to_vec();
+            self.call_value(&callee, &items)
+        } else {
+            builtin::run(builtin, items).map_err(FunctionError::Message)
+        };
+        self.arguments.truncate(base);
+        self.finish(&function.name, whole, result)
+    }
+
+    /// The value of a call, or its error with the place of the whole call.
+    fn finish(
+        &mut self,
+        name: &str,
+        whole: At<'a>,
+        result: Result<Item<'a>, FunctionError>,
+    ) -> Result<Item<'a>, Stop> {
+        match result {
+            Ok(item) => Ok(item),
+            Err(FunctionError::Stop(stop)) => Err(stop),
+            Err(FunctionError::Message(message)) => {
+                self.at = whole;
+                Err(self.fail(format!("error calling {name}: {message}")))
+            }
+        }
+    }
+
+    /// The builtin `call`: a function value with its arguments.
+    fn call_value(&mut self, name: &str, items: &[Item<'a>]) -> Result<Item<'a>, FunctionError> {
+        let Some((callee, items)) = items.split_first() else {
+            return Err("call of nil".into());
+        };
+        let function = match callee {
+            Item::Own(GoValue::Func(function), _) => function.clone(),
+            Item::Missing | Item::Nil => return Err("call of nil".into()),
+            other => {
+                let go_type = other.type_name();
+                return Err(format!("non-function {name} of type {go_type}").into());
+            }
+        };
+        let values = builtin::call_arguments(name, &function, items)?;
+        let mut context = Context {
+            pass: &mut *self.pass,
+            state: &mut self.state,
+        };
+        (function.run)(&mut context, &values).map(Item::own)
+    }
+
+    fn native(
+        &mut self,
+        function: &'a GoFunction,
+        whole: At<'a>,
+        arguments: &'a [Node],
+        last: Option<Item<'a>>,
+    ) -> Result<Item<'a>, Stop> {
+        let fixed = function.params.len() - usize::from(function.variadic);
+        self.check_count(
+            function.name,
+            (fixed, function.variadic),
+            arguments,
+            last.is_some(),
+        )?;
+        let params = function.params.iter().copied();
+        let rest = function.params.last().copied().unwrap_or(GoType::Any);
+        let mut types = params.chain(std::iter::repeat(rest));
+        let base = self.values.len();
+        for argument in arguments {
+            let value = self.argument_value(argument, types.next().unwrap_or(GoType::Any))?;
+            self.values.push(value);
+        }
+        if let Some(last) = last {
+            let value = self.checked_value(last, types.next().unwrap_or(GoType::Any))?;
+            self.values.push(value);
+        }
+        let values = std::mem::take(&mut self.values);
+        let mut context = Context {
+            pass: &mut *self.pass,
+            state: &mut self.state,
+        };
+        let result = (function.run)(&mut context, &values[base..]);
+        self.values = values;
+        self.values.truncate(base);
+        self.finish(function.name, whole, result.map(Item::own))
+    }
+
+    /// A function that was unknown when the template was compiled.
+    fn late(
+        &mut self,
+        function: &'a FunctionNode,
+        whole: At<'a>,
+        arguments: &'a [Node],
+        last: Option<Item<'a>>,
+    ) -> Result<Item<'a>, Stop> {
+        let mut values: Vec<Value> = Vec::with_capacity(arguments.len() + 1);
+        for argument in arguments {
+            let item = self.argument(argument, GoType::Any)?;
+            values.push(core_argument(&item)?);
+        }
+        if let Some(last) = last {
+            values.push(core_argument(&last)?);
+        }
+        self.at = whole;
+        match self.pass.call(&function.name, Arguments::from(values))? {
+            Called::Pending => Ok(Item::Pending),
+            Called::Ready(value) => Ok(Item::own_element(value.into(), GoType::Any)),
+        }
+    }
+
+    /// `print` and its kin, as a string.
+    fn format(
+        &mut self,
+        builtin: Builtin,
+        arguments: &'a [Node],
+        last: Option<Item<'a>>,
+    ) -> Result<Item<'a>, Stop> {
+        let base = self.format_arguments(builtin, arguments, last)?;
+        let mut text = Vec::new();
+        let limit = self.pass.limits().memory_bytes;
+        let full = append_formatted(builtin, &mut text, limit, &self.values[base..]);
+        self.values.truncate(base);
+        full.map_err(|Full| self.pass.limit(Limit::MemoryBytes))?;
+        self.pass.charge(text.len())?;
+        Ok(Item::own(GoValue::Str(GoStr::from(text))))
+    }
+
+    /// An action that is nothing but `print` or one of its kin writes straight
+    /// to the output. Says whether the action was one.
+    pub(super) fn print_formatted(&mut self, pipe: &'a Pipe) -> Result<bool, Stop> {
+        let [command] = pipe.commands.as_slice() else {
+            return Ok(false);
+        };
+        let NodeKind::Function(function) = &command.first.kind else {
+            return Ok(false);
+        };
+        let Function::Builtin(builtin @ (Builtin::Print | Builtin::Printf | Builtin::Println)) =
+            function.function
+        else {
+            return Ok(false);
+        };
+        self.at_node(&command.first);
+        let arguments = &command.arguments;
+        self.check_count(&function.name, builtin.arity(), arguments, false)?;
+        let base = self.format_arguments(builtin, arguments, None)?;
+        let limit = self.pass.limits().output_bytes;
+        let full = append_formatted(builtin, self.pass.out(), limit, &self.values[base..]);
+        self.values.truncate(base);
+        self.check_output(full)?;
+        Ok(true)
+    }
+
+    /// Puts the arguments on the stack of values; gives where they begin.
+    fn format_arguments(
+        &mut self,
+        builtin: Builtin,
+        arguments: &'a [Node],
+        last: Option<Item<'a>>,
+    ) -> Result<usize, Stop> {
+        let base = self.values.len();
+        let format_is_next =
+            |values: &[GoValue]| builtin == Builtin::Printf && values.len() == base;
+        for argument in arguments {
+            let is_format = format_is_next(&self.values);
+            let go_type = if is_format {
+                GoType::String
+            } else {
+                GoType::Any
+            };
+            let value = self.argument_value(argument, go_type)?;
+            self.values.push(super::printed(&value).unwrap_or(value));
+        }
+        if let Some(last) = last {
+            let is_format = format_is_next(&self.values);
+            let go_type = if is_format {
+                GoType::String
+            } else {
+                GoType::Any
+            };
+            let value = self.checked_value(last, go_type)?;
+            self.values.push(super::printed(&value).unwrap_or(value));
+        }
+        Ok(base)
+    }
+
+    fn escape(
+        &mut self,
+        builtin: Builtin,
+        arguments: &'a [Node],
+        last: Option<Item<'a>>,
+    ) -> Result<Item<'a>, Stop> {
+        let base = self.format_arguments(builtin, arguments, last)?;
+        for value in &mut self.values[base..] {
+            if matches!(value, GoValue::Nil) {
+                *value = "<no value>".into();
+            }
+        }
+        let mut text = Vec::new();
+        let limit = self.pass.limits().memory_bytes;
+        let full = fmt::print(&mut text, limit, &self.values[base..]);
+        self.values.truncate(base);
+        full.map_err(|Full| self.pass.limit(Limit::MemoryBytes))?;
+        // No byte becomes more than six.
+        self.pass.charge(text.len().saturating_mul(6))?;
+        Ok(Item::own(escape::run(builtin, text).into()))
+    }
+
+    /// An argument of a builtin that takes values as they are.
+    fn untyped_argument(&mut self, node: &'a Node) -> Result<Item<'a>, Stop> {
+        self.at_node(node);
+        match node.kind {
+            NodeKind::Nil => Ok(Item::Missing),
+            _ => self.operand(node),
+        }
+    }
+
+    pub(super) fn argument_value(
+        &mut self,
+        node: &'a Node,
+        go_type: GoType,
+    ) -> Result<GoValue, Stop> {
+        match self.argument(node, go_type)? {
+            Item::Pending => Err(Stop::Suspended),
+            item => Ok(item.into_value()),
+        }
+    }
+
+    fn checked_value(&mut self, item: Item<'a>, go_type: GoType) -> Result<GoValue, Stop> {
+        match self.checked(item, go_type)? {
+            Item::Pending => Err(Stop::Suspended),
+            item => Ok(item.into_value()),
+        }
+    }
+
+    /// Evaluates an argument for a parameter of that type.
+    fn argument(&mut self, node: &'a Node, go_type: GoType) -> Result<Item<'a>, Stop> {
+        self.at_node(node);
+        match &node.kind {
+            NodeKind::Nil if go_type.can_be_nil() => Ok(Item::own(GoValue::zero(go_type))),
+            NodeKind::Nil => Err(self.fail(format!("cannot assign nil to {go_type}"))),
+            NodeKind::Bool(_) | NodeKind::String(_) | NodeKind::Number(_) => {
+                self.literal(node, go_type)
+            }
+            _ => {
+                let item = self.operand(node)?;
+                self.checked(item, go_type)
+            }
+        }
+    }
+
+    /// A literal takes the type that is asked for, if it can.
+    fn literal(&mut self, node: &'a Node, go_type: GoType) -> Result<Item<'a>, Stop> {
+        let number = match &node.kind {
+            NodeKind::Number(number) => Some(&number.number),
+            _ => None,
+        };
+        let expected = match (go_type, &node.kind) {
+            (GoType::Any, _)
+            | (GoType::Bool, NodeKind::Bool(_))
+            | (GoType::String, NodeKind::String(_)) => return self.operand(node),
+            (GoType::Bool, _) => "bool",
+            (GoType::String, _) => "string",
+            (GoType::Slice(_) | GoType::Map(_) | GoType::Named(_), _) => {
+                let text = node.text();
+                return Err(self.fail(format!("can't handle {text} for arg of type {go_type}")));
+            }
+            _ => match number.and_then(|number| number_as(number, go_type)) {
+                Some(value) => return Ok(Item::own(value)),
+                None => kind_of_number(go_type),
+            },
+        };
+        Err(self.fail(format!("expected {expected}; found {}", node.text())))
+    }
+
+    /// Go's validateType: whether a value may be given for a parameter.
+    fn checked(&mut self, item: Item<'a>, go_type: GoType) -> Result<Item<'a>, Stop> {
+        match &item {
+            Item::Pending => Ok(item),
+            _ if go_type == GoType::Any => Ok(item),
+            Item::Missing if go_type.can_be_nil() => Ok(Item::own(GoValue::zero(go_type))),
+            Item::Missing => Err(self.fail(format!("invalid value; expected {go_type}"))),
+            _ if item.go_type() == Some(go_type) => Ok(item),
+            _ => match printed_string(&item, go_type) {
+                Some(text) => Ok(text),
+                None => {
+                    let got = item.type_name();
+                    let reason = format!("wrong type for value; expected {go_type}; got {got}");
+                    Err(self.fail(reason))
+                }
+            },
+        }
+    }
+}
+
+/// The string that stands for a tool's result where a string is wanted.
+fn printed_string<'a>(item: &Item<'a>, go_type: GoType) -> Option<Item<'a>> {
+    if go_type != GoType::String {
+        return None;
+    }
+    let printed = super::printed(&item.to_value())?;
+    matches!(printed, GoValue::Str(_)).then(|| Item::own(printed))
+}
+
+fn core_argument(item: &Item<'_>) -> Result<Value, Stop> {
+    match item {
+        Item::Pending => Err(Stop::Suspended),
+        Item::Missing | Item::Nil => Ok(Value::Null),
+        Item::Core(value, _) => Ok((*value).clone()),
+        Item::Own(value, _) => Ok(value.to_core()),
+    }
+}
+
+fn callee_name(arguments: &[Node], last: Option<&Item<'_>>) -> String {
+    match (arguments.first(), last) {
+        (Some(node), _) => node.text(),
+        (None, Some(item)) => match item.as_bytes() {
+            Some(text) => String::from_utf8_lossy(text).into_owned(),
+            None => format!("<{} Value>", item.type_name()),
+        },
+        (None, None) => String::new(),
+    }
+}
+
+fn append_formatted(
+    builtin: Builtin,
+    out: &mut Vec<u8>,
+    limit: usize,
+    values: &[GoValue],
+) -> Result<(), Full> {
+    match (builtin, values) {
+        (Builtin::Printf, [GoValue::Str(format), operands @ ..]) => {
+            fmt::printf(out, limit, format.as_bytes(), operands)
+        }
+        (Builtin::Println, _) => fmt::println(out, limit, values),
+        _ => fmt::print(out, limit, values),
+    }
+}
+
+/// A number literal under a numeric type.
+fn number_as(number: &Number, go_type: GoType) -> Option<GoValue> {
+    Some(match go_type {
+        GoType::Int => GoValue::Int(number.int?),
+        // Go cuts off what does not fit.
+        GoType::Int32 => GoValue::Int32(number.int? as i32),
+        GoType::Int64 => GoValue::Int64(number.int?),
+        GoType::Uint8 => GoValue::Uint8(number.uint? as u8),
+        GoType::Uint64 => GoValue::Uint64(number.uint?),
+        GoType::Float64 => GoValue::Float(number.float?),
+        GoType::Complex128 => {
+            let (real, imaginary) = number.complex?;
+            GoValue::Complex(real, imaginary)
+        }
+        _ => return None,
+    })
+}
+
+fn kind_of_number(go_type: GoType) -> &'static str {
+    match go_type {
+        GoType::Uint8 | GoType::Uint64 => "unsigned integer",
+        GoType::Float64 => "float",
+        GoType::Complex128 => "complex",
+        _ => "integer",
+    }
+}

@@ -1,0 +1,104 @@
+//! Errors with Go's place and words.
+
+use quillet_core::{Position, Span};
+
+use crate::error::{ErrorKind, RenderError};
+use crate::pass::Stop;
+
+use super::super::ast::{Command, Node, Pipe, TemplateCall};
+use super::Executor;
+
+/// The node that Go would name if something failed now.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum At<'a> {
+    Start,
+    Node(&'a Node),
+    Pipe(&'a Pipe),
+    Command(&'a Command),
+    /// A whole action, with its delimiters.
+    Action(&'a Pipe),
+    Call(&'a TemplateCall),
+}
+
+impl At<'_> {
+    /// Go's place, ours, and the text of the node.
+    fn describe(self) -> Option<(usize, Span, String)> {
+        let mut text = String::new();
+        let (pos, span) = match self {
+            At::Start => return None,
+            At::Node(node) => {
+                node.write(&mut text);
+                (node.pos, node.span)
+            }
+            At::Pipe(pipe) => {
+                pipe.write(&mut text);
+                (pipe.pos, pipe.span)
+            }
+            At::Command(command) => {
+                command.write(&mut text);
+                (command.pos, command.span)
+            }
+            At::Action(pipe) => {
+                text.push_str("{{");
+                pipe.write(&mut text);
+                text.push_str("}}");
+                (pipe.pos, pipe.span)
+            }
+            At::Call(call) => {
+                text = call.text();
+                (call.pos, call.span)
+            }
+        };
+        Some((pos, span, text))
+    }
+}
+
+impl<'a> Executor<'a, '_, '_> {
+    /// An error of the template and its values.
+    #[cold]
+    pub(super) fn fail(&self, reason: impl Into<String>) -> Stop {
+        self.placed(RenderError::new(ErrorKind::Execution, reason))
+    }
+
+    /// A variable is not there, and the template is strict.
+    #[cold]
+    pub(super) fn missing(&self, reason: String) -> Stop {
+        self.placed(RenderError::new(ErrorKind::MissingVariable, reason))
+    }
+
+    /// Adds the present place to an error that has none.
+    #[cold]
+    pub(super) fn place(&self, stop: Stop) -> Stop {
+        match stop {
+            Stop::Failed(error) if error.source_name.is_empty() => self.placed(*error),
+            other => other,
+        }
+    }
+
+    fn placed(&self, mut error: RenderError) -> Stop {
+        let source = self.compiled.source_of(self.definition);
+        let name = super::quote(self.definition.name.as_bytes());
+        error.source_name = source.name.to_string();
+        error.message = match self.at.describe() {
+            None => format!("template: {}: {}", self.definition.name, error.reason),
+            Some((pos, span, context)) => {
+                error.span = Some(span);
+                error.position = Some(Position::of(&source.text, span.start));
+                let (line, column) = line_and_column(&source.text, pos);
+                format!(
+                    "template: {}:{line}:{column}: executing {name} at <{context}>: {}",
+                    source.name, error.reason
+                )
+            }
+        };
+        error.into()
+    }
+}
+
+/// Go counts lines from 1, and columns in bytes from 0.
+fn line_and_column(text: &str, pos: usize) -> (usize, usize) {
+    let before = &text.as_bytes()[..pos.min(text.len())];
+    let line_start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+    let line = 1 + memchr::memchr_iter(b'\n', before).count();
+    (line, pos - line_start)
+}

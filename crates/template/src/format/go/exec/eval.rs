@@ -1,0 +1,270 @@
+//! Pipelines, commands, operands and fields.
+
+use quillet_core::Value;
+
+use crate::Missing;
+use crate::pass::Stop;
+
+use super::super::ast::{Command, Node, NodeKind, Pipe, StringText, Target, VariableNode};
+use super::super::collection::GoMap;
+use super::super::function::FunctionError;
+use super::super::literal::Ideal;
+use super::super::types::GoType;
+use super::super::value::GoValue;
+use super::item::Item;
+use super::{At, Executor};
+
+impl<'a> Executor<'a, '_, '_> {
+    pub(super) fn pipeline(&mut self, pipe: &'a Pipe) -> Result<Item<'a>, Stop> {
+        self.at = At::Pipe(pipe);
+        let mut value = None;
+        for command in &pipe.commands {
+            value = Some(self.command(command, value)?.unboxed());
+        }
+        let value = value.unwrap_or(Item::Missing);
+        for target in &pipe.variables {
+            if pipe.assign {
+                self.assign(target, value.clone())?;
+            } else if let Some(slot) = target.slots.first() {
+                self.slots[self.base + slot] = Some(value.clone());
+            }
+        }
+        Ok(value)
+    }
+
+    pub(super) fn assign(&mut self, target: &Target, item: Item<'a>) -> Result<(), Stop> {
+        let slots = target.slots.iter().map(|slot| self.base + slot);
+        match slots.into_iter().find(|slot| self.slots[*slot].is_some()) {
+            Some(slot) => {
+                self.slots[slot] = Some(item);
+                Ok(())
+            }
+            None => Err(self.fail(format!("undefined variable: {}", target.name))),
+        }
+    }
+
+    /// Evaluates a command; `last` is the value of the command before it.
+    fn command(&mut self, command: &'a Command, last: Option<Item<'a>>) -> Result<Item<'a>, Stop> {
+        let node = &command.first;
+        let arguments = &command.arguments;
+        match &node.kind {
+            NodeKind::Function(function) => {
+                self.at_node(node);
+                self.call(function, At::Command(command), arguments, last)
+            }
+            NodeKind::Field(fields) => {
+                self.at_node(node);
+                let dot = self.dot.clone();
+                self.fields(dot, fields, arguments, last)
+            }
+            NodeKind::Variable(variable) => {
+                self.at_node(node);
+                let value = self.variable(variable)?;
+                if variable.fields.is_empty() {
+                    self.refuse_arguments(node, arguments, last)?;
+                    return Ok(value);
+                }
+                self.fields(value, &variable.fields, arguments, last)
+            }
+            NodeKind::Chain(chain) => {
+                self.at_node(node);
+                let base = self.chain_base(node, &chain.base)?;
+                self.fields(base, &chain.fields, arguments, last)
+            }
+            NodeKind::Pipe(pipe) => {
+                self.refuse_arguments(node, arguments, last)?;
+                self.pipeline(pipe)
+            }
+            _ => {
+                self.at_node(node);
+                self.refuse_arguments(node, arguments, last)?;
+                if matches!(node.kind, NodeKind::Nil) {
+                    return Err(self.fail("nil is not a command"));
+                }
+                self.constant(node)
+            }
+        }
+    }
+
+    fn refuse_arguments(
+        &self,
+        node: &Node,
+        arguments: &[Node],
+        last: Option<Item<'a>>,
+    ) -> Result<(), Stop> {
+        if arguments.is_empty() && last.is_none() {
+            return Ok(());
+        }
+        let reason = format!("can't give argument to non-function {}", node.text());
+        Err(self.fail(reason))
+    }
+
+    /// An operand that stands alone, without a type that it must have.
+    pub(super) fn operand(&mut self, node: &'a Node) -> Result<Item<'a>, Stop> {
+        match &node.kind {
+            NodeKind::Field(fields) => {
+                let dot = self.dot.clone();
+                self.fields(dot, fields, &[], None)
+            }
+            NodeKind::Variable(variable) => {
+                let value = self.variable(variable)?;
+                self.fields(value, &variable.fields, &[], None)
+            }
+            NodeKind::Pipe(pipe) => self.pipeline(pipe),
+            NodeKind::Function(function) => self.call(function, At::Node(node), &[], None),
+            NodeKind::Chain(chain) => {
+                let base = self.chain_base(node, &chain.base)?;
+                self.fields(base, &chain.fields, &[], None)
+            }
+            _ => self.constant(node),
+        }
+    }
+
+    fn chain_base(&mut self, chain: &'a Node, base: &'a Node) -> Result<Item<'a>, Stop> {
+        if matches!(base.kind, NodeKind::Nil) {
+            let reason = format!("indirection through explicit nil in {}", chain.text());
+            return Err(self.fail(reason));
+        }
+        self.at_node(base);
+        self.operand(base)
+    }
+
+    /// Dot or a literal.
+    fn constant(&mut self, node: &'a Node) -> Result<Item<'a>, Stop> {
+        Ok(match &node.kind {
+            NodeKind::Dot => self.dot.clone(),
+            NodeKind::Bool(value) => Item::core(value),
+            NodeKind::String(string) => match &string.text {
+                StringText::Text(value) => Item::core(value),
+                StringText::Bytes(bytes) => Item::own(GoValue::Str(bytes.clone())),
+            },
+            NodeKind::Number(number) => match &number.ideal {
+                Ideal::Real(value) => Item::core(value),
+                Ideal::Complex(real, imaginary) => Item::own(GoValue::Complex(*real, *imaginary)),
+                Ideal::Overflow => return Err(self.fail(format!("{} overflows int", number.text))),
+            },
+            _ => Item::Missing,
+        })
+    }
+
+    fn variable(&mut self, variable: &'a VariableNode) -> Result<Item<'a>, Stop> {
+        for slot in &variable.slots {
+            if let Some(value) = &self.slots[self.base + slot] {
+                return Ok(value.clone());
+            }
+        }
+        Err(self.fail(format!("undefined variable: {}", variable.name)))
+    }
+
+    /// Follows fields; arguments are for the last one, if it is a method.
+    fn fields(
+        &mut self,
+        mut receiver: Item<'a>,
+        fields: &'a [Box<str>],
+        arguments: &'a [Node],
+        last: Option<Item<'a>>,
+    ) -> Result<Item<'a>, Stop> {
+        if arguments.is_empty() && last.is_none() {
+            for field in fields {
+                receiver = self.field(receiver, field)?;
+            }
+            return Ok(receiver);
+        }
+        let Some((method, fields)) = fields.split_last() else {
+            return Ok(receiver);
+        };
+        for field in fields {
+            receiver = self.field(receiver, field)?;
+        }
+        self.method(&receiver, method, arguments, last)
+    }
+
+    fn field(&mut self, receiver: Item<'a>, name: &'a str) -> Result<Item<'a>, Stop> {
+        match &receiver {
+            Item::Core(Value::Map(map), _) => match map.get(name) {
+                Some(value) => Ok(Item::element(value)),
+                None => self.missing_key(name, GoType::Any),
+            },
+            Item::Own(GoValue::Map(map), _) => self.field_of_map(map, name),
+            Item::Missing if self.compiled.missing == Missing::Strict => {
+                let name = super::quote(name.as_bytes());
+                Err(self.missing(format!("nil data; no entry for key {name}")))
+            }
+            Item::Missing => Ok(Item::Missing),
+            Item::Pending => Err(Stop::Suspended),
+            Item::Nil => {
+                let reason = format!("nil pointer evaluating interface {{}}.{name}");
+                Err(self.fail(reason))
+            }
+            Item::Own(value, _) => match value.member(name, &[]) {
+                Some(result) => self.member_result(name, result),
+                None => Err(self.no_field(&receiver, name)),
+            },
+            Item::Core(..) => Err(self.no_field(&receiver, name)),
+        }
+    }
+
+    fn no_field(&self, receiver: &Item<'a>, name: &str) -> Stop {
+        let go_type = receiver.receiver_type();
+        self.fail(format!("can't evaluate field {name} in type {go_type}"))
+    }
+
+    fn field_of_map(&mut self, map: &GoMap, name: &str) -> Result<Item<'a>, Stop> {
+        match map.get(name.as_bytes()) {
+            Some(value) => Ok(Item::own_element(value, map.element())),
+            None => self.missing_key(name, map.element()),
+        }
+    }
+
+    fn missing_key(&mut self, name: &str, element: GoType) -> Result<Item<'a>, Stop> {
+        match self.compiled.missing {
+            Missing::Default => Ok(Item::Missing),
+            Missing::Zero => Ok(Item::own(GoValue::zero(element))),
+            Missing::Strict => {
+                let name = super::quote(name.as_bytes());
+                Err(self.missing(format!("map has no entry for key {name}")))
+            }
+        }
+    }
+
+    /// A field that is given arguments, which only a method can take.
+    fn method(
+        &mut self,
+        receiver: &Item<'a>,
+        name: &'a str,
+        arguments: &'a [Node],
+        last: Option<Item<'a>>,
+    ) -> Result<Item<'a>, Stop> {
+        match receiver {
+            Item::Core(Value::Map(_), _) | Item::Own(GoValue::Map(_), _) => {
+                Err(self.fail(format!("{name} is not a method but has arguments")))
+            }
+            Item::Own(value @ GoValue::Object(_), _) => {
+                let mut values = Vec::with_capacity(arguments.len() + 1);
+                for argument in arguments {
+                    values.push(self.argument_value(argument, GoType::Any)?);
+                }
+                values.extend(last.map(Item::into_value));
+                match value.member(name, &values) {
+                    Some(result) => self.member_result(name, result),
+                    None => Err(self.no_field(receiver, name)),
+                }
+            }
+            other => self.field(other.clone(), name),
+        }
+    }
+
+    fn member_result(
+        &mut self,
+        name: &str,
+        result: Result<GoValue, FunctionError>,
+    ) -> Result<Item<'a>, Stop> {
+        match result {
+            Ok(value) => Ok(Item::own(value)),
+            Err(FunctionError::Stop(stop)) => Err(stop),
+            Err(FunctionError::Message(message)) => {
+                Err(self.fail(format!("error calling {name}: {message}")))
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Values inside an evaluation.
+//!
+//! An [`Item`] is what Go's executor calls a reflect.Value: it borrows the
+//! caller's variables, tells a missing value from nil, and remembers whether
+//! it was found through an interface, which only error texts show.
+
+use quillet_core::Value;
+
+use super::super::types::GoType;
+use super::super::value::{GoValue, Number};
+
+#[derive(Clone, Debug)]
+pub(super) enum Item<'a> {
+    /// No value at all: a key that is not there.
+    Missing,
+    /// A nil interface: a key that holds `null`.
+    Nil,
+    /// A variable of the caller, never [`Value::Null`]; whether it came through an interface.
+    Core(&'a Value, bool),
+    /// A value that the evaluation made, never [`GoValue::Nil`]; whether it came through an interface.
+    Own(GoValue, bool),
+    /// The result of a call that has not been made yet.
+    Pending,
+}
+
+/// What comparisons see.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Basic<'i> {
+    Bool(bool),
+    Complex(f64, f64),
+    Int(i64),
+    Float(f64),
+    Str(&'i [u8]),
+    Uint(u64),
+    /// Neither of them: nil, a list, a map, a function.
+    Other,
+}
+
+impl<'a> Item<'a> {
+    /// An element of a core container.
+    pub(super) fn element(value: &'a Value) -> Self {
+        match value {
+            Value::Null => Item::Nil,
+            value => Item::Core(value, true),
+        }
+    }
+
+    /// A core value that is not inside an interface.
+    pub(super) fn core(value: &'a Value) -> Self {
+        match value {
+            Value::Null => Item::Missing,
+            value => Item::Core(value, false),
+        }
+    }
+
+    /// What a function returns: nil can only have come as an interface.
+    pub(super) fn own(value: GoValue) -> Self {
+        match value {
+            GoValue::Nil => Item::Nil,
+            value => Item::Own(value, false),
+        }
+    }
+
+    /// An element of a container of that element type.
+    pub(super) fn own_element(value: GoValue, element: GoType) -> Self {
+        match value {
+            GoValue::Nil => Item::Nil,
+            value => Item::Own(value, element == GoType::Any),
+        }
+    }
+
+    /// What is inside the interface, as the end of each command takes it out.
+    pub(super) fn unboxed(self) -> Self {
+        match self {
+            Item::Nil => Item::Missing,
+            Item::Core(value, _) => Item::Core(value, false),
+            Item::Own(value, _) => Item::Own(value, false),
+            other => other,
+        }
+    }
+
+    pub(super) fn is_nil(&self) -> bool {
+        matches!(self, Item::Missing | Item::Nil)
+    }
+
+    /// The value as functions take it.
+    pub(super) fn to_value(&self) -> GoValue {
+        match self {
+            Item::Missing | Item::Nil | Item::Pending => GoValue::Nil,
+            Item::Core(value, _) => GoValue::from(*value),
+            Item::Own(value, _) => value.clone(),
+        }
+    }
+
+    pub(super) fn into_value(self) -> GoValue {
+        match self {
+            Item::Own(value, _) => value,
+            other => other.to_value(),
+        }
+    }
+
+    pub(super) fn is_true(&self) -> bool {
+        match self {
+            Item::Missing | Item::Nil | Item::Pending => false,
+            Item::Own(value, _) => value.is_true(),
+            Item::Core(value, _) => match value {
+                Value::Null => false,
+                Value::Bool(value) => *value,
+                Value::Int(value) => *value != 0,
+                Value::Float(value) => *value != 0.0,
+                Value::Str(text) => !text.is_empty(),
+                Value::List(list) => !list.is_empty(),
+                Value::Map(map) => !map.is_empty(),
+            },
+        }
+    }
+
+    /// The type of what is inside; `None` for nil.
+    pub(super) fn go_type(&self) -> Option<GoType> {
+        match self {
+            Item::Missing | Item::Nil | Item::Pending => None,
+            Item::Own(value, _) => value.go_type(),
+            Item::Core(value, _) => match value {
+                Value::Null => None,
+                Value::Bool(_) => Some(GoType::Bool),
+                Value::Int(_) => Some(GoType::Int),
+                Value::Float(_) => Some(GoType::Float64),
+                Value::Str(_) => Some(GoType::String),
+                Value::List(_) => Some(GoType::LIST),
+                Value::Map(_) => Some(GoType::MAP),
+            },
+        }
+    }
+
+    /// The type of what is inside, in words.
+    pub(super) fn type_name(&self) -> String {
+        self.go_type().unwrap_or(GoType::Any).to_string()
+    }
+
+    /// The type that field accesses name: `interface {}` for what came through one.
+    pub(super) fn receiver_type(&self) -> GoType {
+        match self {
+            Item::Core(_, true) | Item::Own(_, true) => GoType::Any,
+            other => other.go_type().unwrap_or(GoType::Any),
+        }
+    }
+
+    pub(super) fn basic(&self) -> Basic<'_> {
+        match self {
+            Item::Core(value, _) => match value {
+                Value::Bool(value) => Basic::Bool(*value),
+                Value::Int(value) => Basic::Int(*value),
+                Value::Float(value) => Basic::Float(*value),
+                Value::Str(text) => Basic::Str(text.as_bytes()),
+                _ => Basic::Other,
+            },
+            Item::Own(value, _) => match value {
+                GoValue::Bool(value) => Basic::Bool(*value),
+                GoValue::Complex(real, imaginary) => Basic::Complex(*real, *imaginary),
+                GoValue::Str(text) => Basic::Str(text.as_bytes()),
+                value => match value.number() {
+                    Some(Number::Int(value)) => Basic::Int(value),
+                    Some(Number::Uint(value)) => Basic::Uint(value),
+                    Some(Number::Float(value)) => Basic::Float(value),
+                    None => Basic::Other,
+                },
+            },
+            _ => Basic::Other,
+        }
+    }
+
+    pub(super) fn as_bytes(&self) -> Option<&[u8]> {
+        match self.basic() {
+            Basic::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+}

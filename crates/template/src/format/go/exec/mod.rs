@@ -1,0 +1,297 @@
+//! Evaluates a compiled template.
+//!
+//! The structure of a template is a list of operations and the stacks of
+//! callers, loops and dots are vectors, so neither nesting nor recursion of
+//! templates uses the native stack. Pipelines recurse once a parenthesis,
+//! which the parser bounds.
+
+mod builtin;
+mod call;
+mod compare;
+mod error;
+mod escape;
+mod eval;
+mod item;
+mod range;
+
+use std::ops::Range;
+
+use crate::error::{ErrorKind, RenderError};
+use crate::limits::Limit;
+use crate::pass::{Pass, Stop};
+
+use super::ast::{Definition, Node, Op, Pipe, Place, TemplateCall};
+use super::fmt::{self, Full};
+use super::function::State;
+use super::template::Compiled;
+use super::value::GoValue;
+use error::At;
+use item::Item;
+use range::Loop;
+
+/// Evaluates one source with this value as dot.
+pub(super) fn run<'a>(
+    compiled: &'a Compiled,
+    definition: &'a Definition,
+    dot: &'a quillet_core::Value,
+    pass: &mut Pass<'_>,
+) -> Result<(), Stop> {
+    let dot = Item::core(dot);
+    let mut executor = Executor {
+        compiled,
+        pass,
+        state: State::default(),
+        definition,
+        place: 0,
+        base: 0,
+        dot: dot.clone(),
+        slots: vec![None; definition.slots],
+        dots: Vec::new(),
+        loops: Vec::new(),
+        callers: Vec::new(),
+        arguments: Vec::new(),
+        values: Vec::new(),
+        at: At::Start,
+    };
+    executor.slots[0] = Some(dot);
+    executor.run().map_err(|stop| executor.place(stop))
+}
+
+struct Executor<'a, 'c, 'p> {
+    compiled: &'a Compiled,
+    pass: &'c mut Pass<'p>,
+    state: State,
+    definition: &'a Definition,
+    /// The next operation.
+    place: Place,
+    /// Where the variables of this template begin in `slots`.
+    base: usize,
+    dot: Item<'a>,
+    /// Variables of this template and its callers; `None` is not declared yet.
+    slots: Vec<Option<Item<'a>>>,
+    /// Dots to take back at the end of a block.
+    dots: Vec<Item<'a>>,
+    loops: Vec<Loop<'a>>,
+    callers: Vec<Caller<'a>>,
+    /// Arguments of the builtins that are being called.
+    arguments: Vec<Item<'a>>,
+    /// Arguments of the native functions that are being called.
+    values: Vec<GoValue>,
+    /// The node for errors.
+    at: At<'a>,
+}
+
+/// A template that waits for the one it called.
+struct Caller<'a> {
+    definition: &'a Definition,
+    place: Place,
+    base: usize,
+}
+
+impl<'a> Executor<'a, '_, '_> {
+    fn run(&mut self) -> Result<(), Stop> {
+        loop {
+            let definition = self.definition;
+            let Some(op) = definition.ops.get(self.place) else {
+                match self.callers.pop() {
+                    Some(caller) => self.go_back(&caller),
+                    None => return Ok(()),
+                }
+                continue;
+            };
+            self.place += 1;
+            self.pass.step()?;
+            match op {
+                Op::Text { start, end } => self.text(*start..*end)?,
+                Op::Action(pipe) => self.action(pipe)?,
+                Op::If { pipe, otherwise } => {
+                    if !self.condition(pipe)?.1 {
+                        self.place = *otherwise;
+                    }
+                }
+                Op::With { pipe, otherwise } => match self.condition(pipe)? {
+                    (value, true) => self.dots.push(std::mem::replace(&mut self.dot, value)),
+                    (_, false) => self.place = *otherwise,
+                },
+                Op::EndWith { next } => {
+                    self.take_back_dot();
+                    self.place = *next;
+                }
+                Op::Range {
+                    pipe,
+                    otherwise,
+                    end,
+                    inside,
+                } => self.begin_range(pipe, *otherwise, *end, inside)?,
+                Op::Next => self.next_turn()?,
+                Op::Break => self.end_loop(),
+                Op::Jump(place) => self.place = *place,
+                Op::Call(call) => self.call_template(call)?,
+            }
+        }
+    }
+
+    fn text(&mut self, range: Range<usize>) -> Result<(), Stop> {
+        let source = self.compiled.source_of(self.definition);
+        self.pass.write_bytes(&source.text.as_bytes()[range])
+    }
+
+    fn action(&mut self, pipe: &'a Pipe) -> Result<(), Stop> {
+        if pipe.variables.is_empty() && self.print_formatted(pipe)? {
+            return Ok(());
+        }
+        let value = self.pipeline(pipe)?;
+        if !pipe.variables.is_empty() {
+            return Ok(());
+        }
+        self.at = At::Action(pipe);
+        self.print(&value)
+    }
+
+    fn condition(&mut self, pipe: &'a Pipe) -> Result<(Item<'a>, bool), Stop> {
+        let value = self.pipeline(pipe)?;
+        if matches!(value, Item::Pending) {
+            return Err(Stop::Suspended);
+        }
+        let truth = value.is_true();
+        Ok((value, truth))
+    }
+
+    fn at_node(&mut self, node: &'a Node) {
+        self.at = At::Node(node);
+    }
+
+    fn take_back_dot(&mut self) {
+        if let Some(dot) = self.dots.pop() {
+            self.dot = dot;
+        }
+    }
+
+    fn call_template(&mut self, call: &'a TemplateCall) -> Result<(), Stop> {
+        self.at = At::Call(call);
+        let Some(definition) = self.compiled.definition(&call.name) else {
+            let name = quote(call.name.as_bytes());
+            return Err(self.fail(format!("template {name} not defined")));
+        };
+        let most = self.pass.limits().nesting;
+        if self.callers.len() >= most {
+            let reason = format!("exceeded maximum template depth ({most})");
+            let kind = ErrorKind::Limit(Limit::Nesting);
+            return Err(self.place(RenderError::new(kind, reason).into()));
+        }
+        let dot = match &call.pipe {
+            Some(pipe) => self.pipeline(pipe)?,
+            None => Item::Missing,
+        };
+        self.callers.push(Caller {
+            definition: self.definition,
+            place: self.place,
+            base: self.base,
+        });
+        self.dots
+            .push(std::mem::replace(&mut self.dot, dot.clone()));
+        self.base = self.slots.len();
+        self.slots.push(Some(dot));
+        self.slots.resize(self.base + definition.slots, None);
+        self.definition = definition;
+        self.place = 0;
+        Ok(())
+    }
+
+    fn go_back(&mut self, caller: &Caller<'a>) {
+        self.slots.truncate(self.base);
+        self.definition = caller.definition;
+        self.place = caller.place;
+        self.base = caller.base;
+        self.take_back_dot();
+    }
+
+    /// Prints a value as an action does.
+    fn print(&mut self, value: &Item<'a>) -> Result<(), Stop> {
+        use quillet_core::Value;
+        match value {
+            Item::Pending => Ok(()),
+            Item::Missing | Item::Nil => self.pass.write("<no value>"),
+            Item::Core(Value::Str(text), _) => self.pass.write(text),
+            Item::Core(Value::Bool(value), _) => {
+                self.pass.write(if *value { "true" } else { "false" })
+            }
+            Item::Core(Value::Int(value), _) | Item::Own(GoValue::Int(value), _) => {
+                self.print_int(*value)
+            }
+            Item::Core(value, _) => self.print_core(value),
+            Item::Own(GoValue::Str(text), _) => self.pass.write_bytes(text.as_bytes()),
+            Item::Own(value, _) => self.print_value(value),
+        }
+    }
+
+    fn print_int(&mut self, value: i64) -> Result<(), Stop> {
+        // Twenty bytes hold every 64-bit integer with its sign.
+        let mut digits = [0; 20];
+        let mut start = digits.len();
+        let mut left = value.unsigned_abs();
+        loop {
+            start -= 1;
+            digits[start] = b'0' + (left % 10) as u8;
+            left /= 10;
+            if left == 0 {
+                break;
+            }
+        }
+        if value < 0 {
+            start -= 1;
+            digits[start] = b'-';
+        }
+        self.pass.write_bytes(&digits[start..])
+    }
+
+    fn print_core(&mut self, value: &quillet_core::Value) -> Result<(), Stop> {
+        let printed = value.as_map().and_then(quillet_core::Map::printed);
+        let limit = self.pass.limits().output_bytes;
+        let result = fmt::append_core(self.pass.out(), limit, printed.unwrap_or(value));
+        self.check_output(result)
+    }
+
+    fn print_value(&mut self, value: &GoValue) -> Result<(), Stop> {
+        if let GoValue::Func(function) = value {
+            let At::Action(pipe) = self.at else {
+                return Err(self.fail("can't print a function"));
+            };
+            let mut text = String::from("{{");
+            pipe.write(&mut text);
+            let go_type = function.go_type;
+            return Err(self.fail(format!("can't print {text}}}}} of type {go_type}")));
+        }
+        let printed = printed(value);
+        let value = printed.as_ref().unwrap_or(value);
+        let limit = self.pass.limits().output_bytes;
+        let result = fmt::append_value(self.pass.out(), limit, value);
+        self.check_output(result)
+    }
+
+    fn check_output(&mut self, result: Result<(), Full>) -> Result<(), Stop> {
+        result.map_err(|Full| self.pass.limit(Limit::OutputBytes))?;
+        self.pass.check_output()
+    }
+}
+
+/// What stands for a tool's result in print, if something does.
+fn printed(value: &GoValue) -> Option<GoValue> {
+    let map = value.as_map()?.as_core()?;
+    map.printed().map(GoValue::from)
+}
+
+/// Text of values for an error, cut where it would be longer than anybody reads.
+fn formatted(format: &[u8], values: &[GoValue]) -> String {
+    let mut text = Vec::new();
+    let complete = fmt::printf(&mut text, 4096, format, values).is_ok();
+    let mut text = String::from_utf8_lossy(&text).into_owned();
+    text.push_str(if complete { "" } else { "..." });
+    text
+}
+
+fn quote(text: &[u8]) -> String {
+    let mut quoted = Vec::new();
+    fmt::append_quoted(&mut quoted, text);
+    String::from_utf8_lossy(&quoted).into_owned()
+}

@@ -1,0 +1,291 @@
+//! Parses a source into definitions, with Go's words and lines for what is wrong.
+//!
+//! Blocks are kept on a stack of our own (`structure`), so only parentheses
+//! recurse (`pipeline`), and those are bounded.
+
+mod pipeline;
+mod structure;
+
+use std::sync::Arc;
+
+use quillet_core::{Diagnostic, Span, nearest};
+
+use super::ast::{Definition, Op, Place, Slot, TemplateCall};
+use super::function::Functions;
+use super::lexer::{Kind, Lexer, Token};
+
+/// Parentheses recurse on the native stack, so the limit on nesting cannot
+/// raise them above this. Go's own bound is 10,000.
+const MAX_PARENTHESES: usize = 250;
+
+/// What the parser needs to know besides the source.
+#[derive(Debug)]
+pub(super) struct Settings<'a> {
+    pub(super) functions: &'a Functions,
+    /// Whether unknown functions are errors, as in Go.
+    pub(super) strict_functions: bool,
+    pub(super) nesting: usize,
+}
+
+/// Why a source does not parse.
+#[derive(Debug)]
+pub(super) struct Failure {
+    /// Go's full text.
+    pub(super) message: String,
+    pub(super) diagnostic: Diagnostic,
+}
+
+/// Parses a source and all that it defines. The definition of the source
+/// itself comes last.
+pub(super) fn parse(
+    name: &str,
+    text: &str,
+    source: usize,
+    settings: &Settings<'_>,
+) -> Result<Vec<Definition>, Box<Failure>> {
+    let root = Tree::new(name.into(), Opened::Source);
+    let mut parser = Parser {
+        name,
+        text,
+        source,
+        settings,
+        lexer: Lexer::new(text),
+        tree: root,
+        outer: Vec::new(),
+        done: Vec::new(),
+    };
+    parser.run()?;
+    Ok(parser.done)
+}
+
+struct Parser<'s> {
+    name: &'s str,
+    text: &'s str,
+    source: usize,
+    settings: &'s Settings<'s>,
+    lexer: Lexer<'s>,
+    /// The definition that is being read.
+    tree: Tree,
+    /// Those around it: a `define` or `block` interrupts its surroundings.
+    outer: Vec<Tree>,
+    done: Vec<Definition>,
+}
+
+/// A definition in the making. Each has its own lookahead, as in Go, because
+/// the line of an error is that of the last token its tree has read.
+struct Tree {
+    name: Arc<str>,
+    opened: Opened,
+    tokens: [Token; 3],
+    peeked: usize,
+    names: Vec<Name>,
+    slots: usize,
+    action_line: usize,
+    range_depth: usize,
+    parentheses: usize,
+    ops: Vec<Op>,
+    blocks: Vec<Block>,
+}
+
+/// How a tree began, which decides how it ends.
+enum Opened {
+    Source,
+    Define,
+    /// The call that takes the block's place.
+    Block(Box<TemplateCall>),
+}
+
+/// A name that may be used. Assignments make names usable without declaring
+/// them: that such a variable does not exist is found when it is used.
+struct Name {
+    text: Box<str>,
+    slot: Option<Slot>,
+}
+
+/// An open `if`, `with` or `range`.
+struct Block {
+    kind: Kind,
+    /// Its first operation.
+    op: Place,
+    /// How many names there were before it.
+    names: usize,
+    /// How many slots there were before its body.
+    slots: usize,
+    /// Operations that must lead to its end.
+    to_end: Vec<Place>,
+    in_else: bool,
+    /// Opened by `else if`: ends with the block around it.
+    chained: bool,
+}
+
+impl Tree {
+    fn new(name: Arc<str>, opened: Opened) -> Self {
+        let nothing = Token {
+            kind: Kind::Eof,
+            start: 0,
+            end: 0,
+            line: 0,
+        };
+        let root = Name {
+            text: "$".into(),
+            slot: Some(0),
+        };
+        Tree {
+            name,
+            opened,
+            tokens: [nothing; 3],
+            peeked: 0,
+            names: vec![root],
+            slots: 1,
+            action_line: 0,
+            range_depth: 0,
+            parentheses: 0,
+            ops: Vec::new(),
+            blocks: Vec::new(),
+        }
+    }
+}
+
+// Tokens.
+impl Parser<'_> {
+    fn next(&mut self) -> Token {
+        let tree = &mut self.tree;
+        if tree.peeked > 0 {
+            tree.peeked -= 1;
+        } else {
+            tree.tokens[0] = self.lexer.next_token();
+        }
+        tree.tokens[tree.peeked]
+    }
+
+    fn backup(&mut self) {
+        self.tree.peeked += 1;
+    }
+
+    /// Gives back two tokens, of which the later one was read last.
+    fn backup2(&mut self, first: Token) {
+        self.tree.tokens[1] = first;
+        self.tree.peeked = 2;
+    }
+
+    fn backup3(&mut self, first: Token, second: Token) {
+        self.tree.tokens[1] = second;
+        self.tree.tokens[2] = first;
+        self.tree.peeked = 3;
+    }
+
+    fn peek(&mut self) -> Token {
+        let token = self.next();
+        self.backup();
+        token
+    }
+
+    fn next_non_space(&mut self) -> Token {
+        loop {
+            let token = self.next();
+            if token.kind != Kind::Space {
+                return token;
+            }
+        }
+    }
+
+    fn peek_non_space(&mut self) -> Token {
+        let token = self.next_non_space();
+        self.backup();
+        token
+    }
+
+    fn expect(&mut self, kind: Kind, context: &str) -> Result<Token, Box<Failure>> {
+        let token = self.next_non_space();
+        if token.kind != kind {
+            return Err(self.unexpected(token, context));
+        }
+        Ok(token)
+    }
+
+    fn word(&self, token: Token) -> &str {
+        &self.text[token.start..token.end]
+    }
+}
+
+// Errors.
+impl Parser<'_> {
+    /// An error on the line of the token that was read last.
+    fn fail(&self, reason: String) -> Box<Failure> {
+        let last = self.tree.tokens[0];
+        self.fail_at(last, reason)
+    }
+
+    /// As `fail`, for a token that is to be pointed at.
+    fn fail_at(&self, token: Token, reason: String) -> Box<Failure> {
+        let line = self.tree.tokens[0].line;
+        let span = Span {
+            start: token.start,
+            end: token.end,
+        };
+        let diagnostic =
+            Diagnostic::error("template.syntax", self.name, reason.clone()).at(self.text, span);
+        Box::new(Failure {
+            message: format!("template: {}:{line}: {reason}", self.name),
+            diagnostic,
+        })
+    }
+
+    fn unexpected(&self, token: Token, context: &str) -> Box<Failure> {
+        if token.kind != Kind::Error {
+            let reason = format!("unexpected {} in {context}", self.describe(token));
+            return self.fail_at(token, reason);
+        }
+        let mut reason = self.describe(token);
+        let started = self.tree.action_line;
+        if started != 0 && started != token.line {
+            // Avoids "action in action".
+            let joint = if reason.ends_with(" action") {
+                ""
+            } else {
+                " in action"
+            };
+            reason = format!("{reason}{joint} started at {}:{started}", self.name);
+        }
+        self.fail_at(token, reason)
+    }
+
+    /// A token as Go's errors show it.
+    fn describe(&self, token: Token) -> String {
+        match token.kind {
+            Kind::Eof => "EOF".to_owned(),
+            Kind::Error => self.lexer.error.clone().unwrap_or_default(),
+            kind if kind.is_keyword() => format!("<{}>", self.word(token)),
+            _ => {
+                let word = self.word(token);
+                if word.len() <= 10 {
+                    return quote(word);
+                }
+                let cut = word.char_indices().nth(10).map_or(word.len(), |(at, _)| at);
+                format!("{}...", quote(&word[..cut]))
+            }
+        }
+    }
+
+    fn undefined_function(&self, token: Token) -> Box<Failure> {
+        let name = self.word(token);
+        let mut failure = self.fail_at(token, format!("function {} not defined", quote(name)));
+        let near = nearest(name, self.settings.functions.names());
+        failure.diagnostic.help = near.map(|near| format!("did you mean {near}?"));
+        failure
+    }
+
+    fn too_deep(&self, token: Token, reason: &str) -> Box<Failure> {
+        let mut failure = self.fail_at(token, reason.to_owned());
+        failure.diagnostic.code = "template.limit";
+        failure.diagnostic.help =
+            Some(format!("the limit on nesting is {}", self.settings.nesting));
+        failure
+    }
+}
+
+fn quote(text: &str) -> String {
+    let mut quoted = Vec::new();
+    super::fmt::append_quoted(&mut quoted, text.as_bytes());
+    String::from_utf8_lossy(&quoted).into_owned()
+}

@@ -1,0 +1,327 @@
+//! Pipelines, commands and operands.
+
+use quillet_core::{Span, Value};
+
+use super::super::ast::{
+    Builtin, ChainNode, Command, Function, FunctionNode, Node, NodeKind, NumberNode, Pipe, Slot,
+    StringNode, StringText, Target, VariableNode,
+};
+use super::super::lexer::{Kind, Token};
+use super::super::literal::{self, Number};
+use super::super::value::GoStr;
+use super::{Failure, MAX_PARENTHESES, Name, Parser, quote};
+
+type Result<T> = std::result::Result<T, Box<Failure>>;
+
+impl Parser<'_> {
+    /// Reads up to the token `end`, which is taken.
+    pub(super) fn pipeline(&mut self, context: &str, end: Kind) -> Result<Pipe> {
+        let first = self.peek_non_space();
+        let mut pipe = Pipe {
+            pos: first.start,
+            span: span_of(first),
+            assign: false,
+            variables: Vec::new(),
+            commands: Vec::new(),
+        };
+        self.declarations(&mut pipe, context)?;
+        loop {
+            let token = self.next_non_space();
+            if token.kind == end {
+                self.check_pipeline(&pipe, context)?;
+                pipe.span.end = token.start.max(pipe.span.end);
+                return Ok(pipe);
+            }
+            if !starts_operand(token.kind) {
+                return Err(self.unexpected(token, context));
+            }
+            self.backup();
+            let command = self.command()?;
+            pipe.commands.push(command);
+        }
+    }
+
+    fn declarations(&mut self, pipe: &mut Pipe, context: &str) -> Result<()> {
+        loop {
+            let variable = self.peek_non_space();
+            if variable.kind != Kind::Variable {
+                return Ok(());
+            }
+            self.next();
+            // Spaces are tokens, so this may have to give back three: the
+            // variable may turn out to be an operand.
+            let after = self.peek();
+            let next = self.peek_non_space();
+            let comma = next.kind == Kind::Char && self.word(next) == ",";
+            if matches!(next.kind, Kind::Assign | Kind::Declare) {
+                self.next_non_space();
+                pipe.assign = next.kind == Kind::Assign;
+                self.target(pipe, variable);
+                self.bind(pipe);
+                return Ok(());
+            }
+            if !comma {
+                if after.kind == Kind::Space {
+                    self.backup3(variable, after);
+                } else {
+                    self.backup2(variable);
+                }
+                // A variable that stood alone behind a comma is declared all the same.
+                self.bind(pipe);
+                return Ok(());
+            }
+            self.next_non_space();
+            self.target(pipe, variable);
+            if context != "range" || pipe.variables.len() >= 2 {
+                return Err(self.fail(format!("too many declarations in {context}")));
+            }
+            let more = self.peek_non_space().kind;
+            if !matches!(more, Kind::Variable | Kind::RightDelim | Kind::RightParen) {
+                return Err(self.fail("range can only initialize variables".to_owned()));
+            }
+        }
+    }
+
+    fn target(&mut self, pipe: &mut Pipe, variable: Token) {
+        pipe.variables.push(Target {
+            name: self.word(variable).into(),
+            slots: Vec::new(),
+        });
+    }
+
+    /// Gives the variables of a pipeline their slots and makes their names usable.
+    fn bind(&mut self, pipe: &mut Pipe) {
+        for variable in &mut pipe.variables {
+            let mut slot = None;
+            if pipe.assign {
+                variable.slots = self.slots_of(&variable.name);
+            } else {
+                slot = Some(self.tree.slots);
+                variable.slots = vec![self.tree.slots];
+                self.tree.slots += 1;
+            }
+            self.tree.names.push(Name {
+                text: variable.name.clone(),
+                slot,
+            });
+        }
+    }
+
+    /// Variables that a name can mean, innermost first.
+    fn slots_of(&self, name: &str) -> Vec<Slot> {
+        let names = self.tree.names.iter().rev();
+        names
+            .filter(|known| &*known.text == name)
+            .filter_map(|known| known.slot)
+            .collect()
+    }
+
+    fn check_pipeline(&self, pipe: &Pipe, context: &str) -> Result<()> {
+        if pipe.commands.is_empty() {
+            return Err(self.fail(format!("missing value for {context}")));
+        }
+        for (i, command) in pipe.commands.iter().enumerate().skip(1) {
+            if is_constant(&command.first.kind) {
+                let stage = i + 1;
+                let reason = format!("non executable command in pipeline stage {stage}");
+                return Err(self.fail(reason));
+            }
+        }
+        Ok(())
+    }
+
+    fn command(&mut self) -> Result<Command> {
+        let pos = self.peek_non_space().start;
+        let mut operands = Vec::new();
+        loop {
+            self.peek_non_space();
+            operands.extend(self.operand()?);
+            let token = self.next();
+            match token.kind {
+                Kind::Space => continue,
+                Kind::RightDelim | Kind::RightParen => self.backup(),
+                Kind::Pipe => {}
+                _ => return Err(self.unexpected(token, "operand")),
+            }
+            break;
+        }
+        let end = operands.last().map_or(pos, |last: &Node| last.span.end);
+        let mut operands = operands.into_iter();
+        let Some(first) = operands.next() else {
+            return Err(self.fail("empty command".to_owned()));
+        };
+        Ok(Command {
+            pos,
+            span: Span { start: pos, end },
+            first,
+            arguments: operands.collect(),
+        })
+    }
+
+    fn operand(&mut self) -> Result<Option<Node>> {
+        let Some(mut node) = self.term()? else {
+            return Ok(None);
+        };
+        let next = self.peek();
+        if next.kind != Kind::Field {
+            return Ok(Some(node));
+        }
+        let mut fields = Vec::new();
+        while self.peek().kind == Kind::Field {
+            let token = self.next();
+            node.span.end = token.end;
+            fields.push(self.text[token.start + 1..token.end].into());
+        }
+        match &mut node.kind {
+            NodeKind::Field(known) => known.append(&mut fields),
+            NodeKind::Variable(variable) => variable.fields.append(&mut fields),
+            kind if is_constant(kind) => {
+                let reason = format!("unexpected . after term {}", quote(&node.text()));
+                return Err(self.fail_at(next, reason));
+            }
+            _ => {
+                let span = node.span;
+                node = Node {
+                    pos: next.start,
+                    span,
+                    kind: NodeKind::Chain(Box::new(ChainNode { base: node, fields })),
+                };
+            }
+        }
+        node.pos = next.start;
+        Ok(Some(node))
+    }
+
+    fn term(&mut self) -> Result<Option<Node>> {
+        let token = self.next_non_space();
+        let kind = match token.kind {
+            Kind::Identifier => self.function(token)?,
+            Kind::Dot => NodeKind::Dot,
+            Kind::Nil => NodeKind::Nil,
+            Kind::Variable => self.variable(token)?,
+            Kind::Field => NodeKind::Field(vec![self.text[token.start + 1..token.end].into()]),
+            Kind::Bool => NodeKind::Bool(Value::Bool(self.word(token) == "true")),
+            Kind::CharConstant | Kind::Complex | Kind::Number => self.number(token)?,
+            Kind::String | Kind::RawString => self.string(token)?,
+            Kind::LeftParen => return self.parenthesis(token).map(Some),
+            _ => {
+                self.backup();
+                return Ok(None);
+            }
+        };
+        Ok(Some(Node {
+            pos: token.start,
+            span: span_of(token),
+            kind,
+        }))
+    }
+
+    fn parenthesis(&mut self, open: Token) -> Result<Node> {
+        if self.tree.parentheses >= self.settings.nesting.min(MAX_PARENTHESES) {
+            return Err(self.too_deep(open, "max expression depth exceeded"));
+        }
+        self.tree.parentheses += 1;
+        let pipe = self.pipeline("parenthesized pipeline", Kind::RightParen)?;
+        self.tree.parentheses -= 1;
+        Ok(Node {
+            pos: pipe.pos,
+            span: Span {
+                start: open.start,
+                end: pipe.span.end + 1,
+            },
+            kind: NodeKind::Pipe(Box::new(pipe)),
+        })
+    }
+
+    fn function(&mut self, token: Token) -> Result<NodeKind> {
+        let name = self.word(token);
+        let native = self.settings.functions.get(name).copied();
+        let function = native
+            .map(Function::Native)
+            .or_else(|| Builtin::of_name(name).map(Function::Builtin));
+        if function.is_none() && self.settings.strict_functions {
+            return Err(self.undefined_function(token));
+        }
+        Ok(NodeKind::Function(Box::new(FunctionNode {
+            name: name.into(),
+            function: function.unwrap_or(Function::Late),
+        })))
+    }
+
+    fn variable(&mut self, token: Token) -> Result<NodeKind> {
+        let name = self.word(token);
+        if !self.tree.names.iter().any(|known| &*known.text == name) {
+            let reason = format!("undefined variable {}", quote(name));
+            return Err(self.fail_at(token, reason));
+        }
+        Ok(NodeKind::Variable(Box::new(VariableNode {
+            name: name.into(),
+            slots: self.slots_of(name),
+            fields: Vec::new(),
+        })))
+    }
+
+    fn number(&mut self, token: Token) -> Result<NodeKind> {
+        let text = self.word(token);
+        let number = match token.kind {
+            Kind::CharConstant => Number::parse_char(text),
+            Kind::Complex => Number::parse_complex(text),
+            _ => Number::parse(text),
+        };
+        let number = number.map_err(|reason| self.fail_at(token, reason))?;
+        Ok(NodeKind::Number(Box::new(NumberNode {
+            ideal: number.ideal(text),
+            text: text.into(),
+            number,
+        })))
+    }
+
+    fn string(&mut self, token: Token) -> Result<NodeKind> {
+        let quoted = self.word(token);
+        let text = match literal::unquote(quoted) {
+            Some(GoStr::Text(text)) => StringText::Text(Value::Str(text)),
+            Some(bytes) => StringText::Bytes(bytes),
+            None => return Err(self.fail_at(token, "invalid syntax".to_owned())),
+        };
+        Ok(NodeKind::String(Box::new(StringNode {
+            quoted: quoted.into(),
+            text,
+        })))
+    }
+}
+
+fn span_of(token: Token) -> Span {
+    Span {
+        start: token.start,
+        end: token.end,
+    }
+}
+
+fn starts_operand(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Bool
+            | Kind::CharConstant
+            | Kind::Complex
+            | Kind::Dot
+            | Kind::Field
+            | Kind::Identifier
+            | Kind::Number
+            | Kind::Nil
+            | Kind::RawString
+            | Kind::String
+            | Kind::Variable
+            | Kind::LeftParen
+    )
+}
+
+fn is_constant(kind: &NodeKind) -> bool {
+    matches!(
+        kind,
+        NodeKind::Bool(_)
+            | NodeKind::Dot
+            | NodeKind::Nil
+            | NodeKind::Number(_)
+            | NodeKind::String(_)
+    )
+}

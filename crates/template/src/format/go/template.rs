@@ -1,0 +1,204 @@
+//! The format's door: options, compiling a set of sources, evaluating one.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use quillet_core::Value;
+
+use crate::error::{CompileError, ErrorKind, RenderError};
+use crate::pass::{Pass, Stop};
+use crate::reference::References;
+use crate::{CompileOptions, Missing, Source, Template, TemplateFormat};
+
+use super::ast::Definition;
+use super::function::{Functions, GoFunction};
+use super::parser::{self, Settings};
+use super::references;
+
+/// Go's text/template as a [`TemplateFormat`].
+///
+/// Numbers are integers or floats as the caller's values say: a Go host whose
+/// numbers are all `float64` is had by reading JSON with
+/// [`quillet_core::json::Numbers::Float`].
+#[derive(Clone, Debug, Default)]
+pub struct GoFormat {
+    functions: Functions,
+    strict_functions: bool,
+    dot: Option<Arc<str>>,
+}
+
+impl GoFormat {
+    /// The language with its builtins and no other function.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds native functions. One with the name of a builtin replaces it.
+    #[must_use]
+    pub fn with_functions(mut self, functions: &[GoFunction]) -> Self {
+        self.functions = self.functions.with(functions);
+        self
+    }
+
+    /// Whether a function that is not known when a template is compiled is an
+    /// error, as in Go. By default it is bound late.
+    #[must_use]
+    pub fn strict_functions(mut self, strict: bool) -> Self {
+        self.strict_functions = strict;
+        self
+    }
+
+    /// Makes one variable the dot instead of the object of all variables, for
+    /// hosts that hand over a value of another kind.
+    #[must_use]
+    pub fn with_dot(mut self, variable: &str) -> Self {
+        self.dot = Some(variable.into());
+        self
+    }
+
+    fn parse_all(
+        &self,
+        sources: &[Source<'_>],
+        options: &CompileOptions,
+    ) -> Result<Vec<Vec<Definition>>, CompileError> {
+        let settings = Settings {
+            functions: &self.functions,
+            strict_functions: self.strict_functions,
+            nesting: options.limits.nesting,
+        };
+        let mut parsed = Vec::with_capacity(sources.len());
+        let mut message = None;
+        let mut diagnostics = Vec::new();
+        for (i, source) in sources.iter().enumerate() {
+            match parser::parse(source.name, source.text, i, &settings) {
+                Ok(definitions) => parsed.push(definitions),
+                Err(failure) => {
+                    message.get_or_insert(failure.message);
+                    diagnostics.push(failure.diagnostic);
+                }
+            }
+        }
+        match message {
+            None => Ok(parsed),
+            Some(message) => Err(CompileError {
+                message,
+                diagnostics,
+            }),
+        }
+    }
+}
+
+impl TemplateFormat for GoFormat {
+    fn name(&self) -> &'static str {
+        "go"
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["golang", "go-template", "localai", "ollama"]
+    }
+
+    fn compile(
+        &self,
+        sources: &[Source<'_>],
+        options: &CompileOptions,
+    ) -> Result<Arc<dyn Template>, CompileError> {
+        let parsed = self.parse_all(sources, options)?;
+        let mut compiled = Compiled {
+            sources: sources.iter().map(SourceText::of).collect(),
+            definitions: Vec::new(),
+            by_name: HashMap::default(),
+            missing: options.missing,
+            dot: self.dot.clone(),
+            references: References::default(),
+        };
+        parsed
+            .into_iter()
+            .flatten()
+            .for_each(|one| compiled.add(one));
+        compiled.references = references::find(&compiled, sources);
+        Ok(Arc::new(compiled))
+    }
+}
+
+/// A source as errors and text operations need it.
+#[derive(Debug)]
+pub(super) struct SourceText {
+    pub(super) name: Arc<str>,
+    pub(super) text: Box<str>,
+}
+
+impl SourceText {
+    fn of(source: &Source<'_>) -> Self {
+        SourceText {
+            name: source.name.into(),
+            text: source.text.into(),
+        }
+    }
+}
+
+/// A compiled set of sources.
+#[derive(Debug)]
+pub(super) struct Compiled {
+    sources: Vec<SourceText>,
+    definitions: Vec<Definition>,
+    by_name: HashMap<Arc<str>, usize, foldhash::fast::RandomState>,
+    pub(super) missing: Missing,
+    dot: Option<Arc<str>>,
+    references: References,
+}
+
+impl Compiled {
+    /// Adds a definition. It replaces one of its name from an earlier source,
+    /// unless it is empty.
+    fn add(&mut self, definition: Definition) {
+        match self.by_name.get(&definition.name) {
+            Some(_) if definition.is_empty => {}
+            Some(known) => self.definitions[*known] = definition,
+            None => {
+                let index = self.definitions.len();
+                self.by_name.insert(definition.name.clone(), index);
+                self.definitions.push(definition);
+            }
+        }
+    }
+
+    pub(super) fn definition(&self, name: &str) -> Option<&Definition> {
+        self.definitions.get(*self.by_name.get(name)?)
+    }
+
+    pub(super) fn source_of(&self, definition: &Definition) -> &SourceText {
+        &self.sources[definition.source]
+    }
+
+    /// Whether the dot is the root of the variables.
+    pub(super) fn dot_is_root(&self) -> bool {
+        self.dot.is_none()
+    }
+
+    fn no_template(&self, entry: &str) -> RenderError {
+        let first = self.sources.first().map_or("", |source| &*source.name);
+        let reason = format!("no template {entry:?} associated with template {first:?}");
+        let mut error = RenderError::new(ErrorKind::Execution, reason);
+        error.message = format!("template: {}", error.reason);
+        error
+    }
+}
+
+impl Template for Compiled {
+    fn references(&self) -> &References {
+        &self.references
+    }
+
+    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
+        let Some(definition) = self.definition(entry) else {
+            return Err(self.no_template(entry).into());
+        };
+        let variables = pass.variables();
+        let dot = match &self.dot {
+            None => Value::Map(variables.clone()),
+            Some(key) => variables.get(key).cloned().unwrap_or_default(),
+        };
+        super::exec::run(self, definition, &dot, pass)
+    }
+}

@@ -171,11 +171,6 @@ impl Compiled {
         &self.sources[definition.source]
     }
 
-    /// Whether the dot is the root of the variables.
-    pub(super) fn dot_is_root(&self) -> bool {
-        self.dot.is_none()
-    }
-
     fn no_template(&self, entry: &str) -> RenderError {
         let first = self.sources.first().map_or("", |source| &*source.name);
         let reason = format!("no template {entry:?} associated with template {first:?}");

@@ -61,7 +61,7 @@ impl<'a> Executor<'a, '_, '_> {
                 self.at_node(node);
                 let value = self.variable(variable)?;
                 if variable.fields.is_empty() {
-                    self.refuse_arguments(node, arguments, last)?;
+                    self.refuse_arguments(node, arguments, last.as_ref())?;
                     return Ok(value);
                 }
                 self.fields(value, &variable.fields, arguments, last)
@@ -72,12 +72,12 @@ impl<'a> Executor<'a, '_, '_> {
                 self.fields(base, &chain.fields, arguments, last)
             }
             NodeKind::Pipe(pipe) => {
-                self.refuse_arguments(node, arguments, last)?;
+                self.refuse_arguments(node, arguments, last.as_ref())?;
                 self.pipeline(pipe)
             }
             _ => {
                 self.at_node(node);
-                self.refuse_arguments(node, arguments, last)?;
+                self.refuse_arguments(node, arguments, last.as_ref())?;
                 if matches!(node.kind, NodeKind::Nil) {
                     return Err(self.fail("nil is not a command"));
                 }
@@ -90,7 +90,7 @@ impl<'a> Executor<'a, '_, '_> {
         &self,
         node: &Node,
         arguments: &[Node],
-        last: Option<Item<'a>>,
+        last: Option<&Item<'a>>,
     ) -> Result<(), Stop> {
         if arguments.is_empty() && last.is_none() {
             return Ok(());
@@ -166,7 +166,7 @@ impl<'a> Executor<'a, '_, '_> {
     ) -> Result<Item<'a>, Stop> {
         if arguments.is_empty() && last.is_none() {
             for field in fields {
-                receiver = self.field(receiver, field)?;
+                receiver = self.field(&receiver, field)?;
             }
             return Ok(receiver);
         }
@@ -174,13 +174,13 @@ impl<'a> Executor<'a, '_, '_> {
             return Ok(receiver);
         };
         for field in fields {
-            receiver = self.field(receiver, field)?;
+            receiver = self.field(&receiver, field)?;
         }
         self.method(&receiver, method, arguments, last)
     }
 
-    fn field(&mut self, receiver: Item<'a>, name: &'a str) -> Result<Item<'a>, Stop> {
-        match &receiver {
+    fn field(&mut self, receiver: &Item<'a>, name: &'a str) -> Result<Item<'a>, Stop> {
+        match receiver {
             Item::Core(Value::Map(map), _) => match map.get(name) {
                 Some(value) => Ok(Item::element(value)),
                 None => self.missing_key(name, GoType::Any),
@@ -198,9 +198,9 @@ impl<'a> Executor<'a, '_, '_> {
             }
             Item::Own(value, _) => match value.member(name, &[]) {
                 Some(result) => self.member_result(name, result),
-                None => Err(self.no_field(&receiver, name)),
+                None => Err(self.no_field(receiver, name)),
             },
-            Item::Core(..) => Err(self.no_field(&receiver, name)),
+            Item::Core(..) => Err(self.no_field(receiver, name)),
         }
     }
 
@@ -250,7 +250,7 @@ impl<'a> Executor<'a, '_, '_> {
                     None => Err(self.no_field(receiver, name)),
                 }
             }
-            other => self.field(other.clone(), name),
+            other => self.field(other, name),
         }
     }
 

@@ -223,11 +223,11 @@ impl Parser<'_> {
             start: token.start,
             end: token.end,
         };
-        let diagnostic =
-            Diagnostic::error("template.syntax", self.name, reason.clone()).at(self.text, span);
+        let message = format!("template: {}:{line}: {reason}", self.name);
+        let diagnostic = Diagnostic::error("template.syntax", self.name, reason);
         Box::new(Failure {
-            message: format!("template: {}:{line}: {reason}", self.name),
-            diagnostic,
+            message,
+            diagnostic: diagnostic.at(self.text, span),
         })
     }
 

@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::fmt::printable::is_printable;
+
 /// What a token is. Keywords stand after [`Kind::Variable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
@@ -509,7 +511,7 @@ pub(super) fn is_alphanumeric(c: char) -> bool {
 /// A character as `%#U` prints it.
 fn unicode(c: char) -> String {
     let code = u32::from(c);
-    if c.is_control() {
+    if !is_printable(c) {
         return format!("U+{code:04X}");
     }
     format!("U+{code:04X} '{c}'")

@@ -24,7 +24,6 @@ use super::references;
 pub struct GoFormat {
     functions: Functions,
     strict_functions: bool,
-    dot: Option<Arc<str>>,
 }
 
 impl GoFormat {
@@ -46,14 +45,6 @@ impl GoFormat {
     #[must_use]
     pub fn strict_functions(mut self, strict: bool) -> Self {
         self.strict_functions = strict;
-        self
-    }
-
-    /// Makes one variable the dot instead of the object of all variables, for
-    /// hosts that hand over a value of another kind.
-    #[must_use]
-    pub fn with_dot(mut self, variable: &str) -> Self {
-        self.dot = Some(variable.into());
         self
     }
 
@@ -109,7 +100,6 @@ impl TemplateFormat for GoFormat {
             definitions: Vec::new(),
             by_name: HashMap::default(),
             missing: options.missing,
-            dot: self.dot.clone(),
             references: References::default(),
         };
         parsed
@@ -144,7 +134,6 @@ pub(super) struct Compiled {
     definitions: Vec<Definition>,
     by_name: HashMap<Arc<str>, usize, foldhash::fast::RandomState>,
     pub(super) missing: Missing,
-    dot: Option<Arc<str>>,
     references: References,
 }
 
@@ -189,11 +178,7 @@ impl Template for Compiled {
         let Some(definition) = self.definition(entry) else {
             return Err(self.no_template(entry).into());
         };
-        let variables = pass.variables();
-        let dot = match &self.dot {
-            None => Value::Map(variables.clone()),
-            Some(key) => variables.get(key).cloned().unwrap_or_default(),
-        };
+        let dot = Value::Map(pass.variables().clone());
         super::exec::run(self, definition, &dot, pass)
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use quillet_core::{Diagnostic, nearest};
 
 use crate::error::CompileError;
+use crate::format::go::GoFormat;
 use crate::{CompileOptions, Source, Template, TemplateFormat};
 
 /// The formats that exist, by name and alias. The first that claims a name has it.
@@ -18,6 +19,12 @@ impl TemplateFactory {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A factory with every format that this crate has.
+    #[must_use]
+    pub fn standard() -> Self {
+        Self::new().with(GoFormat::default())
     }
 
     /// Adds a format after those that are there.

@@ -24,7 +24,7 @@ impl TemplateFactory {
     /// A factory with every format that this crate has.
     #[must_use]
     pub fn standard() -> Self {
-        Self::new().with(GoFormat::default())
+        Self::new().with(GoFormat::new().with_sprig())
     }
 
     /// Adds a format after those that are there.

@@ -1,0 +1,3 @@
+module quillet/differential
+
+go 1.24

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod contract;
-mod demo;
 mod folder;
 mod redis_cluster;
 mod redis_recovery;

@@ -1,4 +1,8 @@
 //! Integration tests of the template crate: one binary, so that they link once.
 
+mod conformance;
 mod custom;
+mod hostile;
+mod properties;
 mod render;
+mod vectors;

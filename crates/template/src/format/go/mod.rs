@@ -9,7 +9,6 @@ mod lexer;
 mod literal;
 mod parser;
 mod references;
-pub mod sprig;
 mod template;
 mod types;
 mod value;

@@ -1,0 +1,39 @@
+//! The published vectors, with the bars that must hold. What still differs is
+//! listed by id with its reason in `conformance/known/`.
+
+use std::path::Path;
+
+use crate::vectors;
+use crate::vectors::report::{Outcome, Report};
+
+fn report(file: &str) -> Report {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance");
+    let report = vectors::run(&folder.join(file)).expect("the vectors are there");
+    // What is shown if anything below fails.
+    report.print_differences();
+    report.print_summary();
+    assert_eq!(report.stale(), [""; 0], "listed as known differences");
+    assert_eq!(
+        report.unexplained(),
+        [""; 0],
+        "neither passed nor explained"
+    );
+    report
+}
+
+fn at_least(percent: f64, bar: f64, what: &str) {
+    assert!(percent >= bar, "{what}: {percent:.2} %, the bar is {bar} %");
+}
+
+#[test]
+fn go_templates_give_what_go_gives() {
+    let report = report("go-template.json");
+    let tier = |name: &'static str| report.score(move |outcome: &Outcome| outcome.tier == name);
+    at_least(tier("core").class.percent(), 100.0, "core");
+    at_least(tier("core").reason.percent(), 98.0, "reasons in core");
+    at_least(tier("core").message.percent(), 95.0, "messages in core");
+    at_least(tier("format").class.percent(), 99.0, "format");
+    at_least(tier("exotic").class.percent(), 80.0, "exotic");
+    // That these end at all, on the stack of a test's thread, is the point.
+    assert!(tier("robust").class.all > 0);
+}

@@ -1,0 +1,36 @@
+//! Runs the files of conformance vectors. The example `vectors` and the test
+//! suite share this code.
+
+mod functions;
+mod go;
+mod known;
+mod ranked;
+pub(crate) mod report;
+
+use std::path::Path;
+
+use report::Report;
+
+/// Runs one file; what it holds is seen from its content.
+///
+/// # Errors
+/// The file cannot be read, or is no file of vectors of a format that exists.
+pub(crate) fn run(path: &Path) -> Result<Report, String> {
+    let place = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{place}: {error}"))?;
+    let outcomes = match format_of(&text) {
+        Some("go") => go::run(&text),
+        _ => Err("no vectors of a format that exists".to_owned()),
+    };
+    let outcomes = outcomes.map_err(|error| format!("{place}: {error}"))?;
+    Ok(Report::new(outcomes, known::differences(path)?))
+}
+
+fn format_of(text: &str) -> Option<&'static str> {
+    let file: serde_json::Value = serde_json::from_str(text).ok()?;
+    let what = file["meta"]["what"].as_str().unwrap_or_default();
+    if what.contains("text/template") {
+        return Some("go");
+    }
+    None
+}

@@ -6,6 +6,7 @@ use quillet_core::{Diagnostic, nearest};
 
 use crate::error::CompileError;
 use crate::format::go::GoFormat;
+use crate::format::jinja::JinjaFormat;
 use crate::{CompileOptions, Source, Template, TemplateFormat};
 
 /// The formats that exist, by name and alias. The first that claims a name has it.
@@ -21,10 +22,13 @@ impl TemplateFactory {
         Self::default()
     }
 
-    /// A factory with every format that this crate has.
+    /// A factory with every format of this crate.
     #[must_use]
     pub fn standard() -> Self {
-        Self::new().with(GoFormat::default())
+        Self::new()
+            .with(GoFormat::new().with_sprig())
+            .with(JinjaFormat::hugging_face())
+            .with(JinjaFormat::plain())
     }
 
     /// Adds a format after those that are there.

@@ -61,6 +61,7 @@ pub struct Pass<'a> {
     steps: usize,
     next_clock: usize,
     memory: usize,
+    seed: u64,
 }
 
 impl std::fmt::Debug for Pass<'_> {
@@ -94,7 +95,13 @@ impl<'a> Pass<'a> {
             steps: 0,
             next_clock: STEPS_PER_CLOCK,
             memory: 0,
+            seed: 0,
         }
+    }
+
+    /// Random values of this entry come from that number.
+    pub(crate) fn seeded(self, seed: u64) -> Self {
+        Pass { seed, ..self }
     }
 
     /// Whether a call was left pending, so that the text does not count.
@@ -118,6 +125,13 @@ impl<'a> Pass<'a> {
     #[must_use]
     pub fn now(&self) -> SystemTime {
         self.now
+    }
+
+    /// What random values are made from: the same in every pass of one entry,
+    /// another in each entry of each render.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// Whether a late-bound function of that name exists.

@@ -6,6 +6,7 @@
 //! evaluation of an entry sees real values only, so its text is what a render
 //! that calls one function after the other would have written.
 
+use std::hash::{BuildHasher, RandomState};
 use std::time::{Instant, SystemTime};
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -68,11 +69,24 @@ impl Rendered {
 }
 
 /// One entry on its way.
-#[derive(Default)]
 struct Entry {
     out: Vec<u8>,
     calls: Vec<Call>,
     done: bool,
+    /// Where its random values come from; the hash keys of the standard
+    /// library are random and never the same twice.
+    seed: u64,
+}
+
+impl Entry {
+    fn new() -> Self {
+        Entry {
+            out: Vec::new(),
+            calls: Vec::new(),
+            done: false,
+            seed: RandomState::new().hash_one(()),
+        }
+    }
 }
 
 /// Renders: evaluates, makes the calls, evaluates again.
@@ -86,7 +100,7 @@ struct Entry {
 pub async fn render(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {
     let clock = (Instant::now() + render.limits.time, SystemTime::now());
     let mut entries: Vec<Entry> = Vec::new();
-    entries.resize_with(render.entries.len(), Entry::default);
+    entries.resize_with(render.entries.len(), Entry::new);
     let mut passes = 0;
     loop {
         passes += 1;
@@ -131,7 +145,8 @@ fn evaluate(
         clock,
         &mut entry.out,
         &mut entry.calls,
-    );
+    )
+    .seeded(entry.seed);
     match render.template.pass(name, &mut pass) {
         Ok(()) => entry.done = !pass.is_pending(),
         Err(Stop::Suspended) => {}

@@ -26,6 +26,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::StoreOptions;
 use crate::changes::Hub;
+pub(crate) use place::kind_of;
 use place::refused;
 use scan::{Document, Snapshot};
 use watch::Watch;

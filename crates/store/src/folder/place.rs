@@ -15,6 +15,12 @@ pub(crate) fn folders(kind: Kind) -> &'static [&'static str] {
     }
 }
 
+/// The kind whose entries rest in a folder of this name.
+pub(crate) fn kind_of(folder: &str) -> Option<Kind> {
+    let holds = |kind: &Kind| folders(*kind).contains(&folder);
+    Kind::ALL.into_iter().find(holds)
+}
+
 /// Longest segment of a key that becomes a file name, in bytes: file systems take
 /// 255, and an ending and a temporary name must fit too.
 const MAX_SEGMENT: usize = 200;

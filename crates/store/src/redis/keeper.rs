@@ -8,7 +8,7 @@ use futures_util::future::try_join_all;
 use quillet_core::store::{Change, Key, Kind, StoreError};
 use redis::{PushInfo, PushKind, Value};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::ring::Ring;
@@ -51,8 +51,6 @@ enum End {
 pub(crate) struct Keeper {
     pub(crate) settings: Arc<Settings>,
     pub(crate) state: watch::Sender<State>,
-    /// Told when a reply says that the nodes' parts have changed.
-    pub(crate) moved: Arc<Notify>,
     pub(crate) hub: Hub,
 }
 
@@ -115,7 +113,7 @@ impl Keeper {
             error = heartbeat(ring) => End::Lost(error),
             error = self.poll(ring) => End::Lost(error),
             () = self.topology_changes(ring) => End::Moved,
-            () = self.moved.notified() => End::Moved,
+            () = ring.moved.notified() => End::Moved,
         }
     }
 

@@ -33,6 +33,13 @@ impl Layout {
         escaped(&self.prefix(kind)) + "*"
     }
 
+    /// A glob pattern for extensions, templates and tools, and not for environs, of which
+    /// there may be very many: the first two letters tell them apart. SCAN looks at every
+    /// key of the database whatever the pattern, so one pass is better than three.
+    pub(crate) fn pattern_of_definitions(&self) -> String {
+        escaped(&self.prefix) + "[et][xeo]*"
+    }
+
     /// The kind and key of a whole name; `None` for a name that is not ours,
     /// not UTF-8, or ends with its prefix.
     pub(crate) fn parse(&self, name: &[u8]) -> Option<(Kind, Key)> {

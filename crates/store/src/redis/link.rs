@@ -3,7 +3,7 @@
 use quillet_core::store::{Kind, StoreError};
 use redis::aio::MultiplexedConnection;
 use redis::{
-    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ErrorKind, IntoConnectionInfo, Pipeline,
+    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, IntoConnectionInfo, Pipeline,
     ProtocolVersion, PushInfo, RedisConnectionInfo, RedisError, RedisResult, TlsCertificates,
     Value,
 };
@@ -27,8 +27,8 @@ impl Link {
     /// Connects to a node that holds data. Pushes go to `pushes`; the last one is
     /// of kind `Disconnection`.
     ///
-    /// A server that does not speak RESP3, or a user who may not track, gives a
-    /// link without notices.
+    /// A server that does not speak RESP3, a proxy that refuses something on the way,
+    /// or a user who may not track, gives a link without notices.
     pub(crate) async fn open(
         settings: &Settings,
         node: &Node,
@@ -36,7 +36,7 @@ impl Link {
     ) -> Result<Self, StoreError> {
         match Link::with_pushes(settings, node, pushes).await {
             Ok(link) => Ok(link),
-            Err(error) if speaks_no_resp3(&error) => {
+            Err(error) if is_answer(&error) => {
                 Link::plain(settings, node, &settings.address.login, settings.address.db).await
             }
             Err(error) => Err(fault::of_connection(node, &error)),
@@ -160,6 +160,7 @@ fn timeouts(settings: &Settings) -> AsyncConnectionConfig {
         .set_response_timeout(Some(settings.response_timeout))
 }
 
-fn speaks_no_resp3(error: &RedisError) -> bool {
-    error.kind() == ErrorKind::RESP3NotSupported
+/// Whether the server itself answered with this error.
+fn is_answer(error: &RedisError) -> bool {
+    !error.is_io_error() && !error.is_timeout()
 }

@@ -28,7 +28,7 @@ use quillet_core::store::{
     Change, Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind,
 };
 use redis::Value;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -46,7 +46,6 @@ use settings::Settings;
 pub struct RedisStore {
     settings: Arc<Settings>,
     state: watch::Receiver<State>,
-    moved: Arc<Notify>,
     hub: Hub,
     _keeper: AbortOnDropHandle<()>,
 }
@@ -66,17 +65,15 @@ impl RedisStore {
     pub fn open(address: &RedisAddress, options: &StoreOptions) -> Result<Self, StoreError> {
         let settings = Arc::new(Settings::new(address, options)?);
         let (sender, state) = watch::channel(State::Connecting);
-        let (moved, hub) = (Arc::new(Notify::new()), Hub::new());
+        let hub = Hub::new();
         let keeper = Keeper {
             settings: settings.clone(),
             state: sender,
-            moved: moved.clone(),
             hub: hub.clone(),
         };
         Ok(RedisStore {
             settings,
             state,
-            moved,
             hub,
             _keeper: AbortOnDropHandle::new(tokio::spawn(keeper.keep())),
         })
@@ -90,7 +87,6 @@ impl RedisStore {
 
     /// Another ring than this one, which is out of date.
     async fn ring_after(&self, old: &Arc<Ring>) -> Result<Arc<Ring>, StoreError> {
-        self.moved.notify_one();
         let other = |state: &State| match state {
             State::Up(ring) => !Arc::ptr_eq(ring, old),
             State::Away(_) => true,
@@ -116,7 +112,8 @@ impl RedisStore {
         }
     }
 
-    /// Runs the requests; once more if the nodes' parts turn out to have changed.
+    /// Runs the requests; once more on other links if the ones at hand turn out to lead
+    /// to a node that is the master no more.
     async fn run(&self, requests: &[Request]) -> Result<Vec<Value>, StoreError> {
         let ring = self.ring().await?;
         let replies = ring.run(&self.settings, requests).await?;
@@ -128,13 +125,8 @@ impl RedisStore {
     }
 
     async fn texts(&self, kind: Kind, keys: &[Key]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
-        if keys.is_empty() {
-            return Ok(Vec::new());
-        }
-        let replies = self
-            .run(&read::requests(&self.settings, kind, keys))
-            .await?;
-        let found = read::found(&self.settings, kind, keys, replies)?;
+        let ring = self.ring().await?;
+        let found = read::values(&self.settings, &ring, kind, keys).await?;
         Ok(found.into_iter().map(text_of).collect())
     }
 

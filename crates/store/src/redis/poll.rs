@@ -2,11 +2,13 @@
 //! Redis 6, a proxy, or a user who may not track.
 //!
 //! Definitions are compared with their texts. Of shared variables only the set of
-//! keys is compared: whoever serves their values reads them again every few seconds
-//! anyway, and there may be very many.
+//! keys is compared, and less often: whoever serves their values reads them again every
+//! few seconds anyway, and there may be very many.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
 
 use quillet_core::store::{Change, Key, Kind, StoreError};
 use tokio::time::{Instant, sleep};
@@ -19,45 +21,77 @@ use crate::changes::Hub;
 /// How much longer the pause is than the look before it, so that looking takes a
 /// tenth of the time at most.
 const PAUSE_FACTOR: u32 = 9;
+/// Time between two looks at the keys of shared variables.
+const ENVIRONS_INTERVAL: Duration = Duration::from_secs(4);
 
-const DEFINITIONS: [Kind; 3] = [Kind::Extension, Kind::Prompt, Kind::Tool];
-
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Snapshot {
-    definitions: BTreeMap<(Kind, Key), u64>,
-    environs: u64,
-}
+/// A hash of every definition.
+type Definitions = BTreeMap<(Kind, Key), u64>;
 
 /// Looks until a look fails; gives the reason.
 pub(crate) async fn watch(settings: &Settings, ring: &Ring, hub: &Hub) -> StoreError {
-    let mut before = None;
-    loop {
-        let start = Instant::now();
-        let now = match snapshot(settings, ring).await {
-            Ok(now) => now,
-            Err(error) => return error,
-        };
-        if let Some(before) = &before {
-            differences(before, &now)
-                .into_iter()
-                .for_each(|change| hub.send(change));
-        }
-        before = Some(now);
-        sleep(settings.poll_interval.max(start.elapsed() * PAUSE_FACTOR)).await;
+    let looks = async {
+        tokio::try_join!(
+            watch_definitions(settings, ring, hub),
+            watch_environs(settings, ring, hub)
+        )
+    };
+    match looks.await {
+        Ok((never, _)) => match never {},
+        Err(error) => error,
     }
 }
 
-async fn snapshot(settings: &Settings, ring: &Ring) -> Result<Snapshot, StoreError> {
-    let mut snapshot = Snapshot::default();
-    for kind in DEFINITIONS {
-        for entry in read::entries(settings, ring, kind).await? {
+async fn watch_definitions(
+    settings: &Settings,
+    ring: &Ring,
+    hub: &Hub,
+) -> Result<Infallible, StoreError> {
+    let mut before = None;
+    loop {
+        let start = Instant::now();
+        let now = definitions(settings, ring).await?;
+        if let Some(before) = &before {
+            differences(before, &now).for_each(|change| hub.send(change));
+        }
+        before = Some(now);
+        rest(start, settings.poll_interval).await;
+    }
+}
+
+async fn watch_environs(
+    settings: &Settings,
+    ring: &Ring,
+    hub: &Hub,
+) -> Result<Infallible, StoreError> {
+    let mut before = None;
+    loop {
+        let start = Instant::now();
+        let now = hash(&read::keys(settings, ring, Kind::Environ).await?);
+        if before.is_some_and(|before| before != now) {
+            hub.send(Change::Kind(Kind::Environ));
+        }
+        before = Some(now);
+        rest(start, settings.poll_interval.max(ENVIRONS_INTERVAL)).await;
+    }
+}
+
+async fn rest(start: Instant, pause: Duration) {
+    sleep(pause.max(start.elapsed() * PAUSE_FACTOR)).await;
+}
+
+async fn definitions(settings: &Settings, ring: &Ring) -> Result<Definitions, StoreError> {
+    let pattern = settings.layout.pattern_of_definitions();
+    let names = read::names(settings, ring, &pattern).await?;
+    let mut definitions = Definitions::new();
+    for kind in [Kind::Extension, Kind::Prompt, Kind::Tool] {
+        let of_kind = names.iter().filter(|(of, _)| *of == kind);
+        let keys: Vec<Key> = of_kind.map(|(_, key)| key.clone()).collect();
+        for entry in read::entries_of(settings, ring, kind, &keys).await? {
             let hash = hash(&(&entry.text, entry.problem.is_some()));
-            snapshot.definitions.insert((kind, entry.key), hash);
+            definitions.insert((kind, entry.key), hash);
         }
     }
-    let environs = read::keys(settings, ring, Kind::Environ).await?;
-    snapshot.environs = hash(&environs);
-    Ok(snapshot)
+    Ok(definitions)
 }
 
 fn hash(value: &impl Hash) -> u64 {
@@ -66,18 +100,12 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-fn differences(before: &Snapshot, now: &Snapshot) -> Vec<Change> {
-    let differs = |at: &&(Kind, Key)| before.definitions.get(*at) != now.definitions.get(*at);
-    let gone = before
-        .definitions
-        .keys()
-        .filter(|at| !now.definitions.contains_key(*at));
-    let changed = now.definitions.keys().filter(differs).chain(gone);
-    let mut changes: Vec<Change> = changed
-        .map(|(kind, key)| Change::Entry(*kind, key.clone()))
-        .collect();
-    if before.environs != now.environs {
-        changes.push(Change::Kind(Kind::Environ));
-    }
-    changes
+fn differences<'a>(
+    before: &'a Definitions,
+    now: &'a Definitions,
+) -> impl Iterator<Item = Change> + 'a {
+    let written = now.iter().filter(|(at, hash)| before.get(at) != Some(hash));
+    let gone = before.keys().filter(|at| !now.contains_key(at));
+    let changed = written.map(|(at, _)| at).chain(gone);
+    changed.map(|(kind, key)| Change::Entry(*kind, key.clone()))
 }

@@ -34,30 +34,44 @@ pub(crate) async fn keys(
     ring: &Ring,
     kind: Kind,
 ) -> Result<Vec<Key>, StoreError> {
-    let scans = ring.links.iter().map(|link| scan(settings, link, kind));
-    let mut keys = try_join_all(scans).await?.concat();
-    // SCAN may give a key twice, and so may two nodes while a slot moves.
-    keys.sort_unstable();
-    keys.dedup();
-    Ok(keys)
+    let found = names(settings, ring, &settings.layout.pattern(kind)).await?;
+    Ok(found.into_iter().map(|(_, key)| key).collect())
 }
 
-async fn scan(settings: &Settings, link: &Link, kind: Kind) -> Result<Vec<Key>, StoreError> {
-    let pattern = settings.layout.pattern(kind);
-    let mut keys = Vec::new();
+/// What fits a glob pattern, sorted.
+pub(crate) async fn names(
+    settings: &Settings,
+    ring: &Ring,
+    pattern: &str,
+) -> Result<Vec<(Kind, Key)>, StoreError> {
+    let scans = ring.links.iter().map(|link| scan(settings, link, pattern));
+    let mut found = try_join_all(scans).await?.concat();
+    // SCAN may give a key twice, and so may two nodes while a slot moves.
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+/// SCAN and never KEYS, which stops the server for everybody.
+async fn scan(
+    settings: &Settings,
+    link: &Link,
+    pattern: &str,
+) -> Result<Vec<(Kind, Key)>, StoreError> {
+    let mut found = Vec::new();
     let mut cursor = b"0".to_vec();
     loop {
         let mut command = redis::cmd("SCAN");
         command
             .arg(&cursor)
             .arg("MATCH")
-            .arg(&pattern)
+            .arg(pattern)
             .arg("COUNT")
             .arg(SCAN_COUNT);
         let (next, names) = page(link, link.ask(command).await?)?;
-        keys.extend(names.iter().filter_map(|name| key_of(settings, name)));
+        found.extend(names.iter().filter_map(|name| parse(settings, name)));
         if next == b"0" {
-            return Ok(keys);
+            return Ok(found);
         }
         cursor = next;
     }
@@ -80,77 +94,87 @@ fn page(link: &Link, reply: Value) -> Result<(Vec<u8>, Vec<Value>), StoreError> 
     }
 }
 
-fn key_of(settings: &Settings, name: &Value) -> Option<Key> {
+fn parse(settings: &Settings, name: &Value) -> Option<(Kind, Key)> {
     let Value::BulkString(name) = name else {
         return None;
     };
-    let key = settings.layout.parse(name);
-    if key.is_none() {
+    let parsed = settings.layout.parse(name);
+    if parsed.is_none() {
         let name = String::from_utf8_lossy(name);
         tracing::warn!(%name, "this key has no name after its prefix, or none in UTF-8: left out");
     }
-    key.map(|(_, key)| key)
+    parsed
 }
 
-/// Every entry of a kind, sorted by key. A key that vanishes meanwhile is left out.
+/// Every entry of a kind, sorted by key.
 pub(crate) async fn entries(
     settings: &Settings,
     ring: &Ring,
     kind: Kind,
 ) -> Result<Vec<Entry>, StoreError> {
     let keys = keys(settings, ring, kind).await?;
-    let mut entries = Vec::with_capacity(keys.len());
-    for chunk in keys.chunks(CHUNK) {
-        let replies = ring.run(settings, &requests(settings, kind, chunk)).await?;
-        let found = found(settings, kind, chunk, replies)?;
-        entries.extend(chunk.iter().zip(found).filter_map(|(key, found)| {
-            let origin = settings.layout.name(kind, key);
-            match found {
-                Found::Text(text) => Some(Entry::new(key.clone(), text, origin)),
-                Found::Broken(problem) => Some(Entry::broken(key.clone(), "", *problem)),
-                Found::Nothing => None,
-            }
-        }));
-    }
-    Ok(entries)
+    entries_of(settings, ring, kind, &keys).await
 }
 
-/// The commands that read these keys, two for each: GETRANGE bounds what is sent,
-/// and since it gives an empty text for a key that is not there, EXISTS tells the two apart.
-pub(crate) fn requests(settings: &Settings, kind: Kind, keys: &[Key]) -> Vec<Request> {
-    let names = keys.iter().map(|key| settings.layout.name(kind, key));
-    let both = names.flat_map(|name| {
-        let mut range = redis::cmd("GETRANGE");
-        range.arg(&name).arg(0).arg(settings.max_value_bytes);
-        [range, with_name("EXISTS", &name)].map(|command| Request {
-            name: name.clone(),
-            command,
-        })
-    });
-    both.collect()
+/// The entries of these keys. A key that has vanished is left out.
+pub(crate) async fn entries_of(
+    settings: &Settings,
+    ring: &Ring,
+    kind: Kind,
+    keys: &[Key],
+) -> Result<Vec<Entry>, StoreError> {
+    let found = values(settings, ring, kind, keys).await?;
+    let entry = |(key, found): (&Key, Found)| match found {
+        Found::Text(text) => {
+            let origin = settings.layout.name(kind, key);
+            Some(Entry::new(key.clone(), text, origin))
+        }
+        Found::Broken(problem) => Some(Entry::broken(key.clone(), "", *problem)),
+        Found::Nothing => None,
+    };
+    Ok(keys.iter().zip(found).filter_map(entry).collect())
+}
+
+/// What rests under these keys, in their order. One round trip, unless there are
+/// very many keys.
+pub(crate) async fn values(
+    settings: &Settings,
+    ring: &Ring,
+    kind: Kind,
+    keys: &[Key],
+) -> Result<Vec<Found>, StoreError> {
+    let mut found = Vec::with_capacity(keys.len());
+    for chunk in keys.chunks(CHUNK) {
+        let requests: Vec<Request> = chunk
+            .iter()
+            .flat_map(|key| requests(settings, kind, key))
+            .collect();
+        let mut replies = ring.run(settings, &requests).await?.into_iter();
+        for request in requests.iter().step_by(2) {
+            let text = replies.next().unwrap_or_default();
+            let exists = replies.next().unwrap_or_default();
+            found.push(judge(settings, &request.name, text, &exists)?);
+        }
+    }
+    Ok(found)
+}
+
+/// The commands that read a key: GETRANGE bounds what is sent, and since it gives an
+/// empty text for a key that is not there, EXISTS tells the two apart.
+fn requests(settings: &Settings, kind: Kind, key: &Key) -> [Request; 2] {
+    let name = settings.layout.name(kind, key);
+    let mut range = with_name("GETRANGE", &name);
+    range.arg(0).arg(settings.max_value_bytes);
+    [range, with_name("EXISTS", &name)].map(|command| Request {
+        name: name.clone(),
+        command,
+    })
 }
 
 pub(crate) fn with_name(command: &str, name: &str) -> Cmd {
     let mut command = redis::cmd(command);
     command.arg(name);
     command
-}
-
-/// What the replies to [`requests`] say, in the order of the keys.
-pub(crate) fn found(
-    settings: &Settings,
-    kind: Kind,
-    keys: &[Key],
-    replies: Vec<Value>,
-) -> Result<Vec<Found>, StoreError> {
-    let mut replies = replies.into_iter();
-    let each = keys.iter().map(|key| {
-        let name = settings.layout.name(kind, key);
-        let text = replies.next().unwrap_or(Value::Nil);
-        let exists = replies.next().unwrap_or(Value::Nil);
-        judge(settings, &name, text, &exists)
-    });
-    each.collect()
 }
 
 fn judge(

@@ -1,8 +1,11 @@
 //! All links of a moment, and which of them a key is asked on.
 
+use std::sync::Arc;
+
 use futures_util::future::{join_all, try_join_all};
 use quillet_core::store::StoreError;
 use redis::{Cmd, PushInfo, ServerErrorKind, Value};
+use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::fault;
@@ -24,6 +27,8 @@ pub(crate) struct Request {
 pub(crate) struct Ring {
     pub(crate) plan: Plan,
     pub(crate) links: Vec<Link>,
+    /// Told when a reply says that the nodes' parts have changed.
+    pub(crate) moved: Arc<Notify>,
 }
 
 impl Ring {
@@ -39,7 +44,11 @@ impl Ring {
             .iter()
             .map(|node| Link::open(settings, node, pushes));
         let links = try_join_all(opening).await?;
-        Ok(Ring { plan, links })
+        Ok(Ring {
+            plan,
+            links,
+            moved: Arc::new(Notify::new()),
+        })
     }
 
     /// Whether every node sends notices of changes.
@@ -85,16 +94,19 @@ impl Ring {
                 *place = reply;
             }
         }
+        if replies.iter().any(fault::is_elsewhere) {
+            self.moved.notify_one();
+        }
         self.follow(settings, requests, &mut replies).await;
         Ok(replies)
     }
 
-    /// Asks again where a node that is handing a slot over says to.
+    /// Asks again where a node says that a key is now.
     async fn follow(&self, settings: &Settings, requests: &[Request], replies: &mut [Value]) {
         let redirected = requests.iter().zip(replies).filter_map(|(request, reply)| {
-            let node = redirection(reply)?;
+            let (node, asking) = redirection(reply)?;
             Some(async move {
-                if let Ok(answer) = self.ask_at(settings, node, request).await {
+                if let Ok(answer) = self.ask_at(settings, node, asking, request).await {
                     *reply = answer;
                 }
             })
@@ -102,10 +114,12 @@ impl Ring {
         join_all(redirected).await;
     }
 
+    /// `asking` is for a node that is being handed a slot and does not own it yet.
     async fn ask_at(
         &self,
         settings: &Settings,
         node: Node,
+        asking: bool,
         request: &Request,
     ) -> Result<Value, StoreError> {
         let known = self.links.iter().find(|link| link.node == node);
@@ -113,25 +127,32 @@ impl Ring {
             Some(link) => link.clone(),
             None => Link::plain(settings, &node, &settings.address.login, 0).await?,
         };
-        let commands = [redis::cmd("ASKING"), request.command.clone()];
+        let mut commands = vec![request.command.clone()];
+        if asking {
+            commands.insert(0, redis::cmd("ASKING"));
+        }
         let replies = link.run(&commands).await;
-        let replies = replies.map_err(|error| fault::of_connection(&node, &error))?;
-        Ok(replies.into_iter().nth(1).unwrap_or(Value::Nil))
+        let mut replies = replies.map_err(|error| fault::of_connection(&node, &error))?;
+        Ok(replies.pop().unwrap_or(Value::Nil))
     }
 }
 
-/// The node of an `ASK <slot> <host>:<port>` reply.
-fn redirection(reply: &Value) -> Option<Node> {
+/// The node of a reply `ASK <slot> <host>:<port>` or `MOVED <slot> <host>:<port>`,
+/// and whether it was ASK.
+fn redirection(reply: &Value) -> Option<(Node, bool)> {
     let Value::ServerError(error) = reply else {
         return None;
     };
-    if error.kind() != Some(ServerErrorKind::Ask) {
-        return None;
-    }
+    let asking = match error.kind()? {
+        ServerErrorKind::Ask => true,
+        ServerErrorKind::Moved => false,
+        _ => return None,
+    };
     let (_, address) = error.details()?.split_once(' ')?;
     let (host, port) = address.rsplit_once(':')?;
-    Some(Node {
+    let node = Node {
         host: host.to_owned(),
         port: port.parse().ok()?,
-    })
+    };
+    Some((node, asking))
 }

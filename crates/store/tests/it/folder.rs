@@ -1,6 +1,7 @@
 //! A folder of files.
 
 use std::fs;
+#[cfg(unix)]
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
@@ -147,6 +148,7 @@ async fn a_folder_that_goes_is_away_until_it_comes_back() {
     assert!(one(&store, Kind::Tool, "a").await.is_some());
 }
 
+#[cfg(unix)]
 #[tokio::test]
 async fn links_stay_inside() {
     let outside = Files::new(&[("secret.json", "\"s3cret\""), ("dir/x.json", "\"s3cret\"")]);

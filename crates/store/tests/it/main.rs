@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod contract;
+mod demo;
 mod folder;
 mod redis_cluster;
 mod redis_recovery;

@@ -8,7 +8,7 @@ use quillet_store::StoreOptions;
 use serde_json::Value;
 
 use crate::redis_server::RedisServer;
-use crate::support::{arrives, becomes, names, one, open, open_with};
+use crate::support::{arrives, becomes, names, one, open, open_with, patient};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_by_others_are_told() {
@@ -34,6 +34,13 @@ async fn changes_are_found_without_notices() {
     assert_eq!(server.cli(&rules), "OK");
     let url = server.url().replace("//", "//poor:pw@");
     sees_changes_of_others(&server, &url).await;
+}
+
+/// A proxy or a server before Redis 6 does not know HELLO, which RESP3 begins with.
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_are_found_on_an_old_server() {
+    let server = RedisServer::start_with(&["--rename-command", "HELLO", ""]);
+    sees_changes_of_others(&server, &server.url()).await;
 }
 
 async fn sees_changes_of_others(server: &RedisServer, url: &str) {
@@ -282,7 +289,7 @@ async fn a_certificate_file_that_is_none_is_refused_at_once() {
 async fn a_hundred_thousand_keys_are_all_found() {
     let server = RedisServer::start();
     fill(&server, "shenma:environs:m:", 100_000);
-    let store = open(&server.url()).await;
+    let store = open_with(&server.url(), &patient()).await;
     let keys = store.keys(Kind::Environ).await.unwrap();
     assert_eq!(keys.len(), 100_000);
     assert!(keys.is_sorted());
@@ -306,7 +313,7 @@ async fn hostile_keys_are_kept_apart() {
     for line in lines.lines() {
         let vector: Value = serde_json::from_str(line).unwrap();
         let server = RedisServer::start();
-        let store = open(&server.url()).await;
+        let store = open_with(&server.url(), &patient()).await;
         let written = write_vector(&server, &vector).await;
         store
             .put(Kind::Environ, &Key::new("control"), "1")

@@ -16,6 +16,19 @@ pub(crate) async fn open_with(address: &str, options: &StoreOptions) -> Arc<dyn 
     quillet_store::open(address, options).await.unwrap()
 }
 
+/// For tests in which a busy machine may need longer than a user would wait.
+pub(crate) fn patient() -> StoreOptions {
+    StoreOptions {
+        response_timeout: Duration::from_secs(15),
+        ..StoreOptions::default()
+    }
+}
+
+/// Waits until everything may have changed; notices of single entries may come before.
+pub(crate) async fn all_arrives(changes: &mut Changes) {
+    while arrives(changes, Kind::Tool, "nobody").await != Change::All {}
+}
+
 /// Waits until a change arrives that covers the entry.
 pub(crate) async fn arrives(changes: &mut Changes, kind: Kind, key: &str) -> Change {
     let covers = |change: &Change| match change {

@@ -139,6 +139,12 @@ impl Context<'_, '_> {
         self.pass.now()
     }
 
+    /// What random values are made from: the same in every pass of one entry.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.pass.seed()
+    }
+
     /// What this function, or its family, keeps within one evaluation.
     pub fn state<T: Default + 'static>(&mut self) -> &mut T {
         self.state.get()

@@ -9,6 +9,7 @@ mod lexer;
 mod literal;
 mod parser;
 mod references;
+pub mod sprig;
 mod template;
 mod types;
 mod value;

@@ -13,7 +13,7 @@ use crate::{CompileOptions, Missing, Source, Template, TemplateFormat};
 use super::ast::Definition;
 use super::function::{Functions, GoFunction};
 use super::parser::{self, Settings};
-use super::references;
+use super::{references, sprig};
 
 /// Go's text/template as a [`TemplateFormat`].
 ///
@@ -38,6 +38,15 @@ impl GoFormat {
     pub fn with_functions(mut self, functions: &[GoFunction]) -> Self {
         self.functions = self.functions.with(functions);
         self
+    }
+
+    /// Adds the functions of Sprig that prompts use. Its `slice` replaces the
+    /// builtin, as it does in Go.
+    #[must_use]
+    pub fn with_sprig(self) -> Self {
+        sprig::FAMILIES
+            .iter()
+            .fold(self, |format, family| format.with_functions(family))
     }
 
     /// Whether a function that is not known when a template is compiled is an

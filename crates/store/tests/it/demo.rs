@@ -1,0 +1,43 @@
+//! The examples that are built in.
+
+use quillet_core::store::Kind;
+use serde_json::Value;
+
+use crate::support::{names, open};
+
+const FOLDER: &str = concat!("dir:", env!("CARGO_MANIFEST_DIR"), "/../../examples/demo");
+
+/// No file may be forgotten in the table that embeds them.
+#[tokio::test]
+async fn the_demo_in_memory_is_the_demo_folder() {
+    let (memory, folder) = (open("memory:demo").await, open(FOLDER).await);
+    for kind in Kind::ALL {
+        let entries = memory.load(kind).await.unwrap();
+        assert!(!entries.is_empty());
+        assert_eq!(entries, folder.load(kind).await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn the_demo_is_whole() {
+    let store = open("memory:demo").await;
+    for kind in Kind::ALL {
+        for entry in store.load(kind).await.unwrap() {
+            assert_eq!(entry.problem, None);
+            let value: Value = serde_json::from_str(&entry.text).unwrap();
+            assert_eq!(
+                value.is_object(),
+                kind != Kind::Environ || value.is_object()
+            );
+        }
+    }
+    let prompts = store.load(Kind::Prompt).await.unwrap();
+    let expected = [
+        "choose_model",
+        "code:explain",
+        "code:review",
+        "hello",
+        "translate_comments",
+    ];
+    assert_eq!(names(&prompts), expected);
+}

@@ -1,0 +1,139 @@
+//! What functions pay for their work, before they do it: bytes of the text and
+//! lists they build, and steps for what they look through.
+
+use quillet_core::value::MAX_DEPTH;
+
+use super::super::fmt::append_value;
+use super::super::{Context, FunctionError, GoList, GoMap, GoStr, GoType, GoValue};
+use crate::limits::Limit;
+
+/// Bytes that are looked through in one step.
+const BYTES_PER_STEP: usize = 256;
+
+/// Pays for looking through a text.
+pub(super) fn scan(cx: &mut Context<'_, '_>, bytes: usize) -> Result<(), FunctionError> {
+    cx.steps(bytes / BYTES_PER_STEP)
+}
+
+/// Pays for a text that is about to be built.
+pub(super) fn build(cx: &mut Context<'_, '_>, bytes: usize) -> Result<(), FunctionError> {
+    scan(cx, bytes)?;
+    cx.charge(bytes)
+}
+
+/// Pays for as many parts of that size, refusing sizes no memory has.
+pub(super) fn build_many(
+    cx: &mut Context<'_, '_>,
+    count: usize,
+    bytes: usize,
+) -> Result<(), FunctionError> {
+    match count.checked_mul(bytes) {
+        Some(bytes) => build(cx, bytes),
+        None => Err(cx.too_large()),
+    }
+}
+
+/// The text that `%v` gives; strings stay as they are.
+pub(super) fn display(cx: &mut Context<'_, '_>, value: &GoValue) -> Result<GoStr, FunctionError> {
+    if let GoValue::Str(text) = value {
+        return Ok(text.clone());
+    }
+    let mut out = Vec::new();
+    let room = cx.room();
+    if append_value(&mut out, room, value).is_err() {
+        return Err(cx.too_large());
+    }
+    build(cx, out.len())?;
+    Ok(out.into())
+}
+
+/// Pays for a list of that many elements.
+pub(super) fn items(cx: &mut Context<'_, '_>, count: usize) -> Result<(), FunctionError> {
+    cx.steps(count)?;
+    match count.checked_mul(size_of::<GoValue>()) {
+        Some(bytes) => cx.charge(bytes),
+        None => Err(cx.too_large()),
+    }
+}
+
+/// A `[]interface {}` of items that were paid for.
+///
+/// # Errors
+/// It is nested too deeply.
+pub(super) fn list(
+    cx: &mut Context<'_, '_>,
+    items: Vec<GoValue>,
+) -> Result<GoValue, FunctionError> {
+    for item in &items {
+        check_depth(cx, item)?;
+    }
+    Ok(GoValue::List(GoList::new(items)))
+}
+
+/// A `[]string`, paid for here.
+pub(super) fn strings<T: Into<GoStr>>(
+    cx: &mut Context<'_, '_>,
+    texts: Vec<T>,
+) -> Result<GoValue, FunctionError> {
+    items(cx, texts.len())?;
+    let texts: Vec<GoValue> = texts.into_iter().map(|t| GoValue::Str(t.into())).collect();
+    let bytes = texts.iter().filter_map(GoValue::as_bytes).map(<[u8]>::len);
+    build(cx, bytes.sum())?;
+    Ok(GoValue::List(GoList::typed(GoType::String, texts)))
+}
+
+/// Puts an entry into a map that a template built, and pays for it.
+pub(super) fn insert(
+    cx: &mut Context<'_, '_>,
+    map: &GoMap,
+    key: GoStr,
+    value: GoValue,
+) -> Result<(), FunctionError> {
+    const ENTRY: usize = size_of::<(GoStr, GoValue)>();
+    cx.steps(1)?;
+    cx.charge(ENTRY + key.as_bytes().len())?;
+    check_depth(cx, &value)?;
+    Ok(map.insert(key, value)?)
+}
+
+/// A copy of a map, paid for.
+pub(super) fn copy(cx: &mut Context<'_, '_>, map: &GoMap) -> Result<GoMap, FunctionError> {
+    items(cx, map.len().saturating_mul(2))?;
+    Ok(map.copied())
+}
+
+/// Refuses a value that may not be put into another container.
+///
+/// The depth of what a template built can have changed since it was built and
+/// has to be counted; the entries looked at are steps.
+fn check_depth(cx: &mut Context<'_, '_>, value: &GoValue) -> Result<(), FunctionError> {
+    let mut work: Vec<GoValue> = built(value).cloned().into_iter().collect();
+    while let Some(container) = work.pop() {
+        let entries = entries(&container);
+        cx.steps(entries.len())?;
+        work.extend(entries.iter().filter_map(built).cloned());
+    }
+    if value.depth() >= MAX_DEPTH {
+        return Err(cx.pass.limit(Limit::ValueDepth).into());
+    }
+    Ok(())
+}
+
+/// The value, if it is a container that a template built and that may hold others.
+fn built(value: &GoValue) -> Option<&GoValue> {
+    let (core, element) = match value {
+        GoValue::List(list) => (list.as_core().is_some(), list.element()),
+        GoValue::Map(map) => (map.as_core().is_some(), map.element()),
+        _ => return None,
+    };
+    let holds_more = matches!(element, GoType::Any | GoType::Slice(_) | GoType::Map(_));
+    (!core && holds_more).then_some(value)
+}
+
+fn entries(container: &GoValue) -> Vec<GoValue> {
+    match container {
+        GoValue::List(list) => list.iter().collect(),
+        GoValue::Map(map) => map.sorted().into_iter().map(|(_, value)| value).collect(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,76 @@
+//! Defaults, choices and refusals.
+
+use super::super::{Context, FunctionError, GoFunction, GoType, GoValue};
+use super::{args, cost};
+
+type Outcome = Result<GoValue, FunctionError>;
+
+const ANY: GoType = GoType::Any;
+const STRING: GoType = GoType::String;
+
+pub(super) const FUNCTIONS: &[GoFunction] = &[
+    GoFunction::variadic("default", &[ANY, ANY], default),
+    GoFunction::new("empty", &[ANY], empty),
+    GoFunction::variadic("coalesce", &[ANY], coalesce),
+    GoFunction::variadic("all", &[ANY], all),
+    GoFunction::variadic("any", &[ANY], any),
+    GoFunction::new("ternary", &[ANY, ANY, GoType::Bool], ternary),
+    GoFunction::new("fail", &[STRING], fail),
+    GoFunction::new("required", &[STRING, ANY], required),
+];
+
+/// Sprig's idea of an empty value: the zero value of its type, and nil.
+pub(super) fn is_empty(value: &GoValue) -> bool {
+    match value {
+        // A struct is never empty, whatever is in it.
+        GoValue::Object(object) => object.integer() == Some(0),
+        other => !other.is_true(),
+    }
+}
+
+fn default(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let given = args.get(1).filter(|given| !is_empty(given));
+    Ok(given.cloned().unwrap_or_else(|| args::value(args, 0)))
+}
+
+fn empty(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    Ok(is_empty(&args::value(args, 0)).into())
+}
+
+fn coalesce(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let found = args.iter().find(|value| !is_empty(value));
+    Ok(found.cloned().unwrap_or_default())
+}
+
+fn all(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    Ok((!args.iter().any(is_empty)).into())
+}
+
+fn any(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    Ok((!args.iter().all(is_empty)).into())
+}
+
+fn ternary(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    Ok(args::value(args, usize::from(!args::boolean(args, 2))))
+}
+
+fn fail(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let message = args::chars(args, 0);
+    cost::scan(cx, message.len())?;
+    Err(message.into_owned().into())
+}
+
+/// Helm's: its value, or an error with the author's words where it is nil or
+/// an empty text.
+fn required(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let value = args::value(args, 1);
+    let missing = match &value {
+        GoValue::Nil => true,
+        GoValue::Str(text) => text.as_bytes().is_empty(),
+        _ => false,
+    };
+    if missing {
+        return Err(args::chars(args, 0).into_owned().into());
+    }
+    Ok(value)
+}

@@ -1,0 +1,254 @@
+//! Why a text is no JSON, in the words of Go's `encoding/json`. It is asked
+//! only when the reader has refused the text.
+
+/// Containers nested deeper than the reader takes end the search.
+const MAX_DEPTH: usize = 128;
+
+/// The error of Go's decoder, if it has one as well.
+pub(super) fn explain(text: &[u8]) -> Option<String> {
+    let mut scanner = Scanner { text, at: 0 };
+    match scanner.document() {
+        Ok(()) => None,
+        Err(Wrong::End) => Some("unexpected end of JSON input".to_owned()),
+        Err(Wrong::Deep) => Some("exceeded max depth".to_owned()),
+        Err(Wrong::Character(context)) => Some(scanner.complain(&context)),
+    }
+}
+
+enum Wrong {
+    End,
+    Deep,
+    Character(String),
+}
+
+fn wrong<T>(context: &str) -> Result<T, Wrong> {
+    Err(Wrong::Character(context.to_owned()))
+}
+
+struct Scanner<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl Scanner<'_> {
+    fn complain(&self, context: &str) -> String {
+        let byte = self.text.get(self.at).copied().unwrap_or_default();
+        let shown = match byte {
+            b'\'' => "\\'".to_owned(),
+            b'\\' => "\\\\".to_owned(),
+            b'\n' => "\\n".to_owned(),
+            b'\r' => "\\r".to_owned(),
+            b'\t' => "\\t".to_owned(),
+            byte if byte < b' ' => format!("\\x{byte:02x}"),
+            byte => char::from(byte).to_string(),
+        };
+        format!("invalid character '{shown}' {context}")
+    }
+
+    fn document(&mut self) -> Result<(), Wrong> {
+        self.value(0)?;
+        match self.next_visible() {
+            Err(Wrong::End) => Ok(()),
+            _ => wrong("after top-level value"),
+        }
+    }
+
+    fn peek(&self) -> Result<u8, Wrong> {
+        self.text.get(self.at).copied().ok_or(Wrong::End)
+    }
+
+    /// The next byte that is no white space, without taking it.
+    fn next_visible(&mut self) -> Result<u8, Wrong> {
+        while matches!(self.peek()?, b' ' | b'\t' | b'\r' | b'\n') {
+            self.at += 1;
+        }
+        self.peek()
+    }
+
+    fn value(&mut self, depth: usize) -> Result<(), Wrong> {
+        if depth > MAX_DEPTH {
+            return Err(Wrong::Deep);
+        }
+        match self.next_visible()? {
+            b'{' => self.object(depth),
+            b'[' => self.array(depth),
+            b'"' => self.string(),
+            b'-' | b'0'..=b'9' => self.number(),
+            b't' => self.literal("true"),
+            b'f' => self.literal("false"),
+            b'n' => self.literal("null"),
+            _ => wrong("looking for beginning of value"),
+        }
+    }
+
+    fn array(&mut self, depth: usize) -> Result<(), Wrong> {
+        self.at += 1;
+        if self.next_visible()? == b']' {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            self.value(depth + 1)?;
+            match self.next_visible()? {
+                b',' => self.at += 1,
+                b']' => break,
+                _ => return wrong("after array element"),
+            }
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn object(&mut self, depth: usize) -> Result<(), Wrong> {
+        self.at += 1;
+        if self.next_visible()? == b'}' {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            if self.next_visible()? != b'"' {
+                return wrong("looking for beginning of object key string");
+            }
+            self.string()?;
+            if self.next_visible()? != b':' {
+                return wrong("after object key");
+            }
+            self.at += 1;
+            self.value(depth + 1)?;
+            match self.next_visible()? {
+                b',' => self.at += 1,
+                b'}' => break,
+                _ => return wrong("after object key:value pair"),
+            }
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn string(&mut self) -> Result<(), Wrong> {
+        self.at += 1;
+        loop {
+            match self.peek()? {
+                b'"' => break,
+                b'\\' => self.escape()?,
+                ..b' ' => return wrong("in string literal"),
+                _ => self.at += 1,
+            }
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn escape(&mut self) -> Result<(), Wrong> {
+        self.at += 1;
+        match self.peek()? {
+            b'b' | b'f' | b'n' | b'r' | b't' | b'\\' | b'/' | b'"' => self.at += 1,
+            b'u' => {
+                self.at += 1;
+                for _ in 0..4 {
+                    if !self.peek()?.is_ascii_hexdigit() {
+                        return wrong("in \\u hexadecimal character escape");
+                    }
+                    self.at += 1;
+                }
+            }
+            _ => return wrong("in string escape code"),
+        }
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<(), Wrong> {
+        if self.peek()? == b'-' {
+            self.at += 1;
+        }
+        match self.peek()? {
+            b'0' => self.at += 1,
+            b'1'..=b'9' => self.digits(),
+            _ => return wrong("in numeric literal"),
+        }
+        if matches!(self.peek(), Ok(b'.')) {
+            self.at += 1;
+            self.some_digits("after decimal point in numeric literal")?;
+        }
+        if matches!(self.peek(), Ok(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.peek()?, b'+' | b'-') {
+                self.at += 1;
+            }
+            self.some_digits("in exponent of numeric literal")?;
+        }
+        Ok(())
+    }
+
+    fn some_digits(&mut self, context: &str) -> Result<(), Wrong> {
+        if !self.peek()?.is_ascii_digit() {
+            return wrong(context);
+        }
+        self.digits();
+        Ok(())
+    }
+
+    fn digits(&mut self) {
+        while matches!(self.peek(), Ok(b'0'..=b'9')) {
+            self.at += 1;
+        }
+    }
+
+    fn literal(&mut self, word: &str) -> Result<(), Wrong> {
+        for expected in word.bytes() {
+            if self.peek()? != expected {
+                let expected = char::from(expected);
+                return wrong(&format!("in literal {word} (expecting '{expected}')"));
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_the_words_of_go() {
+        let cases = [
+            (
+                "bad",
+                "invalid character 'b' looking for beginning of value",
+            ),
+            ("", "unexpected end of JSON input"),
+            ("{", "unexpected end of JSON input"),
+            ("[1 2]", "invalid character '2' after array element"),
+            (
+                "{a:1}",
+                "invalid character 'a' looking for beginning of object key string",
+            ),
+            ("{\"a\" 1}", "invalid character '1' after object key"),
+            (
+                "{\"a\":1 x}",
+                "invalid character 'x' after object key:value pair",
+            ),
+            ("1 x", "invalid character 'x' after top-level value"),
+            ("\"\n\"", "invalid character '\\n' in string literal"),
+            ("\"\\q\"", "invalid character 'q' in string escape code"),
+            (
+                "tru'",
+                "invalid character '\\'' in literal true (expecting 'e')",
+            ),
+            ("-x", "invalid character 'x' in numeric literal"),
+            (
+                "1.x",
+                "invalid character 'x' after decimal point in numeric literal",
+            ),
+            (
+                "1ex",
+                "invalid character 'x' in exponent of numeric literal",
+            ),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(explain(text.as_bytes()).as_deref(), Some(wanted), "{text}");
+        }
+        assert_eq!(explain(b" {\"a\": [1, -2.5e3, null]} "), None);
+    }
+}

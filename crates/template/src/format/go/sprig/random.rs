@@ -1,0 +1,101 @@
+//! Values that look random. They are the same in every pass of one render, and
+//! others in the next: a text with `uuidv4` in it does not change because a
+//! tool's result came in.
+
+use super::super::{Context, FunctionError, GoFunction, GoType, GoValue};
+use super::{args, cost};
+
+type Outcome = Result<GoValue, FunctionError>;
+
+const INT: GoType = GoType::Int;
+
+/// Not for secrets: who sees a few can work out the others.
+pub(super) const FUNCTIONS: &[GoFunction] = &[
+    GoFunction::new("uuidv4", &[], uuid),
+    GoFunction::new("randInt", &[INT, INT], int),
+    GoFunction::new("randAlphaNum", &[INT], alphanumeric),
+    GoFunction::new("randAlpha", &[INT], letters),
+    GoFunction::new("randNumeric", &[INT], digits),
+    GoFunction::new("randAscii", &[INT], ascii),
+    GoFunction::new("shuffle", &[GoType::String], shuffle),
+];
+
+/// How many values were drawn in this pass.
+#[derive(Default)]
+struct Drawn(u64);
+
+/// The next number of a SplitMix64 generator.
+fn next(cx: &mut Context<'_, '_>) -> u64 {
+    let seed = cx.seed();
+    let drawn = cx.state::<Drawn>();
+    drawn.0 += 1;
+    let state = seed.wrapping_add(drawn.0.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    state ^ (state >> 31)
+}
+
+fn below(cx: &mut Context<'_, '_>, bound: u64) -> u64 {
+    next(cx) % bound.max(1)
+}
+
+fn uuid(cx: &mut Context<'_, '_>, _: &[GoValue]) -> Outcome {
+    let bytes = u128::from(next(cx)) << 64 | u128::from(next(cx));
+    let uuid = uuid::Builder::from_random_bytes(bytes.to_be_bytes()).into_uuid();
+    Ok(uuid.to_string().into())
+}
+
+/// From the first number on, below the second.
+fn int(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let (least, end) = (args::int(args, 0), args::int(args, 1));
+    if least >= end {
+        return Err("invalid argument to Intn".into());
+    }
+    let offset = below(cx, end.wrapping_sub(least) as u64);
+    Ok(GoValue::Int(least.wrapping_add(offset as i64)))
+}
+
+/// As many characters as the argument says, out of these.
+fn text(cx: &mut Context<'_, '_>, args: &[GoValue], alphabet: &[u8]) -> Outcome {
+    let count = usize::try_from(args::int(args, 0)).unwrap_or(0);
+    cx.steps(count)?;
+    cost::build(cx, count)?;
+    let mut out = Vec::with_capacity(count);
+    for _ in 0..count {
+        let at = below(cx, alphabet.len() as u64);
+        out.extend(alphabet.get(at as usize));
+    }
+    Ok(out.into())
+}
+
+const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const DIGITS: &[u8] = b"0123456789";
+
+fn alphanumeric(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    text(cx, args, &[LETTERS, DIGITS].concat())
+}
+
+fn letters(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    text(cx, args, LETTERS)
+}
+
+fn digits(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    text(cx, args, DIGITS)
+}
+
+fn ascii(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let printable: Vec<u8> = (b' '..=b'~').collect();
+    text(cx, args, &printable)
+}
+
+fn shuffle(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let text = args::chars(args, 0);
+    cx.steps(text.len())?;
+    cost::build_many(cx, text.len(), size_of::<char>())?;
+    let mut chars: Vec<char> = text.chars().collect();
+    for last in (1..chars.len()).rev() {
+        let other = below(cx, last as u64 + 1) as usize;
+        chars.swap(last, other);
+    }
+    Ok(chars.into_iter().collect::<String>().into())
+}

@@ -1,0 +1,269 @@
+//! Functions on regular expressions.
+//!
+//! Compiled patterns are kept for the process, a few dozen of them: a pattern
+//! in a loop, or in a template that is rendered a thousand times, is compiled
+//! once. Matching is linear in the text but slower the larger the pattern, so
+//! a match is paid for by both.
+
+use std::sync::{Arc, LazyLock};
+
+use quick_cache::sync::Cache;
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::super::{Context, FunctionError, GoFunction, GoType, GoValue};
+use super::{args, cost, pattern};
+
+type Outcome = Result<GoValue, FunctionError>;
+
+const INT: GoType = GoType::Int;
+const STRING: GoType = GoType::String;
+
+pub(super) const FUNCTIONS: &[GoFunction] = &[
+    GoFunction::new("regexMatch", &[STRING, STRING], matches),
+    GoFunction::new("mustRegexMatch", &[STRING, STRING], must_match),
+    GoFunction::new("regexFind", &[STRING, STRING], find),
+    GoFunction::new("mustRegexFind", &[STRING, STRING], must_find),
+    GoFunction::new("regexFindAll", &[STRING, STRING, INT], find_all),
+    GoFunction::new("mustRegexFindAll", &[STRING, STRING, INT], must_find_all),
+    GoFunction::new("regexReplaceAll", &[STRING, STRING, STRING], replace),
+    GoFunction::new(
+        "mustRegexReplaceAll",
+        &[STRING, STRING, STRING],
+        must_replace,
+    ),
+    GoFunction::new(
+        "regexReplaceAllLiteral",
+        &[STRING, STRING, STRING],
+        replace_literal,
+    ),
+    GoFunction::new(
+        "mustRegexReplaceAllLiteral",
+        &[STRING, STRING, STRING],
+        must_replace_literal,
+    ),
+    GoFunction::new("regexSplit", &[STRING, STRING, INT], split),
+    GoFunction::new("mustRegexSplit", &[STRING, STRING, INT], must_split),
+    GoFunction::new("regexQuoteMeta", &[STRING], quote_meta),
+];
+
+/// Sizes that a compiled pattern may have, in bytes. The first it fits in says
+/// what a match costs; a larger one is refused.
+const SIZES: [usize; 4] = [1 << 14, 1 << 16, 1 << 18, 1 << 20];
+
+/// Bytes of text that one step pays for with the smallest patterns.
+const BYTES_PER_STEP: usize = 4;
+
+/// Bytes that a pattern may have.
+const MAX_PATTERN: usize = 4096;
+
+#[derive(Debug)]
+struct Compiled {
+    regex: Regex,
+    /// Steps for every [`BYTES_PER_STEP`] bytes of text.
+    rate: usize,
+}
+
+type Kept = Result<Arc<Compiled>, Arc<str>>;
+
+static COMPILED: LazyLock<Cache<String, Kept>> = LazyLock::new(|| Cache::new(64));
+
+fn compiled(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Result<Arc<Compiled>, FunctionError> {
+    let pattern = args::chars(args, 0);
+    if pattern.len() > MAX_PATTERN {
+        return Err(format!("error parsing regexp: longer than {MAX_PATTERN} bytes").into());
+    }
+    let kept = match COMPILED.get(&*pattern) {
+        Some(kept) => kept,
+        None => {
+            // Compiling is work as well: about a step for every byte.
+            cx.steps(pattern.len())?;
+            let kept = compile(&pattern).map(Arc::new).map_err(Arc::from);
+            COMPILED.insert(pattern.into_owned(), kept.clone());
+            kept
+        }
+    };
+    kept.map_err(|error| error.to_string().into())
+}
+
+fn compile(pattern: &str) -> Result<Compiled, String> {
+    let translated = pattern::translate(pattern)?;
+    for size in SIZES {
+        let built = RegexBuilder::new(&translated)
+            .size_limit(size)
+            .dfa_size_limit(SIZES[3])
+            .nest_limit(200)
+            .build();
+        match built {
+            Ok(regex) => {
+                let rate = size / SIZES[0];
+                return Ok(Compiled { regex, rate });
+            }
+            Err(regex::Error::CompiledTooBig(_)) => {}
+            Err(error) => return Err(in_one_line(&error)),
+        }
+    }
+    Err("error parsing regexp: expression too large".to_owned())
+}
+
+/// The crate draws the place under the pattern; the last line has the reason.
+fn in_one_line(error: &regex::Error) -> String {
+    let text = error.to_string();
+    let reason = text.lines().last().unwrap_or_default();
+    let reason = reason.strip_prefix("error: ").unwrap_or(reason);
+    format!("error parsing regexp: {reason}")
+}
+
+/// The pattern and the text, with the match paid for.
+fn prepared<'a>(
+    cx: &mut Context<'_, '_>,
+    args: &'a [GoValue],
+) -> Result<(Arc<Compiled>, &'a [u8]), FunctionError> {
+    let compiled = compiled(cx, args)?;
+    let text = args::text(args, 1);
+    let steps = text.len().saturating_mul(compiled.rate) / BYTES_PER_STEP;
+    cx.steps(steps)?;
+    Ok((compiled, text))
+}
+
+/// Without `must`, a pattern that is none panics in Go: the same error, but
+/// in Go's words for it.
+fn panics(outcome: Outcome, args: &[GoValue]) -> Outcome {
+    outcome.map_err(|error| match error {
+        FunctionError::Message(reason) => {
+            let pattern = args::chars(args, 0);
+            let quote = if pattern.contains('`') { '"' } else { '`' };
+            format!("regexp: Compile({quote}{pattern}{quote}): {reason}").into()
+        }
+        stop => stop,
+    })
+}
+
+fn matches(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    super::json::or_else(must_match(cx, args), false.into())
+}
+
+fn must_match(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let (compiled, text) = prepared(cx, args)?;
+    Ok(compiled.regex.is_match(text).into())
+}
+
+fn find(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    panics(must_find(cx, args), args)
+}
+
+fn must_find(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let (compiled, text) = prepared(cx, args)?;
+    let found = compiled
+        .regex
+        .find(text)
+        .map_or(&b""[..], |found| found.as_bytes());
+    cost::build(cx, found.len())?;
+    Ok(GoValue::Str(found.into()))
+}
+
+fn find_all(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    panics(must_find_all(cx, args), args)
+}
+
+fn must_find_all(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let (compiled, text) = prepared(cx, args)?;
+    let most = usize::try_from(args::int(args, 2)).unwrap_or(usize::MAX);
+    let mut found: Vec<&[u8]> = Vec::new();
+    for one in compiled.regex.find_iter(text).take(most) {
+        cx.charge(size_of::<&[u8]>())?;
+        found.push(one.as_bytes());
+    }
+    cost::strings(cx, found)
+}
+
+fn replace(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    panics(must_replace(cx, args), args)
+}
+
+fn must_replace(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let (compiled, text) = prepared(cx, args)?;
+    let with = args::text(args, 2);
+    // Finding groups takes longer than finding matches.
+    cx.steps(text.len() * compiled.rate / BYTES_PER_STEP)?;
+    cost::build(cx, text.len())?;
+    let mut out = Vec::new();
+    let mut from = 0;
+    for groups in compiled.regex.captures_iter(text) {
+        let Some(whole) = groups.get(0) else { continue };
+        // Each `$1` puts in at most the whole match.
+        let dollars = with.iter().filter(|byte| **byte == b'$').count();
+        cost::build(cx, with.len())?;
+        cost::build_many(cx, dollars, whole.len())?;
+        out.extend_from_slice(&text[from..whole.start()]);
+        groups.expand(with, &mut out);
+        from = whole.end();
+    }
+    out.extend_from_slice(&text[from..]);
+    Ok(out.into())
+}
+
+fn replace_literal(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    panics(must_replace_literal(cx, args), args)
+}
+
+fn must_replace_literal(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let (compiled, text) = prepared(cx, args)?;
+    let with = args::text(args, 2);
+    cost::build(cx, text.len())?;
+    let mut out = Vec::new();
+    let mut from = 0;
+    for one in compiled.regex.find_iter(text) {
+        cost::build(cx, with.len())?;
+        out.extend_from_slice(&text[from..one.start()]);
+        out.extend_from_slice(with);
+        from = one.end();
+    }
+    out.extend_from_slice(&text[from..]);
+    Ok(out.into())
+}
+
+fn split(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    panics(must_split(cx, args), args)
+}
+
+/// Go's `Split`: an empty match at the very start gives no empty piece.
+fn must_split(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let (compiled, text) = prepared(cx, args)?;
+    let most = usize::try_from(args::int(args, 2)).unwrap_or(usize::MAX);
+    let mut pieces: Vec<&[u8]> = Vec::new();
+    if most == 0 {
+        return cost::strings(cx, pieces);
+    }
+    if text.is_empty() && !args::text(args, 0).is_empty() {
+        return cost::strings(cx, vec![text]);
+    }
+    let (mut from, mut end) = (0, 0);
+    for one in compiled.regex.find_iter(text) {
+        if pieces.len() + 1 == most {
+            break;
+        }
+        end = one.start();
+        if one.end() != 0 {
+            cx.charge(size_of::<&[u8]>())?;
+            pieces.push(&text[from..end]);
+        }
+        from = one.end();
+    }
+    if end != text.len() {
+        pieces.push(&text[from..]);
+    }
+    cost::strings(cx, pieces)
+}
+
+fn quote_meta(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let text = args::text(args, 0);
+    cost::build_many(cx, text.len(), 2)?;
+    let mut out = Vec::with_capacity(text.len());
+    for &byte in text {
+        if br"\.+*?()|[]{}^$".contains(&byte) {
+            out.push(b'\\');
+        }
+        out.push(byte);
+    }
+    Ok(out.into())
+}

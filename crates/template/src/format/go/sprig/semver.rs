@@ -1,0 +1,384 @@
+//! Semantic versions and constraints on them, by the rules of the Go library
+//! `Masterminds/semver`, whose constraints read `^1.2`, `~1.2.x`, `>=1 <3 || 5`.
+
+use std::any::Any;
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+use super::super::{Context, FunctionError, GoFunction, GoType, GoValue, Object};
+use super::{args, cost};
+
+type Outcome = Result<GoValue, FunctionError>;
+
+const STRING: GoType = GoType::String;
+
+pub(super) const FUNCTIONS: &[GoFunction] = &[
+    GoFunction::new("semver", &[STRING], semver),
+    GoFunction::new("semverCompare", &[STRING, STRING], compare),
+];
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Version {
+    numbers: [u64; 3],
+    prerelease: String,
+    metadata: String,
+    original: String,
+}
+
+impl Version {
+    /// Reads `v1.2.3-beta.1+build`; the second and third number may be missing.
+    fn parse(text: &str) -> Option<Version> {
+        let body = text.strip_prefix('v').unwrap_or(text);
+        let (body, metadata) = body.split_once('+').unwrap_or((body, ""));
+        let (core, prerelease) = body.split_once('-').unwrap_or((body, ""));
+        let whole = |part: &str| body.len() == core.len() || !part.is_empty();
+        if !whole(prerelease) || (text.contains('+') && metadata.is_empty()) {
+            return None;
+        }
+        if !identifiers(prerelease) || !identifiers(metadata) {
+            return None;
+        }
+        let mut numbers = [0; 3];
+        for (at, digits) in core.split('.').enumerate() {
+            if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+                return None;
+            }
+            *numbers.get_mut(at)? = digits.parse().ok()?;
+        }
+        Some(Version {
+            numbers,
+            prerelease: prerelease.to_owned(),
+            metadata: metadata.to_owned(),
+            original: text.to_owned(),
+        })
+    }
+
+    /// The order of semantic versions, in which metadata is of no weight.
+    fn order(&self, other: &Version) -> Ordering {
+        self.numbers.cmp(&other.numbers).then_with(|| {
+            match (self.prerelease.is_empty(), other.prerelease.is_empty()) {
+                (true, true) => Ordering::Equal,
+                (true, false) => Ordering::Greater,
+                (false, true) => Ordering::Less,
+                (false, false) => prerelease_order(&self.prerelease, &other.prerelease),
+            }
+        })
+    }
+}
+
+/// Parts of letters, digits and dashes between dots; none at all is fine.
+fn identifiers(text: &str) -> bool {
+    let part = |part: &str| {
+        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    };
+    text.is_empty() || text.split('.').all(part)
+}
+
+fn prerelease_order(a: &str, b: &str) -> Ordering {
+    let (mut a, mut b) = (a.split('.'), b.split('.'));
+    loop {
+        let order = match (a.next(), b.next()) {
+            (None, None) => return Ordering::Equal,
+            (None, Some(_)) => Ordering::Less,
+            (Some(_), None) => Ordering::Greater,
+            (Some(a), Some(b)) => match (a.parse::<u64>(), b.parse::<u64>()) {
+                (Ok(a), Ok(b)) => a.cmp(&b),
+                (Ok(_), Err(_)) => Ordering::Less,
+                (Err(_), Ok(_)) => Ordering::Greater,
+                (Err(_), Err(_)) => a.cmp(b),
+            },
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+}
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [major, minor, patch] = self.numbers;
+        write!(f, "{major}.{minor}.{patch}")?;
+        if !self.prerelease.is_empty() {
+            write!(f, "-{}", self.prerelease)?;
+        }
+        if !self.metadata.is_empty() {
+            write!(f, "+{}", self.metadata)?;
+        }
+        Ok(())
+    }
+}
+
+impl Object for Version {
+    fn go_type(&self) -> GoType {
+        GoType::Named("*semver.Version")
+    }
+    fn text(&self) -> String {
+        self.to_string()
+    }
+    fn member(&self, name: &str, args: &[GoValue]) -> Option<Outcome> {
+        Some(Ok(match name {
+            "Major" => GoValue::Uint64(self.numbers[0]),
+            "Minor" => GoValue::Uint64(self.numbers[1]),
+            "Patch" => GoValue::Uint64(self.numbers[2]),
+            "Prerelease" => self.prerelease.as_str().into(),
+            "Metadata" => self.metadata.as_str().into(),
+            "Original" => self.original.as_str().into(),
+            "String" => self.to_string().into(),
+            "Compare" => GoValue::Int(self.order(other(args)?) as i64),
+            "LessThan" => (self.order(other(args)?) == Ordering::Less).into(),
+            "GreaterThan" => (self.order(other(args)?) == Ordering::Greater).into(),
+            "Equal" => (self.order(other(args)?) == Ordering::Equal).into(),
+            _ => return None,
+        }))
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+fn other(args: &[GoValue]) -> Option<&Version> {
+    match args.first()? {
+        GoValue::Object(object) => object.as_any().downcast_ref(),
+        _ => None,
+    }
+}
+
+fn semver(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    Ok(GoValue::Object(Rc::new(version(cx, args, 0)?)))
+}
+
+fn version(
+    cx: &mut Context<'_, '_>,
+    args: &[GoValue],
+    at: usize,
+) -> Result<Version, FunctionError> {
+    let text = args::chars(args, at);
+    cost::build_many(cx, text.len(), 3)?;
+    Version::parse(&text).ok_or_else(|| "Invalid Semantic Version".into())
+}
+
+/// `semverCompare CONSTRAINT VERSION`.
+fn compare(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let text = args::chars(args, 0);
+    cost::build_many(cx, text.len(), 64)?;
+    let constraints = constraints(&text)?;
+    let version = version(cx, args, 1)?;
+    let met = |all: &Vec<Constraint>| all.iter().all(|constraint| constraint.check(&version));
+    Ok(constraints.iter().any(met).into())
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Constraint {
+    operator: Operator,
+    version: Version,
+    /// How many numbers were given: `1.x` and `1` are one, `*` is none.
+    given: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Equal,
+    NotEqual,
+    Greater,
+    GreaterEqual,
+    Less,
+    LessEqual,
+    Tilde,
+    Caret,
+}
+
+/// Longer operators before those that they begin with.
+const OPERATORS: [(&str, Operator); 11] = [
+    ("!=", Operator::NotEqual),
+    (">=", Operator::GreaterEqual),
+    ("=>", Operator::GreaterEqual),
+    ("<=", Operator::LessEqual),
+    ("=<", Operator::LessEqual),
+    ("~>", Operator::Tilde),
+    (">", Operator::Greater),
+    ("<", Operator::Less),
+    ("=", Operator::Equal),
+    ("~", Operator::Tilde),
+    ("^", Operator::Caret),
+];
+
+/// Alternatives, each of constraints that hold together.
+fn constraints(text: &str) -> Result<Vec<Vec<Constraint>>, String> {
+    text.split("||").map(together).collect()
+}
+
+/// Constraints between spaces and commas; `1.2 - 3` is a range.
+fn together(text: &str) -> Result<Vec<Constraint>, String> {
+    let improper = || format!("improper constraint: {text}");
+    let mut words = text
+        .split(|c: char| c == ',' || c.is_whitespace())
+        .filter(|word| !word.is_empty())
+        .peekable();
+    let mut all = Vec::new();
+    while let Some(word) = words.next() {
+        let (operator, rest) = operator(word);
+        // An operator may stand apart from its version.
+        let version = match rest {
+            "" => words.next().ok_or_else(improper)?,
+            rest => rest,
+        };
+        let mut constraint = Constraint::parse(operator, version).ok_or_else(improper)?;
+        if words.next_if_eq(&"-").is_some() {
+            constraint.operator = Operator::GreaterEqual;
+            let end = words.next().ok_or_else(improper)?;
+            all.push(Constraint::parse(Operator::LessEqual, end).ok_or_else(improper)?);
+        }
+        all.push(constraint);
+    }
+    if all.is_empty() {
+        return Err(improper());
+    }
+    Ok(all)
+}
+
+fn operator(word: &str) -> (Operator, &str) {
+    let found = OPERATORS.iter().find_map(|(text, operator)| {
+        let rest = word.strip_prefix(text)?;
+        Some((*operator, rest))
+    });
+    found.unwrap_or((Operator::Equal, word))
+}
+
+impl Constraint {
+    fn parse(operator: Operator, text: &str) -> Option<Constraint> {
+        let body = text.strip_prefix('v').unwrap_or(text);
+        let end = body.find(['-', '+']).unwrap_or(body.len());
+        let (core, tail) = body.split_at(end);
+        let parts: Vec<&str> = core.split('.').collect();
+        let wild = |part: &&str| matches!(*part, "x" | "X" | "*");
+        let given = parts.iter().position(wild).unwrap_or(parts.len());
+        if parts.len() > 3 || parts.iter().any(|part| part.is_empty()) {
+            return None;
+        }
+        let numbers = match given {
+            0 => "0".to_owned(),
+            given => parts[..given].join("."),
+        };
+        Some(Constraint {
+            operator,
+            version: Version::parse(&format!("{numbers}{tail}"))?,
+            given,
+        })
+    }
+
+    fn check(&self, version: &Version) -> bool {
+        // Who asks for releases gets none that is not out yet.
+        let early = !version.prerelease.is_empty() && self.version.prerelease.is_empty();
+        if early && (self.operator != Operator::NotEqual || self.given < 3) {
+            return false;
+        }
+        let order = version.order(&self.version);
+        match self.operator {
+            Operator::Equal if self.given < 3 => self.tilde(version),
+            Operator::Equal => order == Ordering::Equal,
+            Operator::NotEqual if self.given < 3 => !self.same(version, self.given),
+            Operator::NotEqual => order != Ordering::Equal,
+            Operator::Greater if self.given < 3 => {
+                version.numbers[..self.given] > self.version.numbers[..self.given]
+            }
+            Operator::Greater => order == Ordering::Greater,
+            Operator::GreaterEqual => order != Ordering::Less,
+            Operator::Less => order == Ordering::Less,
+            Operator::LessEqual if self.given < 3 => {
+                version.numbers[..self.given] <= self.version.numbers[..self.given]
+            }
+            Operator::LessEqual => order != Ordering::Greater,
+            Operator::Tilde => self.tilde(version),
+            Operator::Caret => self.caret(version),
+        }
+    }
+
+    /// Whether the first numbers are those of the constraint.
+    fn same(&self, version: &Version, count: usize) -> bool {
+        version.numbers[..count] == self.version.numbers[..count]
+    }
+
+    /// `~1.2.3` is at least 1.2.3 with 1.2; `~1` is any 1.
+    fn tilde(&self, version: &Version) -> bool {
+        if version.order(&self.version) == Ordering::Less {
+            return false;
+        }
+        let anything = self.given == 0 || (self.given == 3 && self.version.numbers == [0; 3]);
+        anything || self.same(version, self.given.min(2))
+    }
+
+    /// `^1.2.3` is at least that with the same first number that is not 0.
+    fn caret(&self, version: &Version) -> bool {
+        if version.order(&self.version) == Ordering::Less {
+            return false;
+        }
+        let leading = self.version.numbers.iter().position(|number| *number > 0);
+        let fixed = leading.map_or(3, |at| at + 1);
+        self.same(version, fixed.min(self.given))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constraints_hold_as_in_the_go_library() {
+        let cases = [
+            ("^1.2.0", "1.3.0", true),
+            ("^1.2.0", "2.0.0", false),
+            ("^0.2.3", "0.2.9", true),
+            ("^0.2.3", "0.3.0", false),
+            ("^0.0.3", "0.0.4", false),
+            ("^0.0", "0.0.9", true),
+            ("^0", "0.9.0", true),
+            ("~1.2", "1.2.9", true),
+            ("~1.2.3", "1.3.0", false),
+            ("~1", "1.9.0", true),
+            ("1.2.x", "1.2.7", true),
+            ("1.x", "2.0.0", false),
+            ("*", "9.9.9", true),
+            (">=1.2 <2.0.0", "1.5.0", true),
+            (">= 1.2, < 2", "2.0.0", false),
+            (">1", "1.5.0", false),
+            (">1", "2.0.0", true),
+            ("<=1.2", "1.2.9", true),
+            ("!=1.2.3", "1.2.3", false),
+            ("!=1.2", "1.3.0", true),
+            ("1.2 - 1.4.5", "1.4.5", true),
+            ("1.2 - 1.4.5", "1.4.6", false),
+            ("<1 || >3", "4.0.0", true),
+            ("^1.2.0", "1.3.0-beta", false),
+            (">=1.0.0-alpha", "1.0.0-beta", true),
+            ("v1.2.3", "1.2.3", true),
+        ];
+        for (constraint, version, wanted) in cases {
+            let all = constraints(constraint).unwrap();
+            let version = Version::parse(version).unwrap();
+            let met = all
+                .iter()
+                .any(|all| all.iter().all(|one| one.check(&version)));
+            assert_eq!(met, wanted, "{constraint} {version}");
+        }
+        assert_eq!(constraints("a b").unwrap_err(), "improper constraint: a b");
+    }
+
+    #[test]
+    fn versions_are_ordered_by_their_numbers_first() {
+        let sorted = [
+            "1.0.0-alpha",
+            "1.0.0-alpha.1",
+            "1.0.0-beta",
+            "1.0.0",
+            "1.2",
+            "1.10",
+        ];
+        for pair in sorted.windows(2) {
+            let [a, b] = [0, 1].map(|at| Version::parse(pair[at]).unwrap());
+            assert_eq!(a.order(&b), Ordering::Less, "{a} {b}");
+        }
+        for wrong in ["", "a", "1.2.3.4", "1.2-", "1.2+", "1..2", "1.2.3-a..b"] {
+            assert_eq!(Version::parse(wrong), None, "{wrong}");
+        }
+    }
+}

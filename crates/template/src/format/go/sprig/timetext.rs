@@ -1,0 +1,463 @@
+//! Times written and read by a Go layout.
+
+use std::fmt::Write;
+
+use jiff::Zoned;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::{Offset, TimeZone};
+
+use super::layout::{Field, MONTHS, Pad, Piece, WEEKDAYS, pieces};
+
+/// The time as the layout says.
+pub(super) fn format(time: &Zoned, layout: &str) -> String {
+    let mut out = String::with_capacity(layout.len() + 10);
+    for piece in pieces(layout) {
+        match piece {
+            Piece::Text(text) => out.push_str(text),
+            Piece::Field(field, text) => write_field(&mut out, time, field, text),
+        }
+    }
+    out
+}
+
+fn write_field(out: &mut String, time: &Zoned, field: Field, text: &str) {
+    let hour12 = (time.hour() + 11) % 12 + 1;
+    match field {
+        Field::Year => number(out, time.year().into(), 4, Pad::Zero),
+        Field::ShortYear => number(out, i64::from(time.year()).rem_euclid(100), 2, Pad::Zero),
+        Field::MonthName { short } => name(out, &MONTHS, time.month() - 1, short),
+        Field::Month(pad) => number(out, time.month().into(), 2, pad),
+        Field::Weekday { short } => {
+            name(
+                out,
+                &WEEKDAYS,
+                time.weekday().to_sunday_zero_offset(),
+                short,
+            );
+        }
+        Field::Day(pad) => number(out, time.day().into(), 2, pad),
+        Field::YearDay(pad) => number(out, time.day_of_year().into(), 3, pad),
+        Field::Hour => number(out, time.hour().into(), 2, Pad::Zero),
+        Field::Hour12(pad) => number(out, hour12.into(), 2, pad),
+        Field::Minute(pad) => number(out, time.minute().into(), 2, pad),
+        Field::Second(pad) => number(out, time.second().into(), 2, pad),
+        Field::Fraction { digits, trimmed } => {
+            let separator = &text[..1];
+            fraction(out, time.subsec_nanosecond(), digits, trimmed, separator);
+        }
+        Field::HalfDay { lower } => out.push_str(match (time.hour() >= 12, lower) {
+            (true, false) => "PM",
+            (false, false) => "AM",
+            (true, true) => "pm",
+            (false, true) => "am",
+        }),
+        Field::ZoneName => out.push_str(&zone_name(time)),
+        Field::Offset { .. } => write_offset(out, time.offset().seconds(), field),
+    }
+}
+
+fn number(out: &mut String, number: i64, width: usize, pad: Pad) {
+    // Writing to a String cannot fail.
+    let _ = match pad {
+        Pad::None => write!(out, "{number}"),
+        Pad::Space => write!(out, "{number:width$}"),
+        Pad::Zero => write!(out, "{number:0width$}"),
+    };
+}
+
+fn name(out: &mut String, names: &[&str], index: i8, short: bool) {
+    let name = usize::try_from(index).ok().and_then(|at| names.get(at));
+    let name = name.copied().unwrap_or_default();
+    out.push_str(if short { &name[..3] } else { name });
+}
+
+fn fraction(out: &mut String, nanoseconds: i32, digits: usize, trimmed: bool, separator: &str) {
+    let all = format!("{nanoseconds:09}");
+    let zeros = "0".repeat(digits.saturating_sub(9).min(64));
+    let shown = format!("{}{zeros}", &all[..digits.min(9)]);
+    let shown = match trimmed {
+        true => shown.trim_end_matches('0'),
+        false => &shown,
+    };
+    if !shown.is_empty() {
+        out.push_str(separator);
+        out.push_str(shown);
+    }
+}
+
+/// `CEST`, or the offset where the zone has no name.
+fn zone_name(time: &Zoned) -> String {
+    let zone = time.time_zone().to_offset_info(time.timestamp());
+    let name = zone.abbreviation();
+    match name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        true => name.to_owned(),
+        false => {
+            let mut out = String::new();
+            let seconds = time.offset().seconds();
+            let whole_hours = seconds % 3600 == 0;
+            let field = Field::Offset {
+                z: false,
+                colon: false,
+                minutes: !whole_hours,
+                seconds: false,
+            };
+            write_offset(&mut out, seconds, field);
+            out
+        }
+    }
+}
+
+fn write_offset(out: &mut String, offset: i32, field: Field) {
+    let Field::Offset {
+        z,
+        colon,
+        minutes,
+        seconds,
+    } = field
+    else {
+        return;
+    };
+    if z && offset == 0 {
+        out.push('Z');
+        return;
+    }
+    let size = offset.unsigned_abs();
+    let colon = if colon { ":" } else { "" };
+    out.push(if offset < 0 { '-' } else { '+' });
+    let _ = write!(out, "{:02}", size / 3600);
+    if minutes {
+        let _ = write!(out, "{colon}{:02}", size / 60 % 60);
+    }
+    if seconds {
+        let _ = write!(out, "{colon}{:02}", size % 60);
+    }
+}
+
+/// Reads a time by a layout; without a zone of its own it is in `zone`.
+///
+/// # Errors
+/// In the words of Go's `time.Parse`.
+pub(super) fn parse(layout: &str, text: &str, zone: &TimeZone) -> Result<Zoned, String> {
+    let mut reader = Reader {
+        rest: text,
+        parts: Parts::default(),
+    };
+    let complain = |wrong: Wrong<'_>| match wrong {
+        Wrong::Mismatch(rest, wanted) => {
+            format!("parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {wanted:?}")
+        }
+        Wrong::Range(what) => format!("parsing time {text:?}: {what} out of range"),
+        Wrong::Extra(rest) => format!("parsing time {text:?}: extra text: {rest:?}"),
+    };
+    let pieces = pieces(layout);
+    for (at, piece) in pieces.iter().enumerate() {
+        let then = pieces.get(at + 1);
+        reader.piece(*piece, then).map_err(complain)?;
+    }
+    if !reader.rest.is_empty() {
+        return Err(complain(Wrong::Extra(reader.rest)));
+    }
+    reader.parts.zoned(zone).map_err(complain)
+}
+
+enum Wrong<'a> {
+    /// The rest of the text, and the part of the layout that it should match.
+    Mismatch(&'a str, &'a str),
+    /// Which part has a number that it cannot have.
+    Range(&'static str),
+    Extra(&'a str),
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+    parts: Parts,
+}
+
+struct Parts {
+    year: i64,
+    month: i64,
+    day: i64,
+    year_day: Option<i64>,
+    hour: i64,
+    minute: i64,
+    second: i64,
+    nanosecond: i64,
+    afternoon: Option<bool>,
+    offset: Option<i32>,
+    utc: bool,
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Parts {
+            year: 0,
+            month: 1,
+            day: 1,
+            year_day: None,
+            hour: 0,
+            minute: 0,
+            second: 0,
+            nanosecond: 0,
+            afternoon: None,
+            offset: None,
+            utc: false,
+        }
+    }
+}
+
+impl<'a> Reader<'a> {
+    fn piece(&mut self, piece: Piece<'a>, then: Option<&Piece<'a>>) -> Result<(), Wrong<'a>> {
+        match piece {
+            Piece::Text(text) => self.literal(text),
+            Piece::Field(field, text) => {
+                let before = self.rest;
+                let read = self.field(field)?;
+                if read.is_none() {
+                    return Err(Wrong::Mismatch(before, text));
+                }
+                if matches!(field, Field::Second(_)) {
+                    self.unannounced_fraction(then);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A space in the layout stands for any number of them.
+    fn literal(&mut self, text: &'a str) -> Result<(), Wrong<'a>> {
+        let before = self.rest;
+        let mut wanted = text;
+        while let Some(first) = wanted.chars().next() {
+            if first == ' ' {
+                if !self.rest.is_empty() && !self.rest.starts_with(' ') {
+                    return Err(Wrong::Mismatch(before, text));
+                }
+                wanted = wanted.trim_start_matches(' ');
+                self.rest = self.rest.trim_start_matches(' ');
+                continue;
+            }
+            let Some(rest) = self.rest.strip_prefix(first) else {
+                return Err(Wrong::Mismatch(before, text));
+            };
+            self.rest = rest;
+            wanted = &wanted[first.len_utf8()..];
+        }
+        Ok(())
+    }
+
+    /// Reads one field; `None` if the text does not look like it.
+    fn field(&mut self, field: Field) -> Result<Option<()>, Wrong<'a>> {
+        let read = match field {
+            Field::Year => self.digits(4, 4).map(|year| self.parts.year = year),
+            Field::ShortYear => self.digits(2, 2).map(|year| {
+                self.parts.year = if year >= 69 { 1900 } else { 2000 } + year;
+            }),
+            Field::MonthName { short } => self
+                .named(&MONTHS, short)
+                .map(|index| self.parts.month = index + 1),
+            Field::Weekday { short } => self.named(&WEEKDAYS, short).map(|_| ()),
+            Field::Month(pad) => {
+                let month = self.padded(pad, 2);
+                check(month, 1..=12, "month")?.map(|month| self.parts.month = month)
+            }
+            // The length of the month is looked at when it is known.
+            Field::Day(pad) => self.padded(pad, 2).map(|day| self.parts.day = day),
+            Field::YearDay(pad) => self
+                .padded(pad, 3)
+                .map(|day| self.parts.year_day = Some(day)),
+            Field::Hour => {
+                let hour = self.padded(Pad::None, 2);
+                check(hour, 0..=23, "hour")?.map(|hour| self.parts.hour = hour)
+            }
+            Field::Hour12(pad) => {
+                let hour = self.padded(pad, 2);
+                check(hour, 0..=12, "hour")?.map(|hour| self.parts.hour = hour)
+            }
+            Field::Minute(pad) => {
+                let minute = self.padded(pad, 2);
+                check(minute, 0..=59, "minute")?.map(|minute| self.parts.minute = minute)
+            }
+            Field::Second(pad) => {
+                let second = self.padded(pad, 2);
+                check(second, 0..=59, "second")?.map(|second| self.parts.second = second)
+            }
+            Field::Fraction { digits, trimmed } => self.fraction(digits, trimmed),
+            Field::HalfDay { lower } => self.half_day(lower),
+            Field::ZoneName => self.zone_name(),
+            Field::Offset { .. } => self.offset(field),
+        };
+        Ok(read)
+    }
+
+    /// A number of at least and at most so many digits.
+    fn digits(&mut self, least: usize, most: usize) -> Option<i64> {
+        let count = self
+            .rest
+            .bytes()
+            .take(most)
+            .take_while(u8::is_ascii_digit)
+            .count();
+        if count < least {
+            return None;
+        }
+        let (digits, rest) = self.rest.split_at(count);
+        self.rest = rest;
+        digits.parse().ok()
+    }
+
+    fn padded(&mut self, pad: Pad, width: usize) -> Option<i64> {
+        match pad {
+            Pad::Zero => self.digits(width, width),
+            Pad::None => self.digits(1, width),
+            Pad::Space => {
+                let spaces = self.rest.len() - self.rest.trim_start_matches(' ').len();
+                self.rest = &self.rest[spaces.min(width - 1)..];
+                self.digits(1, width)
+            }
+        }
+    }
+
+    fn named(&mut self, names: &[&str], short: bool) -> Option<i64> {
+        for (index, name) in names.iter().enumerate() {
+            let name = if short { &name[..3] } else { name };
+            let start = self.rest.get(..name.len());
+            if start.is_some_and(|start| start.eq_ignore_ascii_case(name)) {
+                self.rest = &self.rest[name.len()..];
+                return i64::try_from(index).ok();
+            }
+        }
+        None
+    }
+
+    fn fraction(&mut self, digits: usize, trimmed: bool) -> Option<()> {
+        if !self.rest.starts_with(['.', ',']) {
+            // `.999` may be missing as a whole.
+            return trimmed.then_some(());
+        }
+        let count = self.rest[1..]
+            .bytes()
+            .take_while(u8::is_ascii_digit)
+            .count();
+        if !trimmed && count != digits {
+            return None;
+        }
+        self.parts.nanosecond = nanoseconds(&self.rest[1..=count]);
+        self.rest = &self.rest[1 + count..];
+        Some(())
+    }
+
+    /// Go takes a fraction after the seconds even if the layout has none.
+    fn unannounced_fraction(&mut self, then: Option<&Piece<'_>>) {
+        let announced = matches!(then, Some(Piece::Field(Field::Fraction { .. }, _)));
+        let digits = self.rest.strip_prefix(['.', ',']).unwrap_or_default();
+        if !announced && digits.starts_with(|c: char| c.is_ascii_digit()) {
+            self.fraction(0, true);
+        }
+    }
+
+    fn half_day(&mut self, lower: bool) -> Option<()> {
+        let names = if lower { ["am", "pm"] } else { ["AM", "PM"] };
+        let afternoon = names.iter().position(|name| self.rest.starts_with(name))?;
+        self.parts.afternoon = Some(afternoon == 1);
+        self.rest = &self.rest[2..];
+        Some(())
+    }
+
+    /// `UTC` or another abbreviation; Go gives one that it does not know no offset.
+    fn zone_name(&mut self) -> Option<()> {
+        let length = self.rest.bytes().take_while(u8::is_ascii_uppercase).count();
+        if !(3..=5).contains(&length) {
+            return None;
+        }
+        self.parts.utc = true;
+        self.rest = &self.rest[length..];
+        Some(())
+    }
+
+    fn offset(&mut self, field: Field) -> Option<()> {
+        let Field::Offset {
+            z,
+            colon,
+            minutes,
+            seconds,
+        } = field
+        else {
+            return None;
+        };
+        if z && let Some(rest) = self.rest.strip_prefix('Z') {
+            self.rest = rest;
+            self.parts.utc = true;
+            return Some(());
+        }
+        let sign = match self.rest.as_bytes().first()? {
+            b'+' => 1,
+            b'-' => -1,
+            _ => return None,
+        };
+        self.rest = &self.rest[1..];
+        let mut total = self.digits(2, 2)? * 3600;
+        for (wanted, size) in [(minutes, 60), (seconds, 1)] {
+            if wanted && colon {
+                self.rest = self.rest.strip_prefix(':')?;
+            }
+            if wanted {
+                total += self.digits(2, 2)? * size;
+            }
+        }
+        self.parts.offset = i32::try_from(sign * total).ok();
+        Some(())
+    }
+}
+
+fn check(
+    number: Option<i64>,
+    range: std::ops::RangeInclusive<i64>,
+    what: &'static str,
+) -> Result<Option<i64>, Wrong<'static>> {
+    match number {
+        Some(number) if !range.contains(&number) => Err(Wrong::Range(what)),
+        number => Ok(number),
+    }
+}
+
+fn nanoseconds(digits: &str) -> i64 {
+    let digits = format!("{:0<9}", &digits[..digits.len().min(9)]);
+    digits.parse().unwrap_or(0)
+}
+
+impl Parts {
+    fn zoned(self, zone: &TimeZone) -> Result<Zoned, Wrong<'static>> {
+        let hour = match (self.afternoon, self.hour) {
+            (Some(true), hour) if hour < 12 => hour + 12,
+            (Some(false), 12) => 0,
+            (_, hour) => hour,
+        };
+        let time = jiff::civil::Time::new(
+            hour as i8,
+            self.minute as i8,
+            self.second as i8,
+            self.nanosecond as i32,
+        )
+        .map_err(|_| Wrong::Range("hour"))?;
+        let zone = match (self.offset, self.utc) {
+            (Some(offset), _) => Offset::from_seconds(offset)
+                .map(TimeZone::fixed)
+                .map_err(|_| Wrong::Range("time zone offset hour"))?,
+            (None, true) => TimeZone::UTC,
+            (None, false) => zone.clone(),
+        };
+        DateTime::from_parts(self.date()?, time)
+            .to_zoned(zone)
+            .map_err(|_| Wrong::Range("year"))
+    }
+
+    fn date(&self) -> Result<Date, Wrong<'static>> {
+        let year = i16::try_from(self.year).map_err(|_| Wrong::Range("year"))?;
+        let date = match self.year_day {
+            Some(day) => Date::new(year, 1, 1)
+                .and_then(|first| first.checked_add(jiff::Span::new().try_days(day - 1)?)),
+            None => Date::new(year, self.month as i8, self.day as i8),
+        };
+        date.map_err(|_| Wrong::Range("day"))
+    }
+}

@@ -1,0 +1,324 @@
+//! YAML in and out, as Helm's functions of these names do it: sorted keys,
+//! lists at the level of their key, `|` for text of many lines.
+//!
+//! Reading has low budgets: an alias that repeats an alias that repeats an
+//! alias is how a small text becomes a large value.
+
+use quillet_core::value::MAX_DEPTH;
+use quillet_core::{Map, Value};
+
+use super::super::{Context, FunctionError, GoFunction, GoList, GoMap, GoType, GoValue, Number};
+use super::{args, cost, json};
+use crate::limits::Limit;
+
+type Outcome = Result<GoValue, FunctionError>;
+
+const ANY: GoType = GoType::Any;
+const STRING: GoType = GoType::String;
+
+pub(super) const FUNCTIONS: &[GoFunction] = &[
+    GoFunction::new("fromYaml", &[STRING], from_yaml),
+    GoFunction::new("fromYamlArray", &[STRING], from_yaml_array),
+    GoFunction::new("toYaml", &[ANY], to_yaml),
+    GoFunction::new("mustToYaml", &[ANY], must_to_yaml),
+];
+
+/// Values that one text may become, aliases counted as often as they stand.
+const MAX_NODES: usize = 20_000;
+
+/// Bytes of value that a byte of text can become, without aliases.
+const BYTES_PER_BYTE: usize = 16;
+
+fn read(
+    cx: &mut Context<'_, '_>,
+    args: &[GoValue],
+) -> Result<Result<Value, String>, FunctionError> {
+    let text = args::chars(args, 0);
+    cost::build_many(cx, text.len(), BYTES_PER_BYTE)?;
+    cx.charge(MAX_NODES.min(text.len()) * size_of::<Value>())?;
+    let mut budget = serde_saphyr::Budget::default();
+    budget.max_depth = MAX_DEPTH as usize / 2;
+    budget.max_nodes = MAX_NODES;
+    budget.max_events = 4 * MAX_NODES;
+    budget.max_aliases = 100;
+    budget.max_anchors = 100;
+    budget.max_documents = 1;
+    let options = serde_saphyr::options! { budget: Some(budget) };
+    let read: Result<Value, _> = serde_saphyr::from_str_with_options(&text, options);
+    Ok(read.map_err(|error| error.to_string()))
+}
+
+/// A map; what cannot be read becomes a map with the reason under `Error`.
+fn from_yaml(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let reason = match read(cx, args)? {
+        Ok(Value::Map(map)) => return Ok(GoValue::Map(GoMap::core(map))),
+        Ok(Value::Null) => return Ok(GoValue::Map(GoMap::new())),
+        Ok(other) => format!("the text is not a map but {}", other.kind()),
+        Err(reason) => reason,
+    };
+    let map: Map = [("Error", Value::from(reason))].into_iter().collect();
+    Ok(GoValue::Map(GoMap::core(map)))
+}
+
+/// A list; what cannot be read becomes a list of the reason.
+fn from_yaml_array(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let reason = match read(cx, args)? {
+        Ok(Value::List(list)) => return Ok(GoValue::List(GoList::core(list))),
+        Ok(Value::Null) => return Ok(GoValue::List(GoList::new(Vec::new()))),
+        Ok(other) => format!("the text is not a list but {}", other.kind()),
+        Err(reason) => reason,
+    };
+    Ok(GoValue::List(GoList::new(vec![reason.into()])))
+}
+
+fn to_yaml(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    json::or_else(must_to_yaml(cx, args), "".into())
+}
+
+fn must_to_yaml(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let mut writer = Writer {
+        cx,
+        out: String::new(),
+        paid: 0,
+    };
+    writer.value(&args::value(args, 0), 0, Place::Top)?;
+    writer.pay(0)?;
+    Ok(writer.out.into())
+}
+
+/// Where a value stands, which says what comes before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Top,
+    /// After `key:`.
+    Entry,
+    /// After `-`.
+    Item,
+}
+
+struct Writer<'c, 'a, 'p> {
+    cx: &'c mut Context<'a, 'p>,
+    out: String,
+    paid: usize,
+}
+
+impl Writer<'_, '_, '_> {
+    /// Pays for what was written and what is about to be.
+    fn pay(&mut self, more: usize) -> Result<(), FunctionError> {
+        let written = self.out.len() + more;
+        let due = written.saturating_sub(self.paid);
+        self.paid = self.paid.max(written);
+        cost::build(self.cx, due)
+    }
+
+    fn value(&mut self, value: &GoValue, indent: usize, place: Place) -> Result<(), FunctionError> {
+        if indent > 2 * MAX_DEPTH as usize {
+            return Err(self.cx.pass.limit(Limit::ValueDepth).into());
+        }
+        self.cx.steps(1)?;
+        self.pay(indent + 2)?;
+        match value {
+            GoValue::List(list) if !list.is_empty() => self.list(list, indent, place),
+            GoValue::Map(map) if !map.is_empty() => self.map(map, indent, place),
+            scalar => {
+                if place != Place::Top {
+                    self.out.push(' ');
+                }
+                self.scalar(scalar, indent)?;
+                if place != Place::Top {
+                    self.out.push('\n');
+                }
+                Ok(())
+            }
+        }?;
+        if place == Place::Top && self.out.ends_with('\n') {
+            self.out.pop();
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, list: &GoList, indent: usize, place: Place) -> Result<(), FunctionError> {
+        // A list stands at the level of its key, one step further in another list.
+        let indent = match place {
+            Place::Entry => indent.saturating_sub(2),
+            _ => indent,
+        };
+        let mut beside = self.begin(place);
+        for item in list.iter() {
+            self.line(indent, &mut beside);
+            self.out.push('-');
+            self.value(&item, indent + 2, Place::Item)?;
+        }
+        Ok(())
+    }
+
+    fn map(&mut self, map: &GoMap, indent: usize, place: Place) -> Result<(), FunctionError> {
+        let mut beside = self.begin(place);
+        self.cx.steps(map.len())?;
+        for (key, value) in map.sorted() {
+            self.line(indent, &mut beside);
+            self.text(&key.to_text(), None)?;
+            self.out.push(':');
+            self.value(&value, indent + 2, Place::Entry)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the first line goes on behind the dash of a list.
+    fn begin(&mut self, place: Place) -> bool {
+        match place {
+            Place::Top => false,
+            Place::Entry => {
+                self.out.push('\n');
+                false
+            }
+            Place::Item => {
+                self.out.push(' ');
+                true
+            }
+        }
+    }
+
+    fn line(&mut self, indent: usize, beside: &mut bool) {
+        if !std::mem::take(beside) {
+            self.out.extend(std::iter::repeat_n(' ', indent));
+        }
+    }
+
+    fn scalar(&mut self, value: &GoValue, indent: usize) -> Result<(), FunctionError> {
+        match (value, value.number()) {
+            (GoValue::Nil, _) => self.out.push_str("null"),
+            (GoValue::Bool(value), _) => self.out.push_str(if *value { "true" } else { "false" }),
+            (GoValue::List(_), _) => self.out.push_str("[]"),
+            (GoValue::Map(_), _) => self.out.push_str("{}"),
+            (GoValue::Str(text), _) => self.text(&text.to_text(), Some(indent))?,
+            (_, Some(Number::Int(number))) => self.out.push_str(&number.to_string()),
+            (_, Some(Number::Uint(number))) => self.out.push_str(&number.to_string()),
+            (_, Some(Number::Float(number))) => self.out.push_str(&json::float(number)?),
+            (GoValue::Object(object), None) => self.text(&object.text(), Some(indent))?,
+            _ => return Err(format!("json: unsupported type: {}", value.type_name()).into()),
+        }
+        Ok(())
+    }
+
+    /// A text in the first form that keeps it: plain, a block of lines,
+    /// single quotes, double quotes. A key is never a block.
+    fn text(&mut self, text: &str, block: Option<usize>) -> Result<(), FunctionError> {
+        let lines = text.matches('\n').count();
+        let indent = block.unwrap_or(0).max(2);
+        self.pay(text.len() * 2 + lines.saturating_mul(indent) + 16)?;
+        let printable = |c: char| c == '\n' || c == '\t' || !c.is_control();
+        if !text.chars().all(printable) || means_something_else(text) {
+            self.double_quoted(text);
+        } else if lines > 0 && block.is_some() && !text.starts_with([' ', '\n']) {
+            self.lines(text, indent);
+        } else if lines > 0 || text.contains('\t') {
+            self.double_quoted(text);
+        } else if is_plain(text) {
+            self.out.push_str(text);
+        } else {
+            self.out.push('\'');
+            self.out.push_str(&text.replace('\'', "''"));
+            self.out.push('\'');
+        }
+        Ok(())
+    }
+
+    fn lines(&mut self, text: &str, indent: usize) {
+        let body = text.trim_end_matches('\n');
+        self.out.push_str(match text.len() - body.len() {
+            0 => "|-",
+            1 => "|",
+            _ => "|+",
+        });
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        for line in text.split('\n') {
+            self.out.push('\n');
+            if !line.is_empty() {
+                self.out.extend(std::iter::repeat_n(' ', indent));
+                self.out.push_str(line);
+            }
+        }
+    }
+
+    fn double_quoted(&mut self, text: &str) {
+        self.out.push('"');
+        for c in text.chars() {
+            match c {
+                '"' => self.out.push_str("\\\""),
+                '\\' => self.out.push_str("\\\\"),
+                '\n' => self.out.push_str("\\n"),
+                '\r' => self.out.push_str("\\r"),
+                '\t' => self.out.push_str("\\t"),
+                c if c.is_control() => self.out.push_str(&format!("\\x{:02X}", u32::from(c))),
+                c => self.out.push(c),
+            }
+        }
+        self.out.push('"');
+    }
+}
+
+/// Whether a reader would take the plain text for something that is no text.
+fn means_something_else(text: &str) -> bool {
+    let word = matches!(
+        text.to_ascii_lowercase().as_str(),
+        "" | "~"
+            | "null"
+            | "true"
+            | "false"
+            | "yes"
+            | "no"
+            | "on"
+            | "off"
+            | "y"
+            | "n"
+            | ".nan"
+            | ".inf"
+            | "-.inf"
+            | "+.inf"
+    );
+    word || looks_like_a_number(text) || looks_like_a_date(text)
+}
+
+fn looks_like_a_number(text: &str) -> bool {
+    let digits = text.replace('_', "");
+    let body = digits.trim_start_matches(['+', '-']);
+    let based = |prefix: &str, radix: u32| {
+        let digits = body.strip_prefix(prefix);
+        digits.is_some_and(|digits| u64::from_str_radix(digits, radix).is_ok())
+    };
+    let begins = body.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    (begins && body.parse::<f64>().is_ok()) || based("0x", 16) || based("0o", 8) || based("0b", 2)
+}
+
+/// `2025-06-18`, alone or with a time after it.
+fn looks_like_a_date(text: &str) -> bool {
+    let shape = text.bytes().take(5).enumerate();
+    text.len() >= 8
+        && shape.fold(true, |fits, (at, byte)| {
+            fits && if at == 4 {
+                byte == b'-'
+            } else {
+                byte.is_ascii_digit()
+            }
+        })
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_digit() || b"-:.TtZz +".contains(&b))
+}
+
+/// Whether a text can stand without quotes.
+fn is_plain(text: &str) -> bool {
+    let first = text.chars().next().unwrap_or(' ');
+    let second = text[first.len_utf8().min(text.len())..].chars().next();
+    let begins = match first {
+        '-' | '?' | ':' => second.is_some_and(|c| c != ' '),
+        c => !",[]{}#&*!|>'\"%@` ".contains(c),
+    };
+    begins
+        && !text.ends_with([' ', ':'])
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && !text.starts_with("---")
+        && !text.starts_with("...")
+}

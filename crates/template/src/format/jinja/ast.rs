@@ -1,0 +1,209 @@
+//! The syntax tree of a Jinja template. Chains of equal rank (`a + b - c`,
+//! `a and b and c`, `elif`) are lists, so that only real nesting is deep.
+
+use std::sync::Arc;
+
+use quillet_core::{Span, Value};
+
+use super::filters::Filter;
+use super::test::Test;
+
+/// One source after parsing.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub(super) body: Vec<Statement>,
+    pub(super) blocks: Vec<Arc<Block>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Statement {
+    pub(super) kind: StatementKind,
+    pub(super) span: Span,
+}
+
+#[derive(Debug)]
+pub(super) enum StatementKind {
+    Text(String),
+    Print(Expr),
+    If {
+        branches: Vec<(Expr, Vec<Statement>)>,
+        otherwise: Vec<Statement>,
+    },
+    For(Arc<For>),
+    Set(Target, Expr),
+    /// `{% set x | upper %}…{% endset %}`.
+    SetBlock(Target, Vec<FilterCall>, Vec<Statement>),
+    With(Vec<(Target, Expr)>, Vec<Statement>),
+    /// `{% filter upper %}…{% endfilter %}`.
+    FilterBlock(Vec<FilterCall>, Vec<Statement>),
+    Macro(Arc<Macro>),
+    CallBlock(Expr, Arc<Macro>),
+    Block(Arc<Block>),
+    Extends(Expr),
+    Include {
+        name: Expr,
+        ignore_missing: bool,
+        context: bool,
+    },
+    Import {
+        name: Expr,
+        target: Arc<str>,
+        context: bool,
+    },
+    FromImport {
+        name: Expr,
+        names: Vec<(Arc<str>, Arc<str>)>,
+        context: bool,
+    },
+    /// A tag that only groups: `generation`, `autoescape`.
+    Group(Vec<Statement>),
+    Break,
+    Continue,
+}
+
+#[derive(Debug)]
+pub(super) struct For {
+    pub(super) target: Target,
+    pub(super) iterable: Expr,
+    pub(super) condition: Option<Expr>,
+    pub(super) recursive: bool,
+    pub(super) body: Vec<Statement>,
+    pub(super) otherwise: Vec<Statement>,
+}
+
+#[derive(Debug)]
+pub(super) struct Macro {
+    pub(super) name: Arc<str>,
+    pub(super) parameters: Vec<(Arc<str>, Option<Expr>)>,
+    pub(super) body: Vec<Statement>,
+    /// Whether the body names `varargs`, `kwargs`: only then may a call give more.
+    pub(super) varargs: bool,
+    pub(super) kwargs: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) name: Arc<str>,
+    /// Whether it sees the variables of the loops around it.
+    pub(super) scoped: bool,
+    pub(super) body: Vec<Statement>,
+}
+
+/// What an assignment writes to.
+#[derive(Debug)]
+pub(super) enum Target {
+    Name(Arc<str>),
+    /// `ns.field`.
+    Field(Arc<str>, Arc<str>),
+    Tuple(Vec<Target>),
+}
+
+#[derive(Debug)]
+pub(super) struct Expr {
+    pub(super) kind: ExprKind,
+    pub(super) span: Span,
+    /// Levels of expressions under this one.
+    pub(super) depth: usize,
+}
+
+#[derive(Debug)]
+pub(super) enum ExprKind {
+    Constant(Value),
+    Name(Arc<str>),
+    Attribute(Box<Expr>, Arc<str>),
+    Item(Box<Expr>, Box<Expr>),
+    Slice(Box<Expr>, Box<[Option<Expr>; 3]>),
+    Call(Box<Expr>, Arguments),
+    Filter(Box<Expr>, FilterCall),
+    Test {
+        subject: Box<Expr>,
+        test: &'static Test,
+        arguments: Arguments,
+        negated: bool,
+    },
+    Not(Box<Expr>),
+    Negative(Box<Expr>),
+    Positive(Box<Expr>),
+    /// Operators of equal rank, from the left.
+    Math(Box<Expr>, Vec<(Operator, Expr)>),
+    Compare(Box<Expr>, Vec<(Comparison, Expr)>),
+    Concat(Vec<Expr>),
+    And(Vec<Expr>),
+    Or(Vec<Expr>),
+    Choice {
+        condition: Box<Expr>,
+        then: Box<Expr>,
+        otherwise: Option<Box<Expr>>,
+    },
+    List(Vec<Expr>),
+    Tuple(Vec<Expr>),
+    Dict(Vec<(Expr, Expr)>),
+}
+
+#[derive(Debug)]
+pub(super) struct FilterCall {
+    pub(super) filter: &'static Filter,
+    pub(super) arguments: Arguments,
+    pub(super) span: Span,
+}
+
+/// Arguments as they are written.
+#[derive(Debug, Default)]
+pub(super) struct Arguments {
+    pub(super) positional: Vec<Expr>,
+    pub(super) named: Vec<(Arc<str>, Expr)>,
+    /// `*list`.
+    pub(super) spread: Option<Box<Expr>>,
+    /// `**dict`.
+    pub(super) spread_named: Option<Box<Expr>>,
+}
+
+impl Arguments {
+    /// Every expression in them.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Expr> {
+        let named = self.named.iter().map(|(_, value)| value);
+        let spread = self.spread.iter().chain(&self.spread_named);
+        self.positional
+            .iter()
+            .chain(named)
+            .chain(spread.map(|e| &**e))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    FloorDivide,
+    Remainder,
+    Power,
+}
+
+impl Operator {
+    /// As in Python's messages.
+    pub(super) fn symbol(self) -> &'static str {
+        match self {
+            Operator::Add => "+",
+            Operator::Subtract => "-",
+            Operator::Multiply => "*",
+            Operator::Divide => "/",
+            Operator::FloorDivide => "//",
+            Operator::Remainder => "%",
+            Operator::Power => "** or pow()",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    In,
+    NotIn,
+}

@@ -1,0 +1,312 @@
+//! Calls: macros, methods, filters, the format's own functions, and functions
+//! that are bound late.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use quillet_core as core;
+
+use super::ast::{Arguments, Expr, ExprKind, FilterCall};
+use super::eval::{Evaluator, VALUE_SIZE, fail};
+use super::value::{Dict, Key, List, MacroValue, Sort, Value};
+use crate::{Called, Stop};
+
+/// Arguments with their values.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    pub(super) positional: Vec<Value>,
+    pub(super) named: Vec<(Arc<str>, Value)>,
+}
+
+impl Given {
+    /// An argument that may be given by place or by name.
+    pub(super) fn get(&self, index: usize, name: &str) -> Option<&Value> {
+        self.positional.get(index).or_else(|| self.named(name))
+    }
+
+    /// An argument that may only be given by name.
+    pub(super) fn named(&self, name: &str) -> Option<&Value> {
+        let found = self.named.iter().find(|(given, _)| **given == *name);
+        found.map(|(_, value)| value)
+    }
+
+    /// An argument that has to be there.
+    pub(super) fn need(&self, index: usize, name: &str) -> Result<&Value, Stop> {
+        self.get(index, name)
+            .ok_or_else(|| fail(format!("missing 1 required argument: '{name}'")))
+    }
+
+    /// A text, or what stands for it when it is not given.
+    pub(super) fn str<'a>(
+        &'a self,
+        index: usize,
+        name: &str,
+        default: &'a str,
+    ) -> Result<&'a str, Stop> {
+        match self.get(index, name) {
+            None => Ok(default),
+            Some(Value::Str(text)) => Ok(text),
+            Some(other) => Err(fail(format!("{name} must be str, not {}", other.kind()))),
+        }
+    }
+
+    /// An integer, or what stands for it when it is not given.
+    pub(super) fn int(&self, index: usize, name: &str, default: i64) -> Result<i64, Stop> {
+        match self.get(index, name) {
+            None => Ok(default),
+            Some(value) => value
+                .as_int()
+                .ok_or_else(|| fail(format!("{name} must be int, not {}", value.kind()))),
+        }
+    }
+
+    /// A number of things; negative ones count as none.
+    pub(super) fn size(&self, index: usize, name: &str, default: usize) -> Result<usize, Stop> {
+        let default = i64::try_from(default).unwrap_or(i64::MAX);
+        Ok(usize::try_from(self.int(index, name, default)?).unwrap_or(0))
+    }
+
+    /// A flag, by Python's truth.
+    pub(super) fn flag(&self, index: usize, name: &str, default: bool) -> bool {
+        self.get(index, name).map_or(default, Value::is_true)
+    }
+
+    /// Refuses arguments that nothing takes.
+    pub(super) fn check(&self, callee: &str, parameters: &[&str]) -> Result<(), Stop> {
+        if self.positional.len() > parameters.len() {
+            return Err(fail(format!(
+                "{callee}() takes {} arguments but {} were given",
+                parameters.len(),
+                self.positional.len()
+            )));
+        }
+        for (name, _) in &self.named {
+            if !parameters.contains(&&**name) {
+                return Err(unexpected(callee, name));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unexpected(callee: &str, name: &str) -> Stop {
+    fail(format!(
+        "{callee}() got an unexpected keyword argument '{name}'"
+    ))
+}
+
+impl Evaluator<'_, '_> {
+    /// A call; `None` if a late-bound function has not answered yet.
+    pub(super) fn call(
+        &mut self,
+        callee: &Expr,
+        arguments: &Arguments,
+    ) -> Result<Option<Value>, Stop> {
+        let function = self.eval(callee)?;
+        if let (ExprKind::Name(name), Value::Undefined(_)) = (&callee.kind, &function) {
+            return self.call_late(name, arguments);
+        }
+        let given = self.given(arguments)?;
+        self.call_value(&function, given).map(Some)
+    }
+
+    fn call_late(&mut self, name: &str, arguments: &Arguments) -> Result<Option<Value>, Stop> {
+        if !self.pass.has_function(name) {
+            // Says so, with the nearest name.
+            self.pass.call(name, crate::Arguments::default())?;
+        }
+        let given = self.given(arguments)?;
+        let mut bound = crate::Arguments::default();
+        for value in &given.positional {
+            bound.positional.push(self.argument(value)?);
+        }
+        let mut named = core::Map::default().to_table();
+        for (name, value) in &given.named {
+            named.insert(Arc::clone(name), self.argument(value)?);
+        }
+        bound.named = core::Map::new(named);
+        match self.pass.call(name, bound)? {
+            Called::Pending => Ok(None),
+            Called::Ready(value) if value.depth() > core::value::MAX_DEPTH => {
+                Err(self.pass.limit(crate::Limit::ValueDepth))
+            }
+            Called::Ready(value) => Ok(Some(Value::from(&value))),
+        }
+    }
+
+    /// Calls something that is a value of the template.
+    pub(super) fn call_value(&mut self, function: &Value, given: Given) -> Result<Value, Stop> {
+        match function {
+            Value::Macro(declared) => self.call_macro(declared, given, None),
+            Value::Function(function) => {
+                if let Some(parameters) = function.parameters {
+                    given.check(function.name, parameters)?;
+                }
+                (function.run)(self, &given)
+            }
+            Value::Method(method) => self.method(&method.0, &method.1, &given),
+            Value::Super(block) => self.captured(|e| e.block(&block.0, block.1)),
+            Value::Joiner(joiner) => {
+                let first = !joiner.1.replace(true);
+                Ok(Value::Str(if first {
+                    "".into()
+                } else {
+                    Arc::clone(&joiner.0)
+                }))
+            }
+            Value::Loop(state) => {
+                let Some(node) = state.repeats.clone() else {
+                    return Err(fail(
+                        "the loop must have the 'recursive' marker to be called",
+                    ));
+                };
+                let items = given.need(0, "iterable")?.clone();
+                let depth = state.depth + 1;
+                self.captured(|e| e.template(|e| e.for_loop(&node, &items, depth)))
+            }
+            Value::Undefined(path) => Err(self.undefined(path.as_deref())),
+            other => Err(fail(format!("'{}' object is not callable", other.kind()))),
+        }
+    }
+
+    /// `{% call m(x) %}…{% endcall %}`.
+    pub(super) fn call_block(&mut self, call: &Expr, caller: Value) -> Result<(), Stop> {
+        let ExprKind::Call(callee, arguments) = &call.kind else {
+            return Err(self.place(fail("a call block needs a call"), call.span));
+        };
+        let function = self.eval(callee)?;
+        let given = self.given(arguments)?;
+        let printed = match &function {
+            Value::Macro(declared) => self.call_macro(declared, given, Some(caller)),
+            other => self.call_value(other, given),
+        };
+        let printed = printed.map_err(|stop| self.place(stop, call.span))?;
+        let text = self.text(&printed)?;
+        self.write(&text)
+    }
+
+    fn call_macro(
+        &mut self,
+        declared: &Rc<MacroValue>,
+        given: Given,
+        caller: Option<Value>,
+    ) -> Result<Value, Stop> {
+        let scope = self.open_apart(declared.base, declared.source);
+        self.charge(declared.captured.len() * VALUE_SIZE)?;
+        self.locals.extend(declared.captured.iter().cloned());
+        let node = Arc::clone(&declared.declared);
+        let itself = Value::Macro(Rc::clone(declared));
+        self.locals.push((Arc::clone(&node.name), itself));
+        if let Some(caller) = caller {
+            self.locals.push(("caller".into(), caller));
+        }
+        self.bind(&node, given)?;
+        let text = self.template(|e| e.captured(|e| e.body(&node.body)))?;
+        self.close(&scope);
+        Ok(text)
+    }
+
+    /// Puts arguments into the scope of a macro.
+    fn bind(&mut self, node: &super::ast::Macro, given: Given) -> Result<(), Stop> {
+        let Given {
+            positional,
+            mut named,
+        } = given;
+        let mut positional = positional.into_iter();
+        for (name, default) in &node.parameters {
+            let by_name = named.iter().position(|(given, _)| given == name);
+            let value = match (positional.next(), by_name, default) {
+                (Some(_), Some(_), _) => {
+                    return Err(fail(format!(
+                        "macro '{}' got multiple values for argument '{name}'",
+                        node.name
+                    )));
+                }
+                (Some(value), None, _) => value,
+                (None, Some(at), _) => named.swap_remove(at).1,
+                (None, None, Some(default)) => self.eval(default)?,
+                (None, None, None) => Value::Undefined(Some((&**name).into())),
+            };
+            self.locals.push((Arc::clone(name), value));
+        }
+        let rest: Vec<Value> = positional.collect();
+        if !rest.is_empty() && !node.varargs {
+            return Err(fail(format!(
+                "macro '{}' takes not more than {} argument(s)",
+                node.name,
+                node.parameters.len()
+            )));
+        }
+        if let (false, Some((name, _))) = (node.kwargs, named.first()) {
+            return Err(fail(format!(
+                "macro '{}' takes no keyword argument '{name}'",
+                node.name
+            )));
+        }
+        if node.varargs {
+            let rest = self.list(Sort::Tuple, rest)?;
+            self.locals.push(("varargs".into(), rest));
+        }
+        if node.kwargs {
+            let table = named
+                .into_iter()
+                .map(|(name, value)| (Key::Str(name), value));
+            let rest = self.dict(table.collect())?;
+            self.locals.push(("kwargs".into(), rest));
+        }
+        Ok(())
+    }
+
+    /// Applies a filter.
+    pub(super) fn filter(&mut self, value: &Value, call: &FilterCall) -> Result<Value, Stop> {
+        let given = self.given(&call.arguments)?;
+        if let Some(parameters) = call.filter.parameters {
+            given.check(call.filter.name, parameters)?;
+        }
+        (call.filter.run)(self, value, &given)
+    }
+
+    /// What a late-bound function receives.
+    fn argument(&mut self, value: &Value) -> Result<core::Value, Stop> {
+        self.step()?;
+        self.pass.charge(size_of::<core::Value>())?;
+        Ok(match value {
+            Value::Undefined(path) => {
+                self.undefined_is_used(path.as_deref())?;
+                core::Value::Null
+            }
+            Value::None => core::Value::Null,
+            Value::Bool(bool) => core::Value::Bool(*bool),
+            Value::Int(int) => core::Value::Int(*int),
+            Value::Float(float) => core::Value::Float(*float),
+            Value::Str(text) => core::Value::Str(Arc::clone(text)),
+            Value::List(list) => self.list_argument(list)?,
+            Value::Dict(Dict::Core(map)) => core::Value::Map(map.clone()),
+            Value::Dict(dict) => self.dict_argument(dict)?,
+            other => {
+                let kind = other.kind();
+                return Err(fail(format!(
+                    "a value of type {kind} cannot be an argument"
+                )));
+            }
+        })
+    }
+
+    fn list_argument(&mut self, list: &List) -> Result<core::Value, Stop> {
+        let mut items = Vec::with_capacity(list.len());
+        for item in list.iter() {
+            items.push(self.argument(&item)?);
+        }
+        Ok(core::Value::from(items))
+    }
+
+    fn dict_argument(&mut self, dict: &Dict) -> Result<core::Value, Stop> {
+        let mut entries: IndexMap<Arc<str>, core::Value> = IndexMap::new();
+        for (key, value) in dict.iter() {
+            let key = self.text(&key)?;
+            entries.insert(key, self.argument(&value)?);
+        }
+        Ok(core::Value::Map(entries.into_iter().collect()))
+    }
+}

@@ -1,0 +1,679 @@
+//! Runs statements. Expressions are in [`super::operand`], calls in [`super::call`].
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use quillet_core::{Position, Span, nearest};
+
+use super::Compiled;
+use super::ast::{Block, Expr, ExprKind, FilterCall, For, Statement, StatementKind, Target};
+use super::value::{List, Loop, MacroValue, Sort, Value};
+use crate::{ErrorKind, Limit, Missing, Pass, RenderError, Stop};
+
+/// Expressions and bodies inside each other, macros included. Each level takes
+/// a few hundred bytes of a 2 MiB stack, several kilobytes without optimisation.
+const MAX_LEVELS: usize = 400;
+
+/// Bytes of one value in a list.
+pub(super) const VALUE_SIZE: usize = size_of::<Value>();
+
+pub(super) fn fail(reason: impl Into<String>) -> Stop {
+    RenderError::new(ErrorKind::Execution, reason).into()
+}
+
+pub(super) struct Evaluator<'t, 'p> {
+    pub(super) compiled: &'t Compiled,
+    pub(super) pass: &'t mut Pass<'p>,
+    /// Which source is being evaluated.
+    pub(super) source: usize,
+    /// Tables of global names: the first is the entry's, each import adds one.
+    bases: Vec<Base>,
+    pub(super) base: usize,
+    /// Names of inner scopes; those before `floor` cannot be seen now.
+    pub(super) locals: Vec<(Arc<str>, Value)>,
+    pub(super) floor: usize,
+    /// Where the innermost scope begins in `locals`; `None` at the top of a source.
+    frame: Option<usize>,
+    pub(super) namespaces: Vec<IndexMap<Arc<str>, Value>>,
+    captures: Vec<String>,
+    /// Definitions of every block, the one that counts first, with their sources.
+    blocks: HashMap<Arc<str>, Vec<(usize, Arc<Block>)>>,
+    /// The source that the current one extends.
+    parent: Option<usize>,
+    levels: usize,
+    /// Macros, includes and blocks inside each other.
+    templates: usize,
+}
+
+#[derive(Default)]
+struct Base {
+    names: HashMap<Arc<str>, Value>,
+    /// Whether the variables are seen (`import … without context` hides them).
+    context: bool,
+}
+
+/// Where to go on after a statement.
+#[derive(Clone, Copy, PartialEq)]
+enum Flow {
+    Next,
+    Break,
+    Continue,
+}
+
+/// What a scope change has to put back.
+pub(super) struct Scope {
+    locals: usize,
+    floor: usize,
+    frame: Option<usize>,
+    base: usize,
+    source: usize,
+}
+
+impl<'t, 'p> Evaluator<'t, 'p> {
+    pub(super) fn new(compiled: &'t Compiled, pass: &'t mut Pass<'p>) -> Self {
+        let base = Base {
+            context: true,
+            ..Base::default()
+        };
+        Evaluator {
+            compiled,
+            pass,
+            source: 0,
+            bases: vec![base],
+            base: 0,
+            locals: Vec::new(),
+            floor: 0,
+            frame: None,
+            namespaces: Vec::new(),
+            captures: Vec::new(),
+            blocks: HashMap::new(),
+            parent: None,
+            levels: 0,
+            templates: 0,
+        }
+    }
+
+    pub(super) fn step(&mut self) -> Result<(), Stop> {
+        self.pass.step()
+    }
+
+    /// Counts the work of looking through so many bytes.
+    pub(super) fn scan(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.pass.steps(bytes / 256)
+    }
+
+    /// Counts bytes that are about to be built. Large ones count twice, since
+    /// a text is copied once on its way into a shared value.
+    pub(super) fn charge(&mut self, bytes: usize) -> Result<(), Stop> {
+        let twice = if bytes > 1 << 20 { bytes } else { 0 };
+        self.pass.charge(bytes.saturating_add(twice))?;
+        self.scan(bytes)
+    }
+
+    /// A list that a template builds; bounded in depth, so that printing,
+    /// comparing and dropping it cannot exhaust the stack.
+    pub(super) fn list(&mut self, sort: Sort, items: Vec<Value>) -> Result<Value, Stop> {
+        let list = Value::List(List::new(sort, items));
+        self.check_depth(&list)?;
+        Ok(list)
+    }
+
+    pub(super) fn check_depth(&self, value: &Value) -> Result<(), Stop> {
+        match value.depth() > quillet_core::value::MAX_DEPTH {
+            true => Err(self.pass.limit(Limit::ValueDepth)),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn strict(&self) -> bool {
+        self.compiled.missing == Missing::Strict
+    }
+
+    /// Something looks into an undefined value in a way that jinja2 allows
+    /// unless it is strict.
+    pub(super) fn undefined_is_used(&self, path: Option<&str>) -> Result<(), Stop> {
+        match self.strict() {
+            true => Err(self.undefined(path)),
+            false => Ok(()),
+        }
+    }
+
+    /// The error of an undefined value that is needed.
+    pub(super) fn undefined(&self, path: Option<&str>) -> Stop {
+        let reason = match path {
+            Some(path) => format!("'{path}' is undefined"),
+            None => "the value is undefined".to_owned(),
+        };
+        let mut error = RenderError::new(ErrorKind::MissingVariable, reason);
+        let names = self.pass.variables().iter().map(|(name, _)| &**name);
+        error.help = path
+            .and_then(|path| nearest(path, names))
+            .map(|near| format!("did you mean {near}?"));
+        error.into()
+    }
+
+    /// Adds the place to an error that has none.
+    pub(super) fn place(&self, stop: Stop, span: Span) -> Stop {
+        let Stop::Failed(mut error) = stop else {
+            return stop;
+        };
+        if error.span.is_none() {
+            let (name, text) = self.compiled.source(self.source);
+            let at = Position::of(text, span.start);
+            error.message = format!("{name}:{}:{}: {}", at.line, at.column, error.reason);
+            error.source_name = name.to_owned();
+            error.span = Some(span);
+            error.position = Some(at);
+        }
+        Stop::Failed(error)
+    }
+
+    /// Goes one level down, and back up after `run`.
+    pub(super) fn level<T>(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        self.levels += 1;
+        if self.levels > MAX_LEVELS {
+            return Err(self.pass.limit(Limit::Nesting));
+        }
+        let result = run(self)?;
+        self.levels -= 1;
+        Ok(result)
+    }
+
+    /// The same for a macro, an include or a block.
+    pub(super) fn template<T>(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        self.templates += 1;
+        if self.templates > self.pass.limits().nesting {
+            return Err(self.pass.limit(Limit::Nesting));
+        }
+        let result = self.level(run)?;
+        self.templates -= 1;
+        Ok(result)
+    }
+
+    pub(super) fn write(&mut self, text: &str) -> Result<(), Stop> {
+        if self.captures.is_empty() {
+            return self.pass.write(text);
+        }
+        self.charge(text.len())?;
+        if let Some(capture) = self.captures.last_mut() {
+            capture.push_str(text);
+        }
+        Ok(())
+    }
+
+    /// Whether what is printed now goes straight to the output.
+    pub(super) fn at_output(&self) -> bool {
+        self.captures.is_empty()
+    }
+
+    /// What `run` prints, as a text.
+    pub(super) fn captured(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Result<(), Stop>,
+    ) -> Result<Value, Stop> {
+        self.captures.push(String::new());
+        run(self)?;
+        Ok(self.captures.pop().unwrap_or_default().into())
+    }
+
+    // Names and scopes.
+
+    pub(super) fn local(&self, name: &str) -> Option<&Value> {
+        let visible = self.locals.get(self.floor..)?;
+        let found = visible.iter().rev().find(|(local, _)| **local == *name);
+        found.map(|(_, value)| value)
+    }
+
+    /// A name that the template has set itself.
+    pub(super) fn own_name(&self, name: &str) -> Option<&Value> {
+        let base = || self.bases.get(self.base)?.names.get(name);
+        self.local(name).or_else(base)
+    }
+
+    pub(super) fn sees_variables(&self) -> bool {
+        self.bases.get(self.base).is_some_and(|base| base.context)
+    }
+
+    pub(super) fn module_name(&self, base: usize, name: &str) -> Option<Value> {
+        self.bases.get(base)?.names.get(name).cloned()
+    }
+
+    pub(super) fn assign(&mut self, name: &Arc<str>, value: Value) {
+        let Some(frame) = self.frame else {
+            if let Some(base) = self.bases.get_mut(self.base) {
+                base.names.insert(Arc::clone(name), value);
+            }
+            return;
+        };
+        let scope = self.locals.get_mut(frame..).unwrap_or_default();
+        match scope.iter_mut().find(|(local, _)| local == name) {
+            Some((_, old)) => *old = value,
+            None => self.locals.push((Arc::clone(name), value)),
+        }
+    }
+
+    fn scope(&self) -> Scope {
+        Scope {
+            locals: self.locals.len(),
+            floor: self.floor,
+            frame: self.frame,
+            base: self.base,
+            source: self.source,
+        }
+    }
+
+    /// Opens a scope that sees what is around it.
+    pub(super) fn open(&mut self) -> Scope {
+        let scope = self.scope();
+        self.frame = Some(self.locals.len());
+        scope
+    }
+
+    /// Opens a scope that sees only the global names of `base`.
+    pub(super) fn open_apart(&mut self, base: usize, source: usize) -> Scope {
+        let scope = self.open();
+        self.floor = self.locals.len();
+        self.base = base;
+        self.source = source;
+        scope
+    }
+
+    pub(super) fn close(&mut self, scope: &Scope) {
+        self.locals.truncate(scope.locals);
+        self.floor = scope.floor;
+        self.frame = scope.frame;
+        self.base = scope.base;
+        self.source = scope.source;
+    }
+
+    // Sources, blocks, imports.
+
+    /// Evaluates a source from its start, and the one that it extends.
+    pub(super) fn entry(&mut self, index: usize) -> Result<(), Stop> {
+        let mut next = Some(index);
+        while let Some(index) = next {
+            self.source = index;
+            let Some(program) = self.compiled.program(index) else {
+                return Ok(());
+            };
+            for block in &program.blocks {
+                let chain = self.blocks.entry(Arc::clone(&block.name)).or_default();
+                chain.push((index, Arc::clone(block)));
+            }
+            let outer = self.captures.len();
+            self.level(|e| e.body(&program.body))?;
+            // What a child prints outside its blocks is dropped.
+            self.captures.truncate(outer);
+            next = self.parent.take();
+            self.pass.step()?;
+        }
+        Ok(())
+    }
+
+    fn find_source(&mut self, name: &Value) -> Result<Option<usize>, Stop> {
+        if let Value::List(names) = name {
+            for name in names.iter() {
+                if let Some(found) = self.find_source(&name)? {
+                    return Ok(Some(found));
+                }
+            }
+            return Ok(None);
+        }
+        let name = self.text(name)?;
+        Ok(self.compiled.index(&name))
+    }
+
+    fn needed_source(&mut self, name: &Expr) -> Result<usize, Stop> {
+        let value = self.eval(name)?;
+        if let Some(found) = self.find_source(&value)? {
+            return Ok(found);
+        }
+        let text = self.repr(&value)?;
+        let stop = fail(format!("template {text} does not exist"));
+        Err(self.place(stop, name.span))
+    }
+
+    fn extends(&mut self, name: &Expr) -> Result<(), Stop> {
+        if self.parent.is_some() {
+            return Err(self.place(fail("extended multiple times"), name.span));
+        }
+        self.templates += 1;
+        if self.templates > self.pass.limits().nesting {
+            return Err(self.pass.limit(Limit::Nesting));
+        }
+        self.parent = Some(self.needed_source(name)?);
+        self.captures.push(String::new());
+        Ok(())
+    }
+
+    fn include(&mut self, name: &Expr, ignore: bool, context: bool) -> Result<(), Stop> {
+        let value = self.eval(name)?;
+        let index = match self.find_source(&value)? {
+            Some(index) => index,
+            None if ignore => return Ok(()),
+            None => self.needed_source(name)?,
+        };
+        let scope = match context {
+            true => self.open(),
+            false => {
+                let base = self.new_base(false)?;
+                self.open_apart(base, index)
+            }
+        };
+        self.apart(index)?;
+        self.close(&scope);
+        Ok(())
+    }
+
+    /// Evaluates another source with blocks of its own.
+    fn apart(&mut self, index: usize) -> Result<(), Stop> {
+        let blocks = std::mem::take(&mut self.blocks);
+        let parent = self.parent.take();
+        self.template(|e| e.entry(index))?;
+        self.blocks = blocks;
+        self.parent = parent;
+        Ok(())
+    }
+
+    fn new_base(&mut self, context: bool) -> Result<usize, Stop> {
+        self.charge(size_of::<Base>())?;
+        self.bases.push(Base {
+            context,
+            ..Base::default()
+        });
+        Ok(self.bases.len() - 1)
+    }
+
+    fn import(&mut self, name: &Expr, context: bool) -> Result<usize, Stop> {
+        let index = self.needed_source(name)?;
+        let base = self.new_base(context)?;
+        let scope = self.open_apart(base, index);
+        self.frame = None;
+        self.captured(|e| e.apart(index))?;
+        self.close(&scope);
+        Ok(base)
+    }
+
+    fn import_names(
+        &mut self,
+        name: &Expr,
+        names: &[(Arc<str>, Arc<str>)],
+        context: bool,
+    ) -> Result<(), Stop> {
+        let base = self.import(name, context)?;
+        for (from, to) in names {
+            let value = self.module_name(base, from).unwrap_or(Value::UNDEFINED);
+            self.assign(to, value);
+        }
+        Ok(())
+    }
+
+    /// Evaluates the definition of a block at this place in its chain.
+    pub(super) fn block(&mut self, name: &Arc<str>, at: usize) -> Result<(), Stop> {
+        let found = self.blocks.get(name).and_then(|chain| chain.get(at));
+        let Some((source, block)) = found.map(|(source, block)| (*source, Arc::clone(block)))
+        else {
+            return Err(fail(format!("there is no block {name:?} above this one")));
+        };
+        let scope = match block.scoped {
+            true => self.open(),
+            false => self.open_apart(self.base, source),
+        };
+        self.source = source;
+        let above = Value::Super(Rc::new((Arc::clone(name), at + 1)));
+        self.locals.push(("super".into(), above));
+        self.template(|e| e.body(&block.body))?;
+        self.close(&scope);
+        Ok(())
+    }
+
+    // Statements.
+
+    pub(super) fn body(&mut self, body: &[Statement]) -> Result<(), Stop> {
+        self.flow(body).map(|_| ())
+    }
+
+    fn flow(&mut self, body: &[Statement]) -> Result<Flow, Stop> {
+        for statement in body {
+            self.step()
+                .map_err(|stop| self.place(stop, statement.span))?;
+            let flow = self.statement(&statement.kind);
+            let flow = flow.map_err(|stop| self.place(stop, statement.span))?;
+            if flow != Flow::Next {
+                return Ok(flow);
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn statement(&mut self, statement: &StatementKind) -> Result<Flow, Stop> {
+        match statement {
+            StatementKind::Text(text) => self.write(text)?,
+            StatementKind::Print(expr) => self.print(expr)?,
+            StatementKind::If {
+                branches,
+                otherwise,
+            } => return self.if_tag(branches, otherwise),
+            StatementKind::Break => return Ok(Flow::Break),
+            StatementKind::Continue => return Ok(Flow::Continue),
+            StatementKind::Group(body) => return self.level(|e| e.flow(body)),
+            StatementKind::With(bindings, body) => return self.with(bindings, body),
+            StatementKind::For(node) => self.for_tag(node)?,
+            StatementKind::Set(target, value) => {
+                let value = self.eval(value)?;
+                self.assign_target(target, value)?;
+            }
+            StatementKind::SetBlock(target, filters, body) => {
+                let value = self.filtered_body(filters, body)?;
+                self.assign_target(target, value)?;
+            }
+            StatementKind::FilterBlock(filters, body) => {
+                let value = self.filtered_body(filters, body)?;
+                self.print_value(&value)?;
+            }
+            StatementKind::Macro(declared) => {
+                let value = self.macro_value(declared)?;
+                self.assign(&declared.name, value);
+            }
+            StatementKind::CallBlock(call, declared) => {
+                let caller = self.macro_value(declared)?;
+                self.call_block(call, caller)?;
+            }
+            StatementKind::Block(block) => self.block(&block.name, 0)?,
+            StatementKind::Extends(name) => self.extends(name)?,
+            StatementKind::Include {
+                name,
+                ignore_missing,
+                context,
+            } => self.include(name, *ignore_missing, *context)?,
+            StatementKind::Import {
+                name,
+                target,
+                context,
+            } => {
+                let base = self.import(name, *context)?;
+                self.assign(target, Value::Module(base));
+            }
+            StatementKind::FromImport {
+                name,
+                names,
+                context,
+            } => self.import_names(name, names, *context)?,
+        }
+        Ok(Flow::Next)
+    }
+
+    fn print(&mut self, expr: &Expr) -> Result<(), Stop> {
+        if let (true, ExprKind::Call(callee, arguments)) = (self.at_output(), &expr.kind) {
+            // Nothing looks at the value, so a pending call leaves a hole.
+            let called = self.call(callee, arguments);
+            return match called.map_err(|stop| self.place(stop, expr.span))? {
+                Some(value) => self.print_value(&value),
+                None => Ok(()),
+            };
+        }
+        let value = self.eval(expr)?;
+        let printed = self.print_value(&value);
+        printed.map_err(|stop| self.place(stop, expr.span))
+    }
+
+    fn print_value(&mut self, value: &Value) -> Result<(), Stop> {
+        let text = self.text(value)?;
+        self.write(&text)
+    }
+
+    fn if_tag(
+        &mut self,
+        branches: &[(Expr, Vec<Statement>)],
+        otherwise: &[Statement],
+    ) -> Result<Flow, Stop> {
+        for (condition, body) in branches {
+            if self.condition(condition)? {
+                return self.level(|e| e.flow(body));
+            }
+        }
+        self.level(|e| e.flow(otherwise))
+    }
+
+    fn with(&mut self, bindings: &[(Target, Expr)], body: &[Statement]) -> Result<Flow, Stop> {
+        let mut values = Vec::with_capacity(bindings.len());
+        for (_, value) in bindings {
+            values.push(self.eval(value)?);
+        }
+        let scope = self.open();
+        for ((target, _), value) in bindings.iter().zip(values) {
+            self.assign_target(target, value)?;
+        }
+        let flow = self.level(|e| e.flow(body))?;
+        self.close(&scope);
+        Ok(flow)
+    }
+
+    fn filtered_body(&mut self, filters: &[FilterCall], body: &[Statement]) -> Result<Value, Stop> {
+        let scope = self.open();
+        let mut value = self.captured(|e| e.level(|e| e.body(body)))?;
+        self.close(&scope);
+        for filter in filters {
+            let filtered = self.filter(&value, filter);
+            value = filtered.map_err(|stop| self.place(stop, filter.span))?;
+        }
+        Ok(value)
+    }
+
+    fn macro_value(&mut self, declared: &Arc<super::ast::Macro>) -> Result<Value, Stop> {
+        let visible = self.locals.get(self.floor..).unwrap_or_default();
+        self.pass.charge(visible.len() * 2 * VALUE_SIZE)?;
+        let value = Value::Macro(Rc::new(MacroValue {
+            declared: Arc::clone(declared),
+            base: self.base,
+            source: self.source,
+            captured: visible.to_vec(),
+        }));
+        self.check_depth(&value)?;
+        Ok(value)
+    }
+
+    fn assign_target(&mut self, target: &Target, value: Value) -> Result<(), Stop> {
+        match target {
+            Target::Name(name) => self.assign(name, value),
+            Target::Field(name, field) => {
+                let owner = self.own_name(name);
+                let Some(Value::Namespace(number)) = owner else {
+                    return Err(fail("cannot assign attribute on non-namespace object"));
+                };
+                let number = *number;
+                self.pass.charge(2 * VALUE_SIZE)?;
+                if let Some(namespace) = self.namespaces.get_mut(number) {
+                    namespace.insert(Arc::clone(field), value);
+                }
+            }
+            Target::Tuple(targets) => {
+                let values = self.iterate(&value)?;
+                if values.len() != targets.len() {
+                    return Err(fail(format!(
+                        "cannot unpack {} values into {}",
+                        values.len(),
+                        targets.len()
+                    )));
+                }
+                for (target, value) in targets.iter().zip(values.iter()) {
+                    self.assign_target(target, value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    // Loops.
+
+    fn for_tag(&mut self, node: &Arc<For>) -> Result<(), Stop> {
+        let iterable = self.eval(&node.iterable)?;
+        self.for_loop(node, &iterable, 0)
+    }
+
+    /// Runs a loop; `depth` counts recursive ones from 0.
+    pub(super) fn for_loop(
+        &mut self,
+        node: &Arc<For>,
+        iterable: &Value,
+        depth: usize,
+    ) -> Result<(), Stop> {
+        let items = self.iterate(iterable);
+        let mut items = items.map_err(|stop| self.place(stop, node.iterable.span))?;
+        if let Some(condition) = &node.condition {
+            items = self.matching(node, condition, &items)?;
+        }
+        if items.len() == 0 {
+            return self.level(|e| e.body(&node.otherwise));
+        }
+        let state = Rc::new(Loop {
+            items,
+            index: Cell::new(0),
+            depth,
+            repeats: node.recursive.then(|| Arc::clone(node)),
+            changed: RefCell::new(None),
+        });
+        let name: Arc<str> = "loop".into();
+        let scope = self.open();
+        for index in 0..state.items.len() {
+            self.step()?;
+            state.index.set(index);
+            let item = state.items.get(index).unwrap_or(Value::None);
+            self.locals.truncate(scope.locals);
+            self.locals
+                .push((Arc::clone(&name), Value::Loop(Rc::clone(&state))));
+            self.assign_target(&node.target, item)?;
+            if self.level(|e| e.flow(&node.body))? == Flow::Break {
+                break;
+            }
+        }
+        self.close(&scope);
+        state.changed.replace(None);
+        Ok(())
+    }
+
+    fn matching(&mut self, node: &For, condition: &Expr, items: &List) -> Result<List, Stop> {
+        let mut found = Vec::new();
+        let scope = self.open();
+        for item in items.iter() {
+            self.step()?;
+            self.locals.truncate(scope.locals);
+            self.assign_target(&node.target, item.clone())?;
+            if self.condition(condition)? {
+                self.pass.charge(VALUE_SIZE)?;
+                found.push(item);
+            }
+        }
+        self.close(&scope);
+        Ok(List::new(Sort::List, found))
+    }
+}

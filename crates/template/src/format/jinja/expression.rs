@@ -1,0 +1,528 @@
+//! Expressions, with jinja2's ranks of operators.
+
+use quillet_core::{Span, Value};
+
+use super::ast::{Arguments, Comparison, Expr, ExprKind, FilterCall, Operator};
+use super::filters;
+use super::lexer::Token;
+use super::parser::{Parsed, Parser};
+use super::syntax::Problem;
+use super::test;
+
+/// Ranks of the operators that stand between two operands, loosest first.
+const OR: usize = 0;
+const AND: usize = 1;
+const NOT: usize = 2;
+const COMPARE: usize = 3;
+const SUM: usize = 4;
+const CONCAT: usize = 5;
+const PRODUCT: usize = 6;
+const POWER: usize = 7;
+const UNARY: usize = 8;
+
+fn deepest<'a>(exprs: impl IntoIterator<Item = &'a Expr>) -> usize {
+    exprs.into_iter().map(|e| e.depth).max().unwrap_or(0)
+}
+
+impl Parser {
+    fn expr(&self, kind: ExprKind, start: usize, below: usize) -> Parsed<Expr> {
+        let end = self.last_end();
+        self.check_depth(below + 1)?;
+        Ok(Expr {
+            kind,
+            span: Span { start, end },
+            depth: below + 1,
+        })
+    }
+
+    /// One expression: `a if b else c` and everything tighter.
+    pub(super) fn expression(&mut self) -> Parsed<Expr> {
+        self.nested(|p| {
+            let start = p.span().start;
+            let mut expr = p.ranked(OR)?;
+            while p.skip_name("if") {
+                let condition = Box::new(p.ranked(OR)?);
+                let otherwise = match p.skip_name("else") {
+                    true => Some(Box::new(p.expression()?)),
+                    false => None,
+                };
+                let below = deepest(otherwise.as_deref().into_iter().chain([&expr, &*condition]));
+                let kind = ExprKind::Choice {
+                    condition,
+                    then: Box::new(expr),
+                    otherwise,
+                };
+                expr = p.expr(kind, start, below)?;
+            }
+            Ok(expr)
+        })
+    }
+
+    /// One expression, or several with commas: a tuple.
+    pub(super) fn tuple(&mut self) -> Parsed<Expr> {
+        self.tuple_of(Parser::expression)
+    }
+
+    /// The same, where an `if` that follows belongs to the tag.
+    pub(super) fn tuple_without_choice(&mut self) -> Parsed<Expr> {
+        self.tuple_of(|p| p.nested(|p| p.ranked(OR)))
+    }
+
+    fn tuple_of(&mut self, one: fn(&mut Parser) -> Parsed<Expr>) -> Parsed<Expr> {
+        let start = self.span().start;
+        let first = one(self)?;
+        if !self.is_operator(",") {
+            return Ok(first);
+        }
+        let mut items = vec![first];
+        while self.skip_operator(",") {
+            if self.at_tuple_end() {
+                break;
+            }
+            items.push(one(self)?);
+        }
+        let below = deepest(&items);
+        self.expr(ExprKind::Tuple(items), start, below)
+    }
+
+    fn at_tuple_end(&self) -> bool {
+        match self.peek() {
+            Token::PrintEnd | Token::TagEnd => true,
+            Token::Operator(operator) => matches!(*operator, ")" | "]"),
+            Token::Name(name) => name == "in" || name == "recursive",
+            _ => false,
+        }
+    }
+
+    fn ranked(&mut self, rank: usize) -> Parsed<Expr> {
+        let start = self.span().start;
+        if rank <= NOT && self.skip_name("not") {
+            let operand = self.nested(|p| p.ranked(NOT))?;
+            let below = operand.depth;
+            let not = self.expr(ExprKind::Not(Box::new(operand)), start, below)?;
+            return self.chains(not, start, rank, NOT);
+        }
+        let operand = self.unary(true)?;
+        self.chains(operand, start, rank, UNARY)
+    }
+
+    /// Goes on with every operator from `tightest` out to `rank`.
+    fn chains(
+        &mut self,
+        mut left: Expr,
+        start: usize,
+        rank: usize,
+        tightest: usize,
+    ) -> Parsed<Expr> {
+        for level in (rank..tightest).rev() {
+            left = match level {
+                OR => self.logic(left, start, "or", OR, ExprKind::Or)?,
+                AND => self.logic(left, start, "and", AND, ExprKind::And)?,
+                COMPARE => self.compare(left, start)?,
+                CONCAT => self.concat(left, start)?,
+                SUM | PRODUCT | POWER => self.math(left, start, level)?,
+                _ => left,
+            };
+        }
+        Ok(left)
+    }
+
+    fn logic(
+        &mut self,
+        left: Expr,
+        start: usize,
+        name: &str,
+        rank: usize,
+        kind: fn(Vec<Expr>) -> ExprKind,
+    ) -> Parsed<Expr> {
+        if !self.is_name(name) {
+            return Ok(left);
+        }
+        let mut operands = vec![left];
+        while self.skip_name(name) {
+            operands.push(self.ranked(rank + 1)?);
+        }
+        let below = deepest(&operands);
+        self.expr(kind(operands), start, below)
+    }
+
+    fn comparison(&mut self) -> Option<Comparison> {
+        let found = match self.peek() {
+            Token::Operator("==") => Comparison::Equal,
+            Token::Operator("!=") => Comparison::NotEqual,
+            Token::Operator("<") => Comparison::Less,
+            Token::Operator("<=") => Comparison::LessOrEqual,
+            Token::Operator(">") => Comparison::Greater,
+            Token::Operator(">=") => Comparison::GreaterOrEqual,
+            Token::Name(name) if name == "in" => Comparison::In,
+            Token::Name(name) if name == "not" => {
+                if !matches!(self.peek_after(), Token::Name(next) if next == "in") {
+                    return None;
+                }
+                self.advance();
+                Comparison::NotIn
+            }
+            _ => return None,
+        };
+        self.advance();
+        Some(found)
+    }
+
+    fn compare(&mut self, left: Expr, start: usize) -> Parsed<Expr> {
+        let mut rest = Vec::new();
+        while let Some(comparison) = self.comparison() {
+            rest.push((comparison, self.ranked(SUM)?));
+        }
+        if rest.is_empty() {
+            return Ok(left);
+        }
+        let below = deepest(rest.iter().map(|(_, e)| e).chain([&left]));
+        self.expr(ExprKind::Compare(Box::new(left), rest), start, below)
+    }
+
+    fn concat(&mut self, left: Expr, start: usize) -> Parsed<Expr> {
+        if !self.is_operator("~") {
+            return Ok(left);
+        }
+        let mut parts = vec![left];
+        while self.skip_operator("~") {
+            parts.push(self.ranked(PRODUCT)?);
+        }
+        let below = deepest(&parts);
+        self.expr(ExprKind::Concat(parts), start, below)
+    }
+
+    fn math(&mut self, left: Expr, start: usize, rank: usize) -> Parsed<Expr> {
+        let mut rest = Vec::new();
+        while let Some(operator) = self.math_operator(rank) {
+            self.advance();
+            rest.push((operator, self.ranked(rank + 1)?));
+        }
+        if rest.is_empty() {
+            return Ok(left);
+        }
+        let below = deepest(rest.iter().map(|(_, e)| e).chain([&left]));
+        self.expr(ExprKind::Math(Box::new(left), rest), start, below)
+    }
+
+    fn math_operator(&self, rank: usize) -> Option<Operator> {
+        let Token::Operator(symbol) = self.peek() else {
+            return None;
+        };
+        Some(match (rank, *symbol) {
+            (SUM, "+") => Operator::Add,
+            (SUM, "-") => Operator::Subtract,
+            (PRODUCT, "*") => Operator::Multiply,
+            (PRODUCT, "/") => Operator::Divide,
+            (PRODUCT, "//") => Operator::FloorDivide,
+            (PRODUCT, "%") => Operator::Remainder,
+            (POWER, "**") => Operator::Power,
+            _ => return None,
+        })
+    }
+
+    /// A sign, or an operand with what follows it. A sign binds its operand
+    /// without filters: `-x|abs` filters the negative.
+    fn unary(&mut self, with_filters: bool) -> Parsed<Expr> {
+        let start = self.span().start;
+        let expr = if self.skip_operator("-") {
+            let operand = self.nested(|p| p.unary(false))?;
+            let below = operand.depth;
+            self.expr(ExprKind::Negative(Box::new(operand)), start, below)?
+        } else if self.skip_operator("+") {
+            let operand = self.nested(|p| p.unary(false))?;
+            let below = operand.depth;
+            self.expr(ExprKind::Positive(Box::new(operand)), start, below)?
+        } else {
+            self.primary()?
+        };
+        let expr = self.postfix(expr, start)?;
+        match with_filters {
+            true => self.filters_and_tests(expr, start),
+            false => Ok(expr),
+        }
+    }
+
+    fn primary(&mut self) -> Parsed<Expr> {
+        let start = self.span().start;
+        let value = match self.peek() {
+            Token::Name(_) => return self.name_or_constant(),
+            Token::Str(_) => Value::from(self.strings()),
+            Token::Int(int) => Value::Int(*int),
+            Token::Float(float) => Value::Float(*float),
+            Token::Operator("(") => return self.parenthesis(start),
+            Token::Operator("[") => return self.list(start),
+            Token::Operator("{") => return self.dict(start),
+            _ => return Err(self.unexpected("an expression")),
+        };
+        if !matches!(value, Value::Str(_)) {
+            self.advance();
+        }
+        self.expr(ExprKind::Constant(value), start, 0)
+    }
+
+    /// Strings that stand side by side are one.
+    fn strings(&mut self) -> String {
+        let mut text = String::new();
+        while matches!(self.peek(), Token::Str(_)) {
+            if let (Token::Str(part), _) = self.advance() {
+                text.push_str(&part);
+            }
+        }
+        text
+    }
+
+    fn name_or_constant(&mut self) -> Parsed<Expr> {
+        let start = self.span().start;
+        let name = self.name()?;
+        let kind = match &*name {
+            "true" | "True" => ExprKind::Constant(Value::Bool(true)),
+            "false" | "False" => ExprKind::Constant(Value::Bool(false)),
+            "none" | "None" => ExprKind::Constant(Value::Null),
+            "and" | "or" | "not" | "if" | "else" | "in" | "is" => {
+                let message = format!("unexpected {name:?}, expected an expression");
+                return Err(Problem::at(message, start, self.last_end()));
+            }
+            _ => {
+                self.varargs |= &*name == "varargs";
+                self.kwargs |= &*name == "kwargs";
+                ExprKind::Name(name)
+            }
+        };
+        self.expr(kind, start, 0)
+    }
+
+    fn parenthesis(&mut self, start: usize) -> Parsed<Expr> {
+        self.advance();
+        if self.skip_operator(")") {
+            return self.expr(ExprKind::Tuple(Vec::new()), start, 0);
+        }
+        let inner = self.tuple()?;
+        self.expect_operator(")")?;
+        Ok(inner)
+    }
+
+    fn list(&mut self, start: usize) -> Parsed<Expr> {
+        self.advance();
+        let items = self.items("]")?;
+        let below = deepest(&items);
+        self.expr(ExprKind::List(items), start, below)
+    }
+
+    fn items(&mut self, close: &str) -> Parsed<Vec<Expr>> {
+        let mut items = Vec::new();
+        while !self.skip_operator(close) {
+            if !items.is_empty() {
+                self.expect_operator(",")?;
+                if self.skip_operator(close) {
+                    break;
+                }
+            }
+            items.push(self.expression()?);
+        }
+        Ok(items)
+    }
+
+    fn dict(&mut self, start: usize) -> Parsed<Expr> {
+        self.advance();
+        let mut entries: Vec<(Expr, Expr)> = Vec::new();
+        while !self.skip_operator("}") {
+            if !entries.is_empty() {
+                self.expect_operator(",")?;
+                if self.skip_operator("}") {
+                    break;
+                }
+            }
+            let key = self.expression()?;
+            self.expect_operator(":")?;
+            entries.push((key, self.expression()?));
+        }
+        let below = deepest(entries.iter().flat_map(|(key, value)| [key, value]));
+        self.expr(ExprKind::Dict(entries), start, below)
+    }
+
+    fn postfix(&mut self, mut expr: Expr, start: usize) -> Parsed<Expr> {
+        loop {
+            expr = match self.peek() {
+                Token::Operator(".") => self.dot(expr, start)?,
+                Token::Operator("[") => self.subscript(expr, start)?,
+                Token::Operator("(") => self.call(expr, start)?,
+                _ => return Ok(expr),
+            };
+        }
+    }
+
+    fn dot(&mut self, subject: Expr, start: usize) -> Parsed<Expr> {
+        self.advance();
+        let below = subject.depth;
+        if let Token::Int(index) = *self.peek() {
+            let at = self.span().start;
+            self.advance();
+            let key = self.expr(ExprKind::Constant(Value::Int(index)), at, 0)?;
+            return self.expr(
+                ExprKind::Item(Box::new(subject), Box::new(key)),
+                start,
+                below,
+            );
+        }
+        let name = self.name()?;
+        self.expr(ExprKind::Attribute(Box::new(subject), name), start, below)
+    }
+
+    fn subscript(&mut self, subject: Expr, start: usize) -> Parsed<Expr> {
+        self.advance();
+        let first = match self.is_operator(":") {
+            true => None,
+            false => Some(self.tuple()?),
+        };
+        if let (Some(_), true) = (&first, self.skip_operator("]")) {
+            let key = first.into_iter().next().map(Box::new);
+            let below = subject.depth.max(key.as_ref().map_or(0, |k| k.depth));
+            let key = key.ok_or_else(|| self.unexpected("a subscript"))?;
+            return self.expr(ExprKind::Item(Box::new(subject), key), start, below);
+        }
+        let mut parts = [first, None, None];
+        for part in &mut parts[1..] {
+            if !self.skip_operator(":") {
+                break;
+            }
+            if !self.is_operator(":") && !self.is_operator("]") {
+                *part = Some(self.expression()?);
+            }
+        }
+        self.expect_operator("]")?;
+        let below = deepest(parts.iter().flatten().chain([&subject]));
+        let kind = ExprKind::Slice(Box::new(subject), Box::new(parts));
+        self.expr(kind, start, below)
+    }
+
+    fn call(&mut self, callee: Expr, start: usize) -> Parsed<Expr> {
+        let arguments = self.arguments()?;
+        let below = deepest(arguments.all().chain([&callee]));
+        self.expr(ExprKind::Call(Box::new(callee), arguments), start, below)
+    }
+
+    fn arguments(&mut self) -> Parsed<Arguments> {
+        self.expect_operator("(")?;
+        let mut arguments = Arguments::default();
+        let mut first = true;
+        while !self.skip_operator(")") {
+            if !first {
+                self.expect_operator(",")?;
+                if self.skip_operator(")") {
+                    break;
+                }
+            }
+            first = false;
+            self.argument(&mut arguments)?;
+        }
+        Ok(arguments)
+    }
+
+    fn argument(&mut self, arguments: &mut Arguments) -> Parsed<()> {
+        if self.skip_operator("**") {
+            arguments.spread_named = Some(Box::new(self.expression()?));
+        } else if self.skip_operator("*") {
+            arguments.spread = Some(Box::new(self.expression()?));
+        } else if matches!(self.peek(), Token::Name(_))
+            && matches!(self.peek_after(), Token::Operator("="))
+        {
+            let name = self.name()?;
+            self.advance();
+            arguments.named.push((name, self.expression()?));
+        } else if !arguments.named.is_empty() || arguments.spread_named.is_some() {
+            return Err(self.unexpected("a named argument, as one stands before"));
+        } else {
+            arguments.positional.push(self.expression()?);
+        }
+        Ok(())
+    }
+
+    fn filters_and_tests(&mut self, mut expr: Expr, start: usize) -> Parsed<Expr> {
+        loop {
+            expr = if self.skip_operator("|") {
+                let call = self.filter_call()?;
+                let below = deepest(call.arguments.all().chain([&expr]));
+                self.expr(ExprKind::Filter(Box::new(expr), call), start, below)?
+            } else if self.skip_name("is") {
+                self.test(expr, start)?
+            } else if self.is_operator("(") {
+                self.call(expr, start)?
+            } else {
+                return Ok(expr);
+            };
+        }
+    }
+
+    pub(super) fn filter_call(&mut self) -> Parsed<FilterCall> {
+        let span = self.span();
+        let name = self.name()?;
+        let Some(filter) = filters::find(&name) else {
+            let names = filters::names();
+            return Err(unknown("filter", &name, span, names));
+        };
+        let arguments = match self.is_operator("(") {
+            true => self.arguments()?,
+            false => Arguments::default(),
+        };
+        Ok(FilterCall {
+            filter,
+            arguments,
+            span,
+        })
+    }
+
+    fn test(&mut self, subject: Expr, start: usize) -> Parsed<Expr> {
+        let negated = self.skip_name("not");
+        let span = self.span();
+        let name = self.name()?;
+        let Some(test) = test::find(&name) else {
+            return Err(unknown("test", &name, span, test::names()));
+        };
+        let arguments = self.test_arguments()?;
+        let below = deepest(arguments.all().chain([&subject]));
+        let kind = ExprKind::Test {
+            subject: Box::new(subject),
+            test,
+            arguments,
+            negated,
+        };
+        self.expr(kind, start, below)
+    }
+
+    /// In parentheses, or a single operand without them: `divisibleby 3`.
+    fn test_arguments(&mut self) -> Parsed<Arguments> {
+        let operand = match self.peek() {
+            Token::Operator("(") => return self.arguments(),
+            Token::Operator(operator) => matches!(*operator, "[" | "{"),
+            Token::Name(name) if name == "is" => {
+                return Err(self.unexpected("no second test: tests do not chain with is"));
+            }
+            Token::Name(name) => {
+                !["else", "or", "and", "if", "in", "not", "recursive"].contains(&&**name)
+            }
+            Token::Str(_) | Token::Int(_) | Token::Float(_) => true,
+            _ => false,
+        };
+        let mut arguments = Arguments::default();
+        if operand {
+            let start = self.span().start;
+            let operand = self.nested(Parser::primary)?;
+            arguments.positional.push(self.postfix(operand, start)?);
+        }
+        Ok(arguments)
+    }
+}
+
+fn unknown<'a>(
+    what: &str,
+    name: &str,
+    span: Span,
+    names: impl Iterator<Item = &'a str>,
+) -> Problem {
+    let problem = Problem::at(format!("{what} {name} is unknown"), span.start, span.end);
+    match quillet_core::nearest(name, names) {
+        Some(near) => problem.help(format!("did you mean {near}?")),
+        None => problem,
+    }
+}

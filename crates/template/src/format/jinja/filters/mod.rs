@@ -1,0 +1,215 @@
+//! Filters: what stands after `|`. Every one that builds something charges for
+//! it before, and every one that visits items counts them as steps.
+
+mod list;
+mod number;
+mod text;
+
+use super::call::Given;
+use super::eval::{Evaluator, fail};
+use super::print::JsonStyle;
+use super::syntax::Preset;
+use super::value::Value;
+use crate::Stop;
+
+type Run = fn(&mut Evaluator<'_, '_>, &Value, &Given) -> Result<Value, Stop>;
+
+pub(super) struct Filter {
+    pub(super) name: &'static str,
+    /// Names of its parameters; `None` if it takes whatever is given.
+    pub(super) parameters: Option<&'static [&'static str]>,
+    pub(super) run: Run,
+}
+
+impl std::fmt::Debug for Filter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+const fn filter(name: &'static str, parameters: &'static [&'static str], run: Run) -> Filter {
+    Filter {
+        name,
+        parameters: Some(parameters),
+        run,
+    }
+}
+
+const fn variadic(name: &'static str, run: Run) -> Filter {
+    Filter {
+        name,
+        parameters: None,
+        run,
+    }
+}
+
+static FILTERS: &[Filter] = &[
+    filter("abs", &[], number::abs),
+    variadic("attr", list::attr),
+    filter("batch", &["linecount", "fill_with"], list::batch),
+    filter("capitalize", &[], text::capitalize),
+    filter("center", &["width"], text::center),
+    filter("count", &[], list::length),
+    filter("d", &["default_value", "boolean"], default),
+    filter("default", &["default_value", "boolean"], default),
+    filter(
+        "dictsort",
+        &["case_sensitive", "by", "reverse"],
+        list::dictsort,
+    ),
+    filter("e", &[], text::escape),
+    filter("escape", &[], text::escape),
+    filter("filesizeformat", &["binary"], number::filesizeformat),
+    filter("first", &[], list::first),
+    filter("float", &["default"], number::float),
+    filter("forceescape", &[], text::escape),
+    variadic("format", |e, value, given| {
+        let format = e.text(value)?;
+        e.percent_given(&format, given)
+    }),
+    filter(
+        "groupby",
+        &["attribute", "default", "case_sensitive"],
+        list::groupby,
+    ),
+    filter("indent", &["width", "first", "blank"], text::indent),
+    filter("int", &["default", "base"], number::int),
+    filter("items", &[], list::items),
+    filter("join", &["d", "attribute"], list::join),
+    filter("last", &[], list::last),
+    filter("length", &[], list::length),
+    filter("list", &[], list::list),
+    filter("lower", &[], text::lower),
+    variadic("map", list::map),
+    filter("max", &["case_sensitive", "attribute"], list::max),
+    filter("min", &["case_sensitive", "attribute"], list::min),
+    filter("pprint", &[], |e, value, _| Ok(e.repr(value)?.into())),
+    filter("random", &[], list::random),
+    variadic("reject", list::reject),
+    variadic("rejectattr", list::rejectattr),
+    filter("replace", &["old", "new", "count"], text::replace),
+    filter("reverse", &[], list::reverse),
+    filter("round", &["precision", "method"], number::round),
+    filter("safe", &[], |e, value, _| Ok(Value::Str(e.text(value)?))),
+    variadic("select", list::select),
+    variadic("selectattr", list::selectattr),
+    filter("slice", &["slices", "fill_with"], list::slice),
+    filter(
+        "sort",
+        &["reverse", "case_sensitive", "attribute"],
+        list::sort,
+    ),
+    filter("string", &[], |e, value, _| Ok(Value::Str(e.text(value)?))),
+    filter("striptags", &[], text::striptags),
+    filter("sum", &["attribute", "start"], list::sum),
+    filter("title", &[], text::title),
+    variadic("tojson", tojson),
+    filter("trim", &["chars"], text::trim),
+    filter(
+        "truncate",
+        &["length", "killwords", "end", "leeway"],
+        text::truncate,
+    ),
+    filter("unique", &["case_sensitive", "attribute"], list::unique),
+    filter("upper", &[], text::upper),
+    filter("urlencode", &[], text::urlencode),
+    filter("wordcount", &[], text::wordcount),
+    filter(
+        "wordwrap",
+        &[
+            "width",
+            "break_long_words",
+            "wrapstring",
+            "break_on_hyphens",
+        ],
+        text::wordwrap,
+    ),
+    filter("xmlattr", &["autospace"], text::xmlattr),
+];
+
+/// The filter of that name.
+pub(super) fn find(name: &str) -> Option<&'static Filter> {
+    FILTERS
+        .binary_search_by(|filter| filter.name.cmp(name))
+        .ok()
+        .and_then(|at| FILTERS.get(at))
+}
+
+/// Names of all filters.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    FILTERS.iter().map(|filter| filter.name)
+}
+
+fn default(_: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value, Stop> {
+    let absent = value.is_undefined() || (given.flag(1, "boolean", false) && !value.is_true());
+    Ok(match (absent, given.get(0, "default_value")) {
+        (false, _) => value.clone(),
+        (true, Some(default)) => default.clone(),
+        (true, None) => "".into(),
+    })
+}
+
+/// `tojson` of transformers escapes nothing; jinja2's own escapes `<`, `>`,
+/// `&` and `'`, writes ASCII only, and sorts keys.
+fn tojson(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value, Stop> {
+    let plain = e.compiled.preset == Preset::Plain;
+    let (names, indent_at): (&[&str], _) = match plain {
+        true => (&["indent"], 0),
+        false => (&["ensure_ascii", "indent", "separators", "sort_keys"], 1),
+    };
+    given.check("tojson", names)?;
+    let indent = indent(e, given.get(indent_at, "indent"))?;
+    let mut style = JsonStyle {
+        item: if indent.is_some() { "," } else { ", " }.to_owned(),
+        colon: ": ".to_owned(),
+        indent,
+        sort_keys: plain || given.flag(3, "sort_keys", false),
+        ascii: plain || given.flag(0, "ensure_ascii", false),
+    };
+    if let (false, Some(separators)) = (plain, given.get(2, "separators"))
+        && !matches!(separators, Value::None)
+    {
+        let pair = <[Value; 2]>::try_from(e.items(separators)?);
+        let [item, colon] = pair.map_err(|_| fail("separators must be a pair"))?;
+        style.item = e.text(&item)?.to_string();
+        style.colon = e.text(&colon)?.to_string();
+    }
+    let json = e.json(value, &style)?;
+    if !plain {
+        return Ok(json.into());
+    }
+    e.charge(json.len() * 2)?;
+    Ok(json
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+        .replace('\'', "\\u0027")
+        .into())
+}
+
+/// The indentation of one level: a number of blanks, or a text.
+fn indent(e: &mut Evaluator<'_, '_>, given: Option<&Value>) -> Result<Option<String>, Stop> {
+    match given {
+        None | Some(Value::None) => Ok(None),
+        Some(Value::Str(text)) => Ok(Some(text.to_string())),
+        Some(other) => {
+            let Some(width) = other.as_int() else {
+                return Err(fail(format!("indent must be int, not {}", other.kind())));
+            };
+            let width = usize::try_from(width).unwrap_or(0);
+            e.charge(width)?;
+            Ok(Some(" ".repeat(width)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted_for_the_search() {
+        assert!(FILTERS.is_sorted_by(|a, b| a.name < b.name));
+        assert!(names().all(|name| find(name).is_some()));
+    }
+}

@@ -1,0 +1,137 @@
+//! Filters on numbers.
+
+use super::super::call::Given;
+use super::super::eval::{Evaluator, fail};
+use super::super::value::Value;
+use crate::Stop;
+
+type Result<T> = std::result::Result<T, Stop>;
+
+pub(super) fn abs(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
+    match value {
+        Value::Float(float) => Ok(Value::Float(float.abs())),
+        Value::Undefined(path) => Err(e.undefined(path.as_deref())),
+        other => match other.as_int().and_then(i64::checked_abs) {
+            Some(int) => Ok(Value::Int(int)),
+            None => Err(fail(format!(
+                "bad operand type for abs(): '{}'",
+                other.kind()
+            ))),
+        },
+    }
+}
+
+pub(super) fn int(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+    let default = given.get(0, "default").cloned().unwrap_or(Value::Int(0));
+    let base = given.int(1, "base", 10)?;
+    Ok(match value {
+        Value::Undefined(path) => return Err(e.undefined(path.as_deref())),
+        Value::Float(float) if float.is_finite() && float.abs() < 9.2e18 => {
+            Value::Int(float.trunc() as i64)
+        }
+        Value::Str(text) => {
+            e.scan(text.len())?;
+            parse_int(text, base).map_or(default, Value::Int)
+        }
+        other => other.as_int().map_or(default, Value::Int),
+    })
+}
+
+fn parse_int(text: &str, base: i64) -> Option<i64> {
+    let text = text.trim().replace('_', "");
+    let radix = u32::try_from(base)
+        .ok()
+        .filter(|base| (2..=36).contains(base))?;
+    let prefix = match radix {
+        16 => "0x",
+        8 => "0o",
+        2 => "0b",
+        _ => "",
+    };
+    let digits = text.strip_prefix(prefix).unwrap_or(&text);
+    let whole = i64::from_str_radix(digits, radix).ok();
+    // As jinja2: what is no integer may still be a float.
+    whole.or_else(|| {
+        let float = text.parse::<f64>().ok()?;
+        (radix == 10 && float.is_finite() && float.abs() < 9.2e18).then_some(float.trunc() as i64)
+    })
+}
+
+pub(super) fn float(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+    let default = given
+        .get(0, "default")
+        .cloned()
+        .unwrap_or(Value::Float(0.0));
+    Ok(match value {
+        Value::Undefined(path) => return Err(e.undefined(path.as_deref())),
+        Value::Str(text) => {
+            e.scan(text.len())?;
+            let parsed = text.trim().replace('_', "").parse().ok();
+            parsed.map_or(default, Value::Float)
+        }
+        other => other.as_float().map_or(default, Value::Float),
+    })
+}
+
+pub(super) fn round(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+    if let Value::Undefined(path) = value {
+        return Err(e.undefined(path.as_deref()));
+    }
+    let Some(number) = value.as_float() else {
+        return Err(fail(format!(
+            "type {} doesn't define __round__ method",
+            value.kind()
+        )));
+    };
+    let precision = given.int(0, "precision", 0)?.clamp(-300, 300);
+    let scale = 10_f64.powi(precision as i32);
+    let rounded = match given.str(1, "method", "common")? {
+        "ceil" => (number * scale).ceil() / scale,
+        "floor" => (number * scale).floor() / scale,
+        "common" if precision >= 0 => round_decimal(number, precision as usize),
+        "common" => (number * scale).round_ties_even() / scale,
+        _ => return Err(fail("method must be common, ceil or floor")),
+    };
+    Ok(match value {
+        Value::Int(int) if rounded == *int as f64 => Value::Int(*int),
+        Value::Int(_) if precision < 0 => Value::Int(rounded as i64),
+        _ => Value::Float(rounded),
+    })
+}
+
+/// Rounds the exact decimal value, ties to even, as Python does: formatting
+/// with a precision does the same.
+fn round_decimal(number: f64, precision: usize) -> f64 {
+    format!("{number:.precision$}").parse().unwrap_or(number)
+}
+
+pub(super) fn filesizeformat(
+    e: &mut Evaluator<'_, '_>,
+    value: &Value,
+    given: &Given,
+) -> Result<Value> {
+    let bytes = float(e, value, &Given::default())?
+        .as_float()
+        .unwrap_or(0.0);
+    let binary = given.flag(0, "binary", false);
+    let base: f64 = if binary { 1024.0 } else { 1000.0 };
+    let units = match binary {
+        true => ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"],
+        false => ["kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB"],
+    };
+    if bytes == 1.0 {
+        return Ok("1 Byte".into());
+    }
+    if bytes < base {
+        return Ok(format!("{} Bytes", bytes.trunc()).into());
+    }
+    let mut unit = base;
+    for name in units {
+        let next = unit * base;
+        if bytes < next || name.starts_with('Y') {
+            return Ok(format!("{:.1} {name}", bytes / unit).into());
+        }
+        unit = next;
+    }
+    Ok(Value::None)
+}

@@ -1,0 +1,171 @@
+//! The functions that are part of the format.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::call::Given;
+use super::eval::{Evaluator, VALUE_SIZE, fail};
+use super::syntax::Preset;
+use super::value::{Key, List, Sort, Value};
+use crate::Stop;
+
+/// Longest range, as in jinja2's sandbox.
+const MAX_RANGE: usize = 100_000;
+
+pub(super) struct Function {
+    pub(super) name: &'static str,
+    /// Names of its parameters; `None` if it takes whatever is given.
+    pub(super) parameters: Option<&'static [&'static str]>,
+    pub(super) run: fn(&mut Evaluator<'_, '_>, &Given) -> Result<Value, Stop>,
+    /// Whether only chat templates of transformers have it.
+    hugging_face: bool,
+}
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+const fn function(
+    name: &'static str,
+    parameters: Option<&'static [&'static str]>,
+    run: fn(&mut Evaluator<'_, '_>, &Given) -> Result<Value, Stop>,
+) -> Function {
+    Function {
+        name,
+        parameters,
+        run,
+        hugging_face: false,
+    }
+}
+
+const fn hugging_face(
+    name: &'static str,
+    parameters: &'static [&'static str],
+    run: fn(&mut Evaluator<'_, '_>, &Given) -> Result<Value, Stop>,
+) -> Function {
+    Function {
+        hugging_face: true,
+        ..function(name, Some(parameters), run)
+    }
+}
+
+static FUNCTIONS: &[Function] = &[
+    function("range", Some(&["start", "stop", "step"]), range),
+    function("namespace", None, namespace),
+    function("dict", None, dict),
+    function("cycler", None, cycler),
+    function("joiner", Some(&["sep"]), joiner),
+    hugging_face("raise_exception", &["message"], raise_exception),
+    hugging_face("strftime_now", &["format"], strftime_now),
+];
+
+/// The function of that name.
+pub(super) fn find(name: &str, preset: Preset) -> Option<&'static Function> {
+    let known =
+        |f: &&Function| f.name == name && (!f.hugging_face || preset == Preset::HuggingFace);
+    FUNCTIONS.iter().find(known)
+}
+
+fn range(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+    let first = given.int(0, "start", 0)?;
+    let (start, stop) = match given.get(1, "stop") {
+        Some(_) => (first, given.int(1, "stop", 0)?),
+        None => (0, first),
+    };
+    let step = given.int(2, "step", 1)?;
+    if step == 0 {
+        return Err(fail("range() arg 3 must not be zero"));
+    }
+    let span = i128::from(stop) - i128::from(start);
+    let step_wide = i128::from(step);
+    let len = (span + step_wide - step_wide.signum()) / step_wide;
+    let len = usize::try_from(len.max(0)).unwrap_or(usize::MAX);
+    if len > MAX_RANGE {
+        return Err(fail(format!(
+            "range too big: the limit on items of one range is {MAX_RANGE}"
+        )));
+    }
+    e.step()?;
+    Ok(Value::List(List::range(start, step, len)))
+}
+
+fn table(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<IndexMap<Key, Value>, Stop> {
+    let mut table = IndexMap::new();
+    match given.positional.first() {
+        None => {}
+        Some(Value::Dict(dict)) => {
+            e.pass.steps(dict.len())?;
+            for (key, value) in dict.iter() {
+                table.insert(e.key(&key)?, value);
+            }
+        }
+        Some(pairs) => {
+            for pair in e.items(pairs)? {
+                let pair = e.items(&pair)?;
+                let [key, value] = <[Value; 2]>::try_from(pair)
+                    .map_err(|_| fail("a dict is made of pairs of a key and a value"))?;
+                table.insert(e.key(&key)?, value);
+            }
+        }
+    }
+    for (name, value) in &given.named {
+        table.insert(Key::Str(Arc::clone(name)), value.clone());
+    }
+    Ok(table)
+}
+
+fn dict(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+    let table = table(e, given)?;
+    e.dict(table)
+}
+
+fn namespace(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+    let table = table(e, given)?;
+    e.charge((4 + 2 * table.len()) * VALUE_SIZE)?;
+    let mut names = IndexMap::new();
+    for (key, value) in table {
+        names.insert(e.text(&key.value())?, value);
+    }
+    e.namespaces.push(names);
+    Ok(Value::Namespace(e.namespaces.len() - 1))
+}
+
+fn cycler(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+    if given.positional.is_empty() {
+        return Err(fail("at least one item has to be provided"));
+    }
+    e.charge(given.positional.len() * VALUE_SIZE)?;
+    let items = List::new(Sort::List, given.positional.clone());
+    let cycler = Value::Cycler(Rc::new((items, Cell::new(0))));
+    e.check_depth(&cycler)?;
+    Ok(cycler)
+}
+
+fn joiner(_: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+    let separator = given.str(0, "sep", ", ")?;
+    Ok(Value::Joiner(Rc::new((separator.into(), Cell::new(false)))))
+}
+
+fn raise_exception(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+    let message = given.need(0, "message")?.clone();
+    Err(fail(&*e.text(&message)?))
+}
+
+/// The time at which the render began, in UTC: the same in every pass of it.
+fn strftime_now(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+    let format = given.str(0, "format", "%Y-%m-%d")?;
+    e.charge(format.len() * 8)?;
+    let now = Timestamp::try_from(e.pass.now()).map_err(|error| fail(error.to_string()))?;
+    let now = now.to_zoned(TimeZone::UTC);
+    match jiff::fmt::strtime::format(format, &now) {
+        Ok(text) => Ok(text.into()),
+        Err(error) => Err(fail(error.to_string())),
+    }
+}

@@ -1,0 +1,448 @@
+//! Text into tokens: tags, whitespace control, names, numbers and strings.
+//! The rules for whitespace are those of jinja2's own lexer.
+
+use std::borrow::Cow;
+
+use quillet_core::Span;
+
+use super::syntax::{Preset, Problem};
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Token {
+    Text(String),
+    PrintBegin,
+    PrintEnd,
+    TagBegin,
+    TagEnd,
+    Name(String),
+    Str(String),
+    Int(i64),
+    Float(f64),
+    Operator(&'static str),
+    End,
+}
+
+/// Longest first, so that `//` is not two divisions.
+const OPERATORS: &[&str] = &[
+    "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}",
+    ">", "<", "=", ".", ":", "|", ",", ";",
+];
+
+pub(super) struct Lexer<'a> {
+    source: &'a str,
+    at: usize,
+    preset: Preset,
+    /// Whether the last token ended a line, so that blanks before a tag are indentation.
+    line_start: bool,
+    tokens: Vec<(Token, Span)>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Tag {
+    Print,
+    Block,
+    Comment,
+}
+
+impl<'a> Lexer<'a> {
+    pub(super) fn new(source: &'a str, preset: Preset) -> Self {
+        Lexer {
+            source,
+            at: 0,
+            preset,
+            line_start: true,
+            tokens: Vec::new(),
+        }
+    }
+
+    pub(super) fn run(mut self) -> Result<Vec<(Token, Span)>, Problem> {
+        while self.at < self.source.len() {
+            self.text_and_tag()?;
+        }
+        self.push(Token::End, self.at);
+        Ok(self.tokens)
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.source[self.at..]
+    }
+
+    fn push(&mut self, token: Token, start: usize) {
+        let end = self.at;
+        self.tokens.push((token, Span { start, end }));
+    }
+
+    fn text(&mut self, text: &str, start: usize) {
+        if !text.is_empty() {
+            self.push(Token::Text(newlines(text).into_owned()), start);
+        }
+    }
+
+    fn text_and_tag(&mut self) -> Result<(), Problem> {
+        let start = self.at;
+        let Some((offset, tag)) = next_tag(self.rest()) else {
+            let text = without_last_newline(self.rest());
+            self.at = self.source.len();
+            self.text(text, start);
+            return Ok(());
+        };
+        let text = &self.rest()[..offset];
+        let sign = self.rest()[offset + 2..].chars().next();
+        let text = self.before_tag(text, tag, sign);
+        self.text(text, start);
+        let begin = start + offset;
+        self.at = begin + 2 + usize::from(matches!(sign, Some('-' | '+')));
+        match tag {
+            Tag::Comment => self.comment(begin),
+            Tag::Block if self.raw_begin() => self.raw(begin),
+            Tag::Block => self.inside(begin, Token::TagBegin, "%}"),
+            Tag::Print => self.inside(begin, Token::PrintBegin, "}}"),
+        }
+    }
+
+    /// What is left of the text before a tag.
+    fn before_tag(&self, text: &'a str, tag: Tag, sign: Option<char>) -> &'a str {
+        match sign {
+            Some('-') => return text.trim_end(),
+            Some('+') => return text,
+            _ => {}
+        }
+        if !self.preset.trims() || tag == Tag::Print {
+            return text;
+        }
+        let line = text.rfind('\n').map(|newline| newline + 1);
+        let line = match (line, self.line_start) {
+            (Some(line), _) => line,
+            (None, true) => 0,
+            (None, false) => return text,
+        };
+        match text[line..].trim().is_empty() {
+            true => &text[..line],
+            false => text,
+        }
+    }
+
+    /// Skips the end of a tag whose closing mark begins here, if it does.
+    fn close(&mut self, mark: &str) -> bool {
+        let rest = self.rest();
+        if let Some(after) = rest.strip_prefix('-').and_then(|r| r.strip_prefix(mark)) {
+            self.at += 1 + mark.len() + after.len() - after.trim_start().len();
+        } else if let (true, Some(_)) = (
+            mark != "}}",
+            rest.strip_prefix('+').and_then(|r| r.strip_prefix(mark)),
+        ) {
+            self.at += 1 + mark.len();
+        } else if let Some(after) = rest.strip_prefix(mark) {
+            self.at += mark.len();
+            if self.preset.trims() && mark != "}}" {
+                self.at += after.len() - skip_newline(after).len();
+            }
+        } else {
+            return false;
+        }
+        self.line_start = self.source[..self.at].ends_with('\n');
+        true
+    }
+
+    fn comment(&mut self, begin: usize) -> Result<(), Problem> {
+        let Some(end) = self.rest().find("#}") else {
+            return Err(Problem::at("missing end of comment tag", begin, begin + 2)
+                .help("close the comment with #}"));
+        };
+        let close = self.at + end;
+        let signed = end > 0 && matches!(self.source.as_bytes()[close - 1], b'-' | b'+');
+        self.at = close - usize::from(signed);
+        self.close("#}");
+        Ok(())
+    }
+
+    /// Skips `raw %}` if that is what follows.
+    fn raw_begin(&mut self) -> bool {
+        let Some(after) = self.rest().trim_start().strip_prefix("raw") else {
+            return false;
+        };
+        let after = after.trim_start();
+        let (after, strip) = match after.strip_prefix('-') {
+            Some(after) => (after, true),
+            None => (after, false),
+        };
+        let Some(mut after) = after.strip_prefix("%}") else {
+            return false;
+        };
+        if strip {
+            after = after.trim_start();
+        }
+        self.at = self.source.len() - after.len();
+        true
+    }
+
+    fn raw(&mut self, begin: usize) -> Result<(), Problem> {
+        let start = self.at;
+        self.line_start = self.source[..start].ends_with('\n');
+        let mut from = start;
+        while let Some(offset) = self.source[from..].find("{%") {
+            let tag = from + offset;
+            self.at = tag + 2;
+            let sign = self.rest().chars().next();
+            self.at += usize::from(matches!(sign, Some('-' | '+')));
+            self.at += self.rest().len() - self.rest().trim_start().len();
+            if let Some(after) = self.rest().strip_prefix("endraw") {
+                self.at = self.source.len() - after.trim_start().len();
+                let text = self.before_tag(&self.source[start..tag], Tag::Block, sign);
+                if self.close("%}") {
+                    self.text(text, start);
+                    return Ok(());
+                }
+            }
+            from = tag + 2;
+        }
+        Err(
+            Problem::at("missing end of raw directive", begin, begin + 2)
+                .help("close it with {% endraw %}"),
+        )
+    }
+
+    fn inside(&mut self, begin: usize, token: Token, mark: &'static str) -> Result<(), Problem> {
+        let end = match token {
+            Token::PrintBegin => Token::PrintEnd,
+            _ => Token::TagEnd,
+        };
+        self.push(token, begin);
+        let mut open: Vec<&'static str> = Vec::new();
+        loop {
+            self.at += self.rest().len() - self.rest().trim_start().len();
+            let start = self.at;
+            if open.is_empty() && self.close(mark) {
+                self.push(end, start);
+                return Ok(());
+            }
+            let Some(first) = self.rest().chars().next() else {
+                return Err(Problem::at(
+                    format!("unexpected end of template, expected {mark:?}"),
+                    begin,
+                    begin + 2,
+                )
+                .help(format!("close the tag with {mark}")));
+            };
+            let token = self.token(first, &mut open)?;
+            self.push(token, start);
+        }
+    }
+
+    fn token(&mut self, first: char, open: &mut Vec<&'static str>) -> Result<Token, Problem> {
+        if first.is_ascii_digit() {
+            return self.number();
+        }
+        if first == '"' || first == '\'' {
+            return self.string(first);
+        }
+        if first.is_alphabetic() || first == '_' {
+            let word = |c: char| !(c.is_alphanumeric() || c == '_');
+            let end = self.rest().find(word).unwrap_or(self.rest().len());
+            let name = self.rest()[..end].to_owned();
+            self.at += end;
+            return Ok(Token::Name(name));
+        }
+        let found = OPERATORS.iter().find(|op| self.rest().starts_with(**op));
+        let Some(operator) = found else {
+            let end = self.at + first.len_utf8();
+            return Err(Problem::at(
+                format!("unexpected char {first:?}"),
+                self.at,
+                end,
+            ));
+        };
+        self.bracket(operator, open)?;
+        self.at += operator.len();
+        Ok(Token::Operator(operator))
+    }
+
+    /// Brackets must match; while one is open, `}}` does not end a tag.
+    fn bracket(&self, operator: &'static str, open: &mut Vec<&'static str>) -> Result<(), Problem> {
+        let closing = match operator {
+            "(" => ")",
+            "[" => "]",
+            "{" => "}",
+            _ => "",
+        };
+        if !closing.is_empty() {
+            open.push(closing);
+        }
+        if !matches!(operator, ")" | "]" | "}") {
+            return Ok(());
+        }
+        let expected = open.pop();
+        let message = match expected {
+            Some(expected) if expected == operator => return Ok(()),
+            Some(expected) => format!("unexpected {operator:?}, expected {expected:?}"),
+            None => format!("unexpected {operator:?}"),
+        };
+        Err(Problem::at(message, self.at, self.at + operator.len()))
+    }
+
+    fn number(&mut self) -> Result<Token, Problem> {
+        let start = self.at;
+        let rest = self.rest();
+        let radix = match rest.get(..2).map(str::to_ascii_lowercase).as_deref() {
+            Some("0x") => 16,
+            Some("0o") => 8,
+            Some("0b") => 2,
+            _ => 10,
+        };
+        let prefix = if radix == 10 { 0 } else { 2 };
+        let digits = |c: char| !(c.is_digit(radix) || c == '_');
+        let mut end = prefix + rest[prefix..].find(digits).unwrap_or(rest.len() - prefix);
+        let float = radix == 10 && {
+            let whole = end;
+            end += fraction(&rest[end..]);
+            end += exponent(&rest[end..]);
+            end > whole
+        };
+        self.at += end;
+        let text = rest[prefix..end].replace('_', "");
+        let token = match float {
+            true => text.parse().ok().map(Token::Float),
+            false => i64::from_str_radix(&text, radix).ok().map(Token::Int),
+        };
+        token.ok_or_else(|| Problem::at("the number does not fit 64 bits", start, self.at))
+    }
+
+    fn string(&mut self, quote: char) -> Result<Token, Problem> {
+        let start = self.at;
+        let mut characters = self.rest().char_indices().skip(1);
+        while let Some((offset, c)) = characters.next() {
+            if c == '\\' {
+                characters.next();
+            } else if c == quote {
+                self.at = start + offset + 1;
+                let text = &self.source[start + 1..start + offset];
+                return Ok(Token::Str(unescape(&newlines(text))));
+            }
+        }
+        let problem = Problem::at("unexpected end of template in a string", start, start + 1);
+        Err(problem.help("close the string"))
+    }
+}
+
+/// The first tag in a text, and where.
+fn next_tag(text: &str) -> Option<(usize, Tag)> {
+    let mut from = 0;
+    while let Some(offset) = text[from..].find('{') {
+        let at = from + offset;
+        let tag = match text.as_bytes().get(at + 1) {
+            Some(b'{') => Tag::Print,
+            Some(b'%') => Tag::Block,
+            Some(b'#') => Tag::Comment,
+            _ => {
+                from = at + 1;
+                continue;
+            }
+        };
+        return Some((at, tag));
+    }
+    None
+}
+
+/// `.5`, or nothing.
+fn fraction(text: &str) -> usize {
+    let Some(after) = text.strip_prefix('.') else {
+        return 0;
+    };
+    match after.find(|c: char| !(c.is_ascii_digit() || c == '_')) {
+        Some(0) => 0,
+        Some(end) => 1 + end,
+        None => text.len() * usize::from(text.len() > 1),
+    }
+}
+
+/// `e+5`, or nothing.
+fn exponent(text: &str) -> usize {
+    let Some(after) = text.strip_prefix(['e', 'E']) else {
+        return 0;
+    };
+    let digits = after.strip_prefix(['+', '-']).unwrap_or(after);
+    let end = digits
+        .find(|c: char| !(c.is_ascii_digit() || c == '_'))
+        .unwrap_or(digits.len());
+    match end {
+        0 => 0,
+        end => text.len() - digits.len() + end,
+    }
+}
+
+fn skip_newline(text: &str) -> &str {
+    let text = text.strip_prefix('\r').unwrap_or(text);
+    text.strip_prefix('\n').unwrap_or(text)
+}
+
+/// jinja2 drops one newline at the end of a template.
+fn without_last_newline(text: &str) -> &str {
+    match text.strip_suffix('\n') {
+        Some(text) => text.strip_suffix('\r').unwrap_or(text),
+        None => text.strip_suffix('\r').unwrap_or(text),
+    }
+}
+
+fn newlines(text: &str) -> Cow<'_, str> {
+    match text.contains('\r') {
+        true => Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n")),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// Python's escapes; an unknown one stays as it is written.
+fn unescape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        let Some(escape) = rest.chars().next() else {
+            out.push('\\');
+            break;
+        };
+        rest = &rest[escape.len_utf8()..];
+        let digits = match escape {
+            'n' => push(&mut out, '\n'),
+            't' => push(&mut out, '\t'),
+            'r' => push(&mut out, '\r'),
+            'a' => push(&mut out, '\x07'),
+            'b' => push(&mut out, '\x08'),
+            'f' => push(&mut out, '\x0c'),
+            'v' => push(&mut out, '\x0b'),
+            '0' => push(&mut out, '\0'),
+            '\\' | '\'' | '"' => push(&mut out, escape),
+            '\n' => 0,
+            'x' => 2,
+            'u' => 4,
+            'U' => 8,
+            other => {
+                out.push('\\');
+                push(&mut out, other)
+            }
+        };
+        if digits == 0 {
+            continue;
+        }
+        let code = rest
+            .get(..digits)
+            .and_then(|d| u32::from_str_radix(d, 16).ok());
+        match code.and_then(char::from_u32) {
+            Some(c) => {
+                out.push(c);
+                rest = &rest[digits..];
+            }
+            None => {
+                out.push('\\');
+                out.push(escape);
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+fn push(out: &mut String, c: char) -> usize {
+    out.push(c);
+    0
+}

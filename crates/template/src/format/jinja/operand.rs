@@ -1,0 +1,454 @@
+//! Evaluates expressions.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::ast::{Arguments, Expr, ExprKind};
+use super::eval::{Evaluator, VALUE_SIZE, fail};
+use super::functions;
+use super::methods;
+use super::value::{Dict, Key, List, Loop, Sort, Value};
+use crate::{Limit, Stop};
+
+impl Evaluator<'_, '_> {
+    pub(super) fn eval(&mut self, expr: &Expr) -> Result<Value, Stop> {
+        let result = match &expr.kind {
+            // The leaves need no level of their own.
+            ExprKind::Constant(value) => Ok(Value::from(value)),
+            ExprKind::Name(name) => self.name(name),
+            _ => self.level(|e| {
+                e.step()?;
+                e.operation(expr)
+            }),
+        };
+        result.map_err(|stop| self.place(stop, expr.span))
+    }
+
+    fn operation(&mut self, expr: &Expr) -> Result<Value, Stop> {
+        match &expr.kind {
+            ExprKind::Constant(value) => Ok(Value::from(value)),
+            ExprKind::Name(name) => self.name(name),
+            ExprKind::Attribute(subject, name) => {
+                let value = self.eval(subject)?;
+                Ok(match self.attribute(&value, name)? {
+                    Some(value) => value,
+                    None => Value::Undefined(path(expr).map(Into::into)),
+                })
+            }
+            ExprKind::Item(subject, key) => self.item_expr(expr, subject, key),
+            ExprKind::Slice(subject, parts) => self.slice_expr(subject, parts),
+            ExprKind::Call(callee, arguments) => {
+                self.call(callee, arguments)?.ok_or(Stop::Suspended)
+            }
+            ExprKind::Filter(subject, call) => {
+                let value = self.eval(subject)?;
+                let filtered = self.filter(&value, call);
+                filtered.map_err(|stop| self.place(stop, call.span))
+            }
+            ExprKind::Test {
+                subject,
+                test,
+                arguments,
+                negated,
+            } => {
+                let value = self.eval(subject)?;
+                let given = self.given(arguments)?;
+                let holds = (test.run)(self, &value, &given)?;
+                Ok(Value::Bool(holds != *negated))
+            }
+            ExprKind::Not(operand) => Ok(Value::Bool(!self.condition(operand)?)),
+            ExprKind::Negative(operand) => {
+                let value = self.eval(operand)?;
+                self.negative(&value)
+            }
+            ExprKind::Positive(operand) => self.eval(operand),
+            ExprKind::Math(first, rest) => {
+                let mut left = self.eval(first)?;
+                for (operator, right) in rest {
+                    let right = self.eval(right)?;
+                    left = self.math(*operator, &left, &right)?;
+                }
+                Ok(left)
+            }
+            ExprKind::Compare(first, rest) => {
+                let mut left = self.eval(first)?;
+                for (comparison, right) in rest {
+                    let right = self.eval(right)?;
+                    if !self.compare(*comparison, &left, &right)? {
+                        return Ok(Value::Bool(false));
+                    }
+                    left = right;
+                }
+                Ok(Value::Bool(true))
+            }
+            ExprKind::Concat(parts) => self.concat(parts),
+            ExprKind::And(operands) => self.logic(operands, false),
+            ExprKind::Or(operands) => self.logic(operands, true),
+            ExprKind::Choice {
+                condition,
+                then,
+                otherwise,
+            } => match (self.condition(condition)?, otherwise) {
+                (true, _) => self.eval(then),
+                (false, Some(otherwise)) => self.eval(otherwise),
+                (false, None) => Ok(Value::UNDEFINED),
+            },
+            ExprKind::List(items) => self.list_expr(Sort::List, items),
+            ExprKind::Tuple(items) => self.list_expr(Sort::Tuple, items),
+            ExprKind::Dict(entries) => self.dict_expr(entries),
+        }
+    }
+
+    /// Whether an expression is true; an undefined one is not, unless strict.
+    pub(super) fn condition(&mut self, expr: &Expr) -> Result<bool, Stop> {
+        let value = self.eval(expr)?;
+        let truth = self.truth(&value);
+        truth.map_err(|stop| self.place(stop, expr.span))
+    }
+
+    pub(super) fn truth(&mut self, value: &Value) -> Result<bool, Stop> {
+        if let Value::Undefined(path) = value {
+            self.undefined_is_used(path.as_deref())?;
+        }
+        Ok(value.is_true())
+    }
+
+    fn logic(&mut self, operands: &[Expr], ends: bool) -> Result<Value, Stop> {
+        let mut last = Value::None;
+        for operand in operands {
+            last = self.eval(operand)?;
+            if operands
+                .last()
+                .is_some_and(|end| std::ptr::eq(end, operand))
+            {
+                break;
+            }
+            if self.truth(&last)? == ends {
+                break;
+            }
+        }
+        Ok(last)
+    }
+
+    fn name(&mut self, name: &Arc<str>) -> Result<Value, Stop> {
+        if let Some(value) = self.own_name(name) {
+            return Ok(value.clone());
+        }
+        if self.sees_variables()
+            && let Some(value) = self.pass.variables().get(name)
+        {
+            if value.depth() > quillet_core::value::MAX_DEPTH {
+                return Err(self.pass.limit(Limit::ValueDepth));
+            }
+            return Ok(value.into());
+        }
+        if &**name == "self" {
+            return Ok(Value::Blocks);
+        }
+        let function = functions::find(name, self.compiled.preset);
+        Ok(match function {
+            Some(function) => Value::Function(function),
+            None => Value::Undefined(Some((&**name).into())),
+        })
+    }
+
+    fn concat(&mut self, parts: &[Expr]) -> Result<Value, Stop> {
+        let mut texts = Vec::with_capacity(parts.len());
+        for part in parts {
+            let value = self.eval(part)?;
+            let text = self.text(&value);
+            texts.push(text.map_err(|stop| self.place(stop, part.span))?);
+        }
+        self.charge(texts.iter().map(|text| text.len()).sum())?;
+        Ok(texts.concat().into())
+    }
+
+    fn list_expr(&mut self, sort: Sort, items: &[Expr]) -> Result<Value, Stop> {
+        self.pass.charge(items.len() * VALUE_SIZE)?;
+        let mut values = Vec::with_capacity(items.len());
+        for item in items {
+            values.push(self.eval(item)?);
+        }
+        self.list(sort, values)
+    }
+
+    fn dict_expr(&mut self, entries: &[(Expr, Expr)]) -> Result<Value, Stop> {
+        let mut table = IndexMap::new();
+        for (key, value) in entries {
+            let key = self.eval(key)?;
+            let value = self.eval(value)?;
+            table.insert(self.key(&key)?, value);
+        }
+        self.dict(table)
+    }
+
+    pub(super) fn key(&mut self, value: &Value) -> Result<Key, Stop> {
+        Key::of(value).ok_or_else(|| fail(format!("unhashable type: '{}'", value.kind())))
+    }
+
+    pub(super) fn dict(&mut self, table: IndexMap<Key, Value>) -> Result<Value, Stop> {
+        self.pass.charge(table.len() * 3 * VALUE_SIZE)?;
+        let dict = Value::Dict(Dict::new(table));
+        self.check_depth(&dict)?;
+        Ok(dict)
+    }
+
+    // Looking into values.
+
+    /// `subject.name`: `None` if there is no such thing. A method goes before
+    /// a key of the same name, as in Python.
+    pub(super) fn attribute(
+        &mut self,
+        subject: &Value,
+        name: &Arc<str>,
+    ) -> Result<Option<Value>, Stop> {
+        if let Value::Undefined(path) = subject {
+            return Err(self.undefined(path.as_deref()));
+        }
+        if methods::exists(subject, name) {
+            let method = (subject.clone(), Arc::clone(name));
+            return Ok(Some(Value::Method(method.into())));
+        }
+        Ok(match subject {
+            Value::Dict(dict) => dict.get_str(name),
+            Value::Namespace(number) => {
+                let namespace = self.namespaces.get(*number);
+                namespace.and_then(|names| names.get(name)).cloned()
+            }
+            Value::Module(base) => self.module_name(*base, name),
+            Value::Loop(state) => loop_attribute(state, name),
+            Value::Cycler(cycler) if &**name == "current" => cycler.0.get(cycler.1.get()),
+            Value::Blocks => Some(Value::Super((Arc::clone(name), 0).into())),
+            Value::Macro(declared) if &**name == "name" => {
+                Some(Value::Str(Arc::clone(&declared.declared.name)))
+            }
+            _ => None,
+        })
+    }
+
+    fn item_expr(&mut self, expr: &Expr, subject: &Expr, key: &Expr) -> Result<Value, Stop> {
+        let subject = self.eval(subject)?;
+        let key = self.eval(key)?;
+        Ok(match self.item(&subject, &key)? {
+            Some(value) => value,
+            None => Value::Undefined(path(expr).map(Into::into)),
+        })
+    }
+
+    /// `subject[key]`: `None` if there is no such thing.
+    pub(super) fn item(&mut self, subject: &Value, key: &Value) -> Result<Option<Value>, Stop> {
+        if let Value::Undefined(path) = subject {
+            return Err(self.undefined(path.as_deref()));
+        }
+        let found = match (subject, key) {
+            (Value::Dict(dict), key) => dict.get(key),
+            (Value::List(list), key) => {
+                let index = key.as_int().and_then(|index| place_in(index, list.len()));
+                index.and_then(|index| list.get(index))
+            }
+            (Value::Str(text), key) => {
+                self.scan(text.len())?;
+                key.as_int().and_then(|index| character(text, index))
+            }
+            _ => None,
+        };
+        match (found, key) {
+            (None, Value::Str(name)) => self.attribute(subject, name),
+            (found, _) => Ok(found),
+        }
+    }
+
+    fn slice_expr(&mut self, subject: &Expr, parts: &[Option<Expr>; 3]) -> Result<Value, Stop> {
+        let value = self.eval(subject)?;
+        let mut numbers = [None; 3];
+        for (part, number) in parts.iter().zip(&mut numbers) {
+            let Some(part) = part else { continue };
+            let given = self.eval(part)?;
+            *number = match given {
+                Value::None => None,
+                given => Some(given.as_int().ok_or_else(|| {
+                    self.place(fail("slice indices must be integers or None"), part.span)
+                })?),
+            };
+        }
+        self.slice(&value, numbers)
+    }
+
+    fn slice(&mut self, value: &Value, parts: [Option<i64>; 3]) -> Result<Value, Stop> {
+        match value {
+            Value::List(list) => {
+                let indices = slice_indices(list.len(), parts)?;
+                self.charge(indices.len() * VALUE_SIZE)?;
+                let sort = match list.sort {
+                    Sort::Tuple => Sort::Tuple,
+                    _ => Sort::List,
+                };
+                let items = indices
+                    .iter()
+                    .filter_map(|index| list.get(*index))
+                    .collect();
+                self.list(sort, items)
+            }
+            Value::Str(text) => {
+                self.charge(text.len() * 5)?;
+                let characters: Vec<char> = text.chars().collect();
+                let indices = slice_indices(characters.len(), parts)?;
+                let text: String = indices.iter().filter_map(|i| characters.get(*i)).collect();
+                Ok(text.into())
+            }
+            Value::Undefined(path) => {
+                self.undefined_is_used(path.as_deref())?;
+                Err(self.undefined(path.as_deref()))
+            }
+            other => Err(fail(format!(
+                "'{}' object is not subscriptable",
+                other.kind()
+            ))),
+        }
+    }
+
+    /// What a loop goes through.
+    pub(super) fn iterate(&mut self, value: &Value) -> Result<List, Stop> {
+        match value {
+            Value::List(list) => Ok(list.clone()),
+            Value::Dict(dict) => {
+                self.charge(dict.len() * VALUE_SIZE)?;
+                let keys = dict.iter().map(|(key, _)| key).collect();
+                Ok(List::new(Sort::List, keys))
+            }
+            Value::Str(text) => {
+                self.charge(text.len().saturating_mul(2 * VALUE_SIZE))?;
+                let characters = text
+                    .chars()
+                    .map(|c| Value::from(&*c.encode_utf8(&mut [0; 4])));
+                Ok(List::new(Sort::List, characters.collect()))
+            }
+            Value::Undefined(path) => {
+                self.undefined_is_used(path.as_deref())?;
+                Ok(List::new(Sort::List, Vec::new()))
+            }
+            other => Err(fail(format!("'{}' object is not iterable", other.kind()))),
+        }
+    }
+
+    /// The same for a filter that visits every item: they count as steps.
+    pub(super) fn items(&mut self, value: &Value) -> Result<Vec<Value>, Stop> {
+        let list = self.iterate(value)?;
+        self.pass.steps(list.len())?;
+        self.charge(list.len() * VALUE_SIZE)?;
+        Ok(list.iter().collect())
+    }
+
+    /// Arguments with their values.
+    pub(super) fn given(&mut self, arguments: &Arguments) -> Result<super::call::Given, Stop> {
+        let mut given = super::call::Given::default();
+        for argument in &arguments.positional {
+            given.positional.push(self.eval(argument)?);
+        }
+        if let Some(spread) = &arguments.spread {
+            let list = self.eval(spread)?;
+            given.positional.extend(self.items(&list)?);
+        }
+        for (name, value) in &arguments.named {
+            let value = self.eval(value)?;
+            given.named.push((Arc::clone(name), value));
+        }
+        if let Some(spread) = &arguments.spread_named {
+            let value = self.eval(spread)?;
+            let Value::Dict(dict) = value else {
+                return Err(fail("argument after ** must be a mapping"));
+            };
+            self.pass.steps(dict.len())?;
+            for (key, value) in dict.iter() {
+                given.named.push((self.text(&key)?, value));
+            }
+        }
+        Ok(given)
+    }
+}
+
+/// The dotted path of an expression that is one.
+fn path(expr: &Expr) -> Option<String> {
+    match &expr.kind {
+        ExprKind::Name(name) => Some(name.to_string()),
+        ExprKind::Attribute(subject, name) => Some(format!("{}.{name}", path(subject)?)),
+        ExprKind::Item(subject, key) => match &key.kind {
+            ExprKind::Constant(quillet_core::Value::Str(key)) => {
+                Some(format!("{}.{key}", path(subject)?))
+            }
+            ExprKind::Constant(quillet_core::Value::Int(key)) => {
+                Some(format!("{}[{key}]", path(subject)?))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn loop_attribute(state: &Loop, name: &str) -> Option<Value> {
+    let index = state.index.get();
+    let length = state.items.len();
+    Some(match name {
+        "index" => Value::int(index + 1),
+        "index0" => Value::int(index),
+        "revindex" => Value::int(length - index),
+        "revindex0" => Value::int(length - index - 1),
+        "first" => Value::Bool(index == 0),
+        "last" => Value::Bool(index + 1 == length),
+        "length" => Value::int(length),
+        "depth" => Value::int(state.depth + 1),
+        "depth0" => Value::int(state.depth),
+        "previtem" => match index.checked_sub(1) {
+            Some(before) => state.items.get(before)?,
+            None => Value::UNDEFINED,
+        },
+        "nextitem" => state.items.get(index + 1).unwrap_or(Value::UNDEFINED),
+        _ => return None,
+    })
+}
+
+/// An index that may count from the end.
+pub(super) fn place_in(index: i64, len: usize) -> Option<usize> {
+    match usize::try_from(index) {
+        Ok(index) => Some(index),
+        Err(_) => len.checked_sub(usize::try_from(index.unsigned_abs()).ok()?),
+    }
+}
+
+fn character(text: &str, index: i64) -> Option<Value> {
+    let index = match index < 0 {
+        true => place_in(index, text.chars().count())?,
+        false => usize::try_from(index).ok()?,
+    };
+    let c = text.chars().nth(index)?;
+    Some(Value::from(&*c.encode_utf8(&mut [0; 4])))
+}
+
+/// The indices of a Python slice.
+fn slice_indices(len: usize, parts: [Option<i64>; 3]) -> Result<Vec<usize>, Stop> {
+    let [start, stop, step] = parts;
+    let step = step.unwrap_or(1);
+    let len = i64::try_from(len).unwrap_or(i64::MAX);
+    let (low, high) = if step < 0 { (-1, len - 1) } else { (0, len) };
+    let clamp = |index: i64| {
+        let from_start = if index < 0 {
+            index.saturating_add(len)
+        } else {
+            index
+        };
+        from_start.clamp(low, high)
+    };
+    let start = start.map_or(if step < 0 { high } else { low }, clamp);
+    let stop = stop.map_or(if step < 0 { low } else { high }, clamp);
+    if step == 0 {
+        return Err(fail("slice step cannot be zero"));
+    }
+    let mut indices = Vec::new();
+    let mut at = start;
+    while (step > 0 && at < stop) || (step < 0 && at > stop) {
+        indices.extend(usize::try_from(at));
+        at = at.saturating_add(step);
+    }
+    Ok(indices)
+}

@@ -1,0 +1,321 @@
+//! Operators, with Python's rules.
+
+use std::cmp::Ordering;
+
+use super::ast::{Comparison, Operator};
+use super::eval::{Evaluator, VALUE_SIZE, fail};
+use super::value::{Dict, List, Sort, Value};
+use crate::Stop;
+
+impl Evaluator<'_, '_> {
+    pub(super) fn negative(&mut self, value: &Value) -> Result<Value, Stop> {
+        match value {
+            Value::Float(float) => Ok(Value::Float(-float)),
+            Value::Undefined(path) => Err(self.undefined(path.as_deref())),
+            other => match other.as_int() {
+                Some(int) => int.checked_neg().map(Value::Int).ok_or_else(overflow),
+                None => Err(fail(format!(
+                    "bad operand type for unary -: '{}'",
+                    other.kind()
+                ))),
+            },
+        }
+    }
+
+    pub(super) fn math(
+        &mut self,
+        operator: Operator,
+        left: &Value,
+        right: &Value,
+    ) -> Result<Value, Stop> {
+        for operand in [left, right] {
+            if let Value::Undefined(path) = operand {
+                return Err(self.undefined(path.as_deref()));
+            }
+        }
+        if let (Some(left), Some(right)) = (left.as_int(), right.as_int()) {
+            return int_math(operator, left, right);
+        }
+        if let (Some(left), Some(right)) = (left.as_float(), right.as_float()) {
+            return float_math(operator, left, right).map(Value::Float);
+        }
+        match (operator, left, right) {
+            (Operator::Add, Value::Str(left), Value::Str(right)) => {
+                self.charge(left.len() + right.len())?;
+                Ok([&**left, &**right].concat().into())
+            }
+            (Operator::Add, Value::List(left), Value::List(right)) if joins(left, right) => {
+                self.charge((left.len() + right.len()) * VALUE_SIZE)?;
+                self.list(left.sort, left.iter().chain(right.iter()).collect())
+            }
+            (Operator::Multiply, value, times) | (Operator::Multiply, times, value)
+                if times.as_int().is_some() =>
+            {
+                self.repeat(value, times)
+            }
+            (Operator::Remainder, Value::Str(format), values) => self.percent(format, values),
+            _ => Err(unsupported(operator, left, right)),
+        }
+    }
+
+    fn repeat(&mut self, value: &Value, times: &Value) -> Result<Value, Stop> {
+        let times = times.as_int().and_then(|times| usize::try_from(times).ok());
+        let times = times.unwrap_or(0);
+        match value {
+            Value::List(list) if list.len() == 0 => Ok(value.clone()),
+            Value::Str(text) => {
+                self.charge(text.len().saturating_mul(times))?;
+                Ok(text.repeat(times).into())
+            }
+            Value::List(list) if list.sort != Sort::Iterator => {
+                let len = list.len().saturating_mul(times);
+                self.charge(len.saturating_mul(VALUE_SIZE))?;
+                let items = (0..times).flat_map(|_| list.iter()).collect();
+                self.list(list.sort, items)
+            }
+            other => Err(unsupported(Operator::Multiply, other, &Value::Int(1))),
+        }
+    }
+
+    pub(super) fn compare(
+        &mut self,
+        comparison: Comparison,
+        left: &Value,
+        right: &Value,
+    ) -> Result<bool, Stop> {
+        let ordered = |ordering: Option<Ordering>, wanted: fn(Ordering) -> bool| {
+            Ok(ordering.is_some_and(wanted))
+        };
+        match comparison {
+            Comparison::Equal | Comparison::NotEqual => {
+                for operand in [left, right] {
+                    if let Value::Undefined(path) = operand {
+                        self.undefined_is_used(path.as_deref())?;
+                    }
+                }
+                Ok(self.equal(left, right)? == (comparison == Comparison::Equal))
+            }
+            Comparison::Less => ordered(self.order("<", left, right)?, Ordering::is_lt),
+            Comparison::LessOrEqual => ordered(self.order("<=", left, right)?, Ordering::is_le),
+            Comparison::Greater => ordered(self.order(">", left, right)?, Ordering::is_gt),
+            Comparison::GreaterOrEqual => ordered(self.order(">=", left, right)?, Ordering::is_ge),
+            Comparison::In => self.contains(right, left),
+            Comparison::NotIn => self.contains(right, left).map(|found| !found),
+        }
+    }
+
+    pub(super) fn equal(&mut self, left: &Value, right: &Value) -> Result<bool, Stop> {
+        self.step()?;
+        if let (Some(left), Some(right)) = (left.as_int(), right.as_int()) {
+            return Ok(left == right);
+        }
+        if let (Some(left), Some(right)) = (left.as_float(), right.as_float()) {
+            return Ok(left == right);
+        }
+        match (left, right) {
+            (Value::Undefined(_), Value::Undefined(_)) | (Value::None, Value::None) => Ok(true),
+            (Value::Str(left), Value::Str(right)) => {
+                self.scan(left.len().min(right.len()))?;
+                Ok(left == right)
+            }
+            (Value::List(left), Value::List(right)) => self.equal_lists(left, right),
+            (Value::Dict(left), Value::Dict(right)) => self.equal_dicts(left, right),
+            (Value::Namespace(left), Value::Namespace(right))
+            | (Value::Module(left), Value::Module(right)) => Ok(left == right),
+            (Value::Macro(left), Value::Macro(right)) => Ok(std::rc::Rc::ptr_eq(left, right)),
+            (Value::Loop(left), Value::Loop(right)) => Ok(std::rc::Rc::ptr_eq(left, right)),
+            (Value::Function(left), Value::Function(right)) => Ok(left.name == right.name),
+            _ => Ok(false),
+        }
+    }
+
+    fn equal_lists(&mut self, left: &List, right: &List) -> Result<bool, Stop> {
+        let tuples = (left.sort == Sort::Tuple, right.sort == Sort::Tuple);
+        if left.len() != right.len() || tuples.0 != tuples.1 {
+            return Ok(false);
+        }
+        for (left, right) in left.iter().zip(right.iter()) {
+            if !self.equal(&left, &right)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn equal_dicts(&mut self, left: &Dict, right: &Dict) -> Result<bool, Stop> {
+        if left.len() != right.len() {
+            return Ok(false);
+        }
+        for (key, left) in left.iter() {
+            match right.get(&key) {
+                Some(right) if self.equal(&left, &right)? => {}
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// How two values compare; `None` if one is not a number.
+    pub(super) fn order(
+        &mut self,
+        symbol: &str,
+        left: &Value,
+        right: &Value,
+    ) -> Result<Option<Ordering>, Stop> {
+        self.step()?;
+        if let (Some(left), Some(right)) = (left.as_int(), right.as_int()) {
+            return Ok(Some(left.cmp(&right)));
+        }
+        if let (Some(left), Some(right)) = (left.as_float(), right.as_float()) {
+            return Ok(left.partial_cmp(&right));
+        }
+        match (left, right) {
+            (Value::Undefined(path), _) | (_, Value::Undefined(path)) => {
+                Err(self.undefined(path.as_deref()))
+            }
+            (Value::Str(left), Value::Str(right)) => {
+                self.scan(left.len().min(right.len()))?;
+                Ok(Some(left.cmp(right)))
+            }
+            (Value::List(left), Value::List(right)) if joins(left, right) => {
+                self.order_lists(symbol, left, right)
+            }
+            _ => Err(fail(format!(
+                "'{symbol}' not supported between instances of '{}' and '{}'",
+                left.kind(),
+                right.kind()
+            ))),
+        }
+    }
+
+    fn order_lists(
+        &mut self,
+        symbol: &str,
+        left: &List,
+        right: &List,
+    ) -> Result<Option<Ordering>, Stop> {
+        for (left, right) in left.iter().zip(right.iter()) {
+            if !self.equal(&left, &right)? {
+                return self.order(symbol, &left, &right);
+            }
+        }
+        Ok(Some(left.len().cmp(&right.len())))
+    }
+
+    /// `needle in haystack`.
+    pub(super) fn contains(&mut self, haystack: &Value, needle: &Value) -> Result<bool, Stop> {
+        match (haystack, needle) {
+            (Value::Undefined(path), _) => {
+                self.undefined_is_used(path.as_deref())?;
+                Ok(false)
+            }
+            (Value::Str(haystack), Value::Str(needle)) => {
+                self.scan(haystack.len() * 4)?;
+                Ok(haystack.contains(&**needle))
+            }
+            (Value::Str(_), Value::Undefined(path)) => Err(self.undefined(path.as_deref())),
+            (Value::Str(_), other) => Err(fail(format!(
+                "'in <string>' requires string as left operand, not {}",
+                other.kind()
+            ))),
+            (Value::List(list), needle) => {
+                for item in list.iter() {
+                    if self.equal(&item, needle)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            (Value::Dict(dict), needle) => Ok(dict.get(needle).is_some()),
+            (Value::Namespace(number), Value::Str(name)) => {
+                let names = self.namespaces.get(*number);
+                Ok(names.is_some_and(|names| names.contains_key(name)))
+            }
+            (other, _) => Err(fail(format!(
+                "argument of type '{}' is not iterable",
+                other.kind()
+            ))),
+        }
+    }
+}
+
+/// Whether Python would join or order these: two lists, or two tuples.
+fn joins(left: &List, right: &List) -> bool {
+    let plain = |sort| matches!(sort, Sort::List | Sort::Tuple);
+    left.sort == right.sort && plain(left.sort)
+}
+
+fn unsupported(operator: Operator, left: &Value, right: &Value) -> Stop {
+    if let (Operator::Add, Value::Str(_)) = (operator, left) {
+        return fail(format!(
+            "can only concatenate str (not \"{}\") to str",
+            right.kind()
+        ));
+    }
+    fail(format!(
+        "unsupported operand type(s) for {}: '{}' and '{}'",
+        operator.symbol(),
+        left.kind(),
+        right.kind()
+    ))
+}
+
+fn overflow() -> Stop {
+    fail("the result does not fit 64 bits")
+}
+
+fn int_math(operator: Operator, left: i64, right: i64) -> Result<Value, Stop> {
+    let result = match operator {
+        Operator::Add => left.checked_add(right),
+        Operator::Subtract => left.checked_sub(right),
+        Operator::Multiply => left.checked_mul(right),
+        Operator::Divide => {
+            return float_math(operator, left as f64, right as f64).map(Value::Float);
+        }
+        Operator::FloorDivide | Operator::Remainder if right == 0 => return Err(by_zero()),
+        Operator::FloorDivide => floor_divide(left, right),
+        Operator::Remainder => floor_divide(left, right)
+            .and_then(|quotient| left.checked_sub(quotient.checked_mul(right)?)),
+        Operator::Power => match u32::try_from(right) {
+            Ok(exponent) => left.checked_pow(exponent),
+            Err(_) if right < 0 => {
+                return float_math(operator, left as f64, right as f64).map(Value::Float);
+            }
+            Err(_) => match left {
+                0 | 1 => Some(left),
+                -1 => Some(if right % 2 == 0 { 1 } else { -1 }),
+                _ => None,
+            },
+        },
+    };
+    result.map(Value::Int).ok_or_else(overflow)
+}
+
+fn floor_divide(left: i64, right: i64) -> Option<i64> {
+    let quotient = left.checked_div(right)?;
+    let inexact = left.checked_rem(right)? != 0;
+    Some(quotient - i64::from(inexact && (left < 0) != (right < 0)))
+}
+
+fn float_math(operator: Operator, left: f64, right: f64) -> Result<f64, Stop> {
+    let divides = matches!(
+        operator,
+        Operator::Divide | Operator::FloorDivide | Operator::Remainder
+    );
+    if divides && right == 0.0 {
+        return Err(by_zero());
+    }
+    Ok(match operator {
+        Operator::Add => left + right,
+        Operator::Subtract => left - right,
+        Operator::Multiply => left * right,
+        Operator::Divide => left / right,
+        Operator::FloorDivide => (left / right).floor(),
+        Operator::Remainder => left - (left / right).floor() * right,
+        Operator::Power => left.powf(right),
+    })
+}
+
+fn by_zero() -> Stop {
+    fail("division by zero")
+}

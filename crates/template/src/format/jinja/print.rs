@@ -1,0 +1,332 @@
+//! Values as Python prints them, and as JSON.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use super::eval::{Evaluator, fail};
+use super::value::{Dict, List, Sort, Value};
+use crate::Stop;
+
+/// How `tojson` lays out.
+#[derive(Debug)]
+pub(super) struct JsonStyle {
+    pub(super) indent: Option<String>,
+    pub(super) item: String,
+    pub(super) colon: String,
+    pub(super) sort_keys: bool,
+    pub(super) ascii: bool,
+}
+
+impl Evaluator<'_, '_> {
+    /// `str(value)`.
+    pub(super) fn text(&mut self, value: &Value) -> Result<Arc<str>, Stop> {
+        match value {
+            Value::Str(text) => Ok(Arc::clone(text)),
+            Value::Undefined(path) => {
+                self.undefined_is_used(path.as_deref())?;
+                Ok("".into())
+            }
+            Value::Dict(dict) => match dict.printed() {
+                Some(printed) => self.text(&printed),
+                None => Ok(self.repr(value)?.into()),
+            },
+            _ => Ok(self.repr(value)?.into()),
+        }
+    }
+
+    /// `repr(value)`.
+    pub(super) fn repr(&mut self, value: &Value) -> Result<String, Stop> {
+        let mut out = String::new();
+        self.write_repr(value, &mut out)?;
+        Ok(out)
+    }
+
+    fn write_repr(&mut self, value: &Value, out: &mut String) -> Result<(), Stop> {
+        let before = out.len();
+        match value {
+            Value::None => out.push_str("None"),
+            Value::Bool(true) => out.push_str("True"),
+            Value::Bool(false) => out.push_str("False"),
+            Value::Int(int) => push(out, int),
+            Value::Float(float) => out.push_str(&float_text(*float)),
+            Value::Str(text) => {
+                self.charge(escaped_size(text))?;
+                quote(text, out);
+                return Ok(());
+            }
+            Value::Undefined(_) => out.push_str("Undefined"),
+            Value::List(list) => return self.write_list(list, out),
+            Value::Dict(dict) => return self.write_dict(dict, out),
+            Value::Macro(declared) => {
+                push(out, format_args!("<Macro '{}'>", declared.declared.name))
+            }
+            Value::Function(function) => push(out, format_args!("<function {}>", function.name)),
+            Value::Method(method) => push(out, format_args!("<method {}>", method.1)),
+            other => push(out, format_args!("<{}>", other.kind())),
+        }
+        self.charge(out.len() - before)
+    }
+
+    fn write_list(&mut self, list: &List, out: &mut String) -> Result<(), Stop> {
+        let (open, close) = match list.sort {
+            Sort::List | Sort::Iterator => ("[", "]"),
+            Sort::Tuple if list.len() == 1 => ("(", ",)"),
+            Sort::Tuple => ("(", ")"),
+            Sort::View(name) => {
+                out.push_str(name);
+                ("([", "])")
+            }
+        };
+        out.push_str(open);
+        for (index, item) in list.iter().enumerate() {
+            self.step()?;
+            if index > 0 {
+                out.push_str(", ");
+            }
+            self.write_repr(&item, out)?;
+        }
+        out.push_str(close);
+        self.charge(4)
+    }
+
+    fn write_dict(&mut self, dict: &Dict, out: &mut String) -> Result<(), Stop> {
+        out.push('{');
+        for (index, (key, value)) in dict.iter().enumerate() {
+            self.step()?;
+            if index > 0 {
+                out.push_str(", ");
+            }
+            self.write_repr(&key, out)?;
+            out.push_str(": ");
+            self.write_repr(&value, out)?;
+        }
+        out.push('}');
+        self.charge(4)
+    }
+
+    /// `json.dumps(value)`.
+    pub(super) fn json(&mut self, value: &Value, style: &JsonStyle) -> Result<String, Stop> {
+        let mut out = String::new();
+        self.write_json(value, style, 0, &mut out)?;
+        Ok(out)
+    }
+
+    fn write_json(
+        &mut self,
+        value: &Value,
+        style: &JsonStyle,
+        level: usize,
+        out: &mut String,
+    ) -> Result<(), Stop> {
+        self.step()?;
+        let before = out.len();
+        match value {
+            Value::None => out.push_str("null"),
+            Value::Bool(bool) => push(out, bool),
+            Value::Int(int) => push(out, int),
+            Value::Float(float) if float.is_nan() => out.push_str("NaN"),
+            Value::Float(float) if float.is_infinite() => {
+                out.push_str(if *float > 0.0 {
+                    "Infinity"
+                } else {
+                    "-Infinity"
+                });
+            }
+            Value::Float(float) => out.push_str(&float_text(*float)),
+            Value::Str(text) => {
+                self.charge(escaped_size(text))?;
+                json_string(text, style.ascii, out);
+                return Ok(());
+            }
+            Value::List(list) => return self.json_list(list, style, level, out),
+            Value::Dict(dict) => return self.json_dict(dict, style, level, out),
+            other => {
+                let kind = other.kind();
+                return Err(fail(format!(
+                    "Object of type {kind} is not JSON serializable"
+                )));
+            }
+        }
+        self.charge(out.len() - before)
+    }
+
+    fn json_list(
+        &mut self,
+        list: &List,
+        style: &JsonStyle,
+        level: usize,
+        out: &mut String,
+    ) -> Result<(), Stop> {
+        out.push('[');
+        for (index, item) in list.iter().enumerate() {
+            self.json_separator(index, style, level + 1, out)?;
+            self.write_json(&item, style, level + 1, out)?;
+        }
+        self.json_close(list.len(), style, level, out)?;
+        out.push(']');
+        self.charge(2)
+    }
+
+    fn json_dict(
+        &mut self,
+        dict: &Dict,
+        style: &JsonStyle,
+        level: usize,
+        out: &mut String,
+    ) -> Result<(), Stop> {
+        let mut entries = Vec::with_capacity(dict.len());
+        self.charge(dict.len() * 64)?;
+        for (key, value) in dict.iter() {
+            entries.push((self.json_key(&key)?, value));
+        }
+        if style.sort_keys {
+            entries.sort_by(|a, b| a.0.cmp(&b.0));
+        }
+        out.push('{');
+        for (index, (key, value)) in entries.iter().enumerate() {
+            self.json_separator(index, style, level + 1, out)?;
+            self.charge(escaped_size(key))?;
+            json_string(key, style.ascii, out);
+            out.push_str(&style.colon);
+            self.write_json(value, style, level + 1, out)?;
+        }
+        self.json_close(entries.len(), style, level, out)?;
+        out.push('}');
+        self.charge(2)
+    }
+
+    /// JSON has string keys only.
+    fn json_key(&mut self, key: &Value) -> Result<Arc<str>, Stop> {
+        Ok(match key {
+            Value::Str(text) => Arc::clone(text),
+            Value::None => "null".into(),
+            Value::Bool(true) => "true".into(),
+            Value::Bool(false) => "false".into(),
+            other => self.repr(other)?.into(),
+        })
+    }
+
+    fn json_separator(
+        &mut self,
+        index: usize,
+        style: &JsonStyle,
+        level: usize,
+        out: &mut String,
+    ) -> Result<(), Stop> {
+        if index > 0 {
+            out.push_str(&style.item);
+        }
+        self.charge(style.item.len() + style.colon.len())?;
+        self.json_line(style, level, out)
+    }
+
+    fn json_close(
+        &mut self,
+        items: usize,
+        style: &JsonStyle,
+        level: usize,
+        out: &mut String,
+    ) -> Result<(), Stop> {
+        match items {
+            0 => Ok(()),
+            _ => self.json_line(style, level, out),
+        }
+    }
+
+    fn json_line(&mut self, style: &JsonStyle, level: usize, out: &mut String) -> Result<(), Stop> {
+        let Some(indent) = &style.indent else {
+            return Ok(());
+        };
+        self.charge(1 + indent.len() * level)?;
+        out.push('\n');
+        (0..level).for_each(|_| out.push_str(indent));
+        Ok(())
+    }
+}
+
+fn push(out: &mut String, value: impl std::fmt::Display) {
+    // Writing to a string cannot fail.
+    let _ = write!(out, "{value}");
+}
+
+/// `repr(float)`: the shortest digits that read back as the same number.
+pub(super) fn float_text(float: f64) -> String {
+    if float.is_nan() {
+        return "nan".to_owned();
+    }
+    if float.is_infinite() {
+        return if float > 0.0 { "inf" } else { "-inf" }.to_owned();
+    }
+    let scientific = format!("{float:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..16).contains(&exponent) {
+        let plain = format!("{float}");
+        return match plain.contains('.') {
+            true => plain,
+            false => plain + ".0",
+        };
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{digits}e{sign}{:02}", exponent.abs())
+}
+
+/// At least the bytes of a text with its escapes, to be charged before it is built.
+fn escaped_size(text: &str) -> usize {
+    let size = |byte| match byte {
+        b'"' | b'\\' | b'\'' => 2,
+        0x20..=0x7e => 1,
+        0x80.. => 3,
+        _ => 6,
+    };
+    2 + text.bytes().map(size).sum::<usize>()
+}
+
+/// `repr(str)`.
+fn quote(text: &str, out: &mut String) {
+    let mark = match text.contains('\'') && !text.contains('"') {
+        true => '"',
+        false => '\'',
+    };
+    out.push(mark);
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c == mark => out.extend(['\\', c]),
+            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
+                push(out, format_args!("\\x{:02x}", c as u32));
+            }
+            c if (0x80..0xa1).contains(&(c as u32)) || c as u32 == 0xad => {
+                push(out, format_args!("\\x{:02x}", c as u32));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push(mark);
+}
+
+fn json_string(text: &str, ascii: bool, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\x08' => out.push_str("\\b"),
+            '\x0c' => out.push_str("\\f"),
+            c if (c as u32) < 0x20 => push(out, format_args!("\\u{:04x}", c as u32)),
+            c if ascii && !c.is_ascii() => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    push(out, format_args!("\\u{unit:04x}"));
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}

@@ -1,0 +1,71 @@
+//! What the lexer and the parser share: presets and problems.
+
+use quillet_core::{Diagnostic, Span};
+
+use crate::CompileError;
+
+/// Which host's settings a template expects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Preset {
+    /// Chat templates of Hugging Face transformers: `trim_blocks`,
+    /// `lstrip_blocks`, `break` and `continue`, the `generation` tag,
+    /// `raise_exception`, `strftime_now`, and a `tojson` that escapes nothing.
+    #[default]
+    HuggingFace,
+    /// jinja2 without settings, as LangChain uses it.
+    Plain,
+}
+
+impl Preset {
+    /// Whether blanks around block tags are dropped.
+    pub(super) fn trims(self) -> bool {
+        self == Preset::HuggingFace
+    }
+}
+
+/// Why a source does not parse.
+#[derive(Debug)]
+pub(super) struct Problem {
+    pub(super) message: String,
+    pub(super) span: Span,
+    pub(super) help: Option<String>,
+    pub(super) code: &'static str,
+}
+
+impl Problem {
+    pub(super) fn at(message: impl Into<String>, start: usize, end: usize) -> Self {
+        Problem {
+            message: message.into(),
+            span: Span { start, end },
+            help: None,
+            code: "template.syntax",
+        }
+    }
+
+    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub(super) fn code(mut self, code: &'static str) -> Self {
+        self.code = code;
+        self
+    }
+
+    pub(super) fn diagnostic(self, name: &str, text: &str) -> Diagnostic {
+        let found = Diagnostic::error(self.code, name, self.message).at(text, self.span);
+        match self.help {
+            Some(help) => found.help(help),
+            None => found,
+        }
+    }
+}
+
+/// All findings as one error; `None` if there are none.
+pub(super) fn compile_error(diagnostics: Vec<Diagnostic>) -> Option<CompileError> {
+    let first = diagnostics.first()?;
+    Some(CompileError {
+        message: first.to_string(),
+        diagnostics,
+    })
+}

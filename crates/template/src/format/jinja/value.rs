@@ -1,0 +1,368 @@
+//! Values while a template is evaluated. Variables are looked at where they
+//! are and never converted as a whole; only what a template builds is new.
+//!
+//! Nothing here can refer to itself: what changes (`namespace`) lives in the
+//! evaluator and is referred to by number, so no cycle can leak or recurse.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use quillet_core as core;
+
+use super::ast::{For, Macro};
+use super::functions::Function;
+
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    /// Not there; the path that was asked for, if it is known.
+    Undefined(Option<Rc<str>>),
+    None,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Str(Arc<str>),
+    List(List),
+    Dict(Dict),
+    Macro(Rc<MacroValue>),
+    Function(&'static Function),
+    /// A method that was looked up and not called yet.
+    Method(Rc<(Value, Arc<str>)>),
+    /// A namespace, by its number in the evaluator.
+    Namespace(usize),
+    /// The names of an imported source, by its number in the evaluator.
+    Module(usize),
+    Loop(Rc<Loop>),
+    Cycler(Rc<(List, Cell<usize>)>),
+    Joiner(Rc<(Arc<str>, Cell<bool>)>),
+    /// `super`: the next definition of the block with this name, at this place in its chain.
+    Super(Rc<(Arc<str>, usize)>),
+    /// `self`: calls blocks by name.
+    Blocks,
+}
+
+/// What a list looks like in print and to tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    List,
+    Tuple,
+    /// The result of `keys()`, `values()`, `items()`; Python prints its name.
+    View(&'static str),
+    /// A range or what a lazy filter gives.
+    Iterator,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct List {
+    pub(super) sort: Sort,
+    items: Items,
+}
+
+#[derive(Clone, Debug)]
+enum Items {
+    Core(core::List),
+    Own(Rc<(Vec<Value>, u32)>),
+    Range { start: i64, step: i64, len: usize },
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Dict {
+    Core(core::Map),
+    Own(Rc<(IndexMap<Key, Value>, u32)>),
+}
+
+/// What can be a key of an object that a template builds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Key {
+    None,
+    Bool(bool),
+    Int(i64),
+    /// The bits of a float that is no integer.
+    Float(u64),
+    Str(Arc<str>),
+}
+
+#[derive(Debug)]
+pub(super) struct MacroValue {
+    pub(super) declared: Arc<Macro>,
+    /// Number of the table of names that it sees as global.
+    pub(super) base: usize,
+    /// Which source it stands in.
+    pub(super) source: usize,
+    /// Names of the scopes around its declaration.
+    pub(super) captured: Vec<(Arc<str>, Value)>,
+}
+
+/// The state behind `loop`.
+#[derive(Debug)]
+pub(super) struct Loop {
+    pub(super) items: List,
+    pub(super) index: Cell<usize>,
+    pub(super) depth: usize,
+    /// What `loop(…)` repeats, if the loop is recursive.
+    pub(super) repeats: Option<Arc<For>>,
+    /// What `loop.changed` saw last; cleared when the loop ends.
+    pub(super) changed: RefCell<Option<Value>>,
+}
+
+impl From<&core::Value> for Value {
+    fn from(value: &core::Value) -> Self {
+        match value {
+            core::Value::Null => Value::None,
+            core::Value::Bool(bool) => Value::Bool(*bool),
+            core::Value::Int(int) => Value::Int(*int),
+            core::Value::Float(float) => Value::Float(*float),
+            core::Value::Str(text) => Value::Str(Arc::clone(text)),
+            core::Value::List(list) => Value::List(List {
+                sort: Sort::List,
+                items: Items::Core(list.clone()),
+            }),
+            core::Value::Map(map) => Value::Dict(Dict::Core(map.clone())),
+        }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Value::Str(text.into())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Value::Str(text.into())
+    }
+}
+
+impl Value {
+    pub(super) const UNDEFINED: Value = Value::Undefined(None);
+
+    pub(super) fn int(number: usize) -> Value {
+        Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+
+    pub(super) fn is_undefined(&self) -> bool {
+        matches!(self, Value::Undefined(_))
+    }
+
+    pub(super) fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(super) fn as_float(&self) -> Option<f64> {
+        match self {
+            Value::Bool(bool) => Some(f64::from(u8::from(*bool))),
+            Value::Int(int) => Some(*int as f64),
+            Value::Float(float) => Some(*float),
+            _ => None,
+        }
+    }
+
+    pub(super) fn as_int(&self) -> Option<i64> {
+        match self {
+            Value::Bool(bool) => Some(i64::from(*bool)),
+            Value::Int(int) => Some(*int),
+            _ => None,
+        }
+    }
+
+    /// Levels of containers, as [`core::Value::depth`] counts them.
+    pub(super) fn depth(&self) -> u32 {
+        match self {
+            Value::List(list) => list.depth(),
+            Value::Dict(dict) => dict.depth(),
+            Value::Cycler(cycler) => cycler.0.depth() + 1,
+            Value::Method(method) => method.0.depth() + 1,
+            Value::Loop(state) => state.items.depth() + 1,
+            Value::Macro(declared) => {
+                let deepest = declared.captured.iter().map(|(_, value)| value.depth());
+                1 + deepest.max().unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Python's truth.
+    pub(super) fn is_true(&self) -> bool {
+        match self {
+            Value::Undefined(_) | Value::None => false,
+            Value::Bool(bool) => *bool,
+            Value::Int(int) => *int != 0,
+            Value::Float(float) => *float != 0.0,
+            Value::Str(text) => !text.is_empty(),
+            Value::List(list) => list.len() > 0,
+            Value::Dict(dict) => dict.len() > 0,
+            _ => true,
+        }
+    }
+
+    /// Python's name of the type, for messages.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Value::Undefined(_) => "undefined",
+            Value::None => "NoneType",
+            Value::Bool(_) => "bool",
+            Value::Int(_) => "int",
+            Value::Float(_) => "float",
+            Value::Str(_) => "str",
+            Value::List(list) => match list.sort {
+                Sort::List => "list",
+                Sort::Tuple => "tuple",
+                Sort::View(name) => name,
+                Sort::Iterator => "generator",
+            },
+            Value::Dict(_) => "dict",
+            Value::Macro(_) => "Macro",
+            Value::Function(_) | Value::Super(_) => "function",
+            Value::Method(_) => "method",
+            Value::Namespace(_) => "Namespace",
+            Value::Module(_) => "Module",
+            Value::Loop(_) => "LoopContext",
+            Value::Cycler(_) => "Cycler",
+            Value::Joiner(_) => "Joiner",
+            Value::Blocks => "TemplateReference",
+        }
+    }
+}
+
+impl List {
+    /// The caller has charged for the items and checked their depth.
+    pub(super) fn new(sort: Sort, items: Vec<Value>) -> List {
+        let depth = 1 + items.iter().map(Value::depth).max().unwrap_or(0);
+        List {
+            sort,
+            items: Items::Own(Rc::new((items, depth))),
+        }
+    }
+
+    pub(super) fn range(start: i64, step: i64, len: usize) -> List {
+        List {
+            sort: Sort::Iterator,
+            items: Items::Range { start, step, len },
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match &self.items {
+            Items::Core(list) => list.len(),
+            Items::Own(own) => own.0.len(),
+            Items::Range { len, .. } => *len,
+        }
+    }
+
+    pub(super) fn get(&self, index: usize) -> Option<Value> {
+        match &self.items {
+            Items::Core(list) => list.get(index).map(Value::from),
+            Items::Own(own) => own.0.get(index).cloned(),
+            Items::Range { start, step, len } if index < *len => {
+                let offset = i64::try_from(index).ok()?.checked_mul(*step)?;
+                start.checked_add(offset).map(Value::Int)
+            }
+            Items::Range { .. } => None,
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = Value> + '_ {
+        (0..self.len()).filter_map(|index| self.get(index))
+    }
+
+    pub(super) fn depth(&self) -> u32 {
+        match &self.items {
+            Items::Core(list) => list.depth(),
+            Items::Own(own) => own.1,
+            Items::Range { .. } => 1,
+        }
+    }
+}
+
+impl Dict {
+    pub(super) fn new(table: IndexMap<Key, Value>) -> Dict {
+        let depth = 1 + table.values().map(Value::depth).max().unwrap_or(0);
+        Dict::Own(Rc::new((table, depth)))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Dict::Core(map) => map.len(),
+            Dict::Own(own) => own.0.len(),
+        }
+    }
+
+    pub(super) fn depth(&self) -> u32 {
+        match self {
+            Dict::Core(map) => map.depth(),
+            Dict::Own(own) => own.1,
+        }
+    }
+
+    pub(super) fn get_str(&self, key: &str) -> Option<Value> {
+        match self {
+            Dict::Core(map) => map.get(key).map(Value::from),
+            Dict::Own(own) => own.0.get(&Key::Str(key.into())).cloned(),
+        }
+    }
+
+    pub(super) fn get(&self, key: &Value) -> Option<Value> {
+        match (self, Key::of(key)?) {
+            (Dict::Core(map), Key::Str(key)) => map.get(&key).map(Value::from),
+            (Dict::Core(_), _) => None,
+            (Dict::Own(own), key) => own.0.get(&key).cloned(),
+        }
+    }
+
+    fn at(&self, index: usize) -> Option<(Value, Value)> {
+        match self {
+            Dict::Core(map) => {
+                let (key, value) = map.table().get_index(index)?;
+                Some((Value::Str(Arc::clone(key)), value.into()))
+            }
+            Dict::Own(own) => {
+                let (key, value) = own.0.get_index(index)?;
+                Some((key.value(), value.clone()))
+            }
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Value, Value)> + '_ {
+        (0..self.len()).filter_map(|index| self.at(index))
+    }
+
+    /// The value that stands for this object in print, see [`core::Map::printed`].
+    pub(super) fn printed(&self) -> Option<Value> {
+        match self {
+            Dict::Core(map) => map.printed().map(Value::from),
+            Dict::Own(_) => None,
+        }
+    }
+}
+
+impl Key {
+    /// `None` for values that Python cannot hash, and for tuples.
+    pub(super) fn of(value: &Value) -> Option<Key> {
+        Some(match value {
+            Value::None => Key::None,
+            Value::Bool(bool) => Key::Bool(*bool),
+            Value::Int(int) => Key::Int(*int),
+            Value::Float(float) if *float == float.trunc() && float.abs() < 9e15 => {
+                Key::Int(*float as i64)
+            }
+            Value::Float(float) => Key::Float(float.to_bits()),
+            Value::Str(text) => Key::Str(Arc::clone(text)),
+            _ => return None,
+        })
+    }
+
+    pub(super) fn value(&self) -> Value {
+        match self {
+            Key::None => Value::None,
+            Key::Bool(bool) => Value::Bool(*bool),
+            Key::Int(int) => Value::Int(*int),
+            Key::Float(bits) => Value::Float(f64::from_bits(*bits)),
+            Key::Str(text) => Value::Str(Arc::clone(text)),
+        }
+    }
+}

@@ -1,1 +1,37 @@
-//! stub
+//! Tools that definitions describe: behind HTTP addresses, gRPC methods and MCP
+//! servers. This crate owns the wire protocols; who calls a tool, and when, is
+//! not its business, and neither is where definitions rest.
+//!
+//! ```no_run
+//! use quillet_core::tool::{ToolBuilder, ToolContext};
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let tools = quillet_tools::Tools::new(quillet_tools::ToolsConfig::default())?;
+//! let definition = r#"{"type": "restful", "url": "http://127.0.0.1:8080/translate",
+//!     "parameters": [{"name": "code", "type": "string", "required": true}]}"#;
+//! let built = tools.build("translate", "tools:translate", definition).map_err(|_| "invalid")?;
+//! let arguments = [("code", "你好".into())].into_iter().collect();
+//! let result = built.tool.call(arguments, &ToolContext::default()).await?;
+//! # Ok(()) }
+//! ```
+
+pub mod address;
+mod config;
+mod defined;
+mod definition;
+mod flight;
+mod grpc;
+mod http;
+mod mcp;
+mod module;
+mod network;
+mod parameters;
+mod place;
+mod reader;
+mod restful;
+mod returns;
+mod servers;
+mod tools;
+
+pub use config::{ConfigError, McpServerConfig, ModuleConfig, ModuleUrls, ToolsConfig};
+pub use network::{Lookup, SystemLookup};
+pub use tools::Tools;

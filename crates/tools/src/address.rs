@@ -1,0 +1,416 @@
+//! Which addresses a tool may connect to. Pure rules; who looks names up and
+//! connects is in [`network`](crate::network).
+//!
+//! Definitions of tools come from the operator's store, and most tools live
+//! beside the service, so by default private and loopback addresses are
+//! allowed. Link-local and cloud metadata addresses never are: no tool lives
+//! there, and what does live there hands out credentials.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+use serde::Deserialize;
+use url::{Host, Url};
+
+/// How far tools may reach.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Public, private and loopback addresses. The default.
+    #[default]
+    Internal,
+    /// Public addresses, and what the allow list names.
+    Public,
+}
+
+/// Which addresses tools may connect to.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AddressPolicy {
+    /// How far tools may reach without the list.
+    pub scope: Scope,
+    /// Hosts and networks that are allowed although they are private or
+    /// loopback. Cannot allow link-local, metadata or unspecified addresses.
+    pub allow: Vec<AllowRule>,
+}
+
+/// One entry of the allow list.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum AllowRule {
+    /// Every address that this name resolves to, written `tools.internal.example`.
+    Host(String),
+    /// Every name under this one, written `*.internal.example`.
+    Domain(String),
+    /// A network, written `10.0.0.0/8`, or one address, written `10.1.2.3` or `::1`.
+    Network(IpAddr, u8),
+}
+
+/// What kind of address it is, as far as the rules care.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressClass {
+    /// None of the others.
+    Public,
+    /// This machine.
+    Loopback,
+    /// Private networks, shared address space and unique local addresses.
+    Private,
+    /// Only on this link; where clouds put their metadata services.
+    LinkLocal,
+    /// A metadata service that is not on the link.
+    Metadata,
+    /// "This host", which most systems take as loopback.
+    Unspecified,
+    /// To many.
+    Multicast,
+    /// Not assigned to anybody.
+    Reserved,
+}
+
+impl AddressClass {
+    /// The class of an address. IPv4 addresses inside IPv6 ones (mapped,
+    /// compatible, NAT64, 6to4) count as what they carry.
+    #[must_use]
+    pub fn of(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => Self::of_v4(address),
+            IpAddr::V6(address) => {
+                carried(address).map_or_else(|| Self::of_v6(address), Self::of_v4)
+            }
+        }
+    }
+
+    fn of_v4(address: Ipv4Addr) -> Self {
+        match address.octets() {
+            // Alibaba, Oracle and Azure keep theirs outside 169.254.0.0/16.
+            [100, 100, 100, 200] | [192, 0, 0, 192] | [168, 63, 129, 16] => Self::Metadata,
+            [0, ..] => Self::Unspecified,
+            [127, ..] => Self::Loopback,
+            [169, 254, ..] => Self::LinkLocal,
+            [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => Self::Private,
+            [224..=239, ..] => Self::Multicast,
+            [240..=255, ..] | [192, 0, 0, _] => Self::Reserved,
+            _ => Self::Public,
+        }
+    }
+
+    fn of_v6(address: Ipv6Addr) -> Self {
+        match address.segments() {
+            // Amazon's and Google's.
+            [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254] | [0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254] => {
+                Self::Metadata
+            }
+            [0, 0, 0, 0, 0, 0, 0, 0] => Self::Unspecified,
+            [0, 0, 0, 0, 0, 0, 0, 1] => Self::Loopback,
+            [0xfe80..=0xfebf, ..] => Self::LinkLocal,
+            [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] => Self::Private,
+            [0xff00..=0xffff, ..] => Self::Multicast,
+            _ => Self::Public,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Loopback => "loopback",
+            Self::Private => "private",
+            Self::LinkLocal => "link-local",
+            Self::Metadata => "cloud metadata",
+            Self::Unspecified => "unspecified",
+            Self::Multicast => "multicast",
+            Self::Reserved => "reserved",
+        }
+    }
+}
+
+/// The IPv4 address that an IPv6 one stands for.
+fn carried(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let pair = |high: u16, low: u16| {
+        let [a, b] = high.to_be_bytes();
+        let [c, d] = low.to_be_bytes();
+        Some(Ipv4Addr::new(a, b, c, d))
+    };
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
+        [0, 0, 0, 0, 0, 0xffff | 0, high, low] => pair(high, low),
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => pair(high, low),
+        [0x2002, high, low, ..] => pair(high, low),
+        _ => None,
+    }
+}
+
+/// Why an address must not be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Denied {
+    /// The address is of a class that the policy denies.
+    #[error("{host} is at {address}, a {} address, and tools may not connect there{}", .class.name(), mend(*.class))]
+    Address {
+        /// The host as the url names it.
+        host: String,
+        /// What it resolved to.
+        address: IpAddr,
+        /// What kind of address that is.
+        class: AddressClass,
+    },
+    /// The name is that of a metadata service.
+    #[error("{0} is the name of a cloud metadata service, and tools may not connect there")]
+    MetadataName(String),
+    /// The url is not one that a tool may have.
+    #[error("{0}")]
+    Url(String),
+}
+
+fn mend(class: AddressClass) -> &'static str {
+    match class {
+        AddressClass::Loopback | AddressClass::Private | AddressClass::Reserved => {
+            " (if it may, set tools.addresses.scope = \"internal\" or name it in tools.addresses.allow)"
+        }
+        _ => "",
+    }
+}
+
+impl AddressPolicy {
+    /// Whether a host that resolved to this address may be used.
+    ///
+    /// # Errors
+    /// It may not.
+    pub fn check(&self, host: &str, address: IpAddr) -> Result<(), Denied> {
+        let class = AddressClass::of(address);
+        let allowed = match class {
+            AddressClass::Public => true,
+            AddressClass::Loopback | AddressClass::Private => {
+                self.scope == Scope::Internal || self.lists(host, address)
+            }
+            AddressClass::Reserved => self.lists(host, address),
+            AddressClass::LinkLocal
+            | AddressClass::Metadata
+            | AddressClass::Unspecified
+            | AddressClass::Multicast => false,
+        };
+        if allowed {
+            return Ok(());
+        }
+        let host = host.to_owned();
+        Err(Denied::Address {
+            host,
+            address,
+            class,
+        })
+    }
+
+    /// What can be checked of a url before any name is looked up: the scheme,
+    /// a user name, an address in place of a name.
+    ///
+    /// # Errors
+    /// The url is not one that a tool may have.
+    pub fn check_url(&self, url: &Url) -> Result<(), Denied> {
+        if !matches!(url.scheme(), "http" | "https") {
+            let text = format!(
+                "the scheme of {url} is {:?}; tools speak http and https",
+                url.scheme()
+            );
+            return Err(Denied::Url(text));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            let text =
+                "a tool's url must not contain a user name or password (send them in a header)";
+            return Err(Denied::Url(text.to_owned()));
+        }
+        match url.host() {
+            None => Err(Denied::Url(format!("{url} names no host"))),
+            Some(Host::Ipv4(address)) => self.check(&address.to_string(), address.into()),
+            Some(Host::Ipv6(address)) => self.check(&address.to_string(), address.into()),
+            Some(Host::Domain(name)) => check_name(name),
+        }
+    }
+
+    fn lists(&self, host: &str, address: IpAddr) -> bool {
+        let host = host.trim_end_matches('.');
+        self.allow.iter().any(|rule| match rule {
+            AllowRule::Host(name) => host.eq_ignore_ascii_case(name),
+            AllowRule::Domain(name) => host
+                .to_ascii_lowercase()
+                .strip_suffix(name.as_str())
+                .is_some_and(|rest| rest.ends_with('.')),
+            AllowRule::Network(network, bits) => contains(*network, *bits, address),
+        })
+    }
+}
+
+// These names resolve to link-local addresses inside their clouds; they are
+// refused by name as well, in case a resolver says otherwise.
+fn check_name(name: &str) -> Result<(), Denied> {
+    let plain = name.trim_end_matches('.').to_ascii_lowercase();
+    if matches!(
+        plain.as_str(),
+        "metadata.google.internal" | "metadata.goog" | "instance-data"
+    ) {
+        return Err(Denied::MetadataName(plain));
+    }
+    Ok(())
+}
+
+/// Reads an absolute url as strictly as its author should have written it: the
+/// standard's repairs (backslashes, blanks, tabs) hide where a url really leads.
+///
+/// # Errors
+/// What is wrong with it, and the mend.
+pub fn parse_url(text: &str) -> Result<Url, Denied> {
+    if let Some(bad) = text
+        .chars()
+        .find(|c| matches!(c, '\\') || c.is_whitespace() || c.is_control())
+    {
+        return Err(Denied::Url(format!(
+            "the url {text:?} contains {bad:?} (percent-encode it)"
+        )));
+    }
+    Url::parse(text).map_err(|error| Denied::Url(format!("{text:?} is not a url: {error}")))
+}
+
+fn contains(network: IpAddr, bits: u8, address: IpAddr) -> bool {
+    let same = |a: u128, b: u128, width: u8| {
+        let drop = u32::from(width.saturating_sub(bits));
+        a.checked_shr(drop).unwrap_or(0) == b.checked_shr(drop).unwrap_or(0)
+    };
+    match (network, address.to_canonical()) {
+        (IpAddr::V4(n), IpAddr::V4(a)) => same(n.to_bits().into(), a.to_bits().into(), 32),
+        (IpAddr::V6(n), IpAddr::V6(a)) => same(n.to_bits(), a.to_bits(), 128),
+        _ => false,
+    }
+}
+
+impl FromStr for AllowRule {
+    type Err = Denied;
+
+    fn from_str(text: &str) -> Result<Self, Denied> {
+        let wrong = |why: &str| {
+            Denied::Url(format!(
+                "{text:?} in tools.addresses.allow {why} (write a host, *.domain, an address or a network such as 10.0.0.0/8)"
+            ))
+        };
+        if let Ok(address) = text.parse::<IpAddr>() {
+            return Ok(AllowRule::Network(
+                address,
+                if address.is_ipv4() { 32 } else { 128 },
+            ));
+        }
+        if let Some((address, bits)) = text.split_once('/') {
+            let address: IpAddr = address.parse().map_err(|_| wrong("is not a network"))?;
+            let bits: u8 = bits.parse().map_err(|_| wrong("has no prefix length"))?;
+            let most = if address.is_ipv4() { 32 } else { 128 };
+            return match bits {
+                bits if bits <= most => Ok(AllowRule::Network(address, bits)),
+                _ => Err(wrong("has too long a prefix")),
+            };
+        }
+        let (domain, name) = match text.strip_prefix("*.") {
+            Some(name) => (true, name),
+            None => (false, text),
+        };
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(wrong("is not a host name"));
+        }
+        let name = name.to_ascii_lowercase();
+        Ok(if domain {
+            AllowRule::Domain(name)
+        } else {
+            AllowRule::Host(name)
+        })
+    }
+}
+
+impl TryFrom<String> for AllowRule {
+    type Error = Denied;
+    fn try_from(text: String) -> Result<Self, Denied> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for AllowRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AllowRule::Host(name) => f.write_str(name),
+            AllowRule::Domain(name) => write!(f, "*.{name}"),
+            AllowRule::Network(address, bits) => write!(f, "{address}/{bits}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes() {
+        use AddressClass::*;
+        let cases = [
+            ("8.8.8.8", Public),
+            ("127.0.0.1", Loopback),
+            ("127.9.9.9", Loopback),
+            ("0.0.0.0", Unspecified),
+            ("0.1.2.3", Unspecified),
+            ("10.0.0.1", Private),
+            ("172.15.0.1", Public),
+            ("172.16.0.1", Private),
+            ("172.31.255.255", Private),
+            ("192.168.1.1", Private),
+            ("100.64.0.1", Private),
+            ("100.100.100.200", Metadata),
+            ("168.63.129.16", Metadata),
+            ("169.254.169.254", LinkLocal),
+            ("224.0.0.1", Multicast),
+            ("255.255.255.255", Reserved),
+            ("::", Unspecified),
+            ("::1", Loopback),
+            ("::ffff:127.0.0.1", Loopback),
+            ("::ffff:169.254.169.254", LinkLocal),
+            ("::7f00:1", Loopback),
+            ("64:ff9b::a9fe:a9fe", LinkLocal),
+            ("2002:7f00:1::", Loopback),
+            ("fe80::1", LinkLocal),
+            ("fd00:ec2::254", Metadata),
+            ("fd20:ce::254", Metadata),
+            ("fd12:3456::1", Private),
+            ("ff02::1", Multicast),
+            ("2606:4700::1111", Public),
+        ];
+        for (text, class) in cases {
+            assert_eq!(AddressClass::of(text.parse().unwrap()), class, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_allow_list_lifts_private_and_loopback_only() {
+        let policy = |allow: &[&str]| AddressPolicy {
+            scope: Scope::Public,
+            allow: allow.iter().map(|rule| rule.parse().unwrap()).collect(),
+        };
+        let cases: [(&[&str], &str, &str, bool); 11] = [
+            (&[], "a.example", "10.0.0.1", false),
+            (&["a.example"], "a.example", "10.0.0.1", true),
+            (&["a.example"], "A.Example.", "10.0.0.1", true),
+            (&["a.example"], "b.example", "10.0.0.1", false),
+            (&["*.example"], "b.example", "10.0.0.1", true),
+            (&["*.example"], "example", "10.0.0.1", false),
+            (&["*.example"], "badexample", "10.0.0.1", false),
+            (&["10.0.0.0/8"], "x", "10.200.3.4", true),
+            (&["10.0.0.0/8"], "x", "11.0.0.1", false),
+            (
+                &["0.0.0.0/0", "a.example"],
+                "a.example",
+                "169.254.169.254",
+                false,
+            ),
+            (&["::1"], "x", "::1", true),
+        ];
+        for (allow, host, address, expected) in cases {
+            let got = policy(allow).check(host, address.parse().unwrap()).is_ok();
+            assert_eq!(got, expected, "{allow:?} {host} {address}");
+        }
+        for wrong in ["", "*.", "10.0.0.0/33", "10.0.0/8", "a b", "http://x"] {
+            assert!(wrong.parse::<AllowRule>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What the operator sets. Reading files and the environment is the command
+//! line's business; everything here has a default and can be deserialised.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use quillet_core::BoxFuture;
+use secrecy::SecretString;
+use serde::{Deserialize, Deserializer};
+
+use crate::address::AddressPolicy;
+
+/// Settings of all tools, the section `tools` of the configuration.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolsConfig {
+    /// The longest that one call may take, if its definition does not say
+    /// otherwise. Written `timeout_ms`. Default 10 s.
+    #[serde(rename = "timeout_ms", deserialize_with = "millis")]
+    pub timeout: Duration,
+    /// The longest answer in bytes. Default 1 MiB.
+    pub response_bytes: usize,
+    /// How many redirects a call follows. Default 5.
+    pub redirects: usize,
+    /// Which addresses tools may connect to.
+    pub addresses: AddressPolicy,
+    /// Where modules are and what they want to be told, by the `module` of a definition.
+    pub modules: BTreeMap<String, ModuleConfig>,
+    /// MCP servers that definitions may name.
+    pub mcp_servers: BTreeMap<String, McpServerConfig>,
+    /// Whether a definition may itself say which program to start as an MCP
+    /// server. Off by default: who can write to the store could run anything here.
+    pub allow_stdio: bool,
+    /// The longest that starting an MCP server and greeting it may take.
+    /// Written `mcp_start_ms`. Default 30 s.
+    #[serde(rename = "mcp_start_ms", deserialize_with = "millis")]
+    pub mcp_start: Duration,
+}
+
+/// A module: a service that provides tools.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModuleConfig {
+    /// What relative urls of its tools are relative to.
+    pub base_url: Option<String>,
+    /// Headers for its tools, such as `Authorization`. They are sent to
+    /// `base_url`'s origin and nowhere else, so they need one.
+    pub headers: BTreeMap<String, SecretString>,
+    /// A protobuf descriptor set for its gRPC tools, in place of reflection.
+    pub descriptor_set: Option<PathBuf>,
+}
+
+/// An MCP server: a program to start (`command`) or an address (`url`).
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct McpServerConfig {
+    /// The program, looked up in `PATH`.
+    pub command: Option<String>,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Added to its environment.
+    pub env: BTreeMap<String, SecretString>,
+    /// The endpoint of a streamable HTTP server.
+    pub url: Option<String>,
+    /// Headers for that endpoint.
+    pub headers: BTreeMap<String, SecretString>,
+}
+
+/// Where modules are that the configuration does not name: the catalogue
+/// answers from the shared variable `modules:<module>`, field `url` (note A,
+/// "tool address").
+pub trait ModuleUrls: Send + Sync + std::fmt::Debug {
+    /// The base url of a module, if anybody registered it.
+    fn base_url<'a>(&'a self, module: &'a str) -> BoxFuture<'a, Option<String>>;
+}
+
+impl Default for ToolsConfig {
+    fn default() -> Self {
+        ToolsConfig {
+            timeout: Duration::from_secs(10),
+            response_bytes: 1 << 20,
+            redirects: 5,
+            addresses: AddressPolicy::default(),
+            modules: BTreeMap::new(),
+            mcp_servers: BTreeMap::new(),
+            allow_stdio: false,
+            mcp_start: Duration::from_secs(30),
+        }
+    }
+}
+
+fn millis<'de, D: Deserializer<'de>>(reader: D) -> Result<Duration, D::Error> {
+    u64::deserialize(reader).map(Duration::from_millis)
+}
+
+/// What is wrong with the configuration.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{setting}: {message}")]
+pub struct ConfigError {
+    /// The setting, such as `tools.modules.translator.base_url`.
+    pub setting: String,
+    /// What is wrong and how to mend it.
+    pub message: String,
+}
+
+impl ConfigError {
+    /// Stable code, as in error bodies.
+    pub const CODE: &'static str = "tools.configuration";
+
+    pub(crate) fn new(setting: impl Into<String>, message: impl ToString) -> Self {
+        ConfigError {
+            setting: setting.into(),
+            message: message.to_string(),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The tool that a definition describes: checks arguments, keeps time, calls,
+//! and shapes the result. What differs between protocols is behind [`Wire`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
+use quillet_core::{BoxFuture, Map, Value};
+use reqwest::header::HeaderMap;
+use tonic::metadata::MetadataMap;
+
+use crate::module::Module;
+use crate::parameters::Parameters;
+use crate::restful::Restful;
+use crate::returns::Returns;
+use crate::{grpc, mcp, servers::Servers};
+
+/// Callers wait until their deadline; a tool gives up a little earlier, so that
+/// its failure is still told as one (note A7).
+const MARGIN: Duration = Duration::from_millis(20);
+
+/// A tool from a definition.
+#[derive(Debug)]
+pub(crate) struct DefinedTool {
+    pub(crate) spec: ToolSpec,
+    pub(crate) parameters: Parameters,
+    pub(crate) returns: Returns,
+    pub(crate) timeout: Duration,
+    pub(crate) wire: Wire,
+}
+
+/// How the other side is spoken to.
+#[derive(Debug)]
+pub(crate) enum Wire {
+    Restful(Restful),
+    Grpc(GrpcWire),
+    Mcp {
+        server: Arc<mcp::Server>,
+        tool: String,
+    },
+}
+
+/// A gRPC method and where its server is.
+#[derive(Debug)]
+pub(crate) struct GrpcWire {
+    pub(crate) servers: Arc<Servers>,
+    pub(crate) module: Module,
+    /// The module's base where `None`.
+    pub(crate) url: Option<String>,
+    pub(crate) tls: bool,
+    pub(crate) method: grpc::Method,
+    pub(crate) headers: HeaderMap,
+}
+
+impl Tool for DefinedTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Map,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, ToolError>> {
+        Box::pin(async move {
+            let tool = self.spec.name.as_str();
+            let arguments = self.parameters.prepare(tool, arguments)?;
+            let left = context
+                .remaining(self.timeout + MARGIN)
+                .saturating_sub(MARGIN);
+            let answer = tokio::time::timeout(left, self.answer(arguments, context, left)).await;
+            let answer = answer.unwrap_or_else(|_| Err(self.late(left)))?;
+            self.returns.result(tool, answer)
+        })
+    }
+}
+
+impl DefinedTool {
+    async fn answer(
+        &self,
+        arguments: Map,
+        context: &ToolContext,
+        left: Duration,
+    ) -> Result<Value, ToolError> {
+        let tool = self.spec.name.as_str();
+        match &self.wire {
+            Wire::Restful(restful) => restful.call(tool, &arguments, &self.returns, context).await,
+            Wire::Grpc(wire) => wire.call(tool, &arguments, left).await,
+            Wire::Mcp {
+                server,
+                tool: theirs,
+            } => mcp::call(server, tool, theirs, &arguments, &self.returns).await,
+        }
+    }
+
+    fn late(&self, left: Duration) -> ToolError {
+        let name = &self.spec.name;
+        let message = if left < self.timeout {
+            format!("{name}: no answer in the {left:?} that the caller had left")
+        } else {
+            format!(
+                "{name}: no answer within {left:?} (timeout_ms of the definition, or tools.timeout_ms)"
+            )
+        };
+        ToolError::new(ToolErrorKind::Timeout, message)
+    }
+}
+
+impl GrpcWire {
+    async fn call(&self, tool: &str, arguments: &Map, left: Duration) -> Result<Value, ToolError> {
+        let url = match &self.url {
+            Some(url) => url.clone(),
+            None => self.module.base(tool).await?,
+        };
+        let server = self.servers.grpc(&grpc::server_url(&url, self.tls))?;
+        let headers = self.module.headers_for(server.url(), &self.headers);
+        let headers = MetadataMap::from_headers(headers);
+        server
+            .call(tool, &self.method, arguments, headers, left)
+            .await
+    }
+}

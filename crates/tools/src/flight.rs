@@ -1,0 +1,62 @@
+//! One expensive thing that many calls wait for together: a session, a
+//! descriptor pool. Making it goes on when the call that started it is
+//! cancelled, else a render limit of 500 ms would start a slow server for ever
+//! and never use it; it stops when nobody can want it any more.
+
+use std::sync::{Mutex, PoisonError};
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+use quillet_core::tool::{ToolError, ToolErrorKind};
+use tokio_util::task::AbortOnDropHandle;
+
+type Making<T> = Shared<BoxFuture<'static, Result<T, ToolError>>>;
+
+/// The thing, if it is made or being made.
+#[derive(Debug)]
+pub(crate) struct Flight<T: Clone>(Mutex<Option<Making<T>>>);
+
+impl<T: Clone> Default for Flight<T> {
+    fn default() -> Self {
+        Flight(Mutex::new(None))
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> Flight<T> {
+    /// The thing; `make` is called if there is none, the last attempt failed,
+    /// or what there is does not serve any more.
+    pub(crate) async fn get<F>(
+        &self,
+        serves: impl Fn(&T) -> bool,
+        make: impl FnOnce() -> F,
+    ) -> Result<T, ToolError>
+    where
+        F: Future<Output = Result<T, ToolError>> + Send + 'static,
+    {
+        self.current(serves, make).await
+    }
+
+    fn current<F>(&self, serves: impl Fn(&T) -> bool, make: impl FnOnce() -> F) -> Making<T>
+    where
+        F: Future<Output = Result<T, ToolError>> + Send + 'static,
+    {
+        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(making) = &*current {
+            match making.peek() {
+                Some(Ok(made)) if serves(made) => return making.clone(),
+                None => return making.clone(),
+                _ => {}
+            }
+        }
+        let task = AbortOnDropHandle::new(tokio::spawn(make()));
+        let making = async move { task.await.unwrap_or_else(|error| Err(ended(&error))) };
+        let making = making.boxed().shared();
+        *current = Some(making.clone());
+        making
+    }
+}
+
+fn ended(error: &tokio::task::JoinError) -> ToolError {
+    let message = format!("connecting ended early: {error}");
+    ToolError::new(ToolErrorKind::Transport, message)
+}

@@ -1,0 +1,354 @@
+//! Unary gRPC methods without generated code: descriptors come from the
+//! server's reflection or from a descriptor set, arguments and answers are
+//! protobuf's canonical JSON.
+//!
+//! Two departures from the canonical form, both for templates: 64-bit integers
+//! are numbers and not strings (those beyond the signed range stay strings),
+//! and fields that hold their default are present, under the names of the
+//! `.proto` file.
+
+mod codec;
+mod reflection;
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper_util::rt::TokioIo;
+use prost::Message;
+use prost_reflect::{
+    DescriptorPool, DeserializeOptions, DynamicMessage, MessageDescriptor, MethodDescriptor,
+    SerializeOptions, ServiceDescriptor,
+};
+use quillet_core::tool::{ToolError, ToolErrorKind};
+use quillet_core::{Map, Value, nearest};
+use serde_json::Value as Json;
+use tonic::metadata::MetadataMap;
+use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
+use tonic::{Code, Request, Status};
+use url::Url;
+
+use crate::address::Denied;
+use crate::flight::Flight;
+use crate::http::{refused, too_large};
+use crate::network::{Network, denied, whole_story};
+use codec::Raw;
+
+/// A server and what is known of it; shared by all tools that call it.
+#[derive(Debug)]
+pub(crate) struct Server {
+    url: Url,
+    network: Network,
+    response_bytes: usize,
+    channel: OnceLock<Channel>,
+    descriptors: Flight<DescriptorPool>,
+}
+
+/// One method of one server, as a definition names it.
+#[derive(Debug)]
+pub(crate) struct Method {
+    pub(crate) service: String,
+    pub(crate) method: String,
+    /// In place of reflection.
+    pub(crate) descriptors: Option<DescriptorPool>,
+}
+
+/// The address of a definition: `host:port` means `http://host:port`.
+pub(crate) fn server_url(text: &str, tls: bool) -> String {
+    match (text.split_once("://"), tls) {
+        (None, false) => format!("http://{text}"),
+        (None, true) => format!("https://{text}"),
+        (Some(("http", rest)), true) => format!("https://{rest}"),
+        _ => text.to_owned(),
+    }
+}
+
+/// Reads a descriptor set.
+///
+/// # Errors
+/// The sentence that says why not.
+pub(crate) fn descriptors_in_file(path: &Path) -> Result<DescriptorPool, String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    descriptors(&bytes).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Reads a descriptor set.
+///
+/// # Errors
+/// The sentence that says why not, and the mend.
+pub(crate) fn descriptors(bytes: &[u8]) -> Result<DescriptorPool, String> {
+    DescriptorPool::decode(bytes).map_err(|error| {
+        format!("not a descriptor set: {error} (make one with protoc --include_imports --descriptor_set_out)")
+    })
+}
+
+impl Server {
+    pub(crate) fn new(url: Url, network: Network, response_bytes: usize) -> Self {
+        Server {
+            url,
+            network,
+            response_bytes,
+            channel: OnceLock::new(),
+            descriptors: Flight::default(),
+        }
+    }
+
+    pub(crate) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Calls a method. The caller bounds the time; `timeout` is told to the server.
+    pub(crate) async fn call(
+        self: &Arc<Self>,
+        tool: &str,
+        method: &Method,
+        arguments: &Map,
+        headers: MetadataMap,
+        timeout: Duration,
+    ) -> Result<Value, ToolError> {
+        let found = self.find(tool, method).await?;
+        if found.is_client_streaming() || found.is_server_streaming() {
+            let message = format!(
+                "{tool}: {} streams; tools call unary methods",
+                found.full_name()
+            );
+            return Err(ToolError::new(ToolErrorKind::Protocol, message));
+        }
+        let message = to_message(tool, found.input(), arguments)?;
+        let mut request = Request::from_parts(headers, tonic::Extensions::new(), message.into());
+        request.set_timeout(timeout);
+        let path = format!("/{}/{}", found.parent_service().full_name(), found.name());
+        let answer = self
+            .unary(&path, request)
+            .await
+            .map_err(|status| self.failed(tool, &status))?;
+        from_message(tool, found.output(), &answer)
+    }
+
+    async fn unary(&self, path: &str, request: Request<Bytes>) -> Result<Bytes, Status> {
+        let path = path
+            .parse()
+            .map_err(|_| Status::invalid_argument(format!("{path} is not a path")))?;
+        let mut client = self.client()?;
+        client
+            .ready()
+            .await
+            .map_err(|error| Status::from_error(error.into()))?;
+        Ok(client.unary(request, path, Raw).await?.into_inner())
+    }
+
+    fn client(&self) -> Result<tonic::client::Grpc<Channel>, Status> {
+        let client = tonic::client::Grpc::new(self.channel()?);
+        Ok(client.max_decoding_message_size(self.response_bytes))
+    }
+
+    fn channel(&self) -> Result<Channel, Status> {
+        if let Some(channel) = self.channel.get() {
+            return Ok(channel.clone());
+        }
+        let unusable = |error: tonic::transport::Error| Status::unavailable(whole_story(&error));
+        let mut endpoint = Endpoint::from_shared(self.url.to_string())
+            .map_err(unusable)?
+            .user_agent(concat!("quillet/", env!("CARGO_PKG_VERSION")))
+            .map_err(unusable)?
+            .tcp_nodelay(true)
+            .http2_keep_alive_interval(Duration::from_secs(30));
+        if self.url.scheme() == "https" {
+            let tls = ClientTlsConfig::new().with_native_roots();
+            endpoint = endpoint.tls_config(tls).map_err(unusable)?;
+        }
+        let network = self.network.clone();
+        let connector = tower::service_fn(move |uri: tonic::codegen::http::Uri| {
+            let network = network.clone();
+            async move {
+                let port = uri
+                    .port_u16()
+                    .unwrap_or(if uri.scheme_str() == Some("https") {
+                        443
+                    } else {
+                        80
+                    });
+                let stream = network
+                    .connect(uri.host().unwrap_or_default(), port)
+                    .await?;
+                Ok::<_, std::io::Error>(TokioIo::new(stream))
+            }
+        });
+        let channel = endpoint.connect_with_connector_lazy(connector);
+        Ok(self.channel.get_or_init(|| channel).clone())
+    }
+
+    /// The method's descriptor; what the server says about itself is asked
+    /// again when the method is not in what it said before.
+    async fn find(
+        self: &Arc<Self>,
+        tool: &str,
+        method: &Method,
+    ) -> Result<MethodDescriptor, ToolError> {
+        if let Some(pool) = &method.descriptors {
+            return find_in(pool, method).ok_or_else(|| unknown(tool, pool, method));
+        }
+        let knows = |pool: &DescriptorPool| find_in(pool, method).is_some();
+        let server = self.clone();
+        let make = || async move {
+            let pool = reflection::all(&server).await;
+            pool.map_err(|status| {
+                server.failed(
+                    "reflection (give the tool a descriptor_set if the server has none)",
+                    &status,
+                )
+            })
+        };
+        let pool = self.descriptors.get(knows, make).await?;
+        find_in(&pool, method).ok_or_else(|| unknown(tool, &pool, method))
+    }
+
+    fn failed(&self, what: &str, status: &Status) -> ToolError {
+        if let Some(denied) = denied_in(status) {
+            return refused(denied);
+        }
+        let kind = match status.code() {
+            Code::DeadlineExceeded => ToolErrorKind::Timeout,
+            Code::Unavailable => ToolErrorKind::Transport,
+            // What tonic says of a message above the limit.
+            Code::OutOfRange
+                if status
+                    .message()
+                    .contains("decoded message length too large") =>
+            {
+                return too_large(self.response_bytes);
+            }
+            _ => ToolErrorKind::Remote,
+        };
+        let story = match (status.message(), std::error::Error::source(status)) {
+            ("", Some(source)) => whole_story(source),
+            (_, Some(source)) if kind == ToolErrorKind::Transport => whole_story(source),
+            (text, _) => text.to_owned(),
+        };
+        let code = status.code();
+        ToolError {
+            kind,
+            message: format!("{what}: {} answered {code:?}: {story}", self.url),
+            for_model: format!("the tool answered {code:?}: {}", status.message()),
+        }
+    }
+}
+
+fn denied_in(status: &Status) -> Option<Denied> {
+    std::error::Error::source(status).and_then(denied)
+}
+
+fn find_in(pool: &DescriptorPool, wanted: &Method) -> Option<MethodDescriptor> {
+    let service = service_in(pool, &wanted.service)?;
+    let exact = service
+        .methods()
+        .find(|method| method.name() == wanted.method);
+    exact.or_else(|| {
+        service
+            .methods()
+            .find(|method| alike(method.name(), &wanted.method))
+    })
+}
+
+/// By its full name, or by its last part where that is of one service only:
+/// the deployed origin writes `<module>/<name>`.
+fn service_in(pool: &DescriptorPool, wanted: &str) -> Option<ServiceDescriptor> {
+    if let Some(service) = pool.get_service_by_name(wanted) {
+        return Some(service);
+    }
+    let mut found = pool
+        .services()
+        .filter(|service| alike(service.name(), wanted));
+    let service = found.next()?;
+    found.next().is_none().then_some(service)
+}
+
+/// `translate_zh_en` and `TranslateZhEn` are one name in two customs.
+fn alike(a: &str, b: &str) -> bool {
+    let letters = |text: &str| {
+        text.chars()
+            .filter(|c| *c != '_')
+            .flat_map(char::to_lowercase)
+            .collect::<String>()
+    };
+    letters(a) == letters(b)
+}
+
+fn unknown(tool: &str, pool: &DescriptorPool, wanted: &Method) -> ToolError {
+    let message = match service_in(pool, &wanted.service) {
+        None => {
+            let names: Vec<String> = pool
+                .services()
+                .map(|service| service.full_name().to_owned())
+                .collect();
+            format!(
+                "{tool}: the server has no service {} (it has {})",
+                wanted.service,
+                names.join(", ")
+            )
+        }
+        Some(service) => {
+            let names: Vec<String> = service
+                .methods()
+                .map(|method| method.name().to_owned())
+                .collect();
+            let hint = match nearest(&wanted.method, names.iter().map(String::as_str)) {
+                Some(name) => format!("did you mean {name}?"),
+                None => format!("it has {}", names.join(", ")),
+            };
+            format!(
+                "{tool}: {} has no method {} ({hint})",
+                service.full_name(),
+                wanted.method
+            )
+        }
+    };
+    ToolError::new(ToolErrorKind::Remote, message)
+}
+
+fn to_message(tool: &str, input: MessageDescriptor, arguments: &Map) -> Result<Vec<u8>, ToolError> {
+    let tree = Json::from(&Value::Map(arguments.clone()));
+    let options = DeserializeOptions::new().deny_unknown_fields(true);
+    let name = input.full_name().to_owned();
+    let message =
+        DynamicMessage::deserialize_with_options(input, tree, &options).map_err(|error| {
+            let message = format!("{tool}: the arguments do not fit {name}: {error}");
+            ToolError::new(ToolErrorKind::Arguments, message)
+        })?;
+    Ok(message.encode_to_vec())
+}
+
+fn from_message(tool: &str, output: MessageDescriptor, bytes: &[u8]) -> Result<Value, ToolError> {
+    let name = output.full_name().to_owned();
+    let unreadable = |error: &dyn std::fmt::Display| {
+        let message = format!("{tool}: the answer is not a {name}: {error}");
+        ToolError::new(ToolErrorKind::Protocol, message)
+    };
+    let message = DynamicMessage::decode(output, bytes).map_err(|error| unreadable(&error))?;
+    let options = SerializeOptions::new()
+        .stringify_64_bit_integers(false)
+        .use_proto_field_name(true)
+        .skip_default_fields(false);
+    let tree = message
+        .serialize_with_options(serde_json::value::Serializer, &options)
+        .map_err(|error| unreadable(&error))?;
+    Ok(value_of(tree))
+}
+
+/// As `Value::from`, but integers beyond the signed range become text instead
+/// of losing digits. Messages nest at most 100 deep: prost refuses more.
+fn value_of(tree: Json) -> Value {
+    match tree {
+        Json::Number(number) if number.is_u64() && number.as_i64().is_none() => {
+            Value::from(number.to_string())
+        }
+        Json::Array(items) => items.into_iter().map(value_of).collect::<Vec<_>>().into(),
+        Json::Object(fields) => fields
+            .into_iter()
+            .map(|(name, value)| (name, value_of(value)))
+            .collect::<Map>()
+            .into(),
+        other => Value::from(other),
+    }
+}

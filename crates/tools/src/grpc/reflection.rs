@@ -1,0 +1,145 @@
+//! Asks a server what it offers. Version 1 of the protocol and its alpha have
+//! the same messages under two names; the alpha is tried where 1 is unknown.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use prost::Message;
+use prost_reflect::DescriptorPool;
+use prost_types::{FileDescriptorProto, FileDescriptorSet};
+use tonic::{Code, Request, Status};
+use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
+use tonic_reflection::pb::v1::{ServerReflectionRequest, ServerReflectionResponse};
+
+use super::Server;
+use super::codec::Raw;
+
+/// Files of one server's descriptors; real servers have tens.
+const MOST_FILES: usize = 2_000;
+
+const V1: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+const V1_ALPHA: &str = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
+
+/// The descriptors of every service of a server.
+pub(super) async fn all(server: &Server) -> Result<DescriptorPool, Status> {
+    match read(server, V1).await {
+        Err(status) if status.code() == Code::Unimplemented => read(server, V1_ALPHA).await,
+        result => result,
+    }
+}
+
+async fn read(server: &Server, path: &'static str) -> Result<DescriptorPool, Status> {
+    let mut files = BTreeMap::new();
+    let services = services(server, path).await?;
+    let symbols = services
+        .into_iter()
+        .map(MessageRequest::FileContainingSymbol)
+        .collect();
+    collect(ask(server, path, symbols).await?, &mut files)?;
+    // Servers may leave out the files that these import.
+    loop {
+        let missing = missing(&files);
+        if missing.is_empty() {
+            break;
+        }
+        let before = files.len();
+        let names = missing
+            .into_iter()
+            .map(MessageRequest::FileByFilename)
+            .collect();
+        collect(ask(server, path, names).await?, &mut files)?;
+        if files.len() == before {
+            break;
+        }
+    }
+    let file = files.into_values().collect();
+    DescriptorPool::from_file_descriptor_set(FileDescriptorSet { file })
+        .map_err(|error| Status::internal(format!("its descriptors do not fit together: {error}")))
+}
+
+async fn services(server: &Server, path: &'static str) -> Result<Vec<String>, Status> {
+    let list = MessageRequest::ListServices(String::new());
+    let mut answers = ask(server, path, vec![list]).await?;
+    match answers.pop().and_then(|answer| answer.message_response) {
+        Some(MessageResponse::ListServicesResponse(list)) => Ok(list
+            .service
+            .into_iter()
+            .map(|service| service.name)
+            .collect()),
+        Some(MessageResponse::ErrorResponse(error)) => Err(Status::new(
+            Code::from_i32(error.error_code),
+            error.error_message,
+        )),
+        _ => Err(Status::internal("its reflection does not list services")),
+    }
+}
+
+/// Asks several things in one stream; the answers come in the same order.
+async fn ask(
+    server: &Server,
+    path: &'static str,
+    questions: Vec<MessageRequest>,
+) -> Result<Vec<ServerReflectionResponse>, Status> {
+    let count = questions.len();
+    let questions = questions.into_iter().map(|question| {
+        let request = ServerReflectionRequest {
+            host: String::new(),
+            message_request: Some(question),
+        };
+        Bytes::from(request.encode_to_vec())
+    });
+    let mut client = server.client()?;
+    client
+        .ready()
+        .await
+        .map_err(|error| Status::from_error(error.into()))?;
+    let stream = futures_util::stream::iter(questions.collect::<Vec<_>>());
+    let path = tonic::codegen::http::uri::PathAndQuery::from_static(path);
+    let mut answers = client
+        .streaming(Request::new(stream), path, Raw)
+        .await?
+        .into_inner();
+    let mut all = Vec::with_capacity(count);
+    while all.len() < count
+        && let Some(bytes) = answers.message().await?
+    {
+        let answer = ServerReflectionResponse::decode(bytes)
+            .map_err(|error| Status::internal(format!("its reflection cannot be read: {error}")))?;
+        all.push(answer);
+    }
+    Ok(all)
+}
+
+/// Adds the files of the answers. A service that the server lists and cannot
+/// describe is left out; the others stay usable.
+fn collect(
+    answers: Vec<ServerReflectionResponse>,
+    files: &mut BTreeMap<String, FileDescriptorProto>,
+) -> Result<(), Status> {
+    for answer in answers {
+        let Some(MessageResponse::FileDescriptorResponse(found)) = answer.message_response else {
+            continue;
+        };
+        for bytes in found.file_descriptor_proto {
+            let file = FileDescriptorProto::decode(bytes.as_slice()).map_err(|error| {
+                Status::internal(format!("a descriptor cannot be read: {error}"))
+            })?;
+            files.insert(file.name().to_owned(), file);
+        }
+        if files.len() > MOST_FILES {
+            return Err(Status::resource_exhausted(format!(
+                "it describes itself in more than {MOST_FILES} files"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn missing(files: &BTreeMap<String, FileDescriptorProto>) -> BTreeSet<String> {
+    let imports = files.values().flat_map(|file| file.dependency.iter());
+    imports
+        .filter(|name| !files.contains_key(*name))
+        .cloned()
+        .collect()
+}

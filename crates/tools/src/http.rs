@@ -1,0 +1,256 @@
+//! The HTTP client that all tools share: kept-alive connections, no proxy from
+//! the environment, redirects followed by hand with every hop checked.
+
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use quillet_core::tool::{ToolError, ToolErrorKind};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::{Client, Method, Response, StatusCode};
+use url::Url;
+
+use crate::address::{Denied, parse_url};
+use crate::network::{Network, denied, whole_story};
+
+/// How much of a failed answer is told (the deployed origin tells as much).
+const ERROR_BODY_BYTES: usize = 1024;
+
+/// One request, before any redirect.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) body: Option<Bytes>,
+    /// For every hop.
+    pub(crate) headers: HeaderMap,
+    /// For hops to the same origin only: they may be secret.
+    pub(crate) own_headers: HeaderMap,
+}
+
+/// The shared client.
+#[derive(Debug)]
+pub(crate) struct Http {
+    network: Network,
+    redirects: usize,
+    response_bytes: usize,
+    // Made at the first call: reading the system's certificates costs more
+    // than everything else at start-up.
+    client: OnceLock<Client>,
+}
+
+impl Http {
+    pub(crate) fn new(network: Network, redirects: usize, response_bytes: usize) -> Self {
+        Http {
+            network,
+            redirects,
+            response_bytes,
+            client: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn client(&self) -> Result<&Client, ToolError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let made = make_client(&self.network)?;
+        Ok(self.client.get_or_init(|| made))
+    }
+
+    /// Refuses urls that need no lookup to be refused.
+    pub(crate) fn check(&self, url: &Url) -> Result<(), ToolError> {
+        self.network.policy.check_url(url).map_err(refused)
+    }
+
+    /// Sends a request and follows its redirects.
+    ///
+    /// # Errors
+    /// A hop is refused, there are too many, or there is no answer.
+    pub(crate) async fn send(&self, mut request: Request) -> Result<Response, ToolError> {
+        let client = self.client()?;
+        for _ in 0..=self.redirects {
+            self.check(&request.url)?;
+            let response = send_once(client, &request).await?;
+            let Some(next) = redirected(&response, &request)? else {
+                return Ok(response);
+            };
+            request = next;
+        }
+        let message = format!(
+            "more than {} redirects (tools.redirects), the last to {}",
+            self.redirects, request.url
+        );
+        Err(ToolError::new(ToolErrorKind::Refused, message))
+    }
+
+    /// Reads an answer, at most [`ToolsConfig::response_bytes`](crate::ToolsConfig::response_bytes) of it.
+    pub(crate) async fn read(&self, mut response: Response) -> Result<Bytes, ToolError> {
+        let most = self.response_bytes;
+        if response
+            .content_length()
+            .is_some_and(|length| length > most as u64)
+        {
+            return Err(too_large(most));
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = response
+            .chunk()
+            .await
+            .map_err(|error| failed(&error, None))?
+        {
+            if body.len() + chunk.len() > most {
+                return Err(too_large(most));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body.into())
+    }
+}
+
+fn make_client(network: &Network) -> Result<Client, ToolError> {
+    let builder = || {
+        Client::builder()
+            .dns_resolver(network.clone())
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .tcp_nodelay(true)
+            .user_agent(concat!("quillet/", env!("CARGO_PKG_VERSION")))
+    };
+    // A machine without certificates can still call tools over plain http.
+    let client = builder().build().or_else(|error| {
+        tracing::warn!(
+            error = whole_story(&error),
+            "no system certificates: https tools will fail"
+        );
+        builder().tls_certs_only([]).build()
+    });
+    client.map_err(|error| {
+        let message = format!("no HTTP client: {}", whole_story(&error));
+        ToolError::new(ToolErrorKind::Transport, message)
+    })
+}
+
+async fn send_once(client: &Client, request: &Request) -> Result<Response, ToolError> {
+    let mut builder = client
+        .request(request.method.clone(), request.url.clone())
+        .headers(request.headers.clone())
+        .headers(request.own_headers.clone());
+    if let Some(body) = &request.body {
+        builder = builder
+            .header(CONTENT_TYPE, "application/json")
+            .body(body.clone());
+    }
+    builder
+        .send()
+        .await
+        .map_err(|error| failed(&error, Some(&request.url)))
+}
+
+/// The next request, if the answer is a redirect. 303 turns into GET, and so
+/// do 301 and 302 after POST, as every browser does it.
+fn redirected(response: &Response, request: &Request) -> Result<Option<Request>, ToolError> {
+    let status = response.status();
+    let to_get = match status {
+        StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => request.method == Method::POST,
+        StatusCode::SEE_OTHER => true,
+        StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => false,
+        _ => return Ok(None),
+    };
+    let Some(location) = response.headers().get(LOCATION) else {
+        return Ok(None);
+    };
+    let url = location
+        .to_str()
+        .map_err(|_| "is not text".to_owned())
+        .and_then(|location| {
+            request
+                .url
+                .join(location)
+                .map_err(|error| error.to_string())
+        })
+        .map_err(|why| {
+            let message = format!("{} redirects to an address that {why}", request.url);
+            ToolError::new(ToolErrorKind::Protocol, message)
+        })?;
+    let mut next = request.clone();
+    if url.origin() != request.url.origin() {
+        next.own_headers.clear();
+    }
+    if to_get {
+        (next.method, next.body) = (Method::GET, None);
+    }
+    next.url = url;
+    Ok(Some(next))
+}
+
+/// An answer of 400 or above, with the beginning of what it says.
+pub(crate) async fn remote_error(url: &Url, mut response: Response) -> ToolError {
+    let status = response.status();
+    let mut body = Vec::new();
+    while body.len() < ERROR_BODY_BYTES {
+        let Ok(Some(chunk)) = response.chunk().await else {
+            break;
+        };
+        body.extend_from_slice(&chunk);
+    }
+    body.truncate(ERROR_BODY_BYTES);
+    let body = String::from_utf8_lossy(&body);
+    let said = match body.trim() {
+        "" => String::new(),
+        body => format!(": {body}"),
+    };
+    ToolError {
+        kind: ToolErrorKind::Remote,
+        message: format!("{} answered {status}{said}", without_query(url)),
+        for_model: format!("the tool answered {status}{said}"),
+    }
+}
+
+/// Refused by the address policy. Where it pointed is not the model's business.
+pub(crate) fn refused(denied: Denied) -> ToolError {
+    ToolError {
+        kind: ToolErrorKind::Refused,
+        message: denied.to_string(),
+        for_model: "the tool's address is not permitted".to_owned(),
+    }
+}
+
+pub(crate) fn too_large(most: usize) -> ToolError {
+    let message = format!("the answer is larger than {most} bytes (tools.response_bytes)");
+    ToolError::new(ToolErrorKind::TooLarge, message)
+}
+
+fn failed(error: &reqwest::Error, url: Option<&Url>) -> ToolError {
+    if let Some(denied) = denied(error) {
+        return refused(denied);
+    }
+    let place = url.map_or_else(String::new, |url| format!("{}: ", without_query(url)));
+    ToolError {
+        kind: ToolErrorKind::Transport,
+        message: format!("{place}{}", plain_story(error)),
+        for_model: "the tool cannot be reached".to_owned(),
+    }
+}
+
+// reqwest's own line repeats the url, arguments and all; the causes say what happened.
+fn plain_story(error: &reqwest::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => whole_story(cause),
+        None => "no answer".to_owned(),
+    }
+}
+
+fn without_query(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.into()
+}
+
+/// Reads a url and checks what can be checked without a lookup.
+pub(crate) fn checked_url(
+    policy: &crate::address::AddressPolicy,
+    text: &str,
+) -> Result<Url, Denied> {
+    let url = parse_url(text)?;
+    policy.check_url(&url)?;
+    Ok(url)
+}

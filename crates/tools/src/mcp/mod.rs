@@ -1,0 +1,119 @@
+//! Tools of MCP servers, over stdio (a program that is started once and kept)
+//! and streamable HTTP. Sessions are shared by all tools of a server, opened
+//! at the first call and again when they broke.
+
+mod session;
+
+use std::sync::Arc;
+
+use quillet_core::tool::{ToolError, ToolErrorKind};
+use quillet_core::{Map, Value};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock};
+use rmcp::service::ServiceError;
+use serde_json::Value as Json;
+
+use crate::http::too_large;
+use crate::returns::Returns;
+pub(crate) use session::{Endpoint, Server};
+
+/// Calls a tool of a server.
+pub(crate) async fn call(
+    server: &Arc<Server>,
+    name: &str,
+    tool: &str,
+    arguments: &Map,
+    returns: &Returns,
+) -> Result<Value, ToolError> {
+    let session = server.session().await?;
+    let Json::Object(arguments) = Json::from(&Value::Map(arguments.clone())) else {
+        return Err(ToolError::new(
+            ToolErrorKind::Arguments,
+            format!("{name}: arguments are an object"),
+        ));
+    };
+    let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+    // Dropping this future tells the server that nobody waits any more.
+    let answer = session.call_tool_once(params).await;
+    match answer.map_err(|error| failed(server, &error))? {
+        CallToolResponse::Complete(result) => decode(server, name, result, returns),
+        _ => {
+            let message = format!(
+                "{name}: {} wants to ask its caller something, and a template cannot answer",
+                server.endpoint
+            );
+            Err(ToolError::new(ToolErrorKind::Protocol, message))
+        }
+    }
+}
+
+/// Structured content as it is; else the text, which is JSON only where the
+/// definition's `returns` says that it is not text; else the content blocks.
+fn decode(
+    server: &Server,
+    name: &str,
+    result: CallToolResult,
+    returns: &Returns,
+) -> Result<Value, ToolError> {
+    let text = text_of(&result.content);
+    if result.is_error == Some(true) {
+        let said = text.unwrap_or_else(|| "no text".to_owned());
+        let said = crate::parameters::brief(&said);
+        return Err(ToolError {
+            kind: ToolErrorKind::Remote,
+            message: format!("{name}: {} answered with an error: {said}", server.endpoint),
+            for_model: format!("the tool answered with an error: {said}"),
+        });
+    }
+    let size = text.as_ref().map_or(0, String::len);
+    if size > server.response_bytes {
+        return Err(too_large(server.response_bytes));
+    }
+    if let Some(structured) = result.structured_content {
+        return bounded(server, structured);
+    }
+    match text {
+        Some(text) => returns.text(name, &text),
+        None if result.content.is_empty() => Ok(returns.nothing()),
+        None => bounded(
+            server,
+            serde_json::to_value(&result.content).unwrap_or_default(),
+        ),
+    }
+}
+
+fn bounded(server: &Server, tree: Json) -> Result<Value, ToolError> {
+    match serde_json::to_vec(&tree).map_or(0, |text| text.len()) {
+        size if size > server.response_bytes => Err(too_large(server.response_bytes)),
+        _ => Ok(tree.into()),
+    }
+}
+
+/// The texts of the content, one after the other; `None` if there is none.
+fn text_of(content: &[ContentBlock]) -> Option<String> {
+    let texts: Vec<&str> = content
+        .iter()
+        .filter_map(|block| match block {
+            ContentBlock::Text(text) => Some(text.text.as_str()),
+            _ => None,
+        })
+        .collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+fn failed(server: &Server, error: &ServiceError) -> ToolError {
+    let kind = match error {
+        ServiceError::McpError(_) => ToolErrorKind::Remote,
+        ServiceError::Timeout { .. } => ToolErrorKind::Timeout,
+        ServiceError::UnexpectedResponse => ToolErrorKind::Protocol,
+        _ => ToolErrorKind::Transport,
+    };
+    let said = match error {
+        ServiceError::McpError(error) => error.message.to_string(),
+        other => other.to_string(),
+    };
+    ToolError {
+        kind,
+        message: format!("{}: {}{}", server.endpoint, said, server.last_words()),
+        for_model: format!("the tool failed: {said}"),
+    }
+}

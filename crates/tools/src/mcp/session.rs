@@ -1,0 +1,233 @@
+//! One MCP server: its session, and the program behind it.
+
+use std::fmt;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use quillet_core::tool::{ToolError, ToolErrorKind};
+use reqwest::header::HeaderMap;
+use rmcp::model::{ClientConfig, Implementation, ProtocolVersion};
+use rmcp::service::{ClientInitializeError, RoleClient, RunningService};
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
+use rmcp::{ClientServiceExt, service::ClientLifecycleMode};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::process::{ChildStderr, Command};
+use url::Url;
+
+use crate::flight::Flight;
+use crate::http::Http;
+
+type Session = Arc<RunningService<RoleClient, ClientConfig>>;
+
+/// Where a server is.
+#[derive(Clone, Debug)]
+pub(crate) enum Endpoint {
+    /// A program that speaks on its standard streams.
+    Program {
+        command: String,
+        args: Vec<String>,
+        env: Vec<(String, SecretString)>,
+    },
+    /// A streamable HTTP endpoint.
+    Address { url: Url, headers: HeaderMap },
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Endpoint::Program { command, .. } => write!(f, "MCP server {command:?}"),
+            Endpoint::Address { url, .. } => write!(f, "MCP server {url}"),
+        }
+    }
+}
+
+impl Endpoint {
+    /// What makes two definitions name the same server. Secrets are part of
+    /// it: other credentials are another session.
+    pub(crate) fn identity(&self) -> String {
+        match self {
+            Endpoint::Program { command, args, env } => {
+                let env: Vec<_> = env
+                    .iter()
+                    .map(|(name, value)| (name, value.expose_secret()))
+                    .collect();
+                format!("{:?}", (command, args, env))
+            }
+            Endpoint::Address { url, headers } => {
+                let headers: Vec<_> = headers
+                    .iter()
+                    .map(|(name, value)| (name, value.as_bytes()))
+                    .collect();
+                format!("{:?}", (url.as_str(), headers))
+            }
+        }
+    }
+}
+
+/// A server and its session; shared by all tools that name it. Dropping the
+/// last of them ends the session and the program.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) response_bytes: usize,
+    http: Arc<Http>,
+    start: Duration,
+    session: Flight<Session>,
+    /// The last line that the program wrote to its standard error.
+    last_line: Arc<Mutex<String>>,
+}
+
+impl Server {
+    pub(crate) fn new(
+        endpoint: Endpoint,
+        http: Arc<Http>,
+        start: Duration,
+        response_bytes: usize,
+    ) -> Self {
+        Server {
+            endpoint,
+            response_bytes,
+            http,
+            start,
+            session: Flight::default(),
+            last_line: Arc::default(),
+        }
+    }
+
+    /// The session, opened if there is none that serves.
+    pub(crate) async fn session(&self) -> Result<Session, ToolError> {
+        let serves = |session: &Session| !session.is_closed() && !session.is_transport_closed();
+        self.session.get(serves, || self.open()).await
+    }
+
+    /// Opens a session, as a task of its own: it does not borrow the server,
+    /// so that dropping the server ends it.
+    fn open(&self) -> impl Future<Output = Result<Session, ToolError>> + Send + 'static {
+        let (endpoint, http) = (self.endpoint.clone(), self.http.clone());
+        let (start, last_line) = (self.start, self.last_line.clone());
+        async move {
+            let greeted = tokio::time::timeout(start, greet(&endpoint, &http, &last_line)).await;
+            let failed = |kind, why: &dyn fmt::Display| {
+                let words = last_words(&last_line);
+                ToolError {
+                    kind,
+                    message: format!("{endpoint} did not start: {why}{words}"),
+                    for_model: "the tool cannot be reached".to_owned(),
+                }
+            };
+            match greeted {
+                Ok(Ok(session)) => Ok(Arc::new(session)),
+                Ok(Err(Start::Refused(error))) => Err(error),
+                Ok(Err(Start::Failed(why))) => Err(failed(ToolErrorKind::Transport, &why)),
+                Err(_) => {
+                    let why = format!("no greeting within {start:?} (tools.mcp_start_ms)");
+                    Err(failed(ToolErrorKind::Timeout, &why))
+                }
+            }
+        }
+    }
+
+    /// What the program said last, for messages.
+    pub(crate) fn last_words(&self) -> String {
+        last_words(&self.last_line)
+    }
+}
+
+fn last_words(line: &Mutex<String>) -> String {
+    match line.lock().unwrap_or_else(PoisonError::into_inner).as_str() {
+        "" => String::new(),
+        line => format!(" (it last said: {line})"),
+    }
+}
+
+enum Start {
+    Refused(ToolError),
+    Failed(String),
+}
+
+impl From<ClientInitializeError> for Start {
+    fn from(error: ClientInitializeError) -> Self {
+        Start::Failed(crate::network::whole_story(&error))
+    }
+}
+
+/// The handshake that servers of every age understand; the newest revision
+/// has none, and its servers still answer this one.
+fn client() -> ClientConfig {
+    let mut client = ClientConfig::default();
+    client.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
+    client.client_info = Implementation::new("quillet", env!("CARGO_PKG_VERSION"));
+    client
+}
+
+async fn greet(
+    endpoint: &Endpoint,
+    http: &Http,
+    last_line: &Arc<Mutex<String>>,
+) -> Result<RunningService<RoleClient, ClientConfig>, Start> {
+    let mode = ClientLifecycleMode::Initialize;
+    match endpoint {
+        Endpoint::Program { command, args, env } => {
+            let transport = spawn(command, args, env, last_line).map_err(Start::Failed)?;
+            Ok(client().serve_with_lifecycle(transport, mode).await?)
+        }
+        Endpoint::Address { url, headers } => {
+            http.check(url).map_err(Start::Refused)?;
+            let client_of_http = http.client().map_err(Start::Refused)?.clone();
+            let headers = headers
+                .iter()
+                .map(|(name, value)| (name.clone(), value.clone()));
+            let config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
+                .custom_headers(headers.collect());
+            let transport = StreamableHttpClientTransport::with_client(client_of_http, config);
+            Ok(client().serve_with_lifecycle(transport, mode).await?)
+        }
+    }
+}
+
+fn spawn(
+    program: &str,
+    args: &[String],
+    env: &[(String, SecretString)],
+    last_line: &Arc<Mutex<String>>,
+) -> Result<TokioChildProcess, String> {
+    let mut command = Command::new(program);
+    command.args(args).kill_on_drop(true);
+    command.envs(
+        env.iter()
+            .map(|(name, value)| (name, value.expose_secret())),
+    );
+    let (transport, stderr) = TokioChildProcess::builder(command)
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("{error} (is {program:?} installed and in PATH?)"))?;
+    if let Some(stderr) = stderr {
+        tokio::spawn(listen(program.to_owned(), stderr, last_line.clone()));
+    }
+    Ok(transport)
+}
+
+/// Logs what the program says until it ends, and keeps the last line.
+async fn listen(program: String, stderr: ChildStderr, last_line: Arc<Mutex<String>>) {
+    const LONGEST: u64 = 4096;
+    let mut reader = BufReader::new(stderr);
+    loop {
+        let mut line = Vec::new();
+        match (&mut reader)
+            .take(LONGEST)
+            .read_until(b'\n', &mut line)
+            .await
+        {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let line = String::from_utf8_lossy(&line).trim().to_owned();
+        if !line.is_empty() {
+            tracing::debug!(program, line, "MCP server");
+            *last_line.lock().unwrap_or_else(PoisonError::into_inner) = line;
+        }
+    }
+}

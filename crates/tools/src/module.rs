@@ -1,0 +1,158 @@
+//! The module of a tool: where its relative urls lead and which headers the
+//! operator wants sent there.
+
+use std::sync::Arc;
+
+use quillet_core::tool::{ToolError, ToolErrorKind};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+use url::Url;
+
+use crate::address::{AddressPolicy, parse_url};
+use crate::config::{ConfigError, ModuleConfig, ModuleUrls};
+use crate::http::{checked_url, refused};
+use crate::restful::join;
+
+/// What the operator configured for a module.
+#[derive(Debug, Default)]
+pub(crate) struct ModuleSettings {
+    pub(crate) base_url: Option<Url>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) descriptors: Option<prost_reflect::DescriptorPool>,
+}
+
+impl ModuleSettings {
+    pub(crate) fn new(
+        name: &str,
+        config: &ModuleConfig,
+        policy: &AddressPolicy,
+    ) -> Result<Self, ConfigError> {
+        let setting = |field: &str| format!("tools.modules.{name}.{field}");
+        let base_url = config
+            .base_url
+            .as_deref()
+            .map(|text| checked_url(policy, text))
+            .transpose()
+            .map_err(|denied| ConfigError::new(setting("base_url"), denied))?;
+        if base_url.is_none() && !config.headers.is_empty() {
+            let message = "headers are sent to the base_url only, and there is none (set base_url)";
+            return Err(ConfigError::new(setting("headers"), message));
+        }
+        let pairs = config
+            .headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value));
+        let headers =
+            secret_headers(pairs).map_err(|why| ConfigError::new(setting("headers"), why))?;
+        let descriptors = config
+            .descriptor_set
+            .as_deref()
+            .map(crate::grpc::descriptors_in_file)
+            .transpose()
+            .map_err(|why| ConfigError::new(setting("descriptor_set"), why))?;
+        Ok(ModuleSettings {
+            base_url,
+            headers,
+            descriptors,
+        })
+    }
+}
+
+/// The module of one tool.
+#[derive(Clone, Debug)]
+pub(crate) struct Module {
+    pub(crate) name: Arc<str>,
+    pub(crate) settings: Arc<ModuleSettings>,
+    pub(crate) elsewhere: Option<Arc<dyn ModuleUrls>>,
+}
+
+impl Module {
+    /// The module's base: configured, or else registered (note A, "tool address").
+    pub(crate) async fn base(&self, tool: &str) -> Result<String, ToolError> {
+        if let Some(base) = &self.settings.base_url {
+            return Ok(base.as_str().to_owned());
+        }
+        let registered = match &self.elsewhere {
+            Some(elsewhere) => elsewhere.base_url(&self.name).await,
+            None => None,
+        };
+        registered.ok_or_else(|| {
+            let name = &self.name;
+            let message = format!(
+                "{tool}: its url is relative and module {name:?} has no base (set tools.modules.{name}.base_url or the shared variable modules:{name} with a field url)"
+            );
+            ToolError {
+                kind: ToolErrorKind::Refused,
+                message,
+                for_model: "the tool has no address".to_owned(),
+            }
+        })
+    }
+
+    /// The absolute form of a tool's url.
+    pub(crate) async fn absolute(&self, tool: &str, url: &str) -> Result<Url, ToolError> {
+        if url.contains("://") {
+            return parse_url(url).map_err(refused);
+        }
+        join(&self.base(tool).await?, url)
+    }
+
+    /// The definition's headers and, where the url leads to the configured
+    /// origin, the module's. A definition cannot send those anywhere else.
+    pub(crate) fn headers_for(&self, url: &Url, own: &HeaderMap) -> HeaderMap {
+        let mut headers = own.clone();
+        let base = self.settings.base_url.as_ref();
+        if base.is_some_and(|base| base.origin() == url.origin()) {
+            for (name, value) in &self.settings.headers {
+                headers.insert(name.clone(), value.clone());
+            }
+        }
+        headers
+    }
+}
+
+/// Headers whose values never show in logs.
+///
+/// # Errors
+/// The sentence that says which is not a header, or is not the author's to set.
+pub(crate) fn secret_headers<'a>(
+    pairs: impl IntoIterator<Item = (&'a str, &'a SecretString)>,
+) -> Result<HeaderMap, String> {
+    pairs
+        .into_iter()
+        .map(|(name, value)| header(name, value.expose_secret(), true))
+        .collect()
+}
+
+/// The headers of a definition.
+///
+/// # Errors
+/// As [`secret_headers`].
+pub(crate) fn plain_headers(pairs: &[(String, String)]) -> Result<HeaderMap, String> {
+    pairs
+        .iter()
+        .map(|(name, value)| header(name, value, false))
+        .collect()
+}
+
+// Set by the client itself; a second value would let one request look like two.
+const RESERVED: [&str; 6] = [
+    "host",
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "te",
+    "upgrade",
+];
+
+fn header(name: &str, value: &str, secret: bool) -> Result<(HeaderName, HeaderValue), String> {
+    let wrong = |what: &str| format!("{name:?} {what}");
+    let header: HeaderName = name.parse().map_err(|_| wrong("is not a header name"))?;
+    if RESERVED.contains(&header.as_str()) {
+        return Err(wrong("is set by the client itself (leave it out)"));
+    }
+    let mut value =
+        HeaderValue::from_str(value).map_err(|_| wrong("has a value with control characters"))?;
+    value.set_sensitive(secret);
+    Ok((header, value))
+}

@@ -1,0 +1,125 @@
+//! Looks names up and connects, under the [address policy](crate::address).
+//!
+//! Every address of a name is checked, and only checked addresses are connected
+//! to: a name server that answers differently the next time changes nothing.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use quillet_core::BoxFuture;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use tokio::net::TcpStream;
+
+use crate::address::{AddressPolicy, Denied};
+
+/// Looks host names up.
+pub trait Lookup: Send + Sync + fmt::Debug {
+    /// The addresses of a host name; an address is its own.
+    fn lookup<'a>(&'a self, host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;
+}
+
+/// The system's own resolver.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemLookup;
+
+impl Lookup for SystemLookup {
+    fn lookup<'a>(&'a self, host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((host, 0)).await?;
+            Ok(found.map(|address| address.ip()).collect())
+        })
+    }
+}
+
+/// The way out for every tool.
+#[derive(Clone, Debug)]
+pub(crate) struct Network {
+    pub(crate) policy: Arc<AddressPolicy>,
+    lookup: Arc<dyn Lookup>,
+}
+
+impl Network {
+    pub(crate) fn new(policy: AddressPolicy, lookup: Arc<dyn Lookup>) -> Self {
+        Network {
+            policy: Arc::new(policy),
+            lookup,
+        }
+    }
+
+    /// The addresses of a host. One that is denied denies them all: a name
+    /// with a public and a private address is how names are made to rebind.
+    async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+        let found = self.lookup.lookup(host).await?;
+        if found.is_empty() {
+            let text = format!("{host} has no address");
+            return Err(io::Error::new(io::ErrorKind::NotFound, text));
+        }
+        for address in &found {
+            let checked = self.policy.check(host, *address);
+            checked.map_err(|denied| io::Error::new(io::ErrorKind::PermissionDenied, denied))?;
+        }
+        Ok(found)
+    }
+
+    /// Connects to the first address of a host that answers.
+    pub(crate) async fn connect(&self, host: &str, port: u16) -> io::Result<TcpStream> {
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let addresses: Vec<SocketAddr> = self
+            .resolve(host)
+            .await?
+            .into_iter()
+            .map(|address| SocketAddr::new(address, port))
+            .collect();
+        let stream = TcpStream::connect(addresses.as_slice()).await?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+}
+
+impl Resolve for Network {
+    fn resolve(&self, name: Name) -> Resolving {
+        let network = self.clone();
+        Box::pin(async move {
+            let found = Network::resolve(&network, name.as_str()).await?;
+            let found: Addrs =
+                Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0)));
+            Ok(found)
+        })
+    }
+}
+
+/// The refusal at the bottom of a client's error, if that is what it was.
+pub(crate) fn denied(error: &(dyn std::error::Error + 'static)) -> Option<Denied> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(denied) = error.downcast_ref::<Denied>() {
+            return Some(denied.clone());
+        }
+        // An io::Error shows its payload's source as its own, not the payload.
+        let inner = error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        if let Some(denied) = inner.and_then(|inner| inner.downcast_ref::<Denied>()) {
+            return Some(denied.clone());
+        }
+        next = error.source();
+    }
+    None
+}
+
+/// An error with its causes, since clients say only "error sending request" first.
+pub(crate) fn whole_story(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut story = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let text = cause.to_string();
+        if !story.ends_with(&text) {
+            story.push_str(": ");
+            story.push_str(&text);
+        }
+        next = cause.source();
+    }
+    story
+}

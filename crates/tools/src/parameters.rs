@@ -1,0 +1,247 @@
+//! Arguments against the schema of a definition: the three shapes in which
+//! authors write schemas, defaults, and errors that name the argument.
+
+use std::sync::Arc;
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{Draft, ValidationError, Validator};
+use quillet_core::tool::{ToolError, ToolErrorKind};
+use quillet_core::{Map, Value, nearest};
+use serde_json::{Map as Object, Value as Json, json};
+
+use crate::reader::{Part, Reader};
+
+/// The schema of a tool that takes nothing.
+pub(crate) fn nothing() -> Json {
+    json!({"type": "object", "properties": {}})
+}
+
+/// The schema under a key, if there is one. Authors write a JSON Schema, the
+/// seed's list of `{name, type, default, description, required}`, or an object
+/// of name to schema; the last two become a JSON Schema of an object.
+pub(crate) fn schema(reader: &mut Reader<'_>, part: Part<'_>, key: &str) -> Option<Json> {
+    match part.get(key)? {
+        Json::Array(items) if items.is_empty() => None,
+        Json::Array(items) => from_list(reader, &part.path(key), items),
+        Json::Object(fields) if is_schema(fields) => checked(reader, &part.path(key), fields),
+        Json::Object(fields) => Some(from_properties(fields)),
+        _ => {
+            reader.error(
+                &part.path(key),
+                "expected a JSON Schema or a list of parameters",
+            );
+            None
+        }
+    }
+}
+
+/// Whether an object is a schema rather than a table of name to schema.
+fn is_schema(fields: &Object<String, Json>) -> bool {
+    let keyword = [
+        "$schema",
+        "$ref",
+        "properties",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "enum",
+        "const",
+        "items",
+    ];
+    fields.is_empty()
+        || keyword.iter().any(|key| fields.contains_key(*key))
+        || fields.get("type").is_some_and(|kind| !kind.is_object())
+        || !fields.values().all(Json::is_object)
+}
+
+fn checked(reader: &mut Reader<'_>, path: &[&str], fields: &Object<String, Json>) -> Option<Json> {
+    let schema = Json::Object(fields.clone());
+    match compile(&schema) {
+        Ok(_) => Some(schema),
+        Err(error) => {
+            let inner: Vec<String> = error
+                .instance_path()
+                .as_str()
+                .split('/')
+                .skip(1)
+                .map(str::to_owned)
+                .collect();
+            let path: Vec<&str> = path
+                .iter()
+                .copied()
+                .chain(inner.iter().map(String::as_str))
+                .collect();
+            reader.error(
+                &path,
+                format!("not a JSON Schema: {}", brief(&error.to_string())),
+            );
+            None
+        }
+    }
+}
+
+fn from_properties(fields: &Object<String, Json>) -> Json {
+    let properties = fields
+        .iter()
+        .map(|(name, property)| (name.clone(), without_required(property)));
+    let required: Vec<&String> = fields
+        .iter()
+        .filter(|(_, property)| property["required"] == json!(true))
+        .map(|(name, _)| name)
+        .collect();
+    json!({"type": "object", "properties": properties.collect::<Object<_, _>>(), "required": required})
+}
+
+fn from_list(reader: &mut Reader<'_>, path: &[&str], items: &[Json]) -> Option<Json> {
+    let mut fields = Object::new();
+    for (position, item) in items.iter().enumerate() {
+        let position = position.to_string();
+        let path: Vec<&str> = path.iter().copied().chain([position.as_str()]).collect();
+        let Some(name) = item["name"].as_str() else {
+            reader.error(&path, "each entry of the list is an object with a \"name\"");
+            return None;
+        };
+        if fields.insert(name.to_owned(), without_name(item)).is_some() {
+            reader.error(&path, format!("{name:?} is listed twice"));
+            return None;
+        }
+    }
+    Some(from_properties(&fields))
+}
+
+fn without_name(item: &Json) -> Json {
+    let fields = item.as_object().into_iter().flatten();
+    let kept = fields.filter(|(key, _)| *key != "name");
+    Json::Object(
+        kept.map(|(key, value)| (key.clone(), value.clone()))
+            .collect(),
+    )
+}
+
+// `required` is a list in JSON Schema, and a mark on the parameter in the other shapes.
+fn without_required(property: &Json) -> Json {
+    let mut property = property.clone();
+    if let Some(fields) = property.as_object_mut()
+        && fields.get("required").is_some_and(Json::is_boolean)
+    {
+        fields.remove("required");
+    }
+    property
+}
+
+/// Draft-07 where the schema does not name another (note A3). Nothing is fetched.
+pub(crate) fn compile(schema: &Json) -> Result<Validator, ValidationError<'static>> {
+    let options = jsonschema::options().offline();
+    match schema.get("$schema") {
+        Some(_) => options.build(schema),
+        None => options.with_draft(Draft::Draft7).build(schema),
+    }
+}
+
+/// The compiled schema of a tool's arguments.
+#[derive(Debug)]
+pub(crate) struct Parameters {
+    validator: Validator,
+    names: Vec<String>,
+    defaults: Vec<(Arc<str>, Value)>,
+}
+
+impl Parameters {
+    pub(crate) fn compile(schema: &Json) -> Result<Self, String> {
+        let validator = compile(schema).map_err(|error| brief(&error.to_string()))?;
+        let properties = schema.get("properties").and_then(Json::as_object);
+        let default = |(name, property): (&String, &Json)| {
+            let value = property.get("default")?.clone();
+            Some((Arc::from(name.as_str()), Value::from(value)))
+        };
+        Ok(Parameters {
+            validator,
+            names: properties
+                .into_iter()
+                .flat_map(Object::keys)
+                .cloned()
+                .collect(),
+            defaults: properties
+                .into_iter()
+                .flatten()
+                .filter_map(default)
+                .collect(),
+        })
+    }
+
+    /// Fills in defaults and checks the arguments.
+    pub(crate) fn prepare(&self, tool: &str, arguments: Map) -> Result<Map, ToolError> {
+        let arguments = self.with_defaults(arguments);
+        let tree = Json::from(&Value::Map(arguments.clone()));
+        let errors: Vec<String> = self
+            .validator
+            .iter_errors(&tree)
+            .take(5)
+            .map(|error| self.explain(&error))
+            .collect();
+        if errors.is_empty() {
+            return Ok(arguments);
+        }
+        let message = format!("{tool}: {}", errors.join("; "));
+        Err(ToolError::new(ToolErrorKind::Arguments, message))
+    }
+
+    fn with_defaults(&self, arguments: Map) -> Map {
+        let missing = |(name, _): &&(Arc<str>, Value)| arguments.get(name).is_none();
+        if !self.defaults.iter().any(|default| missing(&default)) {
+            return arguments;
+        }
+        let mut table = arguments.to_table();
+        for (name, value) in self.defaults.iter().filter(missing) {
+            table.insert(name.clone(), value.clone());
+        }
+        Map::new(table)
+    }
+
+    fn explain(&self, error: &ValidationError<'_>) -> String {
+        let place = error
+            .instance_path()
+            .as_str()
+            .trim_start_matches('/')
+            .replace('/', ".");
+        match error.kind() {
+            ValidationErrorKind::Required { property } => {
+                let name = property.as_str().unwrap_or_default();
+                let order = self.names.join(", ");
+                match place.as_str() {
+                    "" => format!("argument {name} is missing (arguments in order: {order})"),
+                    place => format!("argument {place} has no field {name}"),
+                }
+            }
+            ValidationErrorKind::AdditionalProperties { unexpected } => self.unknown(unexpected),
+            ValidationErrorKind::Type { .. } => {
+                let found = Value::from(error.instance().as_ref().clone()).kind();
+                format!(
+                    "argument {place}: {} ({found} given)",
+                    brief(&error.to_string())
+                )
+            }
+            _ => format!("argument {place}: {}", brief(&error.to_string())),
+        }
+    }
+
+    fn unknown(&self, unexpected: &[String]) -> String {
+        let one = |name: &String| match nearest(name, self.names.iter().map(String::as_str)) {
+            Some(known) => format!("there is no argument {name} (did you mean {known}?)"),
+            None => format!(
+                "there is no argument {name} (known are {})",
+                self.names.join(", ")
+            ),
+        };
+        unexpected.iter().map(one).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Validators quote the instance, which may be a whole document.
+pub(crate) fn brief(text: &str) -> String {
+    const MOST: usize = 200;
+    match text.char_indices().nth(MOST) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}

@@ -1,0 +1,185 @@
+//! Reads fields out of the JSON of a definition and collects everything that
+//! is wrong with them, each with its place.
+
+use quillet_core::{Diagnostic, Span, nearest};
+use serde_json::{Map as Object, Value as Json};
+
+use crate::place;
+
+/// The text of one definition and what has been found wrong with it so far.
+#[derive(Debug)]
+pub(crate) struct Reader<'t> {
+    source: &'t str,
+    text: &'t str,
+    pub(crate) errors: Vec<Diagnostic>,
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+/// An object in the definition and the path that leads to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'t> {
+    pub(crate) fields: &'t Object<String, Json>,
+    /// The key of this object in the definition; empty for the definition itself.
+    pub(crate) key: &'t str,
+}
+
+impl<'t> Part<'t> {
+    pub(crate) fn path<'a>(&self, key: &'a str) -> Vec<&'a str>
+    where
+        't: 'a,
+    {
+        [self.key, key]
+            .into_iter()
+            .filter(|step| !step.is_empty())
+            .collect()
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&'t Json> {
+        self.fields.get(key).filter(|value| !value.is_null())
+    }
+}
+
+impl<'t> Reader<'t> {
+    pub(crate) fn new(source: &'t str, text: &'t str) -> Self {
+        Reader {
+            source,
+            text,
+            errors: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The text as a tree.
+    pub(crate) fn tree(&mut self) -> Option<Json> {
+        match serde_json::from_str(self.text) {
+            Ok(tree) => Some(tree),
+            Err(error) => {
+                let byte = offset(self.text, error.line(), error.column());
+                let span = Span {
+                    start: byte,
+                    end: byte,
+                };
+                let text = error.to_string();
+                let text = text.split(" at line ").next().unwrap_or_default();
+                let message = format!("the definition is not JSON: {text}");
+                let finding = Diagnostic::error("tool.syntax", self.source, message);
+                self.errors.push(finding.at(self.text, span));
+                None
+            }
+        }
+    }
+
+    /// Something is wrong with the value at a path.
+    pub(crate) fn error(&mut self, path: &[&str], message: impl std::fmt::Display) {
+        let message = match path {
+            [] => message.to_string(),
+            _ => format!("{}: {message}", path.join(".")),
+        };
+        let span = place::of_value(self.text, path);
+        let finding = Diagnostic::error("tool.definition", self.source, message);
+        self.errors.push(finding.at(self.text, span));
+    }
+
+    /// Something about the key at a path is probably not what its author meant.
+    pub(crate) fn warn(&mut self, path: &[&str], message: impl Into<String>, help: Option<String>) {
+        let span = place::of_key(self.text, path);
+        let mut finding =
+            Diagnostic::warning("tool.definition", self.source, message).at(self.text, span);
+        finding.help = help;
+        self.warnings.push(finding);
+    }
+
+    /// Warns of keys that mean nothing here.
+    pub(crate) fn only(&mut self, part: Part<'_>, known: &[&str]) {
+        for key in part.fields.keys() {
+            if known.contains(&key.as_str()) {
+                continue;
+            }
+            let help = match nearest(key, known.iter().copied()) {
+                Some(name) => format!("did you mean {name:?}?"),
+                None => format!("known are {}", known.join(", ")),
+            };
+            let path = part.path(key);
+            self.warn(
+                &path,
+                format!("unknown key {:?} is ignored", path.join(".")),
+                Some(help),
+            );
+        }
+    }
+
+    pub(crate) fn string(&mut self, part: Part<'_>, key: &str) -> Option<String> {
+        match part.get(key)? {
+            Json::String(text) => Some(text.clone()),
+            other => self.mistyped(part, key, "a string", other),
+        }
+    }
+
+    pub(crate) fn boolean(&mut self, part: Part<'_>, key: &str) -> Option<bool> {
+        match part.get(key)? {
+            Json::Bool(value) => Some(*value),
+            other => self.mistyped(part, key, "true or false", other),
+        }
+    }
+
+    /// A whole number above 0.
+    pub(crate) fn count(&mut self, part: Part<'_>, key: &str) -> Option<u64> {
+        let value = part.get(key)?;
+        match value.as_u64().filter(|count| *count > 0) {
+            Some(count) => Some(count),
+            None => self.mistyped(part, key, "a whole number above 0", value),
+        }
+    }
+
+    pub(crate) fn strings(&mut self, part: Part<'_>, key: &str) -> Vec<String> {
+        let Some(value) = part.get(key) else {
+            return Vec::new();
+        };
+        let items = value.as_array().map(|items| {
+            let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
+            texts.collect::<Option<Vec<String>>>()
+        });
+        match items.flatten() {
+            Some(items) => items,
+            None => self
+                .mistyped(part, key, "a list of strings", value)
+                .unwrap_or_default(),
+        }
+    }
+
+    /// An object whose values are strings, as name and value.
+    pub(crate) fn pairs(&mut self, part: Part<'_>, key: &str) -> Vec<(String, String)> {
+        let Some(value) = part.get(key) else {
+            return Vec::new();
+        };
+        let pairs = value.as_object().map(|fields| {
+            let pairs = fields
+                .iter()
+                .map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+            pairs.collect::<Option<Vec<_>>>()
+        });
+        match pairs.flatten() {
+            Some(pairs) => pairs,
+            None => self
+                .mistyped(part, key, "an object of strings", value)
+                .unwrap_or_default(),
+        }
+    }
+
+    fn mistyped<T>(&mut self, part: Part<'_>, key: &str, wanted: &str, found: &Json) -> Option<T> {
+        let found = quillet_core::Value::from(found.clone());
+        self.error(
+            &part.path(key),
+            format!("expected {wanted}, found {}", found.kind()),
+        );
+        None
+    }
+}
+
+/// The byte at a line and column as `serde_json` counts them: both from 1, the
+/// column in bytes, and 0 for "before the first".
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let lines = text.split_inclusive('\n');
+    let start: usize = lines.take(line.saturating_sub(1)).map(str::len).sum();
+    (start + column.saturating_sub(1)).min(text.len())
+}

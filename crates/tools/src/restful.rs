@@ -1,0 +1,382 @@
+//! Tools behind HTTP addresses (note A4): POST and PUT send a JSON object, GET
+//! and DELETE a query string, `{argument}` in the url is filled in, and a tool
+//! that asks for it gets the list of arguments that the deployed origin sends.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use quillet_core::tool::{ToolContext, ToolError, ToolErrorKind};
+use quillet_core::{Map, Table, Value, json};
+use reqwest::Method;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use url::Url;
+
+use crate::address::{Denied, parse_url};
+use crate::definition::RestfulDefinition;
+use crate::http::{Http, Request, refused, remote_error};
+use crate::module::Module;
+use crate::returns::{self, Returns};
+
+/// A tool behind an HTTP address.
+#[derive(Debug)]
+pub(crate) struct Restful {
+    pub(crate) http: Arc<Http>,
+    pub(crate) module: Module,
+    pub(crate) template: UrlTemplate,
+    pub(crate) method: Method,
+    pub(crate) array: bool,
+    /// Arguments in their declared order, for the array form.
+    pub(crate) order: Vec<Arc<str>>,
+    pub(crate) headers: HeaderMap,
+}
+
+impl Restful {
+    pub(crate) fn new(
+        http: Arc<Http>,
+        module: Module,
+        definition: &RestfulDefinition,
+    ) -> Result<Self, Denied> {
+        let template = UrlTemplate::parse(&definition.url)?;
+        let method = definition
+            .method
+            .parse()
+            .map_err(|_| Denied::Url("unknown method".to_owned()))?;
+        Ok(Restful {
+            http,
+            module,
+            template,
+            method,
+            array: definition.array,
+            order: Vec::new(),
+            headers: HeaderMap::new(),
+        })
+    }
+
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        arguments: &Map,
+        returns: &Returns,
+        context: &ToolContext,
+    ) -> Result<Value, ToolError> {
+        let request = self.request(tool, arguments, context).await?;
+        let url = request.url.clone();
+        let response = self.http.send(request).await?;
+        if response.status().as_u16() >= 400 {
+            return Err(remote_error(&url, response).await);
+        }
+        let kind = response.headers().get(CONTENT_TYPE);
+        let kind = kind
+            .and_then(|kind| kind.to_str().ok())
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        let body = self.http.read(response).await?;
+        decode(tool, &kind, &body, returns)
+    }
+
+    async fn request(
+        &self,
+        tool: &str,
+        arguments: &Map,
+        context: &ToolContext,
+    ) -> Result<Request, ToolError> {
+        let (filled, rest) = self.template.fill(tool, arguments)?;
+        let mut url = self.module.absolute(tool, &filled).await?;
+        let own_headers = self.module.headers_for(&url, &self.headers);
+        let body = if self.array {
+            Some(array_body(&self.order, arguments))
+        } else if matches!(self.method, Method::GET | Method::DELETE) {
+            add_query(&mut url, &rest);
+            None
+        } else {
+            Some(json::to_string(&Value::from(rest)))
+        };
+        Ok(Request {
+            method: self.method.clone(),
+            url,
+            body: body.map(Bytes::from),
+            headers: request_headers(context),
+            own_headers,
+        })
+    }
+}
+
+fn request_headers(context: &ToolContext) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(
+        "accept",
+        HeaderValue::from_static("application/json, text/plain;q=0.5, */*;q=0.1"),
+    );
+    if !context.request_id.is_empty()
+        && let Ok(id) = HeaderValue::from_str(&context.request_id)
+    {
+        headers.insert("x-request-id", id);
+    }
+    headers
+}
+
+/// The arguments as a list in the declared order; those that are missing at
+/// the end are left out, as in a call with fewer arguments.
+fn array_body(order: &[Arc<str>], arguments: &Map) -> String {
+    let mut items: Vec<Value> = order
+        .iter()
+        .map(|name| arguments.get(name).cloned().unwrap_or_default())
+        .collect();
+    let last_given = order.iter().rposition(|name| arguments.get(name).is_some());
+    items.truncate(last_given.map_or(0, |last| last + 1));
+    json::to_string(&items.into())
+}
+
+/// Adds arguments to the query: lists repeat the name, objects become JSON,
+/// null is left out.
+fn add_query(url: &mut Url, arguments: &Map) {
+    if arguments.is_empty() {
+        return;
+    }
+    let mut query = url.query_pairs_mut();
+    for (name, value) in arguments {
+        let single = [value.clone()];
+        let values = match value {
+            Value::List(list) => list.as_slice(),
+            _ => &single,
+        };
+        for value in values.iter().filter(|value| !matches!(value, Value::Null)) {
+            query.append_pair(name, &text_of(value));
+        }
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::Str(text) => text.to_string(),
+        other => json::to_string(other),
+    }
+}
+
+/// Follows the content type; without a telling one, what is JSON is JSON and
+/// other text is text.
+fn decode(tool: &str, kind: &str, body: &[u8], returns: &Returns) -> Result<Value, ToolError> {
+    if body.iter().all(u8::is_ascii_whitespace) {
+        return Ok(returns.nothing());
+    }
+    let text = std::str::from_utf8(body).map_err(|error| {
+        let message = format!("{tool}: the answer ({kind}) is not UTF-8: {error}");
+        ToolError::new(ToolErrorKind::Protocol, message)
+    })?;
+    let essence = kind.split(';').next().unwrap_or_default().trim();
+    if essence == "application/json" || essence.ends_with("+json") {
+        return returns::json(tool, text);
+    }
+    if essence.starts_with("text/") {
+        return returns.text(tool, text);
+    }
+    json::parse(text).or_else(|_| returns.text(tool, text))
+}
+
+/// A url in which `{name}` stands for an argument.
+#[derive(Debug)]
+pub(crate) struct UrlTemplate {
+    /// Texts and the names between them, from the start; one more text than names.
+    texts: Vec<String>,
+    names: Vec<String>,
+}
+
+impl UrlTemplate {
+    /// Reads a template; names may stand in the path and the query only, so
+    /// that no argument chooses the host.
+    pub(crate) fn parse(text: &str) -> Result<Self, Denied> {
+        let (mut texts, mut names) = (Vec::new(), Vec::new());
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('{') {
+            let Some((name, after)) = after.split_once('}') else {
+                return Err(Denied::Url(format!(
+                    "the url {text:?} has a \"{{\" without its \"}}\""
+                )));
+            };
+            let so_far: String = texts.iter().map(String::as_str).chain([before]).collect();
+            if authority_is_open(&so_far) {
+                let message =
+                    format!("{{{name}}} in the url {text:?} must stand in the path or the query");
+                return Err(Denied::Url(message));
+            }
+            texts.push(before.to_owned());
+            names.push(name.to_owned());
+            rest = after;
+        }
+        texts.push(rest.to_owned());
+        Ok(UrlTemplate { texts, names })
+    }
+
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The url with every name replaced by `x`, to check all but the arguments.
+    pub(crate) fn sample(&self) -> String {
+        self.texts.join("x")
+    }
+
+    pub(crate) fn is_relative(&self) -> bool {
+        !self.texts.first().is_some_and(|text| text.contains("://"))
+    }
+
+    /// The url with its arguments, and the arguments that are left.
+    fn fill(&self, tool: &str, arguments: &Map) -> Result<(String, Map), ToolError> {
+        if self.names.is_empty() {
+            return Ok((self.texts.concat(), arguments.clone()));
+        }
+        let mut url = String::new();
+        let mut rest: Table = arguments.to_table();
+        for (text, name) in self.texts.iter().zip(&self.names) {
+            url.push_str(text);
+            url.push_str(&path_text(tool, name, arguments.get(name))?);
+            rest.shift_remove(name.as_str());
+        }
+        url.push_str(self.texts.last().map_or("", String::as_str));
+        // Dots are not escaped in paths, so arguments could climb out of theirs.
+        if url
+            .split(['/', '?', '#'])
+            .any(|part| matches!(part, "." | ".."))
+        {
+            let message = format!("{tool}: an argument would make {url:?} climb out of its path");
+            return Err(ToolError::new(ToolErrorKind::Arguments, message));
+        }
+        Ok((url, Map::new(rest)))
+    }
+}
+
+/// Whether what follows this beginning of a url could still be part of the host.
+fn authority_is_open(text: &str) -> bool {
+    match text.split_once("//") {
+        Some((_, rest)) => !rest.contains(['/', '?', '#']),
+        None => !text.contains(['/', '?']),
+    }
+}
+
+fn path_text(tool: &str, name: &str, value: Option<&Value>) -> Result<String, ToolError> {
+    let text = match value {
+        Some(value @ (Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_))) => {
+            text_of(value)
+        }
+        _ => String::new(),
+    };
+    if text.is_empty() {
+        let found = value.map_or("nothing", Value::kind);
+        let message = format!(
+            "{tool}: argument {name} is part of the url and must be a text or a number, {found} given"
+        );
+        return Err(ToolError::new(ToolErrorKind::Arguments, message));
+    }
+    Ok(percent_encoded(&text))
+}
+
+fn percent_encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                out.push(char::from(byte))
+            }
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+/// A relative url under a base; the base's own path is kept, whether or not it
+/// ends in a slash.
+pub(crate) fn join(base: &str, relative: &str) -> Result<Url, ToolError> {
+    let text = format!(
+        "{}/{}",
+        base.trim_end_matches('/'),
+        relative.trim_start_matches('/')
+    );
+    parse_url(&text).map_err(refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(text: &str) -> Map {
+        json::parse(text).unwrap().as_map().unwrap().clone()
+    }
+
+    #[test]
+    fn urls_are_filled_and_arguments_taken_out() {
+        let cases = [
+            (
+                "/a/{x}",
+                r#"{"x":"b c/ü","y":1}"#,
+                Some("/a/b%20c%2F%C3%BC"),
+                r#"{"y":1}"#,
+            ),
+            (
+                "/a/{x}.json?v={y}",
+                r#"{"x":1,"y":true}"#,
+                Some("/a/1.json?v=true"),
+                "{}",
+            ),
+            ("/a/{x}", r#"{"x":".."}"#, None, ""),
+            ("/a/{x}{y}/b", r#"{"x":".","y":"."}"#, None, ""),
+            ("/a/{x}", r#"{"x":""}"#, None, ""),
+            ("/a/{x}", r#"{"x":[1]}"#, None, ""),
+            ("/a/{x}", "{}", None, ""),
+            ("/a", r#"{"x":1}"#, Some("/a"), r#"{"x":1}"#),
+        ];
+        for (template, arguments, url, rest) in cases {
+            let filled = UrlTemplate::parse(template)
+                .unwrap()
+                .fill("t", &map(arguments));
+            match (filled, url) {
+                (Ok((got, left)), Some(url)) => {
+                    assert_eq!(
+                        (got.as_str(), json::to_string(&left.into()).as_str()),
+                        (url, rest)
+                    );
+                }
+                (Err(error), None) => assert_eq!(error.kind, ToolErrorKind::Arguments),
+                (got, _) => panic!("{template} {arguments}: {got:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn arguments_choose_no_host() {
+        for wrong in [
+            "http://{h}/x",
+            "{h}/x",
+            "http://a.{h}/",
+            "//{h}/x",
+            "http://a/{x",
+        ] {
+            assert!(UrlTemplate::parse(wrong).is_err(), "{wrong}");
+        }
+        for right in ["http://a/{x}", "http://a?{x}", "/{x}", "a/{x}"] {
+            assert!(UrlTemplate::parse(right).is_ok(), "{right}");
+        }
+    }
+
+    #[test]
+    fn lists_leave_out_what_is_missing_at_the_end() {
+        let order: Vec<Arc<str>> = ["a", "b", "c"].map(Arc::from).to_vec();
+        for (arguments, body) in [
+            ("{}", "[]"),
+            (r#"{"b":2}"#, "[null,2]"),
+            (r#"{"c":3,"a":"x"}"#, r#"["x",null,3]"#),
+        ] {
+            assert_eq!(array_body(&order, &map(arguments)), body);
+        }
+    }
+
+    #[test]
+    fn queries() {
+        let mut url = Url::parse("http://h/p?k=0").unwrap();
+        add_query(
+            &mut url,
+            &map(r#"{"l":[1,"b c"],"o":{"x":1},"n":null,"t":true,"s":"ü&"}"#),
+        );
+        let expected = "k=0&l=1&l=b+c&o=%7B%22x%22%3A1%7D&t=true&s=%C3%BC%26";
+        assert_eq!(url.query(), Some(expected));
+    }
+}

@@ -1,0 +1,185 @@
+//! From the answer of the other side to the result of the call, and what
+//! stands in for the result of a failed one.
+
+use jsonschema::Validator;
+use quillet_core::tool::{ToolError, ToolErrorKind};
+use quillet_core::{Map, Value};
+use serde_json::Value as Json;
+
+use crate::parameters::{brief, compile};
+
+/// What a definition says about results.
+#[derive(Debug, Default)]
+pub(crate) struct Returns {
+    schema: Option<Json>,
+    validator: Option<Validator>,
+    /// The only property of the schema; an object prints as its value.
+    printed: Option<String>,
+    path: Vec<String>,
+}
+
+impl Returns {
+    pub(crate) fn new(schema: Option<&Json>, path: Vec<String>) -> Self {
+        Returns {
+            schema: schema.cloned(),
+            validator: schema.and_then(|schema| compile(schema).ok()),
+            printed: schema.filter(|_| path.is_empty()).and_then(only_property),
+            path,
+        }
+    }
+
+    /// What the call gives: the part that `result` picks (note A5). An answer
+    /// that does not fit the schema is reported and used, since the schema
+    /// often lags behind the service.
+    pub(crate) fn result(&self, tool: &str, answer: Value) -> Result<Value, ToolError> {
+        self.report_misfit(tool, &answer);
+        let picked = self.pick(tool, answer)?;
+        Ok(self.printing(picked))
+    }
+
+    /// What a text without a type of its own is: itself, unless the schema
+    /// promises something that is not text.
+    pub(crate) fn text(&self, tool: &str, text: &str) -> Result<Value, ToolError> {
+        let kind = self.schema.as_ref().and_then(kind_of);
+        if !self.path.is_empty() || kind.is_some_and(|kind| kind != "string") {
+            return json(tool, text);
+        }
+        Ok(Value::from(text))
+    }
+
+    /// What an answer without content is: the empty value of its type.
+    pub(crate) fn nothing(&self) -> Value {
+        self.schema
+            .as_ref()
+            .map_or_else(|| Value::from(""), |schema| empty(schema, 0))
+    }
+
+    /// What stands in for the result of a failed call: the definition's
+    /// `default`, or else the empty value of the declared type (note A6). Objects
+    /// get their declared fields, so that a template that reads one goes on.
+    pub(crate) fn default(&self, declared: Option<Json>) -> Value {
+        let part = self
+            .schema
+            .as_ref()
+            .and_then(|schema| part(schema, &self.path));
+        let value = match (declared, part) {
+            (Some(declared), _) => Value::from(declared),
+            (None, Some(schema)) => empty(schema, 0),
+            (None, None) => Value::from(""),
+        };
+        self.printing(value)
+    }
+
+    fn printing(&self, value: Value) -> Value {
+        match (value, &self.printed) {
+            (Value::Map(map), Some(key)) if map.get(key).is_some() => map.printed_as(key).into(),
+            (value, _) => value,
+        }
+    }
+
+    fn pick(&self, tool: &str, answer: Value) -> Result<Value, ToolError> {
+        let mut value = &answer;
+        for step in &self.path {
+            let next = match value {
+                Value::Map(map) => map.get(step),
+                Value::List(list) => step.parse().ok().and_then(|index: usize| list.get(index)),
+                _ => None,
+            };
+            value = next.ok_or_else(|| no_such_part(tool, &self.path, step, value))?;
+        }
+        Ok(value.clone())
+    }
+
+    fn report_misfit(&self, tool: &str, answer: &Value) {
+        let Some(validator) = &self.validator else {
+            return;
+        };
+        let tree = Json::from(answer);
+        if let Some(error) = validator.iter_errors(&tree).next() {
+            let place = error.instance_path().as_str();
+            let error = brief(&error.to_string());
+            tracing::warn!(
+                tool,
+                place,
+                error,
+                "the answer does not fit the tool's returns"
+            );
+        }
+    }
+}
+
+/// Reads an answer that must be JSON.
+pub(crate) fn json(tool: &str, text: &str) -> Result<Value, ToolError> {
+    quillet_core::json::parse(text).map_err(|error| {
+        let start = brief(text.get(..text.len().min(80)).unwrap_or_default());
+        let message = format!("{tool}: the answer is not JSON: {error} (it starts with {start:?})");
+        ToolError::new(ToolErrorKind::Protocol, message)
+    })
+}
+
+fn no_such_part(tool: &str, path: &[String], step: &str, value: &Value) -> ToolError {
+    let there = match value {
+        Value::Map(map) => {
+            let keys: Vec<&str> = map.iter().take(20).map(|(key, _)| &**key).collect();
+            format!("an object with {}", keys.join(", "))
+        }
+        Value::List(list) => format!("a list of {}", list.len()),
+        other => other.kind().to_owned(),
+    };
+    let path = path.join(".");
+    let message = format!(
+        "{tool}: the answer has no {path} (at {step:?} there is {there}; correct \"result\")"
+    );
+    ToolError::new(ToolErrorKind::Protocol, message)
+}
+
+fn only_property(schema: &Json) -> Option<String> {
+    let properties = schema.get("properties")?.as_object()?;
+    match properties.len() {
+        1 => properties.keys().next().cloned(),
+        _ => None,
+    }
+}
+
+/// The schema of the part of an answer that a path leads to.
+fn part<'s>(schema: &'s Json, path: &[String]) -> Option<&'s Json> {
+    path.iter().try_fold(schema, |schema, step| {
+        schema
+            .get("properties")
+            .and_then(|properties| properties.get(step))
+            .or(schema.get("items"))
+    })
+}
+
+/// The declared type; the first that is not null, where there are several.
+fn kind_of(schema: &Json) -> Option<&str> {
+    match schema.get("type") {
+        Some(Json::String(kind)) => Some(kind),
+        Some(Json::Array(kinds)) => kinds
+            .iter()
+            .filter_map(Json::as_str)
+            .find(|kind| *kind != "null"),
+        _ => schema.get("properties").map(|_| "object"),
+    }
+}
+
+// Schemas written by hand are shallow; the bound is for those that are not.
+const MOST_NESTED: usize = 8;
+
+fn empty(schema: &Json, depth: usize) -> Value {
+    match kind_of(schema) {
+        Some("object") if depth < MOST_NESTED => {
+            let properties = schema.get("properties").and_then(Json::as_object);
+            let fields = properties.into_iter().flatten();
+            let map: Map = fields
+                .map(|(name, schema)| (name.as_str(), empty(schema, depth + 1)))
+                .collect();
+            map.into()
+        }
+        Some("object") => Map::default().into(),
+        Some("array") => Vec::new().into(),
+        Some("integer" | "number") => Value::Int(0),
+        Some("boolean") => Value::Bool(false),
+        _ => Value::from(""),
+    }
+}

@@ -1,0 +1,79 @@
+//! The servers that tools have in common: two tools of one server share its
+//! connection, its descriptors or its session. A server lives as long as a
+//! tool names it, so that reloading definitions keeps what is still used.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use quillet_core::tool::ToolError;
+
+use crate::http::{Http, checked_url, refused};
+use crate::network::Network;
+use crate::{grpc, mcp};
+
+/// The servers, by what identifies them.
+#[derive(Debug)]
+pub(crate) struct Servers {
+    network: Network,
+    http: Arc<Http>,
+    response_bytes: usize,
+    mcp_start: Duration,
+    // gRPC servers are found at call time, since a module's address may
+    // change; there are as many as addresses that the operator registered.
+    grpc: Mutex<HashMap<String, Arc<grpc::Server>>>,
+    mcp: Mutex<HashMap<String, Weak<mcp::Server>>>,
+}
+
+impl Servers {
+    pub(crate) fn new(
+        network: Network,
+        http: Arc<Http>,
+        response_bytes: usize,
+        mcp_start: Duration,
+    ) -> Self {
+        Servers {
+            network,
+            http,
+            response_bytes,
+            mcp_start,
+            grpc: Mutex::default(),
+            mcp: Mutex::default(),
+        }
+    }
+
+    /// The gRPC server at an address.
+    pub(crate) fn grpc(&self, url: &str) -> Result<Arc<grpc::Server>, ToolError> {
+        let mut servers = self.grpc.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(server) = servers.get(url) {
+            return Ok(server.clone());
+        }
+        let checked = checked_url(&self.network.policy, url).map_err(refused)?;
+        let server = Arc::new(grpc::Server::new(
+            checked,
+            self.network.clone(),
+            self.response_bytes,
+        ));
+        servers.insert(url.to_owned(), server.clone());
+        Ok(server)
+    }
+
+    /// The MCP server at an endpoint.
+    pub(crate) fn mcp(&self, endpoint: mcp::Endpoint) -> Arc<mcp::Server> {
+        let mut servers = self.mcp.lock().unwrap_or_else(PoisonError::into_inner);
+        servers.retain(|_, server| server.strong_count() > 0);
+        let identity = endpoint.identity();
+        if let Some(server) = servers.get(&identity).and_then(Weak::upgrade) {
+            return server;
+        }
+        let server = mcp::Server::new(
+            endpoint,
+            self.http.clone(),
+            self.mcp_start,
+            self.response_bytes,
+        );
+        let server = Arc::new(server);
+        servers.insert(identity, Arc::downgrade(&server));
+        server
+    }
+}

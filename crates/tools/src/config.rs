@@ -108,7 +108,7 @@ impl ConfigError {
     /// Stable code, as in error bodies.
     pub const CODE: &'static str = "tools.configuration";
 
-    pub(crate) fn new(setting: impl Into<String>, message: impl ToString) -> Self {
+    pub(crate) fn new(setting: impl Into<String>, message: &impl ToString) -> Self {
         ConfigError {
             setting: setting.into(),
             message: message.to_string(),

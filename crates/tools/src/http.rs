@@ -58,7 +58,10 @@ impl Http {
 
     /// Refuses urls that need no lookup to be refused.
     pub(crate) fn check(&self, url: &Url) -> Result<(), ToolError> {
-        self.network.policy.check_url(url).map_err(refused)
+        self.network
+            .policy
+            .check_url(url)
+            .map_err(|denied| refused(&denied))
     }
 
     /// Sends a request and follows its redirects.
@@ -206,7 +209,7 @@ pub(crate) async fn remote_error(url: &Url, mut response: Response) -> ToolError
 }
 
 /// Refused by the address policy. Where it pointed is not the model's business.
-pub(crate) fn refused(denied: Denied) -> ToolError {
+pub(crate) fn refused(denied: &Denied) -> ToolError {
     ToolError {
         kind: ToolErrorKind::Refused,
         message: denied.to_string(),
@@ -221,7 +224,7 @@ pub(crate) fn too_large(most: usize) -> ToolError {
 
 fn failed(error: &reqwest::Error, url: Option<&Url>) -> ToolError {
     if let Some(denied) = denied(error) {
-        return refused(denied);
+        return refused(&denied);
     }
     let place = url.map_or_else(String::new, |url| format!("{}: ", without_query(url)));
     ToolError {

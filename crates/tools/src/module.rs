@@ -8,7 +8,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-use crate::address::{AddressPolicy, parse_url};
+use crate::address::{AddressPolicy, is_absolute, parse_url};
 use crate::config::{ConfigError, ModuleConfig, ModuleUrls};
 use crate::http::{checked_url, refused};
 use crate::restful::join;
@@ -33,23 +33,23 @@ impl ModuleSettings {
             .as_deref()
             .map(|text| checked_url(policy, text))
             .transpose()
-            .map_err(|denied| ConfigError::new(setting("base_url"), denied))?;
+            .map_err(|denied| ConfigError::new(setting("base_url"), &denied))?;
         if base_url.is_none() && !config.headers.is_empty() {
             let message = "headers are sent to the base_url only, and there is none (set base_url)";
-            return Err(ConfigError::new(setting("headers"), message));
+            return Err(ConfigError::new(setting("headers"), &message));
         }
         let pairs = config
             .headers
             .iter()
             .map(|(name, value)| (name.as_str(), value));
         let headers =
-            secret_headers(pairs).map_err(|why| ConfigError::new(setting("headers"), why))?;
+            secret_headers(pairs).map_err(|why| ConfigError::new(setting("headers"), &why))?;
         let descriptors = config
             .descriptor_set
             .as_deref()
             .map(crate::grpc::descriptors_in_file)
             .transpose()
-            .map_err(|why| ConfigError::new(setting("descriptor_set"), why))?;
+            .map_err(|why| ConfigError::new(setting("descriptor_set"), &why))?;
         Ok(ModuleSettings {
             base_url,
             headers,
@@ -91,8 +91,8 @@ impl Module {
 
     /// The absolute form of a tool's url.
     pub(crate) async fn absolute(&self, tool: &str, url: &str) -> Result<Url, ToolError> {
-        if url.contains("://") {
-            return parse_url(url).map_err(refused);
+        if is_absolute(url) {
+            return parse_url(url).map_err(|denied| refused(&denied));
         }
         join(&self.base(tool).await?, url)
     }

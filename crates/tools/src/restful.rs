@@ -11,7 +11,7 @@ use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use url::Url;
 
-use crate::address::{Denied, parse_url};
+use crate::address::{Denied, is_absolute, parse_url};
 use crate::definition::RestfulDefinition;
 use crate::http::{Http, Request, refused, remote_error};
 use crate::module::Module;
@@ -217,7 +217,7 @@ impl UrlTemplate {
     }
 
     pub(crate) fn is_relative(&self) -> bool {
-        !self.texts.first().is_some_and(|text| text.contains("://"))
+        !is_absolute(&self.sample())
     }
 
     /// The url with its arguments, and the arguments that are left.
@@ -291,7 +291,7 @@ pub(crate) fn join(base: &str, relative: &str) -> Result<Url, ToolError> {
         base.trim_end_matches('/'),
         relative.trim_start_matches('/')
     );
-    parse_url(&text).map_err(refused)
+    parse_url(&text).map_err(|denied| refused(&denied))
 }
 
 #[cfg(test)]

@@ -33,8 +33,10 @@ impl Returns {
     /// often lags behind the service.
     pub(crate) fn result(&self, tool: &str, answer: Value) -> Result<Value, ToolError> {
         self.report_misfit(tool, &answer);
-        let picked = self.pick(tool, answer)?;
-        Ok(self.printing(picked))
+        if self.path.is_empty() {
+            return Ok(self.printing(answer));
+        }
+        self.pick(tool, &answer)
     }
 
     /// What a text without a type of its own is: itself, unless the schema
@@ -77,8 +79,8 @@ impl Returns {
         }
     }
 
-    fn pick(&self, tool: &str, answer: Value) -> Result<Value, ToolError> {
-        let mut value = &answer;
+    fn pick(&self, tool: &str, answer: &Value) -> Result<Value, ToolError> {
+        let mut value = answer;
         for step in &self.path {
             let next = match value {
                 Value::Map(map) => map.get(step),

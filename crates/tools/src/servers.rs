@@ -48,7 +48,7 @@ impl Servers {
         if let Some(server) = servers.get(url) {
             return Ok(server.clone());
         }
-        let checked = checked_url(&self.network.policy, url).map_err(refused)?;
+        let checked = checked_url(&self.network.policy, url).map_err(|denied| refused(&denied))?;
         let server = Arc::new(grpc::Server::new(
             checked,
             self.network.clone(),

@@ -319,15 +319,15 @@ fn mcp_endpoint(
         }),
         (None, Some(url)) => {
             let url = checked_url(&network.policy, url)
-                .map_err(|denied| ConfigError::new(setting(".url"), denied))?;
+                .map_err(|denied| ConfigError::new(setting(".url"), &denied))?;
             let pairs = config
                 .headers
                 .iter()
                 .map(|(name, value)| (name.as_str(), value));
             let headers =
-                secret_headers(pairs).map_err(|why| ConfigError::new(setting(".headers"), why))?;
+                secret_headers(pairs).map_err(|why| ConfigError::new(setting(".headers"), &why))?;
             Ok(mcp::Endpoint::Address { url, headers })
         }
-        _ => Err(ConfigError::new(setting(""), "set either command or url")),
+        _ => Err(ConfigError::new(setting(""), &"set either command or url")),
     }
 }

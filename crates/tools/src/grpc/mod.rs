@@ -206,10 +206,11 @@ impl Server {
 
     fn failed(&self, what: &str, status: &Status) -> ToolError {
         if let Some(denied) = denied_in(status) {
-            return refused(denied);
+            return refused(&denied);
         }
         let kind = match status.code() {
-            Code::DeadlineExceeded => ToolErrorKind::Timeout,
+            // Both sides keep the time; whichever notices first says one or the other.
+            Code::DeadlineExceeded | Code::Cancelled => ToolErrorKind::Timeout,
             Code::Unavailable => ToolErrorKind::Transport,
             // What tonic says of a message above the limit.
             Code::OutOfRange

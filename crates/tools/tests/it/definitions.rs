@@ -1,0 +1,255 @@
+//! What is said about definitions that are wrong, and where.
+
+use quillet_core::tool::ToolBuilder;
+use quillet_core::{Diagnostic, Value};
+use quillet_tools::{McpServerConfig, Tools, ToolsConfig};
+use serde_json::json;
+
+use crate::support::{build, text, tools, try_build};
+
+fn lines(findings: &[Diagnostic]) -> Vec<String> {
+    findings.iter().map(ToString::to_string).collect()
+}
+
+#[tokio::test]
+async fn errors_have_places_and_mends() {
+    let cases = [
+        (
+            "{\n \"type\": \"restful\",,}",
+            "tools:t:2:20: the definition is not JSON: key must be a string",
+        ),
+        (
+            "",
+            "tools:t:1:1: the definition is not JSON: EOF while parsing a value",
+        ),
+        ("[]", "tools:t:1:1: a tool definition is a JSON object"),
+        ("{}", "tools:t:1:1: the definition has no type"),
+        (
+            r#"{"type": "soap"}"#,
+            r#"tools:t:1:10: type: unknown type "soap" (known are restful, grpc, mcp)"#,
+        ),
+        (
+            r#"{"type": "restful"}"#,
+            r#"tools:t:1:1: restful: a restful tool needs a "url""#,
+        ),
+        (
+            "{\"restful\": {\n  \"url\": 7}}",
+            "tools:t:2:10: restful.url: expected a string, found integer",
+        ),
+        (
+            "{\"restful\": {\"url\": \"http://h/\",\n \"method\": \"PATCH\"}}",
+            r#"tools:t:2:12: restful.method: unknown method "PATCH" (known are GET, POST, PUT, DELETE)"#,
+        ),
+        (
+            r#"{"restful": {"url": "ftp://h/"}}"#,
+            r#"tools:t:1:21: restful.url: the scheme of ftp://h/ is "ftp"; tools speak http and https"#,
+        ),
+        (
+            r#"{"restful": {"url": "http://u:p@h/"}}"#,
+            "tools:t:1:21: restful.url: a tool's url must not contain a user name or password (send them in a header)",
+        ),
+        (
+            r#"{"restful": {"url": "http://h/{x}"}}"#,
+            "tools:t:1:21: restful.url: {x} is not a parameter of the tool",
+        ),
+        (
+            r#"{"restful": {"url": "http://169.254.169.254/"}}"#,
+            "tools:t:1:21: restful.url: 169.254.169.254 is at 169.254.169.254, a link-local address, and tools may not connect there",
+        ),
+        (
+            r#"{"type": "restful", "url": "/x", "parameters": {"type": "objekt"}}"#,
+            "tools:t:1:57: parameters.type: not a JSON Schema",
+        ),
+        (
+            r#"{"type": "restful", "url": "/x", "parameters": [{"nam": "x"}]}"#,
+            "tools:t:1:49: parameters.0: each entry of the list is an object with a \"name\"",
+        ),
+        (
+            r#"{"type": "restful", "url": "/x", "parameters": 3}"#,
+            "tools:t:1:48: parameters: expected a JSON Schema or a list of parameters",
+        ),
+        (
+            r#"{"type": "restful", "url": "/x", "timeout_ms": -1}"#,
+            "tools:t:1:48: timeout_ms: expected a whole number above 0, found integer",
+        ),
+        (
+            r#"{"type": "restful", "url": "/x", "headers": {"Host": "x"}}"#,
+            r#"tools:t:1:45: headers: "Host" is set by the client itself (leave it out)"#,
+        ),
+        (
+            r#"{"type": "grpc"}"#,
+            "tools:t:1:1: grpc: a grpc tool needs a \"service\" and a \"method\"",
+        ),
+        (
+            r#"{"grpc": {"url": "h:1", "service": "s", "method": "m", "descriptor_set": "!"}}"#,
+            "grpc.descriptor_set: not base64",
+        ),
+        (
+            r#"{"grpc": {"url": "h:1", "service": "s", "method": "m", "descriptor_set": "AAAA"}}"#,
+            "grpc.descriptor_set: not a descriptor set",
+        ),
+        (
+            r#"{"type": "mcp", "mcp": {}}"#,
+            "tools:t:1:24: mcp: an mcp tool needs exactly one of",
+        ),
+        (
+            r#"{"mcp": {"command": "rm", "tool": "x"}}"#,
+            "tools:t:1:21: mcp.command: definitions may not start programs here (name \"rm\" in tools.mcp_servers",
+        ),
+        (
+            r#"{"mcp": {"server": "crome", "tool": "x"}}"#,
+            "tools:t:1:20: mcp.server: there is no server \"crome\" (did you mean \"chrome\"?)",
+        ),
+    ];
+    let mut config = ToolsConfig::default();
+    let chrome = McpServerConfig {
+        command: Some("chrome-mcp".to_owned()),
+        ..McpServerConfig::default()
+    };
+    config.mcp_servers.insert("chrome".to_owned(), chrome);
+    let tools = Tools::new(config).unwrap();
+    for (definition, expected) in cases {
+        let findings = match try_build(&tools, definition) {
+            Err(findings) => lines(&findings),
+            Ok(built) => panic!("{definition} is accepted: {built:?}"),
+        };
+        assert!(
+            findings.iter().any(|line| line.contains(expected)),
+            "{definition}:\n{findings:?}\n{expected}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn unknown_keys_are_warned_of_with_the_nearest_name() {
+    let definition = "{\"type\": \"restful\", \"url\": \"http://h/\",\n \"paramters\": [], \"restful\": {\"methd\": \"GET\"}, \"zzz\": 1}";
+    let built = try_build(&tools(), definition).unwrap();
+    let expected = [
+        "tools:t:2:2: unknown key \"paramters\" is ignored (did you mean \"parameters\"?)",
+        "tools:t:2:48: unknown key \"zzz\" is ignored (known are name, module",
+        "tools:t:2:31: unknown key \"restful.methd\" is ignored (did you mean \"method\"?)",
+    ];
+    let warnings = lines(&built.warnings);
+    assert_eq!(warnings.len(), expected.len(), "{warnings:?}");
+    for (warning, expected) in warnings.iter().zip(expected) {
+        assert!(warning.starts_with(expected), "{warning}");
+    }
+}
+
+#[tokio::test]
+async fn parameters_in_three_shapes_become_one_schema() {
+    let shapes = [
+        json!({"type": "object", "properties": {
+            "b": {"type": "string", "description": "d"}, "a": {"type": "integer", "default": 1}
+        }, "required": ["b"]}),
+        json!([
+            {"name": "b", "type": "string", "description": "d", "required": true},
+            {"name": "a", "type": "integer", "default": 1, "required": false}
+        ]),
+        json!({"b": {"type": "string", "description": "d", "required": true}, "a": {"type": "integer", "default": 1}}),
+    ];
+    for shape in shapes {
+        let tool = build(
+            &tools(),
+            &json!({"type": "restful", "url": "http://h/", "parameters": shape}),
+        );
+        let spec = tool.spec();
+        assert_eq!(spec.parameter_names().collect::<Vec<_>>(), ["b", "a"]);
+        assert_eq!(spec.parameters["required"], json!(["b"]));
+        assert_eq!(
+            spec.parameters["properties"]["b"],
+            json!({"type": "string", "description": "d"})
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_stands_in_for_a_failed_call() {
+    let nested = json!({"type": "object", "properties": {
+        "items": {"type": "array"}, "page": {"type": "object", "properties": {"n": {"type": ["null", "integer"]}}}
+    }});
+    let cases = [
+        (json!({}), r#""""#),
+        (json!({"returns": []}), r#""""#),
+        (json!({"returns": {"type": "string"}}), r#""""#),
+        (json!({"returns": {"type": "array"}}), "[]"),
+        (json!({"returns": {"type": "object"}}), "{}"),
+        (json!({"returns": {"type": "number"}}), "0"),
+        (json!({"returns": {"type": "integer"}}), "0"),
+        (json!({"returns": {"type": "boolean"}}), "false"),
+        (json!({"returns": nested}), r#"{"items":[],"page":{"n":0}}"#),
+        (json!({"returns": nested, "result": "page.n"}), "0"),
+        (
+            json!({"returns": {"type": "string"}, "default": "n/a"}),
+            r#""n/a""#,
+        ),
+        (
+            json!({"returns": {"type": "string"}, "default": null}),
+            "null",
+        ),
+    ];
+    for (mut definition, expected) in cases {
+        definition["url"] = json!("http://h/");
+        definition["type"] = json!("restful");
+        let tool = build(&tools(), &definition);
+        assert_eq!(text(&tool.spec().default), expected, "{definition}");
+    }
+    let one = json!({"type": "restful", "url": "http://h/", "default": {"x": "sorry"},
+        "returns": [{"name": "x", "type": "string"}]});
+    let default = build(&tools(), &one).spec().default.clone();
+    assert_eq!(
+        default.as_map().unwrap().printed(),
+        Some(&Value::from("sorry"))
+    );
+}
+
+#[test]
+fn settings_are_read_and_checked() {
+    let config: ToolsConfig = serde_json::from_value(json!({
+        "timeout_ms": 2500, "addresses": {"scope": "public", "allow": ["10.0.0.0/8", "*.corp.example"]},
+        "modules": {"m": {"base_url": "http://10.1.2.3:80/x", "headers": {"Authorization": "Bearer s"}}},
+        "mcp_servers": {"s": {"command": "x", "args": ["y"], "env": {"K": "v"}}}
+    }))
+    .unwrap();
+    assert_eq!(config.timeout.as_millis(), 2500);
+    assert_eq!(config.response_bytes, 1 << 20);
+    assert!(Tools::new(config).is_ok());
+    let wrong = [
+        (
+            json!({"modules": {"m": {"base_url": "http://169.254.169.254/"}}}),
+            "tools.modules.m.base_url",
+        ),
+        (
+            json!({"modules": {"m": {"headers": {"A": "b"}}}}),
+            "tools.modules.m.headers",
+        ),
+        (
+            json!({"modules": {"m": {"descriptor_set": "/no/such/file"}}}),
+            "tools.modules.m.descriptor_set",
+        ),
+        (json!({"mcp_servers": {"s": {}}}), "tools.mcp_servers.s"),
+        (
+            json!({"mcp_servers": {"s": {"url": "file:///x"}}}),
+            "tools.mcp_servers.s.url",
+        ),
+    ];
+    for (config, setting) in wrong {
+        let error = Tools::new(serde_json::from_value(config).unwrap()).unwrap_err();
+        assert_eq!(error.setting, setting, "{error}");
+    }
+    let unknown: Result<ToolsConfig, _> =
+        serde_json::from_value(json!({"addresses": {"allow": ["10.0.0.0/40"]}}));
+    assert!(
+        unknown
+            .unwrap_err()
+            .to_string()
+            .contains("tools.addresses.allow")
+    );
+    let json = "{\"type\": \"restful\", \"url\": \"/x\", \"module\": \"m\"}";
+    let built = tools().build("f", "k", json).unwrap();
+    assert!(
+        built.warnings[0]
+            .message
+            .contains("tools.modules.m.base_url")
+    );
+}

@@ -1,0 +1,13 @@
+//! Tools against real servers that the tests start themselves.
+
+// Helpers of tests may unwrap as tests may.
+#![allow(clippy::unwrap_used)]
+
+mod addresses;
+mod definitions;
+mod grpc;
+mod grpc_server;
+mod http_server;
+mod mcp;
+mod restful;
+mod support;

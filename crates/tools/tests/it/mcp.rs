@@ -1,0 +1,306 @@
+//! MCP tools against real servers: a program on standard streams and a
+//! streamable HTTP endpoint.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use quillet_core::tool::{Tool, ToolContext, ToolErrorKind};
+use quillet_core::{Map, Value};
+use quillet_tools::{McpServerConfig, Tools, ToolsConfig};
+use rmcp::ErrorData;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ServerCapabilities,
+    ServerConfig,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::json;
+use tokio::task::JoinHandle;
+
+use crate::support::{build, call, eventually, text, tools, try_build};
+
+/// The example server; `cargo test` builds examples beside the tests.
+fn program() -> String {
+    let here = std::env::current_exe().unwrap();
+    let target: PathBuf = here
+        .parent()
+        .and_then(|deps| deps.parent())
+        .unwrap()
+        .to_owned();
+    let path = target
+        .join("examples")
+        .join(format!("mcp_server{}", std::env::consts::EXE_SUFFIX));
+    assert!(
+        path.exists(),
+        "{} is missing: build it with cargo build -p quillet-tools --examples",
+        path.display()
+    );
+    path.display().to_string()
+}
+
+fn configured(env: &[(&str, &str)]) -> Tools {
+    let mut config = ToolsConfig::default();
+    let server = McpServerConfig {
+        command: Some(program()),
+        env: env
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).into()))
+            .collect(),
+        ..McpServerConfig::default()
+    };
+    config.mcp_servers.insert("demo".to_owned(), server);
+    Tools::new(config).unwrap()
+}
+
+fn demo(tools: &Tools, tool: &str) -> Arc<dyn Tool> {
+    build(
+        tools,
+        &json!({"mcp": {"server": "demo", "tool": tool}, "parameters": {"type": "object"}}),
+    )
+}
+
+#[tokio::test]
+async fn results_follow_returns() {
+    let tools = configured(&[("DEMO_SECRET", "s3cret")]);
+    let object = json!({"type": "object"});
+    let cases = [
+        ("echo", json!(null), json!(null), Ok(r#""hi""#)),
+        (
+            "json",
+            json!(null),
+            json!(null),
+            Ok(r#""{\"n\":1000000,\"given\":{\"text\":\"hi\"}}""#),
+        ),
+        (
+            "json",
+            object.clone(),
+            json!(null),
+            Ok(r#"{"n":1000000,"given":{"text":"hi"}}"#),
+        ),
+        ("json", json!(null), json!("n"), Ok("1000000")),
+        (
+            "structured",
+            json!(null),
+            json!(null),
+            Ok(r#"{"translated":"hello","given":{"text":"hi"}}"#),
+        ),
+        (
+            "echo",
+            object,
+            json!(null),
+            Err((ToolErrorKind::Protocol, "not JSON")),
+        ),
+        ("environment", json!(null), json!(null), Ok(r#""s3cret""#)),
+        (
+            "fail",
+            json!(null),
+            json!(null),
+            Err((ToolErrorKind::Remote, "the disk is full")),
+        ),
+        (
+            "large",
+            json!(null),
+            json!(null),
+            Err((ToolErrorKind::TooLarge, "tools.response_bytes")),
+        ),
+        (
+            "nope",
+            json!(null),
+            json!(null),
+            Err((ToolErrorKind::Remote, "there is no tool nope")),
+        ),
+    ];
+    for (tool, returns, result, expected) in cases {
+        let definition = json!({"mcp": {"server": "demo", "tool": tool}, "returns": returns, "result": result,
+            "parameters": {"type": "object"}});
+        let got = call(&*build(&tools, &definition), r#"{"text":"hi"}"#).await;
+        match expected {
+            Ok(expected) => assert_eq!(text(&got.unwrap()), expected, "{tool}"),
+            Err((kind, said)) => {
+                let error = got.unwrap_err();
+                assert_eq!(error.kind, kind, "{tool}: {error}");
+                assert!(error.message.contains(said), "{tool}: {error}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_program_serves_all_calls_and_ends_with_its_tools() {
+    let tools = configured(&[]);
+    let (one, two) = (demo(&tools, "process"), demo(&tools, "process"));
+    let process = call(&*one, "{}").await.unwrap();
+    assert_eq!(call(&*two, "{}").await.unwrap(), process);
+    // It dies: the next call that finds it dead starts it again.
+    let exit = demo(&tools, "exit");
+    let error = call(&*exit, "{}").await.unwrap_err();
+    assert_eq!(error.kind, ToolErrorKind::Transport);
+    assert!(
+        error.message.contains("it last said: demo server is up"),
+        "{error}"
+    );
+    let again = call(&*one, "{}").await.unwrap();
+    assert_ne!(again, process);
+    let alive = |process: &Value| {
+        let status = std::fs::read_to_string(format!("/proc/{}/stat", process.as_str().unwrap()));
+        status.is_ok_and(|status| !status.contains(") Z "))
+    };
+    assert!(alive(&again));
+    drop((one, two, exit, tools));
+    eventually("the end of the program", || !alive(&again)).await;
+}
+
+/// A caller with too little time does not stop the server from starting for the next one.
+#[tokio::test]
+async fn starting_outlives_the_call_that_caused_it() {
+    let tools = configured(&[]);
+    let tool = demo(&tools, "process");
+    let context = ToolContext {
+        deadline: Some(Instant::now() + Duration::from_millis(21)),
+        ..ToolContext::default()
+    };
+    let error = tool.call(Map::default(), &context).await.unwrap_err();
+    assert_eq!(error.kind, ToolErrorKind::Timeout);
+    assert!(call(&*tool, "{}").await.is_ok());
+}
+
+#[tokio::test]
+async fn a_cancelled_call_leaves_the_session_usable() {
+    let tools = configured(&[]);
+    let tool = demo(&tools, "process");
+    let process = call(&*tool, "{}").await.unwrap();
+    let definition = json!({"mcp": {"server": "demo", "tool": "slow"}, "timeout_ms": 100});
+    let slow = build(&tools, &definition);
+    let error = call(&*slow, "{}").await.unwrap_err();
+    assert_eq!(error.kind, ToolErrorKind::Timeout);
+    assert_eq!(call(&*tool, "{}").await.unwrap(), process);
+}
+
+#[tokio::test]
+async fn programs_of_definitions_need_permission() {
+    let definition =
+        json!({"mcp": {"command": program(), "tool": "echo"}, "parameters": [{"name": "text"}]})
+            .to_string();
+    assert!(try_build(&tools(), &definition).is_err());
+    let permitted = ToolsConfig {
+        allow_stdio: true,
+        ..ToolsConfig::default()
+    };
+    let permitted = Tools::new(permitted).unwrap();
+    let result = call(&*build(&permitted, &definition), r#"{"text":"hi"}"#)
+        .await
+        .unwrap();
+    assert_eq!(result, Value::from("hi"));
+    let missing = build(
+        &permitted,
+        &json!({"mcp": {"command": "/no/such/program", "tool": "x"}}),
+    );
+    let error = call(&*missing, "{}").await.unwrap_err();
+    assert_eq!(error.kind, ToolErrorKind::Transport);
+    assert!(error.message.contains("installed"), "{error}");
+}
+
+/// A program that never answers the greeting is given up, and its words are told.
+#[tokio::test]
+async fn a_program_that_is_no_server() {
+    let config = ToolsConfig {
+        allow_stdio: true,
+        mcp_start: Duration::from_millis(300),
+        ..ToolsConfig::default()
+    };
+    let tools = Tools::new(config).unwrap();
+    let definition = json!({"mcp": {"command": "sh", "args": ["-c", "echo wrong version >&2; sleep 60"], "tool": "x"}});
+    let error = call(&*build(&tools, &definition), "{}").await.unwrap_err();
+    assert_eq!(error.kind, ToolErrorKind::Timeout);
+    assert!(error.message.contains("tools.mcp_start_ms"), "{error}");
+    assert!(
+        error.message.contains("it last said: wrong version"),
+        "{error}"
+    );
+}
+
+#[derive(Clone)]
+struct OverHttp(Arc<AtomicUsize>);
+
+impl ServerHandler for OverHttp {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        let parts = context
+            .extensions
+            .get::<tonic::codegen::http::request::Parts>();
+        let token = parts
+            .and_then(|parts| parts.headers.get("authorization"))
+            .and_then(|value| value.to_str().ok());
+        let answer = json!({"tool": request.name, "token": token});
+        Ok(CallToolResponse::Complete(CallToolResult::success(vec![
+            ContentBlock::text(answer.to_string()),
+        ])))
+    }
+}
+
+async fn serve(address: &str) -> (String, Arc<AtomicUsize>, JoinHandle<()>) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let handler = OverHttp(calls.clone());
+    let service = StreamableHttpService::new(
+        move || Ok(handler.clone()),
+        Arc::new(LocalSessionManager::default()),
+        StreamableHttpServerConfig::default(),
+    );
+    let listener = tokio::net::TcpListener::bind(address).await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let app = axum::Router::new().nest_service("/mcp", service);
+    let task = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    (url, calls, task)
+}
+
+#[tokio::test]
+async fn streamable_http() {
+    let (url, calls, task) = serve("127.0.0.1:0").await;
+    let tools = tools();
+    let definition = json!({"mcp": {"url": url, "tool": "look"}, "headers": {"Authorization": "Bearer t"},
+        "returns": {"type": "object"}});
+    let tool = build(&tools, &definition);
+    for _ in 0..3 {
+        let result = call(&*tool, "{}").await.unwrap();
+        assert_eq!(text(&result), r#"{"tool":"look","token":"Bearer t"}"#);
+    }
+    assert_eq!(calls.load(Ordering::SeqCst), 3);
+    // The server restarts and knows nothing of the session.
+    task.abort();
+    let _ = task.await;
+    let address = url
+        .trim_start_matches("http://")
+        .trim_end_matches("/mcp")
+        .to_owned();
+    let (_, calls, _task) = serve(&address).await;
+    let mut answers = 0;
+    for _ in 0..20 {
+        answers += usize::from(call(&*tool, "{}").await.is_ok());
+    }
+    assert!(answers > 0, "never connected again");
+    assert_eq!(calls.load(Ordering::SeqCst), answers);
+}
+
+#[tokio::test]
+async fn addresses_are_checked() {
+    for url in [
+        "http://169.254.169.254/mcp",
+        "file:///mcp",
+        "http://u@127.0.0.1/mcp",
+    ] {
+        let definition = json!({"mcp": {"url": url, "tool": "x"}}).to_string();
+        assert!(try_build(&tools(), &definition).is_err(), "{url}");
+    }
+}

@@ -1,0 +1,51 @@
+//! Building and calling tools in tests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::tool::{BuiltTool, Tool, ToolBuilder, ToolContext, ToolError};
+use quillet_core::{Diagnostic, Map, Value, json};
+use quillet_tools::{Tools, ToolsConfig};
+
+pub(crate) fn tools() -> Tools {
+    Tools::new(ToolsConfig::default()).unwrap()
+}
+
+pub(crate) fn try_build(tools: &Tools, definition: &str) -> Result<BuiltTool, Vec<Diagnostic>> {
+    tools.build("t", "tools:t", definition)
+}
+
+pub(crate) fn build(tools: &Tools, definition: &impl ToString) -> Arc<dyn Tool> {
+    let definition = definition.to_string();
+    match try_build(tools, &definition) {
+        Ok(built) => built.tool,
+        Err(findings) => panic!("{definition}: {findings:?}"),
+    }
+}
+
+pub(crate) fn arguments(text: &str) -> Map {
+    json::parse(text).unwrap().as_map().unwrap().clone()
+}
+
+pub(crate) async fn call(tool: &dyn Tool, given: &str) -> Result<Value, ToolError> {
+    let context = ToolContext {
+        request_id: "r-1".into(),
+        ..ToolContext::default()
+    };
+    tool.call(arguments(given), &context).await
+}
+
+pub(crate) fn text(value: &Value) -> String {
+    json::to_string(value)
+}
+
+/// Waits for something that happens elsewhere, and fails if it never does.
+pub(crate) async fn eventually(what: &str, happened: impl Fn() -> bool) {
+    for _ in 0..1_000 {
+        if happened() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{what} did not happen");
+}

@@ -41,8 +41,8 @@ pub struct FolderStore {
 /// What the store and its watcher share.
 #[derive(Debug)]
 struct Folder {
-    /// Canonical.
-    root: PathBuf,
+    /// Absolute; may be a link.
+    path: PathBuf,
     /// As the user wrote it.
     name: String,
     max_file_bytes: usize,
@@ -63,9 +63,9 @@ impl FolderStore {
         let (path, max_file_bytes) = (path.to_owned(), options.max_file_bytes);
         let opening = spawn_blocking(move || Folder::open(&path, max_file_bytes));
         let folder = opening.await.map_err(|error| failed(&error))??;
-        let watcher = tokio::spawn(look_again(folder.clone(), Watch::new(&folder.root)));
+        let watcher = tokio::spawn(look_again(folder.clone(), Watch::new(&folder.path)));
         // Catches what was written between the first look and the watch.
-        in_background(&folder, |folder| folder.look()).await?;
+        in_background(&folder, Folder::look).await?;
         Ok(FolderStore {
             folder,
             _watcher: AbortOnDropHandle::new(watcher),
@@ -73,10 +73,12 @@ impl FolderStore {
     }
 }
 
-async fn look_again(folder: Arc<Folder>, watch: Watch) {
+async fn look_again(folder: Arc<Folder>, mut watch: Watch) {
     loop {
-        watch.changed().await;
-        let _ = in_background(&folder, |folder| folder.look()).await;
+        if !watch.changed().await || !folder.is_there() {
+            watch = Watch::new(&folder.path);
+        }
+        let _ = in_background(&folder, Folder::look).await;
     }
 }
 
@@ -105,10 +107,10 @@ impl Folder {
             let message = format!("store folder {name}: {error}{mend}");
             StoreError::new(StoreErrorKind::Configuration, message)
         };
-        let root = fs::canonicalize(path).map_err(wrong)?;
-        let snapshot = scan::scan(&root, max_file_bytes).map_err(wrong)?;
+        let path = std::path::absolute(path).map_err(wrong)?;
+        let snapshot = scan::scan(&path, max_file_bytes).map_err(wrong)?;
         Ok(Arc::new(Folder {
-            root,
+            path,
             name,
             max_file_bytes,
             snapshot: ArcSwap::from_pointee(Ok(snapshot)),
@@ -117,10 +119,14 @@ impl Folder {
         }))
     }
 
+    fn is_there(&self) -> bool {
+        self.snapshot.load().is_ok()
+    }
+
     /// Reads the folder again and tells what is different.
     fn look(&self) {
         let _one = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = scan::scan(&self.root, self.max_file_bytes);
+        let now = scan::scan(&self.path, self.max_file_bytes);
         let now = Arc::new(now.map_err(|error| format!("folder {}: {error}", self.name)));
         let before = self.snapshot.swap(now.clone());
         match (&*before, &*now) {
@@ -165,7 +171,7 @@ impl Folder {
         let relative = place::path_of(kind, key)?;
         let before = self.path_now(kind, key)?;
         let parent = relative.parent().unwrap_or(Path::new(""));
-        let parent = place::make_folders(&self.root, parent)?;
+        let parent = place::make_folders(&self.path, parent)?;
         let stem = relative.file_name().unwrap_or_default().to_string_lossy();
         let path = parent.join(format!("{stem}.json"));
         let temporary = parent.join(format!(".{stem}.json.new"));

@@ -66,19 +66,21 @@ pub(crate) fn refused(message: String) -> StoreError {
     StoreError::new(StoreErrorKind::Refused, message)
 }
 
-/// Where a link or a file really is, if that is inside of the root.
+/// Where a link or a file really is, if that is inside of the root, which is canonical.
 pub(crate) fn inside(root: &Path, path: &Path) -> Option<PathBuf> {
     let real = fs::canonicalize(path).ok()?;
     real.starts_with(root).then_some(real)
 }
 
 /// Makes the folders of a relative path, one by one, so that none is made behind a
-/// link that leads out. `root` is canonical.
+/// link that leads out.
 ///
 /// # Errors
 /// `Refused` with the system's reason, or for a link that leads out.
 pub(crate) fn make_folders(root: &Path, relative: &Path) -> Result<PathBuf, StoreError> {
-    let mut folder = root.to_owned();
+    let wrong = |error| refused(format!("{}: {error}", root.display()));
+    let root = &fs::canonicalize(root).map_err(wrong)?;
+    let mut folder = root.clone();
     for part in relative.components() {
         folder.push(part);
         match fs::create_dir(&folder) {

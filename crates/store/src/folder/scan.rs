@@ -24,14 +24,16 @@ pub(crate) struct Document {
     pub(crate) path: PathBuf,
 }
 
-/// Reads everything below `root`, which is canonical.
+/// Reads everything below a folder.
 ///
 /// # Errors
-/// The root cannot be read. What cannot be read inside becomes a broken entry.
-pub(crate) fn scan(root: &Path, max_file_bytes: usize) -> io::Result<Snapshot> {
-    fs::read_dir(root)?;
+/// The folder cannot be read. What cannot be read inside becomes a broken entry.
+pub(crate) fn scan(folder: &Path, max_file_bytes: usize) -> io::Result<Snapshot> {
+    // Each time anew, since the folder may be a link that is set to another one.
+    let root = fs::canonicalize(folder)?;
+    fs::read_dir(&root)?;
     let mut scan = Scan {
-        root,
+        root: &root,
         max_file_bytes,
         found: Snapshot::new(),
     };

@@ -9,7 +9,7 @@ use quillet_core::store::{Change, Key, Kind, StoreError};
 use redis::{PushInfo, PushKind, Value};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::ring::Ring;
 use super::settings::Settings;
@@ -63,10 +63,14 @@ impl Keeper {
             match self.connect(&known).await {
                 Ok((ring, pushes)) => {
                     known.clone_from(&ring.plan.nodes);
-                    pause = FIRST_PAUSE;
                     self.up(&ring);
+                    let start = Instant::now();
                     if let End::Lost(error) = self.watch(&ring, pushes).await {
                         self.away(error);
+                    }
+                    // A ring that is lost at once, again and again, must not keep us busy.
+                    if start.elapsed() > self.settings.retry_pause {
+                        pause = FIRST_PAUSE;
                     }
                 }
                 Err(error) => self.away(error),

@@ -24,6 +24,8 @@ const PAUSE_FACTOR: u32 = 9;
 /// Time between two looks at the keys of shared variables.
 const ENVIRONS_INTERVAL: Duration = Duration::from_secs(4);
 
+const DEFINITIONS: [Kind; 3] = [Kind::Extension, Kind::Prompt, Kind::Tool];
+
 /// A hash of every definition.
 type Definitions = BTreeMap<(Kind, Key), u64>;
 
@@ -50,8 +52,13 @@ async fn watch_definitions(
     loop {
         let start = Instant::now();
         let now = definitions(settings, ring).await?;
-        if let Some(before) = &before {
-            differences(before, &now).for_each(|change| hub.send(change));
+        match &before {
+            Some(before) => differences(before, &now).for_each(|change| hub.send(change)),
+            // What was written between a reader's first load and this look is in neither.
+            None => DEFINITIONS
+                .map(Change::Kind)
+                .into_iter()
+                .for_each(|change| hub.send(change)),
         }
         before = Some(now);
         rest(start, settings.poll_interval).await;
@@ -67,7 +74,7 @@ async fn watch_environs(
     loop {
         let start = Instant::now();
         let now = hash(&read::keys(settings, ring, Kind::Environ).await?);
-        if before.is_some_and(|before| before != now) {
+        if before != Some(now) {
             hub.send(Change::Kind(Kind::Environ));
         }
         before = Some(now);
@@ -83,7 +90,7 @@ async fn definitions(settings: &Settings, ring: &Ring) -> Result<Definitions, St
     let pattern = settings.layout.pattern_of_definitions();
     let names = read::names(settings, ring, &pattern).await?;
     let mut definitions = Definitions::new();
-    for kind in [Kind::Extension, Kind::Prompt, Kind::Tool] {
+    for kind in DEFINITIONS {
         let of_kind = names.iter().filter(|(of, _)| *of == kind);
         let keys: Vec<Key> = of_kind.map(|(_, key)| key.clone()).collect();
         for entry in read::entries_of(settings, ring, kind, &keys).await? {

@@ -148,6 +148,22 @@ async fn a_folder_that_goes_is_away_until_it_comes_back() {
     assert!(one(&store, Kind::Tool, "a").await.is_some());
 }
 
+/// As a deployment does it; the watch must not stay on the folder that was.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_is_replaced_is_watched_on() {
+    let files = Files::new(&[
+        ("store/tools/a.yaml", "v: 1"),
+        ("next/tools/b.yaml", "v: 1"),
+    ]);
+    let store = open(&format!("{}/store", files.address())).await;
+    let mut changes = store.changes();
+    fs::rename(files.path("store"), files.path("old")).unwrap();
+    fs::rename(files.path("next"), files.path("store")).unwrap();
+    arrives(&mut changes, Kind::Tool, "b").await;
+    files.write("store/tools/c.yaml", "v: 1");
+    arrives(&mut changes, Kind::Tool, "c").await;
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn links_stay_inside() {

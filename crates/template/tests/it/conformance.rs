@@ -37,3 +37,17 @@ fn go_templates_give_what_go_gives() {
     // That these end at all, on the stack of a test's thread, is the point.
     assert!(tier("robust").class.all > 0);
 }
+
+#[test]
+fn sprig_functions_give_what_sprig_gives() {
+    let report = report("go-template-sprig.json");
+    let score = report.score(|outcome| outcome.ranked).class;
+    assert!(score.all > 300, "{score}");
+    at_least(score.percent(), 97.0, "functions that prompts use");
+}
+
+#[test]
+fn jinja_templates_give_what_jinja_gives() {
+    let score = report("jinja2.json").score(|_| true).class;
+    at_least(score.percent(), 97.0, "jinja2");
+}

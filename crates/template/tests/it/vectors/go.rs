@@ -73,14 +73,19 @@ pub(super) fn run(text: &str) -> Result<Vec<Outcome>, String> {
     let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let sprig = text.contains("TxtFuncMap");
     let format = format(sprig);
-    let outcome = |vector: &Vector| outcome(&format, &file.datasets, vector);
-    file.vectors.iter().map(outcome).collect()
+    let run = |vector: &Vector| {
+        let mut outcome = outcome(&format, &file.datasets, vector)?;
+        let mut texts = vector.templates.iter().map(|text| &text.text);
+        outcome.ranked = sprig && texts.all(|text| is_ranked(text));
+        Ok(outcome)
+    };
+    file.vectors.iter().map(run).collect()
 }
 
 fn format(sprig: bool) -> GoFormat {
     let format = GoFormat::new().strict_functions(true);
     match sprig {
-        true => format,
+        true => format.with_sprig(),
         false => format.with_functions(FUNCTIONS),
     }
 }
@@ -97,7 +102,7 @@ fn outcome(
         id: vector.id.clone(),
         tier: vector.tier.clone(),
         template: shown(vector),
-        ranked: vector.templates.iter().all(|text| is_ranked(&text.text)),
+        ranked: false,
         expected: expected.to_string(),
         actual: actual.to_string(),
         passed: same_class(&expected, &actual),

@@ -3,6 +3,7 @@
 
 mod functions;
 mod go;
+mod jinja;
 mod known;
 mod ranked;
 pub(crate) mod report;
@@ -20,6 +21,7 @@ pub(crate) fn run(path: &Path) -> Result<Report, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{place}: {error}"))?;
     let outcomes = match format_of(&text) {
         Some("go") => go::run(&text),
+        Some("jinja") => jinja::run(&text),
         _ => Err("no vectors of a format that exists".to_owned()),
     };
     let outcomes = outcomes.map_err(|error| format!("{place}: {error}"))?;
@@ -32,5 +34,5 @@ fn format_of(text: &str) -> Option<&'static str> {
     if what.contains("text/template") {
         return Some("go");
     }
-    None
+    (file["format"] == "jinja2").then_some("jinja")
 }

@@ -12,7 +12,7 @@ pub(crate) struct Outcome {
     pub(crate) tier: String,
     /// The template, or all of them, for the reader.
     pub(crate) template: String,
-    /// Whether it calls nothing but functions that prompts use.
+    /// Whether it calls nothing but functions of Sprig that prompts use.
     pub(crate) ranked: bool,
     /// What the reference gives.
     pub(crate) expected: String,
@@ -48,6 +48,9 @@ impl Score {
 
 impl fmt::Display for Score {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.all == 0 {
+            return write!(f, "{:>19}", "-");
+        }
         let share = format!("{}/{}", self.right, self.all);
         write!(f, "{share:>10} {:6.2} %", self.percent())
     }
@@ -147,7 +150,9 @@ impl Report {
             println!("{name:<18} {} {} {}", tier.class, tier.reason, tier.message);
         }
         let ranked = self.score(|outcome| outcome.ranked);
-        println!("{:<18} {}", "(ranked functions)", ranked.class);
+        if ranked.class.all > 0 {
+            println!("{:<18} {}", "(ranked functions)", ranked.class);
+        }
         let explained = self.failed() - self.unexplained().len();
         if explained > 0 {
             println!("{explained} of the failures are known differences, with reasons in known/");

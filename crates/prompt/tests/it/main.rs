@@ -18,7 +18,7 @@ use test_tools::EchoTools;
 
 pub fn service_over(store: &Arc<TestStore>) -> PromptService {
     let store: Arc<dyn Store> = store.clone();
-    let catalogue = Catalogue::new(store.clone(), TemplateFactory::standard(), Arc::new(EchoTools), 100);
+    let catalogue = Catalogue::new(store.clone(), TemplateFactory::new().with(quillet_template::format::go::GoFormat::default()), Arc::new(EchoTools), 100);
     PromptService::new(catalogue, Variables::new(store), None, ServiceOptions::default())
 }
 

@@ -10,15 +10,18 @@ use quillet_prompt::PromptService;
 use crate::test_store::TestStore;
 use crate::{loaded, render, service_over};
 
-/// Polls until the render gives this text; a test that waits for good is ended
-/// by the runner.
+/// Polls until the render gives this text, for at most a minute.
 async fn until(service: &PromptService, id: &str, expected: &str) {
-    loop {
-        if render(service, id, "{}").await.is_ok_and(|text| text == expected) {
+    let mut last = None;
+    for _ in 0..12_000 {
+        let got = render(service, id, "{}").await;
+        if got.as_deref().is_ok_and(|text| text == expected) {
             return;
         }
+        last = Some(got);
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+    panic!("{id} never gave {expected:?}, but {last:?}");
 }
 
 async fn put(store: &Arc<TestStore>, kind: Kind, key: &str, text: &str) {

@@ -288,14 +288,23 @@ fn contains(network: IpAddr, bits: u8, address: IpAddr) -> bool {
     }
 }
 
-impl FromStr for AllowRule {
-    type Err = Denied;
+/// What an entry of the allow list should have been.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{text:?} in tools.addresses.allow {why} (write a host, *.domain, an address or a network such as 10.0.0.0/8)"
+)]
+pub struct WrongRule {
+    text: String,
+    why: &'static str,
+}
 
-    fn from_str(text: &str) -> Result<Self, Denied> {
-        let wrong = |why: &str| {
-            Denied::Url(format!(
-                "{text:?} in tools.addresses.allow {why} (write a host, *.domain, an address or a network such as 10.0.0.0/8)"
-            ))
+impl FromStr for AllowRule {
+    type Err = WrongRule;
+
+    fn from_str(text: &str) -> Result<Self, WrongRule> {
+        let wrong = |why| WrongRule {
+            text: text.to_owned(),
+            why,
         };
         if let Ok(address) = text.parse::<IpAddr>() {
             return Ok(AllowRule::Network(
@@ -330,8 +339,8 @@ impl FromStr for AllowRule {
 }
 
 impl TryFrom<String> for AllowRule {
-    type Error = Denied;
-    fn try_from(text: String) -> Result<Self, Denied> {
+    type Error = WrongRule;
+    fn try_from(text: String) -> Result<Self, WrongRule> {
         text.parse()
     }
 }

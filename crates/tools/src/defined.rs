@@ -11,7 +11,7 @@ use tonic::metadata::MetadataMap;
 
 use crate::module::Module;
 use crate::parameters::Parameters;
-use crate::restful::Restful;
+use crate::restful::{Restful, request_id};
 use crate::returns::Returns;
 use crate::{grpc, mcp, servers::Servers};
 
@@ -85,7 +85,7 @@ impl DefinedTool {
         let tool = self.spec.name.as_str();
         match &self.wire {
             Wire::Restful(restful) => restful.call(tool, &arguments, &self.returns, context).await,
-            Wire::Grpc(wire) => wire.call(tool, &arguments, left).await,
+            Wire::Grpc(wire) => wire.call(tool, &arguments, context, left).await,
             Wire::Mcp {
                 server,
                 tool: theirs,
@@ -107,13 +107,22 @@ impl DefinedTool {
 }
 
 impl GrpcWire {
-    async fn call(&self, tool: &str, arguments: &Map, left: Duration) -> Result<Value, ToolError> {
+    async fn call(
+        &self,
+        tool: &str,
+        arguments: &Map,
+        context: &ToolContext,
+        left: Duration,
+    ) -> Result<Value, ToolError> {
         let url = match &self.url {
             Some(url) => url.clone(),
             None => self.module.base(tool).await?,
         };
         let server = self.servers.grpc(&grpc::server_url(&url, self.tls))?;
-        let headers = self.module.headers_for(server.url(), &self.headers);
+        let mut headers = self.module.headers_for(server.url(), &self.headers);
+        if let Some((name, id)) = request_id(context) {
+            headers.insert(name, id);
+        }
         let headers = MetadataMap::from_headers(headers);
         server
             .call(tool, &self.method, arguments, headers, left)

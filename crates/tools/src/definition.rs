@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use quillet_core::Diagnostic;
+use reqwest::Method;
 use serde_json::Value as Json;
 
 use crate::parameters;
@@ -27,6 +28,8 @@ pub(crate) struct Definition {
     pub(crate) timeout: Option<Duration>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) wire: WireDefinition,
+    /// The key of the type's own object, if there is one.
+    pub(crate) own_key: Option<&'static str>,
 }
 
 /// How the tool is called.
@@ -42,7 +45,7 @@ pub(crate) enum WireDefinition {
 pub(crate) struct RestfulDefinition {
     /// Absolute or relative to the module's base; may have `{argument}` in path and query.
     pub(crate) url: String,
-    pub(crate) method: String,
+    pub(crate) method: Method,
     /// Whether the body is the list of arguments in order, as the deployed origin sends it.
     pub(crate) array: bool,
 }
@@ -72,7 +75,7 @@ pub(crate) struct McpDefinition {
 }
 
 const TYPES: [&str; 3] = ["restful", "grpc", "mcp"];
-const METHODS: [&str; 4] = ["GET", "POST", "PUT", "DELETE"];
+const METHODS: [Method; 4] = [Method::GET, Method::POST, Method::PUT, Method::DELETE];
 const KEYS: [&str; 20] = [
     "name",
     "module",
@@ -123,11 +126,15 @@ pub(crate) fn read(
 }
 
 fn definition(reader: &mut Reader<'_>, top: Part<'_>) -> Option<Definition> {
-    let name = reader.string(top, "name").unwrap_or_default();
     let module = reader.string(top, "module").unwrap_or_default();
     let parameters =
         parameters::schema(reader, top, "parameters").unwrap_or_else(parameters::nothing);
-    let definition = Definition {
+    let kind = kind(reader, top)?;
+    let nothing = serde_json::Map::new();
+    let own = own_part(reader, top, kind, &nothing)?;
+    let mut headers = reader.pairs(top, "headers");
+    headers.append(&mut reader.pairs(own, "headers"));
+    Some(Definition {
         description: reader.string(top, "description").unwrap_or_default(),
         parameters,
         returns: parameters::schema(reader, top, "returns"),
@@ -135,11 +142,35 @@ fn definition(reader: &mut Reader<'_>, top: Part<'_>) -> Option<Definition> {
         result: result_path(reader, top),
         idempotent: reader.boolean(top, "idempotent").unwrap_or_default(),
         timeout: reader.count(top, "timeout_ms").map(Duration::from_millis),
-        headers: reader.pairs(top, "headers"),
-        wire: wire(reader, top, &name, &module)?,
+        headers,
+        wire: wire(reader, top, own, &module)?,
+        own_key: top.get(kind).map(|_| kind),
         module,
+    })
+}
+
+/// The object of the tool's type, which older definitions do without.
+fn own_part<'t>(
+    reader: &mut Reader<'_>,
+    top: Part<'t>,
+    kind: &'static str,
+    nothing: &'t serde_json::Map<String, Json>,
+) -> Option<Part<'t>> {
+    for other in TYPES {
+        if other != kind && top.get(other).is_some() {
+            let message = format!("{other:?} is ignored, since the type is {kind:?}");
+            reader.warn(&[other], message, None);
+        }
+    }
+    let fields = match top.get(kind) {
+        None => nothing,
+        Some(Json::Object(fields)) => fields,
+        Some(_) => {
+            reader.error(&[kind], "expected an object");
+            return None;
+        }
     };
-    Some(definition)
+    Some(Part { fields, key: kind })
 }
 
 /// `result`: `"data.items.0"` or `["data", "items", "0"]`.
@@ -154,26 +185,13 @@ fn result_path(reader: &mut Reader<'_>, top: Part<'_>) -> Vec<String> {
 fn wire(
     reader: &mut Reader<'_>,
     top: Part<'_>,
-    name: &str,
+    own: Part<'_>,
     module: &str,
 ) -> Option<WireDefinition> {
-    let kind = kind(reader, top)?;
-    let empty = serde_json::Map::new();
-    let part = match top.get(kind) {
-        None => Part {
-            fields: &empty,
-            key: kind,
-        },
-        Some(Json::Object(fields)) => Part { fields, key: kind },
-        Some(_) => {
-            reader.error(&[kind], "expected an object");
-            return None;
-        }
-    };
-    match kind {
-        "grpc" => Some(WireDefinition::Grpc(grpc(reader, top, part, name, module)?)),
-        "mcp" => Some(WireDefinition::Mcp(mcp(reader, top, part, name)?)),
-        _ => Some(WireDefinition::Restful(restful(reader, top, part)?)),
+    match own.key {
+        "grpc" => Some(WireDefinition::Grpc(grpc(reader, top, own, module)?)),
+        "mcp" => Some(WireDefinition::Mcp(mcp(reader, top, own)?)),
+        _ => Some(WireDefinition::Restful(restful(reader, top, own)?)),
     }
 }
 
@@ -203,124 +221,115 @@ fn kind(reader: &mut Reader<'_>, top: Part<'_>) -> Option<&'static str> {
     known
 }
 
-fn restful(reader: &mut Reader<'_>, top: Part<'_>, part: Part<'_>) -> Option<RestfulDefinition> {
-    reader.only(part, &["url", "method", "args", "headers"]);
-    let Some(url) = reader
-        .string(part, "url")
-        .or_else(|| reader.string(top, "url"))
-    else {
-        reader.error(&[part.key], "a restful tool needs a \"url\"");
+/// A field of the type's own object, or of the definition itself, where seed
+/// 000 has it; and the part that has it.
+fn either<'t>(
+    reader: &mut Reader<'_>,
+    own: Part<'t>,
+    top: Part<'t>,
+    key: &str,
+) -> (Part<'t>, Option<String>) {
+    let part = if own.get(key).is_some() { own } else { top };
+    (part, reader.string(part, key))
+}
+
+fn restful(reader: &mut Reader<'_>, top: Part<'_>, own: Part<'_>) -> Option<RestfulDefinition> {
+    reader.only(own, &["url", "method", "args", "headers"]);
+    let (_, Some(url)) = either(reader, own, top, "url") else {
+        reader.error(&[own.key], "a restful tool needs a \"url\"");
         return None;
     };
-    // Seed 000 has no method; its tools take a JSON object, so they are POSTed.
-    let (owner, method) = match reader.string(part, "method") {
-        Some(method) => (part, method),
-        None => (
-            top,
-            reader
-                .string(top, "method")
-                .unwrap_or_else(|| "POST".to_owned()),
-        ),
-    };
-    let method = method.to_ascii_uppercase();
-    if !METHODS.contains(&method.as_str()) {
-        let message = format!(
-            "unknown method {method:?} (known are {})",
-            METHODS.join(", ")
-        );
-        reader.error(&owner.path("method"), message);
-    }
-    let (owner, form) = match reader.string(part, "args") {
-        Some(form) => (part, Some(form)),
-        None => (top, reader.string(top, "args")),
-    };
-    if let Some(form) = form
-        .as_deref()
-        .filter(|form| !matches!(*form, "array" | "object"))
-    {
-        reader.error(
-            &owner.path("args"),
-            format!("unknown form {form:?} (known are array, object)"),
-        );
+    let (part, form) = either(reader, own, top, "args");
+    let form = form.as_deref().unwrap_or("object");
+    if !matches!(form, "array" | "object") {
+        let message = format!("unknown form {form:?} (known are array, object)");
+        reader.error(&part.path("args"), message);
     }
     Some(RestfulDefinition {
         url,
-        method,
-        array: form.as_deref() == Some("array"),
+        method: method(reader, top, own),
+        array: form == "array",
+    })
+}
+
+/// Seed 000 has no method; its tools take a JSON object, so they are POSTed.
+fn method(reader: &mut Reader<'_>, top: Part<'_>, own: Part<'_>) -> Method {
+    let (part, Some(named)) = either(reader, own, top, "method") else {
+        return Method::POST;
+    };
+    let known = METHODS
+        .into_iter()
+        .find(|method| method.as_str().eq_ignore_ascii_case(&named));
+    known.unwrap_or_else(|| {
+        let known = METHODS.map(|method| method.to_string()).join(", ");
+        let message = format!("unknown method {named:?} (known are {known})");
+        reader.error(&part.path("method"), message);
+        Method::POST
     })
 }
 
 fn grpc(
     reader: &mut Reader<'_>,
     top: Part<'_>,
-    part: Part<'_>,
-    name: &str,
+    own: Part<'_>,
     module: &str,
 ) -> Option<GrpcDefinition> {
-    reader.only(part, &["url", "service", "method", "tls", "descriptor_set"]);
-    let url = reader
-        .string(part, "url")
-        .or_else(|| reader.string(top, "url"));
-    let method = reader
-        .string(part, "method")
-        .or_else(|| reader.string(top, "method"));
+    const KEYS: [&str; 6] = [
+        "url",
+        "service",
+        "method",
+        "tls",
+        "descriptor_set",
+        "headers",
+    ];
+    reader.only(own, &KEYS);
     // The deployed origin calls "<module>/<name>".
-    let method = method.unwrap_or_else(|| name.to_owned());
+    let (_, method) = either(reader, own, top, "method");
+    let method = method.or_else(|| reader.string(top, "name"));
+    let method = method.unwrap_or_default();
     let (service, method) = match method.trim_start_matches('/').rsplit_once('/') {
         Some((service, method)) => (Some(service.to_owned()), method.to_owned()),
         None => (None, method),
     };
-    let service = reader
-        .string(part, "service")
-        .or(service)
-        .unwrap_or_else(|| module.to_owned());
+    let service = reader.string(own, "service").or(service);
+    let service = service.unwrap_or_else(|| module.to_owned());
     if service.is_empty() || method.is_empty() {
         let message = "a grpc tool needs a \"service\" and a \"method\" (they default to the tool's module and name)";
-        reader.error(&[part.key], message);
+        reader.error(&[own.key], message);
         return None;
     }
     Some(GrpcDefinition {
-        url,
+        url: either(reader, own, top, "url").1,
         service,
         method,
-        tls: reader.boolean(part, "tls").unwrap_or_default(),
-        descriptor_set: reader.string(part, "descriptor_set"),
+        tls: reader.boolean(own, "tls").unwrap_or_default(),
+        descriptor_set: reader.string(own, "descriptor_set"),
     })
 }
 
-fn mcp(
-    reader: &mut Reader<'_>,
-    top: Part<'_>,
-    part: Part<'_>,
-    name: &str,
-) -> Option<McpDefinition> {
-    reader.only(
-        part,
-        &["server", "url", "command", "args", "env", "tool", "headers"],
-    );
+fn mcp(reader: &mut Reader<'_>, top: Part<'_>, own: Part<'_>) -> Option<McpDefinition> {
+    const KEYS: [&str; 7] = ["server", "url", "command", "args", "env", "tool", "headers"];
+    reader.only(own, &KEYS);
+    let tool = reader
+        .string(own, "tool")
+        .or_else(|| reader.string(top, "name"));
     let definition = McpDefinition {
-        server: reader.string(part, "server"),
-        url: reader
-            .string(part, "url")
-            .or_else(|| reader.string(top, "url")),
-        command: reader.string(part, "command"),
-        args: reader.strings(part, "args"),
-        env: reader.pairs(part, "env"),
-        tool: reader
-            .string(part, "tool")
-            .unwrap_or_else(|| name.to_owned()),
+        server: reader.string(own, "server"),
+        url: either(reader, own, top, "url").1,
+        command: reader.string(own, "command"),
+        args: reader.strings(own, "args"),
+        env: reader.pairs(own, "env"),
+        tool: tool.unwrap_or_default(),
     };
     let ways = [&definition.server, &definition.url, &definition.command];
     if ways.into_iter().flatten().count() != 1 {
         let message = "an mcp tool needs exactly one of \"server\" (a configured one), \"url\" (streamable HTTP) and \"command\" (stdio)";
-        reader.error(&[part.key], message);
+        reader.error(&[own.key], message);
         return None;
     }
     if definition.tool.is_empty() {
-        reader.error(
-            &[part.key],
-            "an mcp tool needs a \"tool\", the name that the server has for it",
-        );
+        let message = "an mcp tool needs a \"tool\", the name that the server has for it";
+        reader.error(&[own.key], message);
         return None;
     }
     Some(definition)

@@ -8,11 +8,10 @@ use bytes::Bytes;
 use quillet_core::tool::{ToolContext, ToolError, ToolErrorKind};
 use quillet_core::{Map, Table, Value, json};
 use reqwest::Method;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
 use crate::address::{Denied, is_absolute, parse_url};
-use crate::definition::RestfulDefinition;
 use crate::http::{Http, Request, refused, remote_error};
 use crate::module::Module;
 use crate::returns::{self, Returns};
@@ -31,27 +30,6 @@ pub(crate) struct Restful {
 }
 
 impl Restful {
-    pub(crate) fn new(
-        http: Arc<Http>,
-        module: Module,
-        definition: &RestfulDefinition,
-    ) -> Result<Self, Denied> {
-        let template = UrlTemplate::parse(&definition.url)?;
-        let method = definition
-            .method
-            .parse()
-            .map_err(|_| Denied::Url("unknown method".to_owned()))?;
-        Ok(Restful {
-            http,
-            module,
-            template,
-            method,
-            array: definition.array,
-            order: Vec::new(),
-            headers: HeaderMap::new(),
-        })
-    }
-
     pub(crate) async fn call(
         &self,
         tool: &str,
@@ -107,12 +85,14 @@ fn request_headers(context: &ToolContext) -> HeaderMap {
         "accept",
         HeaderValue::from_static("application/json, text/plain;q=0.5, */*;q=0.1"),
     );
-    if !context.request_id.is_empty()
-        && let Ok(id) = HeaderValue::from_str(&context.request_id)
-    {
-        headers.insert("x-request-id", id);
-    }
+    headers.extend(request_id(context));
     headers
+}
+
+/// The request that a call belongs to, so that both sides' logs can be put together.
+pub(crate) fn request_id(context: &ToolContext) -> Option<(HeaderName, HeaderValue)> {
+    let id = HeaderValue::from_str(&context.request_id).ok()?;
+    (!id.is_empty()).then_some((HeaderName::from_static("x-request-id"), id))
 }
 
 /// The arguments as a list in the declared order; those that are missing at

@@ -12,7 +12,7 @@ use crate::http::{Http, checked_url, refused};
 use crate::network::Network;
 use crate::{grpc, mcp};
 
-/// The servers, by what identifies them.
+/// The servers that tools have in common.
 #[derive(Debug)]
 pub(crate) struct Servers {
     network: Network,
@@ -22,7 +22,7 @@ pub(crate) struct Servers {
     // gRPC servers are found at call time, since a module's address may
     // change; there are as many as addresses that the operator registered.
     grpc: Mutex<HashMap<String, Arc<grpc::Server>>>,
-    mcp: Mutex<HashMap<String, Weak<mcp::Server>>>,
+    mcp: Mutex<Vec<Weak<mcp::Server>>>,
 }
 
 impl Servers {
@@ -61,9 +61,9 @@ impl Servers {
     /// The MCP server at an endpoint.
     pub(crate) fn mcp(&self, endpoint: mcp::Endpoint) -> Arc<mcp::Server> {
         let mut servers = self.mcp.lock().unwrap_or_else(PoisonError::into_inner);
-        servers.retain(|_, server| server.strong_count() > 0);
-        let identity = endpoint.identity();
-        if let Some(server) = servers.get(&identity).and_then(Weak::upgrade) {
+        servers.retain(|server| server.strong_count() > 0);
+        let mut running = servers.iter().filter_map(Weak::upgrade);
+        if let Some(server) = running.find(|server| server.endpoint.is(&endpoint)) {
             return server;
         }
         let server = mcp::Server::new(
@@ -73,7 +73,7 @@ impl Servers {
             self.response_bytes,
         );
         let server = Arc::new(server);
-        servers.insert(identity, Arc::downgrade(&server));
+        servers.push(Arc::downgrade(&server));
         server
     }
 }

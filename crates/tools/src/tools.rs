@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use quillet_core::Diagnostic;
 use quillet_core::tool::{BuiltTool, ToolBuilder, ToolSpec};
 use reqwest::header::HeaderMap;
+use url::Url;
 
 use crate::address::Denied;
 use crate::config::{ConfigError, McpServerConfig, ModuleUrls, ToolsConfig};
@@ -19,7 +20,7 @@ use crate::http::{Http, checked_url};
 use crate::module::{Module, ModuleSettings, plain_headers, secret_headers};
 use crate::network::{Lookup, Network, SystemLookup};
 use crate::parameters::Parameters;
-use crate::restful::Restful;
+use crate::restful::{Restful, UrlTemplate};
 use crate::returns::Returns;
 use crate::servers::Servers;
 use crate::{grpc, mcp};
@@ -37,8 +38,15 @@ pub struct Tools {
     elsewhere: OnceLock<Arc<dyn ModuleUrls>>,
 }
 
-/// A finding about a definition: the path of the field and what is wrong.
-struct Finding(Vec<&'static str>, String);
+/// A finding about a definition: the field of the type's own object and what
+/// is wrong with it.
+struct Finding(&'static str, String);
+
+impl Finding {
+    fn url(denied: &Denied) -> Self {
+        Finding("url", denied.to_string())
+    }
+}
 
 impl Tools {
     /// Tools with these settings. Connects to nothing yet.
@@ -105,8 +113,7 @@ impl Tools {
     }
 
     fn wire(&self, definition: &Definition) -> Result<Wire, Finding> {
-        let headers =
-            plain_headers(&definition.headers).map_err(|why| Finding(vec!["headers"], why))?;
+        let headers = plain_headers(&definition.headers).map_err(|why| Finding("headers", why))?;
         let module = self.module(&definition.module);
         match &definition.wire {
             WireDefinition::Restful(restful) => self.restful(definition, restful, module, headers),
@@ -122,25 +129,33 @@ impl Tools {
         module: Module,
         headers: HeaderMap,
     ) -> Result<Wire, Finding> {
-        let wrong = |denied: Denied| Finding(vec!["restful", "url"], denied.to_string());
-        let mut wire = Restful::new(self.http.clone(), module, restful).map_err(wrong)?;
-        if !wire.template.is_relative() {
-            checked_url(&self.network.policy, &wire.template.sample()).map_err(wrong)?;
+        let template = UrlTemplate::parse(&restful.url).map_err(|denied| Finding::url(&denied))?;
+        if template.is_relative() {
+            has_module(&module)?;
+        } else {
+            self.check(&template.sample())?;
         }
-        wire.order = parameter_names(&definition.parameters)
+        let order: Vec<Arc<str>> = parameter_names(&definition.parameters)
             .map(Arc::from)
             .collect();
-        let stranger = wire
-            .template
-            .names()
-            .iter()
-            .find(|name| !wire.order.iter().any(|known| **known == ***name));
-        if let Some(name) = stranger {
+        let known = |name: &String| order.iter().any(|known| **known == **name);
+        if let Some(name) = template.names().iter().find(|name| !known(name)) {
             let why = format!("{{{name}}} is not a parameter of the tool");
-            return Err(Finding(vec!["restful", "url"], why));
+            return Err(Finding("url", why));
         }
-        wire.headers = headers;
-        Ok(Wire::Restful(wire))
+        Ok(Wire::Restful(Restful {
+            http: self.http.clone(),
+            module,
+            template,
+            method: restful.method.clone(),
+            array: restful.array,
+            order,
+            headers,
+        }))
+    }
+
+    fn check(&self, url: &str) -> Result<Url, Finding> {
+        checked_url(&self.network.policy, url).map_err(|denied| Finding::url(&denied))
     }
 
     fn grpc(
@@ -149,12 +164,11 @@ impl Tools {
         module: Module,
         headers: HeaderMap,
     ) -> Result<Wire, Finding> {
-        if let Some(url) = &definition.url {
-            let url = grpc::server_url(url, definition.tls);
-            let checked = checked_url(&self.network.policy, &url);
-            checked.map_err(|denied| Finding(vec!["grpc", "url"], denied.to_string()))?;
+        match &definition.url {
+            Some(url) => drop(self.check(&grpc::server_url(url, definition.tls))?),
+            None => has_module(&module)?,
         }
-        let wrong = |why: String| Finding(vec!["grpc", "descriptor_set"], why);
+        let wrong = |why: String| Finding("descriptor_set", why);
         let own = definition
             .descriptor_set
             .as_deref()
@@ -187,12 +201,10 @@ impl Tools {
                 .get(name)
                 .cloned()
                 .ok_or_else(|| self.no_such_server(name))?,
-            (_, Some(url), _) => {
-                let checked = checked_url(&self.network.policy, url);
-                let url =
-                    checked.map_err(|denied| Finding(vec!["mcp", "url"], denied.to_string()))?;
-                mcp::Endpoint::Address { url, headers }
-            }
+            (_, Some(url), _) => mcp::Endpoint::Address {
+                url: self.check(url)?,
+                headers,
+            },
             (.., command) => self.program(definition, command.clone().unwrap_or_default())?,
         };
         Ok(Wire::Mcp {
@@ -210,7 +222,7 @@ impl Tools {
             let why = format!(
                 "definitions may not start programs here (name {command:?} in tools.mcp_servers and refer to it with \"server\", or set tools.allow_stdio = true)"
             );
-            return Err(Finding(vec!["mcp", "command"], why));
+            return Err(Finding("command", why));
         }
         let env = definition
             .env
@@ -229,10 +241,7 @@ impl Tools {
             Some(known) => format!("did you mean {known:?}?"),
             None => format!("configure it as tools.mcp_servers.{name}"),
         };
-        Finding(
-            vec!["mcp", "server"],
-            format!("there is no server {name:?} ({hint})"),
-        )
+        Finding("server", format!("there is no server {name:?} ({hint})"))
     }
 
     /// What is worth saying about a definition that can be used.
@@ -256,15 +265,17 @@ impl Tools {
 impl ToolBuilder for Tools {
     fn build(&self, name: &str, source: &str, text: &str) -> Result<BuiltTool, Vec<Diagnostic>> {
         let (definition, mut warnings) = definition::read(source, text)?;
-        let place = |path: &[&str], message: &str| {
+        let wrong = |path: &[&str], why: &str| {
+            let message = format!("{}: {why}", path.join("."));
             let finding = Diagnostic::error("tool.definition", source, message);
-            finding.at(text, crate::place::of_value(text, path))
+            vec![finding.at(text, crate::place::of_value(text, path))]
         };
-        let wire = self.wire(&definition).map_err(|Finding(path, message)| {
-            vec![place(&path, &format!("{}: {message}", path.join(".")))]
+        let wire = self.wire(&definition).map_err(|Finding(field, why)| {
+            let path: Vec<&str> = definition.own_key.into_iter().chain([field]).collect();
+            wrong(&path, &why)
         })?;
         let parameters = Parameters::compile(&definition.parameters)
-            .map_err(|why| vec![place(&["parameters"], &format!("parameters: {why}"))])?;
+            .map_err(|why| wrong(&["parameters"], &why))?;
         if let Some(remark) = self.remark(&definition, &wire) {
             warnings.push(Diagnostic::warning("tool.address", source, remark));
         }
@@ -289,6 +300,14 @@ impl ToolBuilder for Tools {
             warnings,
         })
     }
+}
+
+fn has_module(module: &Module) -> Result<(), Finding> {
+    if module.name.is_empty() {
+        let why = "the url is relative, so the tool needs a \"module\" that it is relative to";
+        return Err(Finding("url", why.to_owned()));
+    }
+    Ok(())
 }
 
 fn parameter_names(schema: &serde_json::Value) -> impl Iterator<Item = &str> {

@@ -130,7 +130,7 @@ impl Server {
         let path = path
             .parse()
             .map_err(|_| Status::invalid_argument(format!("{path} is not a path")))?;
-        let mut client = self.client()?;
+        let mut client = self.client(self.response_bytes)?;
         client
             .ready()
             .await
@@ -138,9 +138,9 @@ impl Server {
         Ok(client.unary(request, path, Raw).await?.into_inner())
     }
 
-    fn client(&self) -> Result<tonic::client::Grpc<Channel>, Status> {
+    fn client(&self, most_bytes: usize) -> Result<tonic::client::Grpc<Channel>, Status> {
         let client = tonic::client::Grpc::new(self.channel()?);
-        Ok(client.max_decoding_message_size(self.response_bytes))
+        Ok(client.max_decoding_message_size(most_bytes))
     }
 
     fn channel(&self) -> Result<Channel, Status> {

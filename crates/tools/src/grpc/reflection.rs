@@ -18,6 +18,9 @@ use super::codec::Raw;
 /// Files of one server's descriptors; real servers have tens.
 const MOST_FILES: usize = 2_000;
 
+/// One answer of the reflection, which is not an answer of a tool.
+const MOST_BYTES: usize = 16 << 20;
+
 const V1: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 const V1_ALPHA: &str = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
 
@@ -89,7 +92,7 @@ async fn ask(
         };
         Bytes::from(request.encode_to_vec())
     });
-    let mut client = server.client()?;
+    let mut client = server.client(MOST_BYTES)?;
     client
         .ready()
         .await

@@ -45,24 +45,35 @@ impl fmt::Display for Endpoint {
 }
 
 impl Endpoint {
-    /// What makes two definitions name the same server. Secrets are part of
-    /// it: other credentials are another session.
-    pub(crate) fn identity(&self) -> String {
-        match self {
-            Endpoint::Program { command, args, env } => {
-                let env: Vec<_> = env
-                    .iter()
-                    .map(|(name, value)| (name, value.expose_secret()))
-                    .collect();
-                format!("{:?}", (command, args, env))
+    /// Whether two definitions name the same server. Secrets count: other
+    /// credentials are another session.
+    pub(crate) fn is(&self, other: &Endpoint) -> bool {
+        use Endpoint::{Address, Program};
+        match (self, other) {
+            (
+                Program { command, args, env },
+                Program {
+                    command: other_command,
+                    args: other_args,
+                    env: other_env,
+                },
+            ) => {
+                let plain = |env: &[(String, SecretString)]| -> Vec<(String, String)> {
+                    let pairs = env.iter();
+                    pairs
+                        .map(|(name, value)| (name.clone(), value.expose_secret().to_owned()))
+                        .collect()
+                };
+                command == other_command && args == other_args && plain(env) == plain(other_env)
             }
-            Endpoint::Address { url, headers } => {
-                let headers: Vec<_> = headers
-                    .iter()
-                    .map(|(name, value)| (name, value.as_bytes()))
-                    .collect();
-                format!("{:?}", (url.as_str(), headers))
-            }
+            (
+                Address { url, headers },
+                Address {
+                    url: other_url,
+                    headers: other_headers,
+                },
+            ) => url == other_url && headers == other_headers,
+            _ => false,
         }
     }
 }

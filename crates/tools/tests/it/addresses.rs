@@ -78,7 +78,7 @@ fn vectors() -> Vec<Value> {
 /// Whether a tool at this url is refused, when it is defined or when it is called.
 async fn refused(tools: &Tools, url: &str) -> bool {
     let definition =
-        json!({"type": "restful", "method": "GET", "url": url, "timeout_ms": 2000}).to_string();
+        json!({"type": "restful", "method": "GET", "url": url, "timeout_ms": 4000}).to_string();
     match try_build(tools, &definition) {
         Err(_) => true,
         Ok(built) => match call(&*built.tool, "{}").await {
@@ -102,7 +102,6 @@ async fn hostile_urls() {
         ("tools.internal.example", &["10.255.255.1"]),
     ]);
     let mut public = config(Scope::Public, &[]);
-    public.timeout = std::time::Duration::from_millis(300);
     let denying = Tools::with_lookup(public.clone(), names.clone()).unwrap();
     public.addresses.allow = vec!["tools.internal.example".parse().unwrap()];
     let listing = Tools::with_lookup(public, names).unwrap();
@@ -208,7 +207,7 @@ async fn rebinding_changes_nothing() {
     let server = HttpServer::start().await;
     let names = Scripted::new(&[("mock-rebind", &["192.0.2.1", "127.0.0.1"])]);
     let mut config = config(Scope::Public, &[]);
-    config.timeout = std::time::Duration::from_millis(200);
+    config.timeout = std::time::Duration::from_secs(2);
     let tools = Tools::with_lookup(config, names.clone()).unwrap();
     let url = format!("http://mock-rebind:{}/", server.address.port());
     let tool = try_build(&tools, &json!({"type": "restful", "url": url}).to_string())

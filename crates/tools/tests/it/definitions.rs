@@ -77,6 +77,14 @@ async fn errors_have_places_and_mends() {
             r#"tools:t:1:45: headers: "Host" is set by the client itself (leave it out)"#,
         ),
         (
+            r#"{"type": "restful", "url": "ftp://h/"}"#,
+            r#"tools:t:1:28: url: the scheme of ftp://h/ is "ftp""#,
+        ),
+        (
+            r#"{"type": "restful", "url": "/x"}"#,
+            r#"tools:t:1:28: url: the url is relative, so the tool needs a "module""#,
+        ),
+        (
             r#"{"type": "grpc"}"#,
             "tools:t:1:1: grpc: a grpc tool needs a \"service\" and a \"method\"",
         ),
@@ -122,11 +130,12 @@ async fn errors_have_places_and_mends() {
 
 #[tokio::test]
 async fn unknown_keys_are_warned_of_with_the_nearest_name() {
-    let definition = "{\"type\": \"restful\", \"url\": \"http://h/\",\n \"paramters\": [], \"restful\": {\"methd\": \"GET\"}, \"zzz\": 1}";
+    let definition = "{\"type\": \"restful\", \"url\": \"http://h/\",\n \"paramters\": [], \"restful\": {\"methd\": \"GET\"}, \"zzz\": 1, \"mcp\": {}}";
     let built = try_build(&tools(), definition).unwrap();
     let expected = [
         "tools:t:2:2: unknown key \"paramters\" is ignored (did you mean \"parameters\"?)",
         "tools:t:2:48: unknown key \"zzz\" is ignored (known are name, module",
+        "tools:t:2:58: \"mcp\" is ignored, since the type is \"restful\"",
         "tools:t:2:31: unknown key \"restful.methd\" is ignored (did you mean \"method\"?)",
     ];
     let warnings = lines(&built.warnings);

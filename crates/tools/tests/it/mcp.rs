@@ -213,7 +213,7 @@ async fn a_program_that_is_no_server() {
         ..ToolsConfig::default()
     };
     let tools = Tools::new(config).unwrap();
-    let definition = json!({"mcp": {"command": "sh", "args": ["-c", "echo wrong version >&2; sleep 60"], "tool": "x"}});
+    let definition = json!({"mcp": {"command": "sh", "args": ["-c", "echo wrong version >&2; exec sleep 60"], "tool": "x"}});
     let error = call(&*build(&tools, &definition), "{}").await.unwrap_err();
     assert_eq!(error.kind, ToolErrorKind::Timeout);
     assert!(error.message.contains("tools.mcp_start_ms"), "{error}");

@@ -62,6 +62,15 @@ pub struct Pass<'a> {
     next_clock: usize,
     memory: usize,
     seed: u64,
+    /// Bytes of output set aside while a part of it is captured.
+    held: usize,
+}
+
+/// Output and what it waits for, set aside while a part of it is captured.
+#[derive(Debug)]
+pub(crate) struct Held {
+    out: Vec<u8>,
+    pending: bool,
 }
 
 impl std::fmt::Debug for Pass<'_> {
@@ -96,6 +105,7 @@ impl<'a> Pass<'a> {
             next_clock: STEPS_PER_CLOCK,
             memory: 0,
             seed: 0,
+            held: 0,
         }
     }
 
@@ -169,10 +179,30 @@ impl<'a> Pass<'a> {
     /// # Errors
     /// The output limit.
     pub fn reserve_output(&self, more: usize) -> Result<(), Stop> {
-        if more > self.limits.output_bytes.saturating_sub(self.out.len()) {
+        let written = self.out.len().saturating_add(self.held);
+        if written.saturating_add(more) > self.limits.output_bytes {
             return Err(self.limit(Limit::OutputBytes));
         }
         Ok(())
+    }
+
+    /// From here on, output is captured. All that is held counts to the limit.
+    pub(crate) fn capture(&mut self) -> Held {
+        self.held = self.held.saturating_add(self.out.len());
+        Held {
+            out: std::mem::take(self.out),
+            pending: std::mem::take(&mut self.pending),
+        }
+    }
+
+    /// Ends a capture: gives what was captured, and whether a call was left
+    /// pending in it, so that the text does not count.
+    pub(crate) fn release(&mut self, held: Held) -> (Vec<u8>, bool) {
+        self.held = self.held.saturating_sub(held.out.len());
+        let captured = std::mem::replace(self.out, held.out);
+        let pending = self.pending;
+        self.pending |= held.pending;
+        (captured, pending)
     }
 
     /// Checks what has been written.

@@ -5,4 +5,5 @@ mod custom;
 mod hostile;
 mod properties;
 mod render;
+mod sprig;
 mod vectors;

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use crate::pass::{Pass, Stop};
 
+use super::exec::Caller;
 use super::types::GoType;
 use super::value::GoValue;
 
@@ -60,6 +61,8 @@ pub enum FunctionError {
     Message(String),
     /// A limit, or a value that is still pending.
     Stop(Stop),
+    /// The value depends on a call that is still pending.
+    Pending,
 }
 
 impl From<Stop> for FunctionError {
@@ -108,6 +111,7 @@ impl State {
 pub struct Context<'c, 'p> {
     pub(super) pass: &'c mut Pass<'p>,
     pub(super) state: &'c mut State,
+    pub(super) caller: Caller<'c>,
 }
 
 impl Context<'_, '_> {
@@ -137,6 +141,14 @@ impl Context<'_, '_> {
     #[must_use]
     pub fn now(&self) -> SystemTime {
         self.pass.now()
+    }
+
+    /// What a template of that name writes with this value as dot.
+    ///
+    /// # Errors
+    /// There is no such template, it fails, or it waits for a call.
+    pub fn include(&mut self, name: &str, dot: GoValue) -> Result<GoValue, FunctionError> {
+        super::exec::include(self, name, dot)
     }
 
     /// What random values are made from: the same in every pass of one entry.

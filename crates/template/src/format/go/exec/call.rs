@@ -136,6 +136,7 @@ impl<'a> Executor<'a, '_, '_> {
         match result {
             Ok(item) => Ok(item),
             Err(FunctionError::Stop(stop)) => Err(stop),
+            Err(FunctionError::Pending) => Ok(Item::Pending),
             Err(FunctionError::Message(message)) => {
                 self.at = whole;
                 Err(self.fail(format!("error calling {name}: {message}")))
@@ -157,9 +158,11 @@ impl<'a> Executor<'a, '_, '_> {
             }
         };
         let values = builtin::call_arguments(name, &function, items)?;
+        let caller = self.caller();
         let mut context = Context {
             pass: &mut *self.pass,
             state: &mut self.state,
+            caller,
         };
         (function.run)(&mut context, &values).map(Item::own)
     }
@@ -191,9 +194,11 @@ impl<'a> Executor<'a, '_, '_> {
             self.values.push(value);
         }
         let values = std::mem::take(&mut self.values);
+        let caller = self.caller();
         let mut context = Context {
             pass: &mut *self.pass,
             state: &mut self.state,
+            caller,
         };
         let result = (function.run)(&mut context, &values[base..]);
         self.values = values;

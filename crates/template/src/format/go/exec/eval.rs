@@ -262,6 +262,7 @@ impl<'a> Executor<'a, '_, '_> {
         match result {
             Ok(value) => Ok(Item::own(value)),
             Err(FunctionError::Stop(stop)) => Err(stop),
+            Err(FunctionError::Pending) => Ok(Item::Pending),
             Err(FunctionError::Message(message)) => {
                 Err(self.fail(format!("error calling {name}: {message}")))
             }

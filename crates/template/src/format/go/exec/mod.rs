@@ -11,6 +11,7 @@ mod compare;
 mod error;
 mod escape;
 mod eval;
+mod include;
 mod item;
 mod range;
 
@@ -26,6 +27,7 @@ use super::function::State;
 use super::template::Compiled;
 use super::value::GoValue;
 use error::At;
+pub(super) use include::{Caller, include};
 use item::Item;
 use range::Loop;
 
@@ -36,24 +38,7 @@ pub(super) fn run<'a>(
     dot: &'a quillet_core::Value,
     pass: &mut Pass<'_>,
 ) -> Result<(), Stop> {
-    let dot = Item::core(dot);
-    let mut executor = Executor {
-        compiled,
-        pass,
-        state: State::default(),
-        definition,
-        place: 0,
-        base: 0,
-        dot: dot.clone(),
-        slots: vec![None; definition.slots],
-        dots: Vec::new(),
-        loops: Vec::new(),
-        callers: Vec::new(),
-        arguments: Vec::new(),
-        values: Vec::new(),
-        at: At::Start,
-    };
-    executor.slots[0] = Some(dot);
+    let mut executor = Executor::new(compiled, definition, Item::core(dot), pass);
     executor.run().map_err(|stop| executor.place(stop))
 }
 
@@ -72,20 +57,54 @@ struct Executor<'a, 'c, 'p> {
     /// Dots to take back at the end of a block.
     dots: Vec<Item<'a>>,
     loops: Vec<Loop<'a>>,
-    callers: Vec<Caller<'a>>,
+    callers: Vec<Waiting<'a>>,
     /// Arguments of the builtins that are being called.
     arguments: Vec<Item<'a>>,
     /// Arguments of the native functions that are being called.
     values: Vec<GoValue>,
     /// The node for errors.
     at: At<'a>,
+    /// Templates that wait for a function which called this one.
+    outer: usize,
+    /// Where the native stack was when the evaluation began.
+    stack: usize,
 }
 
 /// A template that waits for the one it called.
-struct Caller<'a> {
+struct Waiting<'a> {
     definition: &'a Definition,
     place: Place,
     base: usize,
+}
+
+impl<'a, 'c, 'p> Executor<'a, 'c, 'p> {
+    fn new(
+        compiled: &'a Compiled,
+        definition: &'a Definition,
+        dot: Item<'a>,
+        pass: &'c mut Pass<'p>,
+    ) -> Self {
+        let mut slots = vec![None; definition.slots];
+        slots[0] = Some(dot.clone());
+        Executor {
+            compiled,
+            pass,
+            state: State::default(),
+            definition,
+            place: 0,
+            base: 0,
+            dot,
+            slots,
+            dots: Vec::new(),
+            loops: Vec::new(),
+            callers: Vec::new(),
+            arguments: Vec::new(),
+            values: Vec::new(),
+            at: At::Start,
+            outer: 0,
+            stack: include::stack_place(),
+        }
+    }
 }
 
 impl<'a> Executor<'a, '_, '_> {
@@ -174,7 +193,7 @@ impl<'a> Executor<'a, '_, '_> {
             return Err(self.fail(format!("template {name} not defined")));
         };
         let most = self.pass.limits().nesting;
-        if self.callers.len() >= most {
+        if self.outer + self.callers.len() >= most {
             let reason = format!("exceeded maximum template depth ({most})");
             let kind = ErrorKind::Limit(Limit::Nesting);
             return Err(self.place(RenderError::new(kind, reason).into()));
@@ -183,7 +202,7 @@ impl<'a> Executor<'a, '_, '_> {
             Some(pipe) => self.pipeline(pipe)?,
             None => Item::Missing,
         };
-        self.callers.push(Caller {
+        self.callers.push(Waiting {
             definition: self.definition,
             place: self.place,
             base: self.base,
@@ -198,7 +217,7 @@ impl<'a> Executor<'a, '_, '_> {
         Ok(())
     }
 
-    fn go_back(&mut self, caller: &Caller<'a>) {
+    fn go_back(&mut self, caller: &Waiting<'a>) {
         self.slots.truncate(self.base);
         self.definition = caller.definition;
         self.place = caller.place;

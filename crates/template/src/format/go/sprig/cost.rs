@@ -17,8 +17,8 @@ pub(super) fn scan(cx: &mut Context<'_, '_>, bytes: usize) -> Result<(), Functio
 
 /// Pays for a text that is about to be built.
 pub(super) fn build(cx: &mut Context<'_, '_>, bytes: usize) -> Result<(), FunctionError> {
-    scan(cx, bytes)?;
-    cx.charge(bytes)
+    cx.charge(bytes)?;
+    scan(cx, bytes)
 }
 
 /// Pays for as many parts of that size, refusing sizes no memory has.

@@ -1,4 +1,4 @@
-//! Defaults, choices and refusals.
+//! Defaults, choices, refusals, and templates called in expressions.
 
 use super::super::{Context, FunctionError, GoFunction, GoType, GoValue};
 use super::{args, cost};
@@ -16,6 +16,7 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::variadic("any", &[ANY], any),
     GoFunction::new("ternary", &[ANY, ANY, GoType::Bool], ternary),
     GoFunction::new("fail", &[STRING], fail),
+    GoFunction::new("include", &[STRING, ANY], include),
     GoFunction::new("required", &[STRING, ANY], required),
 ];
 
@@ -58,6 +59,12 @@ fn fail(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     let message = args::chars(args, 0);
     cost::scan(cx, message.len())?;
     Err(message.into_owned().into())
+}
+
+/// Helm's: what a template writes, as a text that a pipeline can go on with.
+fn include(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
+    let name = args::chars(args, 0);
+    cx.include(&name, args::value(args, 1))
 }
 
 /// Helm's: its value, or an error with the author's words where it is nil or

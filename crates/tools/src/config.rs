@@ -25,6 +25,9 @@ pub struct ToolsConfig {
     pub redirects: usize,
     /// Which addresses tools may connect to.
     pub addresses: AddressPolicy,
+    /// Certificates in PEM that are trusted beside the system's, for tools
+    /// whose certificates come from the operator's own authority.
+    pub ca_file: Option<PathBuf>,
     /// Where modules are and what they want to be told, by the `module` of a definition.
     pub modules: BTreeMap<String, ModuleConfig>,
     /// MCP servers that definitions may name.
@@ -82,6 +85,7 @@ impl Default for ToolsConfig {
             response_bytes: 1 << 20,
             redirects: 5,
             addresses: AddressPolicy::default(),
+            ca_file: None,
             modules: BTreeMap::new(),
             mcp_servers: BTreeMap::new(),
             allow_stdio: false,

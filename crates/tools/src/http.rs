@@ -118,15 +118,17 @@ fn make_client(network: &Network) -> Result<Client, ToolError> {
             .tcp_nodelay(true)
             .user_agent(concat!("quillet/", env!("CARGO_PKG_VERSION")))
     };
-    // A machine without certificates can still call tools over plain http.
-    let client = builder().build().or_else(|error| {
-        tracing::warn!(
-            error = whole_story(&error),
-            "no system certificates: https tools will fail"
-        );
-        builder().tls_certs_only([]).build()
+    let trusted = network.trusted.as_deref().unwrap_or_default();
+    let made = reqwest::Certificate::from_pem_bundle(trusted).and_then(|own| {
+        let client = builder().tls_certs_merge(own.clone()).build();
+        // A machine without certificates can still call tools over plain http.
+        client.or_else(|error| {
+            let error = whole_story(&error);
+            tracing::warn!(error, "no system certificates: they are not trusted");
+            builder().tls_certs_only(own).build()
+        })
     });
-    client.map_err(|error| {
+    made.map_err(|error| {
         let message = format!("no HTTP client: {}", whole_story(&error));
         ToolError::new(ToolErrorKind::Transport, message)
     })

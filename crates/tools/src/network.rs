@@ -37,13 +37,20 @@ impl Lookup for SystemLookup {
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     pub(crate) policy: Arc<AddressPolicy>,
+    /// Certificates in PEM that are trusted beside the system's.
+    pub(crate) trusted: Option<Arc<[u8]>>,
     lookup: Arc<dyn Lookup>,
 }
 
 impl Network {
-    pub(crate) fn new(policy: AddressPolicy, lookup: Arc<dyn Lookup>) -> Self {
+    pub(crate) fn new(
+        policy: AddressPolicy,
+        trusted: Option<Arc<[u8]>>,
+        lookup: Arc<dyn Lookup>,
+    ) -> Self {
         Network {
             policy: Arc::new(policy),
+            trusted,
             lookup,
         }
     }

@@ -65,7 +65,7 @@ impl Tools {
     pub fn with_lookup(config: ToolsConfig, lookup: Arc<dyn Lookup>) -> Result<Self, ConfigError> {
         // The first provider wins; whoever installed one before has chosen.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let network = Network::new(config.addresses.clone(), lookup);
+        let network = Network::new(config.addresses.clone(), trusted(&config)?, lookup);
         let http = Arc::new(Http::new(
             network.clone(),
             config.redirects,
@@ -299,6 +299,20 @@ impl ToolBuilder for Tools {
             tool: Arc::new(tool),
             warnings,
         })
+    }
+}
+
+fn trusted(config: &ToolsConfig) -> Result<Option<Arc<[u8]>>, ConfigError> {
+    let Some(path) = &config.ca_file else {
+        return Ok(None);
+    };
+    let wrong =
+        |why: String| ConfigError::new("tools.ca_file", &format!("{}: {why}", path.display()));
+    let pem = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    match reqwest::Certificate::from_pem_bundle(&pem) {
+        Ok(certificates) if !certificates.is_empty() => Ok(Some(pem.into())),
+        Ok(_) => Err(wrong("no certificate in PEM form in it".to_owned())),
+        Err(error) => Err(wrong(error.to_string())),
     }
 }
 

@@ -25,7 +25,7 @@ use quillet_core::tool::{ToolError, ToolErrorKind};
 use quillet_core::{Map, Value, nearest};
 use serde_json::Value as Json;
 use tonic::metadata::MetadataMap;
-use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 use tonic::{Code, Request, Status};
 use url::Url;
 
@@ -148,16 +148,7 @@ impl Server {
             return Ok(channel.clone());
         }
         let unusable = |error: tonic::transport::Error| Status::unavailable(whole_story(&error));
-        let mut endpoint = Endpoint::from_shared(self.url.to_string())
-            .map_err(unusable)?
-            .user_agent(concat!("quillet/", env!("CARGO_PKG_VERSION")))
-            .map_err(unusable)?
-            .tcp_nodelay(true)
-            .http2_keep_alive_interval(Duration::from_secs(30));
-        if self.url.scheme() == "https" {
-            let tls = ClientTlsConfig::new().with_native_roots();
-            endpoint = endpoint.tls_config(tls).map_err(unusable)?;
-        }
+        let endpoint = self.endpoint().map_err(unusable)?;
         let network = self.network.clone();
         let connector = tower::service_fn(move |uri: tonic::codegen::http::Uri| {
             let network = network.clone();
@@ -177,6 +168,23 @@ impl Server {
         });
         let channel = endpoint.connect_with_connector_lazy(connector);
         Ok(self.channel.get_or_init(|| channel).clone())
+    }
+
+    fn endpoint(&self) -> Result<Endpoint, tonic::transport::Error> {
+        let endpoint = Endpoint::from_shared(self.url.to_string())?
+            .user_agent(concat!("quillet/", env!("CARGO_PKG_VERSION")))?
+            .tcp_nodelay(true)
+            .http2_keep_alive_interval(Duration::from_secs(30));
+        if self.url.scheme() != "https" {
+            return Ok(endpoint);
+        }
+        let own = match &self.network.trusted {
+            Some(pem) => ClientTlsConfig::new().ca_certificate(Certificate::from_pem(pem)),
+            None => ClientTlsConfig::new(),
+        };
+        let both = endpoint.clone().tls_config(own.clone().with_native_roots());
+        // It fails where the system has none.
+        both.or_else(|_| endpoint.tls_config(own))
     }
 
     /// The method's descriptor; what the server says about itself is asked

@@ -79,6 +79,19 @@ pub(crate) fn descriptors() -> DescriptorPool {
     compiler.descriptor_pool()
 }
 
+/// The service and its reflection, for servers of other kinds.
+pub(crate) fn router() -> axum::Router {
+    let pool = descriptors();
+    let set = pool.encode_to_vec();
+    let describe = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(&set)
+        .build_v1()
+        .unwrap();
+    tonic::service::Routes::new(Translator(pool))
+        .add_service(describe)
+        .into_axum_router()
+}
+
 impl GrpcServer {
     pub(crate) async fn start(reflection: Reflection) -> Self {
         Self::start_at("127.0.0.1:0".parse().unwrap(), reflection).await

@@ -11,3 +11,4 @@ mod http_server;
 mod mcp;
 mod restful;
 mod support;
+mod tls;

@@ -9,9 +9,10 @@ use quillet_core::Diagnostic;
 use quillet_core::store::{Entry, Key, Kind};
 use quillet_core::tool::{Tool, ToolBuilder};
 use quillet_template::{CompileOptions, Source};
+use serde_json::{Map as Object, Value as Tree};
 
 use crate::catalogue::Stored;
-use crate::compile::{Compiler, Library};
+use crate::compile::{Compiler, Library, SourceSet};
 use crate::definition::{Body, Checked, Prompt};
 use crate::extension::Extension;
 use crate::snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
@@ -76,22 +77,24 @@ impl Builder {
             Ok(read) => read,
             Err(found) => return found,
         };
-        let mut candidates: BTreeMap<Arc<str>, Candidate> = BTreeMap::new();
-        for (id, known) in &snapshot.prompts {
-            if let State::Valid(entry) = &known.state {
-                let candidate = Candidate {
-                    origin: entry.origin,
-                    place: known.origin.clone(),
-                    text: known.text.clone(),
-                    read: Ok((entry.prompt.clone(), Vec::new())),
-                };
-                candidates.insert(id.clone(), candidate);
-            }
-        }
+        let candidates = known(snapshot);
         if let Err(errors) = self.compiler.resolve(&prompt, &Shelf(&candidates)) {
             found.extend(errors);
         }
         found
+    }
+
+    /// Reads a prompt that is not stored and finds the sources that it needs.
+    pub(crate) fn inline(
+        &self,
+        id: &str,
+        definition: Object<String, Tree>,
+        snapshot: &Snapshot,
+    ) -> Result<(Prompt, Arc<SourceSet>), Vec<Diagnostic>> {
+        let (prompt, _) = Prompt::from_object(id, id, "", definition)?;
+        let candidates = known(snapshot);
+        let resolved = self.compiler.resolve(&prompt, &Shelf(&candidates))?;
+        Ok((prompt, resolved.set))
     }
 
     fn prompt(
@@ -301,6 +304,23 @@ fn candidates<'a>(
         candidates.insert(id, candidate);
     }
     candidates
+}
+
+/// The usable prompts of a snapshot, as candidates to be called.
+fn known(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Candidate> {
+    let candidate = |(id, known): (&Arc<str>, &Arc<Definition<PromptEntry>>)| {
+        let State::Valid(entry) = &known.state else {
+            return None;
+        };
+        let candidate = Candidate {
+            origin: entry.origin,
+            place: known.origin.clone(),
+            text: known.text.clone(),
+            read: Ok((entry.prompt.clone(), Vec::new())),
+        };
+        Some((id.clone(), candidate))
+    };
+    snapshot.prompts.iter().filter_map(candidate).collect()
 }
 
 /// Prompts that others can call.

@@ -10,10 +10,12 @@ use quillet_core::store::{Change, Entry, Key, Kind, Store, StoreError};
 use quillet_core::tool::ToolBuilder;
 use quillet_core::{Diagnostic, Severity};
 use quillet_template::TemplateFactory;
+use serde_json::{Map as Object, Value as Tree};
 use tokio::sync::Mutex;
 
 use crate::build::Builder;
-use crate::compile::Compiler;
+use crate::compile::{Compiler, SourceSet};
+use crate::definition::Prompt;
 use crate::snapshot::Snapshot;
 
 /// The kinds that are definitions; environs are values and are not loaded whole.
@@ -176,6 +178,16 @@ impl Catalogue {
             pending.keys.remove(&kind);
         }
         Ok(())
+    }
+
+    /// A prompt that is not stored, and the sources that it compiles from.
+    pub(crate) fn inline(
+        &self,
+        id: &str,
+        definition: Object<String, Tree>,
+        snapshot: &Snapshot,
+    ) -> Result<(Prompt, Arc<SourceSet>), Vec<Diagnostic>> {
+        self.builder.inline(id, definition, snapshot)
     }
 
     /// Everything that is wrong with a prompt, as if it were stored under that id.

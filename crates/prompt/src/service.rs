@@ -12,16 +12,19 @@ use quillet_core::{Map, Message, Role, Table, Value, nearest};
 use quillet_template::{Functions, Limits, Missing, References, Render, render};
 
 use crate::catalogue::Catalogue;
-use crate::compile::Compiled;
-use crate::definition::Body;
+use crate::compile::{Compiled, SourceSet};
+use crate::definition::{Body, Prompt};
 use crate::error::ServiceError;
 use crate::functions::{ToolFailure, ToolFunctions};
-use crate::snapshot::{PromptEntry, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::variables::{Shared, Variables};
 
 /// What is left of the render's time for the template after the last tool call
 /// was given up (note A7).
 const MARGIN: Duration = Duration::from_millis(20);
+
+/// The name of a prompt that is not stored, in errors.
+const INLINE: &str = "inline";
 
 /// How the service behaves.
 #[derive(Clone, Debug, Default)]
@@ -58,6 +61,8 @@ pub struct RenderOutcome {
     pub prompt: RenderedPrompt,
     /// Tool calls that failed and left their defaults.
     pub failures: Vec<ToolFailure>,
+    /// Tool calls that were made, those included.
+    pub calls: usize,
     /// Whether the store is away and shared variables may be old.
     pub stale: bool,
 }
@@ -146,20 +151,74 @@ impl PromptService {
             Err(error) => return Err(self.absent(error).await),
         };
         let entry = definition.usable(Kind::Prompt)?;
-        let compiled = self.compile(id, entry)?;
-        let bound = entry
-            .prompt
-            .parameters
-            .bind(variables)
-            .map_err(|problems| ServiceError::Variables {
-                id: id.to_owned(),
-                problems,
+        let compiled = self.compile(id, &entry.sources)?;
+        let rendering = Rendering {
+            started,
+            request_id,
+            snapshot: &snapshot,
+            prompt: &entry.prompt,
+            compiled: &compiled,
+        };
+        self.run(&rendering, variables).await
+    }
+
+    /// Renders a prompt that is not stored, from its definition; shared
+    /// variables, tools, partials and other prompts are there as for stored ones.
+    ///
+    /// # Errors
+    /// As [`PromptService::render`]; a definition that is not valid is named `inline`.
+    pub async fn render_inline(
+        &self,
+        definition: serde_json::Map<String, serde_json::Value>,
+        variables: &Map,
+        request_id: &str,
+    ) -> Result<RenderOutcome, ServiceError> {
+        let started = Instant::now();
+        let snapshot = self.catalogue.snapshot();
+        let (prompt, sources) = self
+            .catalogue
+            .inline(INLINE, definition, &snapshot)
+            .map_err(|diagnostics| ServiceError::Invalid {
+                kind: Kind::Prompt,
+                id: INLINE.to_owned(),
+                diagnostics,
             })?;
-        let shared = self.shared(&compiled).await?;
+        let compiled = self.compile(INLINE, &sources)?;
+        let rendering = Rendering {
+            started,
+            request_id,
+            snapshot: &snapshot,
+            prompt: &prompt,
+            compiled: &compiled,
+        };
+        self.run(&rendering, variables).await
+    }
+
+    async fn run(
+        &self,
+        rendering: &Rendering<'_>,
+        variables: &Map,
+    ) -> Result<RenderOutcome, ServiceError> {
+        let Rendering {
+            started,
+            request_id,
+            snapshot,
+            prompt,
+            compiled,
+        } = *rendering;
+        let bound =
+            prompt
+                .parameters
+                .bind(variables)
+                .map_err(|problems| ServiceError::Variables {
+                    id: prompt.id.to_string(),
+                    problems,
+                })?;
+        let shared = self.shared(compiled).await?;
         let root = context(&shared, bound);
         let references = compiled.template.references();
-        check_functions(references, &snapshot)?;
-        if entry.prompt.missing == Missing::Strict {
+        check_functions(references, snapshot)?;
+        if prompt.missing == Missing::Strict {
             check_variables(references, &root)?;
         }
         let limits = Limits {
@@ -168,7 +227,7 @@ impl PromptService {
         };
         let deadline = started + self.options.limits.time;
         let functions = ToolFunctions::new(
-            &snapshot,
+            snapshot,
             ToolContext {
                 deadline: deadline.checked_sub(MARGIN),
                 request_id: request_id.into(),
@@ -184,7 +243,8 @@ impl PromptService {
         })
         .await?;
         Ok(RenderOutcome {
-            prompt: assemble(&entry.prompt.body, rendered.into_texts()),
+            calls: rendered.calls,
+            prompt: assemble(&prompt.body, rendered.into_texts()),
             failures: functions.into_failures(),
             stale: shared.stale,
         })
@@ -244,10 +304,10 @@ impl PromptService {
         }
     }
 
-    fn compile(&self, id: &str, entry: &PromptEntry) -> Result<Arc<Compiled>, ServiceError> {
+    fn compile(&self, id: &str, sources: &Arc<SourceSet>) -> Result<Arc<Compiled>, ServiceError> {
         self.catalogue
             .compiler()
-            .compile(&entry.sources)
+            .compile(sources)
             .map_err(|error| ServiceError::Invalid {
                 kind: Kind::Prompt,
                 id: id.to_owned(),
@@ -268,6 +328,16 @@ impl PromptService {
             .await
             .map_err(late)??)
     }
+}
+
+/// One prompt on its way to a text, under one snapshot.
+#[derive(Clone, Copy)]
+struct Rendering<'a> {
+    started: Instant,
+    request_id: &'a str,
+    snapshot: &'a Snapshot,
+    prompt: &'a Prompt,
+    compiled: &'a Compiled,
 }
 
 /// The request's variables stand beside the shared ones, under the seed's name

@@ -1,1 +1,25 @@
-//! stub
+//! The HTTP door: routes, errors, streaming, OpenAPI, metrics and the
+//! connections themselves. Only this crate knows status codes and wire bodies.
+//!
+//! [`Server::bind`] opens the port and [`Server::run`] serves a
+//! [`PromptService`](quillet_prompt::PromptService) until it is told to stop.
+//! Loading the service and following its store is the caller's part.
+
+mod api;
+mod app;
+mod auth;
+mod browser;
+mod config;
+mod connection;
+mod error;
+mod exchange;
+mod gate;
+mod health;
+mod metrics;
+mod openapi;
+mod rate;
+mod routes;
+mod server;
+
+pub use config::{Rate, ServerConfig};
+pub use server::{Server, ServerError};

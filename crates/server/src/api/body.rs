@@ -1,0 +1,74 @@
+//! Reading a request's body: bounded in bytes, time and depth, with errors that
+//! name the place.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest, Request};
+use futures_util::FutureExt;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+
+use crate::error::{ApiError, problem};
+use crate::exchange::At;
+
+/// A JSON body. An empty one counts as the type's default: no variables. The
+/// content type is not looked at, since `curl -d` sends another.
+#[derive(Debug)]
+pub(crate) struct JsonBody<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Default> FromRequest<At> for JsonBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, at: &At) -> Result<Self, ApiError> {
+        let config = &at.app.config;
+        let bytes = read(request.into_body(), config.body_bytes, config.body_time).await?;
+        if bytes.trim_ascii().is_empty() {
+            return Ok(JsonBody(T::default()));
+        }
+        match serde_json::from_slice(&bytes) {
+            Ok(value) => Ok(JsonBody(value)),
+            Err(error) => Err(malformed(&error)),
+        }
+    }
+}
+
+fn malformed(error: &serde_json::Error) -> ApiError {
+    let what = match error.classify() {
+        serde_json::error::Category::Data => "the body does not fit",
+        _ => "the body is not JSON",
+    };
+    problem(400, "request.body", format!("{what}: {error}")).at(error.line(), error.column())
+}
+
+async fn read(body: Body, most: usize, time: Duration) -> Result<Bytes, ApiError> {
+    let reading = Limited::new(body, most).collect();
+    tokio::pin!(reading);
+    // Nearly every body has arrived with its headers; only the others need a timer.
+    let read = match reading.as_mut().now_or_never() {
+        Some(read) => read,
+        None => match tokio::time::timeout(time, reading).await {
+            Ok(read) => read,
+            Err(_) => return Err(slow(time)),
+        },
+    };
+    match read {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(large(most)),
+        Err(error) => Err(problem(
+            400,
+            "request.body",
+            format!("the body did not arrive whole: {error}"),
+        )),
+    }
+}
+
+fn large(most: usize) -> ApiError {
+    let message = format!("the body is larger than the limit on body_bytes ({most})");
+    problem(413, "request.too_large", message)
+}
+
+fn slow(time: Duration) -> ApiError {
+    let message = format!("the body did not arrive within the limit on body_time ({time:?})");
+    problem(408, "request.slow", message)
+}

@@ -1,0 +1,204 @@
+//! What is known: extensions, prompts, shared variables and tools.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::Query;
+use axum::response::Response;
+use quillet_core::Diagnostic;
+use quillet_prompt::{Definition, Extension, Origin, PromptEntry, Snapshot, State};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Tree;
+use utoipa::{IntoParams, ToSchema};
+
+use super::{Id, json};
+use crate::error::{ApiError, Problem};
+use crate::exchange::Call;
+
+/// How a list is wanted.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+pub(crate) struct Listing {
+    /// `true` lists objects with status and findings instead of ids.
+    #[serde(default)]
+    detail: Option<String>,
+}
+
+impl Listing {
+    fn is_detailed(&self) -> bool {
+        matches!(self.detail.as_deref(), Some("" | "1" | "true" | "yes"))
+    }
+}
+
+/// One line of a detailed list.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Item<'a> {
+    /// The id that other routes take.
+    id: &'a str,
+    /// `valid` or `invalid`.
+    status: &'static str,
+    /// Where it rests: a file, a key.
+    source: &'a str,
+    /// Errors and warnings about it.
+    #[schema(value_type = Vec<Object>)]
+    diagnostics: &'a [Diagnostic],
+}
+
+/// A prompt as it was registered.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PromptDetail<'a> {
+    /// `direct`, or `extension` where an extension provides it.
+    #[schema(value_type = String)]
+    origin: Origin,
+    /// The definition; a text if it is no JSON.
+    #[schema(value_type = Object)]
+    prompt: Tree,
+    /// `valid` or `invalid`.
+    status: &'static str,
+    /// Where it rests.
+    source: &'a str,
+    /// Errors and warnings about it.
+    #[schema(value_type = Vec<Object>)]
+    diagnostics: &'a [Diagnostic],
+}
+
+/// Ids of all extensions, sorted.
+#[utoipa::path(get, path = "/extensions", tag = "catalogue", params(Listing),
+    responses((status = 200, body = Vec<String>)))]
+pub(crate) async fn list_extensions(
+    call: Call,
+    listing: Query<Listing>,
+) -> Result<Response, ApiError> {
+    list(
+        &call.app.service.catalogue().snapshot().extensions,
+        &listing,
+    )
+}
+
+/// Ids of all prompts, those of extensions included, sorted.
+#[utoipa::path(get, path = "/prompts", tag = "catalogue", params(Listing),
+    responses((status = 200, body = Vec<String>)))]
+pub(crate) async fn list_prompts(
+    call: Call,
+    listing: Query<Listing>,
+) -> Result<Response, ApiError> {
+    list(&call.app.service.catalogue().snapshot().prompts, &listing)
+}
+
+/// Ids of all tools, sorted.
+#[utoipa::path(get, path = "/tools", tag = "catalogue", params(Listing),
+    responses((status = 200, body = Vec<String>)))]
+pub(crate) async fn list_tools(call: Call, listing: Query<Listing>) -> Result<Response, ApiError> {
+    list(&call.app.service.catalogue().snapshot().tools, &listing)
+}
+
+/// Ids of all shared variables, sorted.
+#[utoipa::path(get, path = "/environs", tag = "catalogue", responses(
+    (status = 200, body = Vec<String>),
+    (status = 503, body = Problem, content_type = "application/problem+json", description = "The store is away and nothing is cached"),
+))]
+pub(crate) async fn list_environs(call: Call) -> Result<Response, ApiError> {
+    json(&call.app.service.variables().ids().await?)
+}
+
+/// An extension as it was registered.
+#[utoipa::path(get, path = "/extensions/{id}", tag = "catalogue", params(("id" = String, Path)), responses(
+    (status = 200, body = Object),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn get_extension(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+    let snapshot = call.app.service.catalogue().snapshot();
+    json(&stored(&snapshot.extension(&id)?.text))
+}
+
+/// A prompt as it was registered, and what is wrong with it.
+#[utoipa::path(get, path = "/prompts/{id}", tag = "catalogue", params(("id" = String, Path)), responses(
+    (status = 200, body = PromptDetail),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn get_prompt(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+    let snapshot = call.app.service.catalogue().snapshot();
+    let definition = snapshot.prompt(&id)?;
+    let (origin, prompt) = match &definition.state {
+        State::Valid(entry) => (entry.origin, entry.prompt.raw.clone()),
+        State::Invalid => broken(&snapshot, definition),
+    };
+    json(&PromptDetail {
+        origin,
+        prompt,
+        status: definition.status(),
+        source: &definition.origin,
+        diagnostics: &definition.diagnostics,
+    })
+}
+
+/// The value of a shared variable, or the tree of values under the id.
+#[utoipa::path(get, path = "/environs/{id}", tag = "catalogue", params(("id" = String, Path)), responses(
+    (status = 200, body = Object, description = "Any JSON value"),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json", description = "The store is away and nothing is cached"),
+))]
+pub(crate) async fn get_environ(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+    json(&call.app.service.variables().get(&id).await?)
+}
+
+/// A tool as it was registered.
+#[utoipa::path(get, path = "/tools/{id}", tag = "catalogue", params(("id" = String, Path)), responses(
+    (status = 200, body = Object),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn get_tool(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+    let snapshot = call.app.service.catalogue().snapshot();
+    json(&stored(&snapshot.tool(&id)?.text))
+}
+
+type Definitions<T> = BTreeMap<Arc<str>, Arc<Definition<T>>>;
+
+fn list<T>(known: &Definitions<T>, listing: &Listing) -> Result<Response, ApiError> {
+    if !listing.is_detailed() {
+        return json(&known.keys().collect::<Vec<_>>());
+    }
+    json(&known.values().map(|known| item(known)).collect::<Vec<_>>())
+}
+
+fn item<T>(definition: &Definition<T>) -> Item<'_> {
+    Item {
+        id: &definition.id,
+        status: definition.status(),
+        source: &definition.origin,
+        diagnostics: &definition.diagnostics,
+    }
+}
+
+/// A stored text as JSON, or as it is if it is not JSON.
+fn stored(text: &str) -> Tree {
+    serde_json::from_str(text).unwrap_or_else(|_| Tree::from(text))
+}
+
+/// Where a broken prompt comes from, and its definition as far as it can be read.
+fn broken(snapshot: &Snapshot, definition: &Definition<PromptEntry>) -> (Origin, Tree) {
+    let here = |extension: &&Arc<Definition<Arc<Extension>>>| extension.origin == definition.origin;
+    match snapshot.extensions.values().find(here) {
+        Some(extension) => (Origin::Extension, contributed(extension, definition)),
+        None => (Origin::Direct, stored(&definition.text)),
+    }
+}
+
+fn contributed(extension: &Definition<Arc<Extension>>, prompt: &Definition<PromptEntry>) -> Tree {
+    let State::Valid(extension) = &extension.state else {
+        return Tree::Null;
+    };
+    let own = |item: &&Tree| {
+        let name = item.get("name").and_then(Tree::as_str).unwrap_or_default();
+        prompt.id.strip_prefix(extension.name.as_str()) == Some(&format!(".{name}"))
+    };
+    let prompts = extension
+        .raw
+        .pointer("/contributes/prompts")
+        .and_then(Tree::as_array);
+    prompts
+        .into_iter()
+        .flatten()
+        .find(own)
+        .cloned()
+        .unwrap_or_default()
+}

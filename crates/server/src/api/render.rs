@@ -1,0 +1,285 @@
+//! Rendering a prompt.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use axum::response::Response;
+use quillet_core::{Map, Message};
+use quillet_prompt::{RenderOutcome, RenderedPrompt, ServiceError};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Tree;
+use utoipa::ToSchema;
+
+use super::body::JsonBody;
+use super::{Id, Warning, json, merged, warnings};
+use crate::app::App;
+use crate::error::{ApiError, Problem, problem};
+use crate::exchange::Call;
+
+/// What a prompt is rendered with.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+pub(crate) struct RenderRequest {
+    /// Variables, under `.variables` (and `.args`) in the template.
+    #[schema(value_type = Option<Object>)]
+    variables: Option<Map>,
+    /// The deployed clients' name for the same; `variables` wins.
+    #[schema(value_type = Option<Object>)]
+    args: Option<Map>,
+}
+
+/// Which prompt, or which template, and what with.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+pub(crate) struct AnyRenderRequest {
+    /// A stored prompt.
+    #[serde(alias = "id")]
+    prompt_id: Option<String>,
+    /// A template of one text, in place of a stored prompt.
+    template: Option<String>,
+    /// Messages whose contents are templates, in place of a stored prompt.
+    #[schema(value_type = Option<Vec<Object>>)]
+    messages: Option<Tree>,
+    /// The format of `template` or `messages`. Default `go`.
+    format: Option<String>,
+    /// What happens when a variable is missing: `strict` (the default) or `lenient`.
+    missing: Option<String>,
+    /// Declared parameters, as in a stored prompt.
+    #[schema(value_type = Option<Object>)]
+    parameters: Option<Tree>,
+    /// Variables.
+    #[schema(value_type = Option<Object>)]
+    variables: Option<Map>,
+    /// The deployed clients' name for the same; `variables` wins.
+    #[schema(value_type = Option<Object>)]
+    args: Option<Map>,
+}
+
+/// A text, or messages.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum Rendered {
+    /// A text.
+    Text(String),
+    /// Messages with `role` and `content`.
+    #[schema(value_type = Vec<Object>)]
+    Messages(Vec<Message>),
+}
+
+impl Rendered {
+    fn kind(&self) -> &'static str {
+        match self {
+            Rendered::Text(_) => "prompt",
+            Rendered::Messages(_) => "messages",
+        }
+    }
+}
+
+/// The answer in the seed's shape.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RenderReply {
+    /// The text or the messages.
+    rendered_prompt: Rendered,
+    /// Always `success`.
+    status: &'static str,
+    /// `prompt` for a text, `messages` for messages.
+    kind: &'static str,
+    /// Tool calls that failed and left their defaults.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Warning>,
+    /// `true` if the store is away and shared variables may be old.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    stale: bool,
+}
+
+/// The answer in the deployed origin's shape: `prompt` or `messages`, as `kind` says.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct KindReply {
+    /// `prompt` for a text, `messages` for messages.
+    kind: &'static str,
+    /// The text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
+    /// The messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Object>>)]
+    messages: Option<Vec<Message>>,
+    /// Tool calls that failed and left their defaults.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Warning>,
+    /// `true` if the store is away and shared variables may be old.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    stale: bool,
+}
+
+/// Renders a prompt with the variables of the request.
+#[utoipa::path(post, path = "/render/prompts/{id}", tag = "prompts", params(("id" = String, Path)),
+    request_body = RenderRequest, responses(
+    (status = 200, body = RenderReply),
+    (status = 400, body = Problem, content_type = "application/problem+json", description = "Missing or wrong variables, a broken template, an unknown function, a malformed body"),
+    (status = 404, body = Problem, content_type = "application/problem+json", description = "No such prompt"),
+    (status = 413, body = Problem, content_type = "application/problem+json"),
+    (status = 500, body = Problem, content_type = "application/problem+json", description = "The template cannot be evaluated with these values"),
+    (status = 503, body = Problem, content_type = "application/problem+json", description = "The render took longer than it may, or the store is away and nothing is cached"),
+))]
+pub(crate) async fn render_prompt(
+    call: Call,
+    Id(id): Id,
+    JsonBody(request): JsonBody<RenderRequest>,
+) -> Result<Response, ApiError> {
+    reply(stored(&call, &id, &request).await?)
+}
+
+/// Renders a prompt; the deployed origin's address and shape.
+#[utoipa::path(post, path = "/prompts/{id}/render", tag = "prompts", params(("id" = String, Path)),
+    request_body = RenderRequest, responses(
+    (status = 200, body = KindReply),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 500, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn render_prompt_kind(
+    call: Call,
+    Id(id): Id,
+    JsonBody(request): JsonBody<RenderRequest>,
+) -> Result<Response, ApiError> {
+    let outcome = stored(&call, &id, &request).await?;
+    let rendered = taken(outcome.prompt);
+    let kind = rendered.kind();
+    let (prompt, messages) = match rendered {
+        Rendered::Text(text) => (Some(text), None),
+        Rendered::Messages(messages) => (None, Some(messages)),
+    };
+    json(&KindReply {
+        kind,
+        prompt,
+        messages,
+        warnings: warnings(outcome.failures),
+        stale: outcome.stale,
+    })
+}
+
+/// Renders the prompt that the body names, or the template that it holds.
+#[utoipa::path(post, path = "/render", tag = "prompts", request_body = AnyRenderRequest, responses(
+    (status = 200, body = RenderReply),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 403, body = Problem, content_type = "application/problem+json", description = "Templates in requests are switched off"),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 500, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn render(
+    call: Call,
+    JsonBody(request): JsonBody<AnyRenderRequest>,
+) -> Result<Response, ApiError> {
+    let variables = merged(request.variables.as_ref(), request.args.as_ref());
+    let inline = request.template.is_some() || request.messages.is_some();
+    let rendering = Rendering::begin(&call.app);
+    let outcome = match (&request.prompt_id, inline) {
+        (Some(_), true) => return Err(either_or("both")),
+        (None, false) => return Err(either_or("neither")),
+        (Some(id), false) => {
+            call.app
+                .service
+                .render(id, &variables, call.exchange.id())
+                .await
+        }
+        (None, true) if !call.app.takes_inline_templates() => return Err(switched_off()),
+        (None, true) => {
+            let definition = definition(&request);
+            call.app
+                .service
+                .render_inline(definition, &variables, call.exchange.id())
+                .await
+        }
+    };
+    reply(rendering.end(outcome)?)
+}
+
+fn either_or(found: &str) -> ApiError {
+    let message = format!("the body has {found} of prompt_id and template");
+    problem(400, "request.body", message)
+        .hint("send {\"prompt_id\": \"…\"}, or {\"template\": \"…\"}, with \"variables\"")
+}
+
+fn switched_off() -> ApiError {
+    problem(
+        403,
+        "render.inline_templates",
+        "templates in requests are switched off here",
+    )
+    .hint("store the template as a prompt, or set server.inline_templates")
+}
+
+/// The request as the definition of a prompt.
+fn definition(request: &AnyRenderRequest) -> serde_json::Map<String, Tree> {
+    let text = |text: &Option<String>| text.clone().map(Tree::from);
+    let members = [
+        ("prompt", text(&request.template)),
+        ("messages", request.messages.clone()),
+        ("format", text(&request.format)),
+        ("missing", text(&request.missing)),
+        ("parameters", request.parameters.clone()),
+    ];
+    let given = |(name, value): (&str, Option<Tree>)| Some((name.to_owned(), value?));
+    members.into_iter().filter_map(given).collect()
+}
+
+async fn stored(call: &Call, id: &str, request: &RenderRequest) -> Result<RenderOutcome, ApiError> {
+    let variables = merged(request.variables.as_ref(), request.args.as_ref());
+    let rendering = Rendering::begin(&call.app);
+    let outcome = call
+        .app
+        .service
+        .render(id, &variables, call.exchange.id())
+        .await;
+    rendering.end(outcome)
+}
+
+/// Counts one render.
+struct Rendering<'a> {
+    app: &'a App,
+    started: Instant,
+}
+
+impl<'a> Rendering<'a> {
+    fn begin(app: &'a App) -> Self {
+        Rendering {
+            app,
+            started: Instant::now(),
+        }
+    }
+
+    fn end(self, outcome: Result<RenderOutcome, ServiceError>) -> Result<RenderOutcome, ApiError> {
+        let outcome = outcome?;
+        let metrics = &self.app.metrics;
+        metrics.render.record(self.started.elapsed());
+        metrics
+            .tool_calls
+            .fetch_add(outcome.calls as u64, Ordering::Relaxed);
+        metrics
+            .stale
+            .fetch_add(u64::from(outcome.stale), Ordering::Relaxed);
+        for failure in &outcome.failures {
+            metrics.tool_failures.count(failure.code);
+        }
+        Ok(outcome)
+    }
+}
+
+fn taken(prompt: RenderedPrompt) -> Rendered {
+    match prompt {
+        RenderedPrompt::Text(text) => Rendered::Text(text),
+        RenderedPrompt::Messages(messages) => Rendered::Messages(messages),
+    }
+}
+
+fn reply(outcome: RenderOutcome) -> Result<Response, ApiError> {
+    let rendered = taken(outcome.prompt);
+    json(&RenderReply {
+        kind: rendered.kind(),
+        rendered_prompt: rendered,
+        status: "success",
+        warnings: warnings(outcome.failures),
+        stale: outcome.stale,
+    })
+}

@@ -1,0 +1,61 @@
+//! What every request shares.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use quillet_prompt::PromptService;
+
+use crate::auth::Auth;
+use crate::browser::Browsers;
+use crate::config::ServerConfig;
+use crate::metrics::Metrics;
+use crate::rate::RateLimiter;
+
+/// What every request shares.
+#[derive(Debug)]
+pub(crate) struct App {
+    pub(crate) config: ServerConfig,
+    pub(crate) service: Arc<PromptService>,
+    pub(crate) metrics: Metrics,
+    pub(crate) auth: Auth,
+    pub(crate) browsers: Browsers,
+    pub(crate) rate: Option<RateLimiter>,
+    /// The OpenAPI document, written once.
+    pub(crate) openapi: Arc<str>,
+    /// Set at shutdown; never reset.
+    stopping: AtomicBool,
+}
+
+impl App {
+    pub(crate) fn new(
+        config: ServerConfig,
+        service: Arc<PromptService>,
+        metrics: Metrics,
+        openapi: Arc<str>,
+    ) -> Self {
+        App {
+            auth: Auth::new(&config),
+            browsers: Browsers::new(config.origins.clone()),
+            rate: config.rate.map(RateLimiter::new),
+            stopping: AtomicBool::new(false),
+            config,
+            service,
+            metrics,
+            openapi,
+        }
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Whether templates in requests are rendered.
+    pub(crate) fn takes_inline_templates(&self) -> bool {
+        let loopback = self.config.listen.ip().is_loopback();
+        self.config.inline_templates.unwrap_or(loopback)
+    }
+}

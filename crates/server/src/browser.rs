@@ -1,0 +1,78 @@
+//! Web pages as callers: who may, and what their browsers must be told.
+//!
+//! A page of any site can make its visitor's browser send a request to a
+//! service on the visitor's own machine, so requests that a browser marks as
+//! coming from another site are refused unless that site is permitted.
+
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN,
+    VARY,
+};
+use axum::http::{HeaderMap, HeaderValue, Method};
+use axum::response::Response;
+
+use crate::error::{ApiError, problem};
+
+/// Origins whose pages may call.
+#[derive(Debug)]
+pub(crate) struct Browsers {
+    origins: Vec<String>,
+}
+
+impl Browsers {
+    pub(crate) fn new(origins: Vec<String>) -> Self {
+        Browsers { origins }
+    }
+
+    /// Refuses what a browser says comes from a page of another site.
+    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+        if !matches!(site, Some(b"cross-site" | b"same-site")) || self.permitted(headers).is_some()
+        {
+            return Ok(());
+        }
+        Err(problem(
+            403,
+            "browser.origin",
+            "pages of other sites may not call this service",
+        )
+        .hint("add the page's origin to server.origins"))
+    }
+
+    /// Whether this is a browser asking if a page may call; it is answered
+    /// without a token, since browsers send none along.
+    pub(crate) fn is_preflight(&self, method: &Method, headers: &HeaderMap) -> bool {
+        method == Method::OPTIONS
+            && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+            && self.permitted(headers).is_some()
+    }
+
+    /// Tells the browser that the page may read the answer.
+    pub(crate) fn tell(&self, origin: Option<&HeaderValue>, response: &mut Response) {
+        let Some(origin) = origin else { return };
+        let headers = response.headers_mut();
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+        let listed = [
+            (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
+            (
+                ACCESS_CONTROL_ALLOW_HEADERS,
+                "authorization, content-type, x-request-id",
+            ),
+            (ACCESS_CONTROL_EXPOSE_HEADERS, "x-request-id, retry-after"),
+            (ACCESS_CONTROL_MAX_AGE, "600"),
+            (VARY, "origin"),
+        ];
+        headers.extend(listed.map(|(name, value)| (name, HeaderValue::from_static(value))));
+    }
+
+    /// The origin of the page, if it may call.
+    pub(crate) fn permitted(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        if self.origins.is_empty() {
+            return None;
+        }
+        let origin = headers.get(ORIGIN)?;
+        let listed = |known: &String| known == "*" || known.as_bytes() == origin.as_bytes();
+        self.origins.iter().any(listed).then(|| origin.clone())
+    }
+}

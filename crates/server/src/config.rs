@@ -1,0 +1,92 @@
+//! How the server behaves. Every limit has its default here.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+/// How the server behaves.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// Address and port; port 0 picks a free one. Default `127.0.0.1:8080`.
+    pub listen: SocketAddr,
+    /// Path before every route, such as `/ai-prompt-shell` (the deployed
+    /// clients' address). Default empty. `/healthz`, `/readyz` and `/metrics`
+    /// stay at the root, where probes look for them.
+    pub prefix: String,
+    /// Tokens of which a client must send one, as `Authorization: Bearer TOKEN`.
+    /// Default none: everybody on the address may call.
+    pub tokens: Vec<SecretString>,
+    /// Whether `/healthz` and `/readyz` answer without a token. Default `true`.
+    pub open_health: bool,
+    /// Whether `/metrics` answers without a token. Default `false`.
+    pub open_metrics: bool,
+    /// Permits an address that others can reach without any token. Default `false`.
+    pub insecure: bool,
+    /// Web pages of these origins (`https://host`, or `*`) may call. Default none.
+    pub origins: Vec<String>,
+    /// Whether `POST /api/render` takes templates in the request. Without a
+    /// choice: on a loopback address only.
+    pub inline_templates: Option<bool>,
+    /// Whether `/readyz` stays 200 while the store is away and everything is
+    /// served from cache. Default `false`: 503, so that a balancer prefers
+    /// replicas that see the store.
+    pub ready_when_stale: bool,
+    /// Bytes of a request's body; more is answered with 413. Default 1 MiB.
+    pub body_bytes: usize,
+    /// Connections at the same time; more wait to be accepted. Default 10,000.
+    pub connections: usize,
+    /// Requests of one client (token or address) in time. Default no bound.
+    pub rate: Option<Rate>,
+    /// From the first byte of a request to the end of its headers; longer
+    /// closes the connection. Default 10 s.
+    pub header_time: Duration,
+    /// For the rest of a request's body; longer is answered with 408. Default 30 s.
+    pub body_time: Duration,
+    /// An unused connection is closed after this. Default 75 s.
+    pub idle_time: Duration,
+    /// A client that takes nothing of its answer for this long is given up. Default 60 s.
+    pub write_time: Duration,
+    /// A whole chat that is not streamed; longer is answered with 503. Default 300 s.
+    pub chat_time: Duration,
+    /// A comment goes into a stream that was silent for this long, so that no
+    /// proxy takes it for dead. Default 15 s.
+    pub ping_time: Duration,
+    /// Answers that are under way at shutdown have this long to finish. Default 25 s.
+    pub drain_time: Duration,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        ServerConfig {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+            prefix: String::new(),
+            tokens: Vec::new(),
+            open_health: true,
+            open_metrics: false,
+            insecure: false,
+            origins: Vec::new(),
+            inline_templates: None,
+            ready_when_stale: false,
+            body_bytes: 1 << 20,
+            connections: 10_000,
+            rate: None,
+            header_time: Duration::from_secs(10),
+            body_time: Duration::from_secs(30),
+            idle_time: Duration::from_secs(75),
+            write_time: Duration::from_secs(60),
+            chat_time: Duration::from_secs(300),
+            ping_time: Duration::from_secs(15),
+            drain_time: Duration::from_secs(25),
+        }
+    }
+}
+
+/// How often one client may call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    /// Requests a second in the long run.
+    pub per_second: f64,
+    /// Requests at once after a pause.
+    pub burst: u32,
+}

@@ -1,0 +1,268 @@
+//! One connection: HTTP/1.1 over TCP, watched so that nobody can hold it for
+//! nothing.
+//!
+//! hyper can bound the time for headers by itself, at the price of a timer for
+//! each request, and it counts an unused connection as slow headers. Here one
+//! timer for each connection looks now and then at what the connection is doing.
+
+use std::convert::Infallible;
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Body;
+use bytes::Bytes;
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::App;
+use crate::config::ServerConfig;
+use crate::gate;
+
+/// Largest head of a request, in bytes; hyper answers 431 beyond it.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// How often a connection is looked at, at most.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Serves one connection until either side ends it.
+pub(crate) async fn serve(
+    app: Arc<App>,
+    router: Router,
+    stream: TcpStream,
+    peer: SocketAddr,
+    stop: CancellationToken,
+) {
+    // A small answer must not wait for the acknowledgement of the one before.
+    let _ = stream.set_nodelay(true);
+    let pulse = Arc::new(Pulse::new());
+    let io = TokioIo::new(Watched {
+        stream,
+        pulse: pulse.clone(),
+    });
+    let service = service_fn(|request| {
+        pulse.answering();
+        let (app, router, pulse) = (&app, router.clone(), &pulse);
+        async move {
+            let response = gate::answer(app, router, peer, request).await;
+            let answer = |body| Answer {
+                body,
+                pulse: pulse.clone(),
+            };
+            Ok::<_, Infallible>(response.map(answer))
+        }
+    });
+    let mut builder = http1::Builder::new();
+    builder.max_buf_size(HEAD_BYTES).half_close(false);
+    let connection = builder.serve_connection(io, service);
+    tokio::pin!(connection);
+    let watching = pulse.watch(&app.config);
+    tokio::pin!(watching);
+    let mut stopping = false;
+    loop {
+        tokio::select! {
+            biased;
+            ended = connection.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!(%peer, %error, "connection ended");
+                }
+                return;
+            }
+            reason = &mut watching => {
+                tracing::debug!(%peer, reason, "connection closed");
+                return;
+            }
+            () = stop.cancelled(), if !stopping => {
+                stopping = true;
+                connection.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
+
+/// What a connection is doing.
+#[derive(Debug)]
+struct Pulse {
+    started: Instant,
+    phase: AtomicU8,
+    /// When the phase began, in milliseconds after the start.
+    since: AtomicU64,
+    /// When the client stopped taking bytes; 0 while it takes them.
+    blocked: AtomicU64,
+}
+
+/// Waiting for a request.
+const IDLE: u8 = 0;
+/// Some bytes of a request have come.
+const HEAD: u8 = 1;
+/// A request is being answered.
+const ANSWERING: u8 = 2;
+
+impl Pulse {
+    fn new() -> Self {
+        Pulse {
+            started: Instant::now(),
+            phase: AtomicU8::new(HEAD),
+            since: AtomicU64::new(0),
+            blocked: AtomicU64::new(0),
+        }
+    }
+
+    /// Milliseconds since the start, from 1: 0 stands for never.
+    fn now(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis())
+            .unwrap_or(u64::MAX)
+            .saturating_add(1)
+    }
+
+    fn enter(&self, phase: u8) {
+        self.since.store(self.now(), Ordering::Relaxed);
+        self.phase.store(phase, Ordering::Relaxed);
+    }
+
+    fn answering(&self) {
+        self.phase.store(ANSWERING, Ordering::Relaxed);
+    }
+
+    fn arrived(&self) {
+        if self.phase.load(Ordering::Relaxed) == IDLE {
+            self.enter(HEAD);
+        }
+    }
+
+    fn wrote(&self, taken: bool) {
+        let blocked = self.blocked.load(Ordering::Relaxed) != 0;
+        match (taken, blocked) {
+            (true, true) => self.blocked.store(0, Ordering::Relaxed),
+            (false, false) => self.blocked.store(self.now(), Ordering::Relaxed),
+            _ => {}
+        }
+    }
+
+    /// Ready with a reason when the connection has held one state for too long.
+    async fn watch(&self, config: &ServerConfig) -> &'static str {
+        let shortest = config
+            .header_time
+            .min(config.idle_time)
+            .min(config.write_time);
+        let look = (shortest / 4).clamp(Duration::from_millis(10), LOOK);
+        loop {
+            tokio::time::sleep(look).await;
+            if let Some(reason) = self.overdue(config) {
+                return reason;
+            }
+        }
+    }
+
+    fn overdue(&self, config: &ServerConfig) -> Option<&'static str> {
+        let now = self.now();
+        let longer = |since: &AtomicU64, time: Duration| {
+            let millis = now.saturating_sub(since.load(Ordering::Relaxed));
+            Duration::from_millis(millis) > time
+        };
+        if self.blocked.load(Ordering::Relaxed) != 0 && longer(&self.blocked, config.write_time) {
+            return Some("the client takes nothing of its answer (write_time)");
+        }
+        match self.phase.load(Ordering::Relaxed) {
+            IDLE if longer(&self.since, config.idle_time) => Some("unused (idle_time)"),
+            HEAD if longer(&self.since, config.header_time) => Some("slow headers (header_time)"),
+            _ => None,
+        }
+    }
+}
+
+/// A socket that tells the pulse what passes.
+struct Watched {
+    stream: TcpStream,
+    pulse: Arc<Pulse>,
+}
+
+impl AsyncRead for Watched {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if read.is_ready() {
+            self.pulse.arrived();
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Watched {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.pulse.wrote(written.is_ready());
+        written
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.pulse.wrote(written.is_ready());
+        written
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+/// A body that makes its connection idle when it is gone: sent, or given up.
+struct Answer {
+    body: Body,
+    pulse: Arc<Pulse>,
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.pulse.enter(IDLE);
+    }
+}
+
+impl HttpBody for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,251 @@
+//! Errors on the wire: problem details (RFC 9457) with the members that the
+//! deployed clients read, and the one table from [`ServiceError`] to a status.
+
+use std::time::Duration;
+
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use quillet_core::chat::{ModelError, ModelErrorKind};
+use quillet_core::store::StoreErrorKind;
+use quillet_core::{Diagnostic, Severity};
+use quillet_prompt::ServiceError;
+use quillet_template::{ErrorKind, Limit, RenderError};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// The body of every error.
+#[derive(Clone, Debug, Default, Serialize, ToSchema)]
+pub(crate) struct Problem {
+    /// `urn:quillet:error:` and the member `error`.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The status in words.
+    title: &'static str,
+    /// The HTTP status.
+    status: u16,
+    /// What happened, for people.
+    detail: String,
+    /// The status as text, as the deployed clients read it.
+    code: String,
+    /// The same as `detail`, as the deployed clients read it.
+    message: String,
+    /// Always `false`.
+    success: bool,
+    /// Stable code, such as `render.missing_variable`.
+    error: &'static str,
+    /// The request, as in the header `X-Request-Id` and in the log.
+    request_id: String,
+    /// Variables that the template references and nobody gave.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<String>,
+    /// Variables that do not fit the prompt's parameters.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<Object>)]
+    problems: Vec<quillet_prompt::Problem>,
+    /// Line of the request's body or of the template, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    /// Character in that line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<usize>,
+    /// The source that `line` and `column` are in, if it is not the body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+    /// How to mend it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    /// Everything that is wrong with a definition.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<Object>)]
+    diagnostics: Vec<Diagnostic>,
+    /// The status that the model's provider answered with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upstream_status: Option<u16>,
+    #[serde(skip)]
+    retry_after: Option<Duration>,
+}
+
+/// Why a request is not answered as it wished.
+#[derive(Clone, Debug)]
+pub(crate) struct ApiError(Box<Problem>);
+
+/// An error with this status, stable code and sentence.
+pub(crate) fn problem(status: u16, error: &'static str, message: impl Into<String>) -> ApiError {
+    let message = message.into();
+    let title = StatusCode::from_u16(status)
+        .ok()
+        .and_then(|s| s.canonical_reason());
+    ApiError(Box::new(Problem {
+        kind: format!("urn:quillet:error:{error}"),
+        title: title.unwrap_or("Error"),
+        status,
+        detail: message.clone(),
+        code: status.to_string(),
+        message,
+        error,
+        ..Problem::default()
+    }))
+}
+
+impl ApiError {
+    /// Says how to mend it.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Says where it is in the request's body.
+    pub(crate) fn at(mut self, line: usize, column: usize) -> Self {
+        (self.0.line, self.0.column) = (Some(line), Some(column));
+        self
+    }
+
+    /// Says when to try again.
+    pub(crate) fn retry_after(mut self, time: Duration) -> Self {
+        self.0.retry_after = Some(time);
+        self
+    }
+
+    pub(crate) fn code(&self) -> &'static str {
+        self.0.error
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    pub(crate) fn status(&self) -> u16 {
+        self.0.status
+    }
+
+    pub(crate) fn is_server_side(&self) -> bool {
+        self.0.status >= 500
+    }
+
+    /// The whole answer, once it is known which request it belongs to.
+    pub(crate) fn into_answer(mut self, request_id: &str) -> Response {
+        self.0.request_id = request_id.to_owned();
+        let status =
+            StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&self.0).unwrap_or_default();
+        let mut response = (status, body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        if let Some(time) = self.0.retry_after {
+            // Whole seconds, rounded up: a client that is told 0 comes back at once.
+            let seconds = time.as_millis().div_ceil(1000).clamp(1, 86_400);
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds as u64));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+// Handlers do not know the request's id; the gate takes the error out of the
+// extensions and writes the body.
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let status =
+            StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = status.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// The table: which failure has which status (seed 000 and note A15).
+fn status(error: &ServiceError) -> u16 {
+    match error {
+        ServiceError::NotFound { .. } => 404,
+        ServiceError::Invalid { .. }
+        | ServiceError::Variables { .. }
+        | ServiceError::Missing { .. }
+        | ServiceError::UnknownFunctions { .. } => 400,
+        ServiceError::Render(error) => match error.kind {
+            ErrorKind::MissingVariable | ErrorKind::UnknownFunction => 400,
+            ErrorKind::Limit(Limit::Time) => 503,
+            ErrorKind::CallFailed | ErrorKind::Execution | ErrorKind::Limit(_) => 500,
+        },
+        ServiceError::Store(error) => match error.kind {
+            StoreErrorKind::Unavailable => 503,
+            StoreErrorKind::Refused | StoreErrorKind::Configuration | StoreErrorKind::Corrupt => {
+                500
+            }
+        },
+        ServiceError::Model(error) => match error.kind {
+            ModelErrorKind::Configuration => 503,
+            ModelErrorKind::Connect
+            | ModelErrorKind::Timeout
+            | ModelErrorKind::RateLimited
+            | ModelErrorKind::Provider
+            | ModelErrorKind::Refused
+            | ModelErrorKind::Protocol
+            | ModelErrorKind::Cut => 502,
+        },
+    }
+}
+
+impl From<ServiceError> for ApiError {
+    fn from(error: ServiceError) -> Self {
+        let mut answer = problem(status(&error), error.code(), error.to_string());
+        match error {
+            ServiceError::NotFound { nearest, .. } => {
+                answer.0.hint = nearest.map(|near| format!("did you mean {near}?"));
+            }
+            ServiceError::Invalid { diagnostics, .. } => answer.describe(diagnostics),
+            ServiceError::Variables { problems, .. } => answer.0.problems = problems,
+            ServiceError::Missing { names, hints } => {
+                answer.0.missing = names;
+                answer.0.hint = joined(&hints);
+            }
+            ServiceError::UnknownFunctions { hints, .. } => answer.0.hint = joined(&hints),
+            ServiceError::Render(error) => answer.locate(*error),
+            ServiceError::Store(_) => answer.0.retry_after = Some(Duration::from_secs(1)),
+            ServiceError::Model(error) => answer.blame(&error),
+        }
+        answer
+    }
+}
+
+impl From<ModelError> for ApiError {
+    fn from(error: ModelError) -> Self {
+        ServiceError::Model(error).into()
+    }
+}
+
+impl ApiError {
+    fn describe(&mut self, diagnostics: Vec<Diagnostic>) {
+        let first = diagnostics
+            .iter()
+            .find(|found| found.severity == Severity::Error);
+        if let Some(first) = first {
+            self.0.line = first.position.map(|position| position.line);
+            self.0.column = first.position.map(|position| position.column);
+            self.0.source = Some(first.source.clone());
+            self.0.hint = first.help.clone();
+        }
+        self.0.diagnostics = diagnostics;
+    }
+
+    fn locate(&mut self, error: RenderError) {
+        self.0.line = error.position.map(|position| position.line);
+        self.0.column = error.position.map(|position| position.column);
+        self.0.source = Some(error.source_name).filter(|name| !name.is_empty());
+        self.0.hint = error.help;
+    }
+
+    fn blame(&mut self, error: &ModelError) {
+        self.0.upstream_status = error.status;
+        self.0.retry_after = error.retry_after;
+    }
+}
+
+fn joined(hints: &[String]) -> Option<String> {
+    (!hints.is_empty()).then(|| hints.join("; "))
+}

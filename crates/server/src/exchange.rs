@@ -1,0 +1,114 @@
+//! One request on its way: its id, and which route took it.
+
+use std::convert::Infallible;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue};
+
+use crate::app::App;
+
+/// Header that carries a request's id in both directions.
+pub(crate) const REQUEST_ID: &str = "x-request-id";
+
+/// Longest id taken over from a client.
+const LONGEST_ID: usize = 128;
+
+/// What is known about one request outside of its handler.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    id: HeaderValue,
+    /// Index into the routes of [`crate::metrics::Metrics`]; `usize::MAX` until a route has it.
+    route: AtomicUsize,
+}
+
+impl Exchange {
+    /// Takes the client's id over if it is short and harmless in a log.
+    pub(crate) fn new(headers: &HeaderMap) -> Self {
+        let given = headers.get(REQUEST_ID).filter(|id| is_harmless(id));
+        Exchange {
+            id: given.cloned().unwrap_or_else(next_id),
+            route: AtomicUsize::new(usize::MAX),
+        }
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        self.id.to_str().unwrap_or_default()
+    }
+
+    pub(crate) fn header(&self) -> HeaderValue {
+        self.id.clone()
+    }
+
+    pub(crate) fn route(&self) -> usize {
+        self.route.load(Ordering::Relaxed)
+    }
+}
+
+fn is_harmless(id: &HeaderValue) -> bool {
+    let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:/+=@".contains(byte);
+    (1..=LONGEST_ID).contains(&id.len()) && id.as_bytes().iter().all(allowed)
+}
+
+/// A number that no other process is likely to have, and a count.
+fn next_id() -> HeaderValue {
+    static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
+    static COUNT: AtomicU64 = AtomicU64::new(1);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let text = format!("{:012x}-{count:x}", *PROCESS >> 16);
+    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("unknown"))
+}
+
+/// The state of a route: what all share, and which one it is.
+#[derive(Clone, Debug)]
+pub(crate) struct At {
+    pub(crate) app: Arc<App>,
+    pub(crate) route: usize,
+}
+
+/// What a handler knows about its request besides path and body.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) app: Arc<App>,
+    pub(crate) exchange: Arc<Exchange>,
+}
+
+impl FromRequestParts<At> for Call {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, at: &At) -> Result<Self, Infallible> {
+        let exchange = match parts.extensions.get::<Arc<Exchange>>() {
+            Some(exchange) => exchange.clone(),
+            None => Arc::new(Exchange::new(&parts.headers)),
+        };
+        exchange.route.store(at.route, Ordering::Relaxed);
+        Ok(Call {
+            app: at.app.clone(),
+            exchange,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id_for(given: &'static str) -> String {
+        let mut headers = HeaderMap::new();
+        headers.insert(REQUEST_ID, HeaderValue::from_static(given));
+        Exchange::new(&headers).id().to_owned()
+    }
+
+    #[test]
+    fn only_harmless_ids_are_taken_over() {
+        assert_eq!(id_for("trace-7:a/b"), "trace-7:a/b");
+        let long: &'static str = "x".repeat(129).leak();
+        for hostile in ["", "a b", "\"quoted\"", "a\tb", long] {
+            assert_ne!(id_for(hostile), hostile);
+        }
+        assert_ne!(next_id(), next_id());
+    }
+}

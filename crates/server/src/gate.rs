@@ -1,0 +1,140 @@
+//! What every request passes on its way in and out: who calls, how often, with
+//! which id; what became of it goes to the log and the counters.
+
+use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::{CONNECTION, TRANSFER_ENCODING};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use hyper::body::Incoming;
+use tower::Service;
+
+use crate::app::App;
+use crate::auth::Caller;
+use crate::error::{ApiError, problem};
+use crate::exchange::{Exchange, REQUEST_ID};
+use crate::health;
+use crate::rate::Client;
+
+/// Answers one request. Dropping the future ends everything done for it.
+pub(crate) async fn answer(
+    app: &App,
+    mut router: Router,
+    peer: SocketAddr,
+    request: Request<Incoming>,
+) -> Response {
+    let started = Instant::now();
+    let exchange = Arc::new(Exchange::new(request.headers()));
+    let page = app.browsers.permitted(request.headers());
+    // hyper prefers Transfer-Encoding to Content-Length where a request has
+    // both and does not tell; such a connection must not be used again, since a
+    // proxy before us may have read the request the other way.
+    let close = request.headers().contains_key(TRANSFER_ENCODING) || app.is_stopping();
+    let (method, path) = tracing::enabled!(tracing::Level::DEBUG)
+        .then(|| (request.method().clone(), request.uri().path().to_owned()))
+        .unzip();
+    let mut response = match refuse(app, peer, &request) {
+        Some(refusal) => refusal,
+        None => {
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(exchange.clone());
+            caught(router.call(request)).await
+        }
+    };
+    if let Some(error) = response.extensions_mut().remove::<ApiError>() {
+        response = explain(app, error, &exchange, response.headers());
+    }
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, exchange.header());
+    if close {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    app.browsers.tell(page.as_ref(), &mut response);
+    let status = response.status().as_u16();
+    let time = started.elapsed();
+    app.metrics.answered(exchange.route(), status, time);
+    if let (Some(method), Some(path)) = (method, path) {
+        tracing::debug!(request_id = exchange.id(), %method, path, status, micros = time.as_micros(), %peer, "answered");
+    }
+    response
+}
+
+/// The answer to a request that does not get to its route.
+fn refuse(app: &App, peer: SocketAddr, request: &Request<Incoming>) -> Option<Response> {
+    if app
+        .browsers
+        .is_preflight(request.method(), request.headers())
+    {
+        return Some(StatusCode::NO_CONTENT.into_response());
+    }
+    let admitted = admit(app, peer, request.uri().path(), request.headers());
+    admitted.err().map(IntoResponse::into_response)
+}
+
+fn admit(app: &App, peer: SocketAddr, path: &str, headers: &HeaderMap) -> Result<(), ApiError> {
+    app.browsers.check(headers)?;
+    let open = health::is_open(&app.config, path);
+    let caller = match open {
+        true => Caller::Anyone,
+        false => app.auth.check(headers)?,
+    };
+    if open {
+        return Ok(());
+    }
+    if app.is_stopping() {
+        return Err(
+            problem(503, "server.stopping", "this server is shutting down")
+                .retry_after(std::time::Duration::from_secs(1)),
+        );
+    }
+    let Some(rate) = &app.rate else { return Ok(()) };
+    let client = Client::new(caller, peer.ip());
+    rate.take(client, Instant::now()).map_err(|wait| {
+        problem(
+            429,
+            "rate.limited",
+            "more requests than the limit on rate permits",
+        )
+        .retry_after(wait)
+    })
+}
+
+/// A handler that panics is our defect; the client gets an answer all the same.
+async fn caught(
+    call: impl Future<Output = Result<Response, std::convert::Infallible>>,
+) -> Response {
+    match AssertUnwindSafe(call).catch_unwind().await {
+        Ok(Ok(response)) => response,
+        Ok(Err(never)) => match never {},
+        Err(_) => {
+            problem(500, "server.defect", "the server met a defect of its own").into_response()
+        }
+    }
+}
+
+/// Writes the body of an error, and counts it.
+fn explain(app: &App, error: ApiError, exchange: &Exchange, headers: &HeaderMap) -> Response {
+    app.metrics.errors.count(error.code());
+    if error.is_server_side() {
+        tracing::warn!(
+            request_id = exchange.id(),
+            code = error.code(),
+            "{}",
+            error.message()
+        );
+    }
+    let mut response = error.into_answer(exchange.id());
+    if let Some(allow) = headers.get(axum::http::header::ALLOW) {
+        response
+            .headers_mut()
+            .insert(axum::http::header::ALLOW, allow.clone());
+    }
+    response
+}

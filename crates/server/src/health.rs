@@ -1,0 +1,156 @@
+//! `/healthz`, `/readyz` and `/metrics`.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use quillet_core::store::Health;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::config::ServerConfig;
+use crate::exchange::Call;
+use crate::metrics::Gauges;
+
+/// Routes that need no token, and are neither counted against a client's rate
+/// nor closed at shutdown. The page at `/docs` and the document that it shows
+/// hold nothing of the operator's.
+pub(crate) fn is_open(config: &ServerConfig, path: &str) -> bool {
+    match path {
+        "/healthz" | "/readyz" => config.open_health,
+        "/metrics" => config.open_metrics,
+        _ => {
+            let path = path.strip_prefix(config.prefix.as_str()).unwrap_or(path);
+            matches!(path, "/docs" | "/openapi.json" | "/swagger/index.html")
+        }
+    }
+}
+
+/// Whether the process is alive.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Alive {
+    /// Always `ok`.
+    status: &'static str,
+    /// The version of this program.
+    version: &'static str,
+}
+
+/// Whether this server should get requests.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Readiness {
+    /// `ready`, `stale` (the store is away; answers come from cache) or `unavailable`.
+    status: &'static str,
+    /// Why it is not `ready`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reasons: Vec<String>,
+    /// The store.
+    store: String,
+    /// The model that chats go to, if one is configured; says so if it is a mock.
+    model: Option<String>,
+    /// Prompts known.
+    prompts: usize,
+    /// Definitions that cannot be used.
+    invalid: usize,
+}
+
+/// Says that the process is alive, and nothing else.
+#[utoipa::path(get, path = "/healthz", tag = "operation", responses((status = 200, body = Alive)))]
+pub(crate) async fn healthz(_call: Call) -> Json<Alive> {
+    Json(Alive {
+        status: "ok",
+        version: env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// Says whether requests should be sent here, and why not.
+#[utoipa::path(get, path = "/readyz", tag = "operation", responses(
+    (status = 200, body = Readiness),
+    (status = 503, body = Readiness, description = "Nothing is loaded yet, the store is away, or the server is shutting down"),
+))]
+pub(crate) async fn readyz(call: Call) -> (StatusCode, Json<Readiness>) {
+    let app = &call.app;
+    let (health, loaded) = app.service.health().await;
+    let mut status = "ready";
+    let mut reasons = Vec::new();
+    if let Health::Away { reason } = health {
+        status = if loaded { "stale" } else { "unavailable" };
+        let cache = if loaded { "; serving from cache" } else { "" };
+        reasons.push(format!("the store is away: {reason}{cache}"));
+    }
+    if !loaded {
+        status = "unavailable";
+        reasons.push("the definitions were not loaded yet".to_owned());
+    }
+    if app.is_stopping() {
+        status = "unavailable";
+        reasons.push("shutting down".to_owned());
+    }
+    let fine = status == "ready" || (status == "stale" && app.config.ready_when_stale);
+    let snapshot = app.service.catalogue().snapshot();
+    let prompts = snapshot.prompts.values().map(|prompt| prompt.status());
+    let tools = snapshot.tools.values().map(|tool| tool.status());
+    let extensions = snapshot
+        .extensions
+        .values()
+        .map(|extension| extension.status());
+    let all = prompts.chain(tools).chain(extensions);
+    let code = if fine {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    (
+        code,
+        Json(Readiness {
+            status,
+            reasons,
+            store: app.service.catalogue().store().describe(),
+            model: app.service.model().map(|model| model.describe()),
+            prompts: snapshot.prompts.len(),
+            invalid: all.filter(|status| *status == "invalid").count(),
+        }),
+    )
+}
+
+/// Counters and histograms in Prometheus' text form.
+#[utoipa::path(get, path = "/metrics", tag = "operation", responses(
+    (status = 200, body = String, content_type = "text/plain"),
+))]
+pub(crate) async fn metrics(call: Call) -> Response {
+    let app = &call.app;
+    let (health, _) = app.service.health().await;
+    let snapshot = app.service.catalogue().snapshot();
+    let text = app.metrics.text(Gauges {
+        store_ready: health == Health::Ready,
+        prompts: snapshot.prompts.len(),
+        tools: snapshot.tools.len(),
+        extensions: snapshot.extensions.len(),
+    });
+    let kind = [(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+    (kind, text).into_response()
+}
+
+/// Counts a stream for as long as it lives.
+#[derive(Debug)]
+pub(crate) struct StreamCount(Arc<App>);
+
+impl StreamCount {
+    pub(crate) fn new(app: &Arc<App>) -> Self {
+        app.metrics.streams.fetch_add(1, Ordering::Relaxed);
+        StreamCount(app.clone())
+    }
+
+    pub(crate) fn app(&self) -> &App {
+        &self.0
+    }
+}
+
+impl Drop for StreamCount {
+    fn drop(&mut self) {
+        self.0.metrics.streams.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,366 @@
+//! Counters and histograms, and their text for Prometheus.
+//!
+//! Plain atomics in fixed places: counting a request costs a few additions, and
+//! no traffic makes the memory grow. Names follow Prometheus' conventions; label
+//! values are routes, statuses and stable codes, never what a client sent.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Statuses that are counted by themselves; the last place is for all others.
+const STATUSES: [u16; 14] = [
+    200, 204, 400, 401, 403, 404, 405, 408, 413, 429, 500, 502, 503, 0,
+];
+
+/// Upper bounds of the histograms' buckets, in microseconds.
+const BOUNDS: [u64; 16] = [
+    50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
+    1_000_000, 10_000_000, 60_000_000,
+];
+
+/// A distribution of times.
+#[derive(Debug, Default)]
+pub(crate) struct Histogram {
+    buckets: [AtomicU64; BOUNDS.len() + 1],
+    micros: AtomicU64,
+}
+
+impl Histogram {
+    pub(crate) fn record(&self, time: Duration) {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let bucket = BOUNDS.partition_point(|bound| *bound < micros);
+        if let Some(bucket) = self.buckets.get(bucket) {
+            bucket.fetch_add(1, Ordering::Relaxed);
+        }
+        self.micros.fetch_add(micros, Ordering::Relaxed);
+    }
+
+    fn write(&self, out: &mut String, name: &str, labels: &str) {
+        let mut sum = 0;
+        let comma = if labels.is_empty() { "" } else { "," };
+        for (index, bucket) in self.buckets.iter().enumerate() {
+            sum += bucket.load(Ordering::Relaxed);
+            let bound = match BOUNDS.get(index) {
+                Some(micros) => seconds(*micros),
+                None => "+Inf".to_owned(),
+            };
+            line(
+                out,
+                &format!("{name}_bucket"),
+                &format!("{labels}{comma}le=\"{bound}\""),
+                sum,
+            );
+        }
+        let micros = self.micros.load(Ordering::Relaxed);
+        line(out, &format!("{name}_sum"), labels, seconds(micros));
+        line(out, &format!("{name}_count"), labels, sum);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.buckets
+            .iter()
+            .all(|bucket| bucket.load(Ordering::Relaxed) == 0)
+    }
+}
+
+/// Counts by stable code. For failures, so the lock is not on the usual way.
+#[derive(Debug, Default)]
+pub(crate) struct ByCode(Mutex<BTreeMap<&'static str, u64>>);
+
+impl ByCode {
+    pub(crate) fn count(&self, code: &'static str) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *counts.entry(code).or_default() += 1;
+    }
+
+    fn write(&self, out: &mut String, name: &str, help: &str) {
+        head(out, name, "counter", help);
+        for (code, count) in &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            line(out, name, &format!("code=\"{code}\""), count);
+        }
+    }
+}
+
+/// One route's counts.
+#[derive(Debug)]
+pub(crate) struct RouteMetrics {
+    labels: String,
+    statuses: [AtomicU64; STATUSES.len()],
+    latency: Histogram,
+}
+
+impl RouteMetrics {
+    fn new(method: &str, path: &str) -> Self {
+        RouteMetrics {
+            labels: format!("method=\"{method}\",route=\"{path}\""),
+            statuses: Default::default(),
+            latency: Histogram::default(),
+        }
+    }
+
+    fn record(&self, status: u16, time: Duration) {
+        let place = STATUSES.iter().position(|known| *known == status);
+        if let Some(count) = self.statuses.get(place.unwrap_or(STATUSES.len() - 1)) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        self.latency.record(time);
+    }
+}
+
+/// Everything that is counted.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    started: Instant,
+    routes: Vec<RouteMetrics>,
+    /// Requests that no route took.
+    unrouted: RouteMetrics,
+    /// Renders, tool calls included; also those that belong to a chat.
+    pub(crate) render: Histogram,
+    /// From the question to the model's first event.
+    pub(crate) model: Histogram,
+    pub(crate) tool_calls: AtomicU64,
+    pub(crate) tool_failures: ByCode,
+    pub(crate) errors: ByCode,
+    pub(crate) stale: AtomicU64,
+    pub(crate) connections: AtomicU64,
+    pub(crate) streams: AtomicU64,
+}
+
+/// What is looked up when somebody asks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gauges {
+    pub(crate) store_ready: bool,
+    pub(crate) prompts: usize,
+    pub(crate) tools: usize,
+    pub(crate) extensions: usize,
+}
+
+impl Metrics {
+    /// Counters for these routes, as method and path.
+    pub(crate) fn new<'a>(routes: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
+        Metrics {
+            started: Instant::now(),
+            routes: routes
+                .map(|(method, path)| RouteMetrics::new(method, path))
+                .collect(),
+            unrouted: RouteMetrics::new("", ""),
+            render: Histogram::default(),
+            model: Histogram::default(),
+            tool_calls: AtomicU64::new(0),
+            tool_failures: ByCode::default(),
+            errors: ByCode::default(),
+            stale: AtomicU64::new(0),
+            connections: AtomicU64::new(0),
+            streams: AtomicU64::new(0),
+        }
+    }
+
+    /// Counts one answer. A route of `usize::MAX` means that none took it.
+    pub(crate) fn answered(&self, route: usize, status: u16, time: Duration) {
+        self.routes
+            .get(route)
+            .unwrap_or(&self.unrouted)
+            .record(status, time);
+    }
+
+    /// The text that Prometheus reads.
+    pub(crate) fn text(&self, gauges: Gauges) -> String {
+        let mut out = String::with_capacity(16 << 10);
+        self.write_requests(&mut out);
+        for (name, help, histogram) in [
+            (
+                "quillet_render_seconds",
+                "Time of a render, tool calls included.",
+                &self.render,
+            ),
+            (
+                "quillet_model_first_event_seconds",
+                "Time until the model began to answer.",
+                &self.model,
+            ),
+        ] {
+            head(&mut out, name, "histogram", help);
+            histogram.write(&mut out, name, "");
+        }
+        self.errors.write(
+            &mut out,
+            "quillet_errors_total",
+            "Errors answered, by code.",
+        );
+        self.tool_failures.write(
+            &mut out,
+            "quillet_tool_failures_total",
+            "Tool calls that failed, by code.",
+        );
+        self.write_values(&mut out, gauges);
+        out
+    }
+
+    fn write_requests(&self, out: &mut String) {
+        let routes = || self.routes.iter().chain([&self.unrouted]);
+        head(
+            out,
+            "quillet_http_requests_total",
+            "counter",
+            "Requests answered.",
+        );
+        for route in routes() {
+            for (status, count) in STATUSES.iter().zip(&route.statuses) {
+                let count = count.load(Ordering::Relaxed);
+                let status = if *status == 0 {
+                    "other".to_owned()
+                } else {
+                    status.to_string()
+                };
+                if count > 0 {
+                    let labels = format!("{},status=\"{status}\"", route.labels);
+                    line(out, "quillet_http_requests_total", &labels, count);
+                }
+            }
+        }
+        let name = "quillet_http_request_seconds";
+        head(
+            out,
+            name,
+            "histogram",
+            "Time until an answer's headers; streams go on after it.",
+        );
+        for route in routes().filter(|route| !route.latency.is_empty()) {
+            route.latency.write(out, name, &route.labels);
+        }
+    }
+
+    fn write_values(&self, out: &mut String, gauges: Gauges) {
+        let load = |value: &AtomicU64| value.load(Ordering::Relaxed);
+        let values = [
+            (
+                "quillet_tool_calls_total",
+                "counter",
+                "Tool calls made by templates.",
+                load(&self.tool_calls),
+            ),
+            (
+                "quillet_stale_renders_total",
+                "counter",
+                "Renders from cache while the store was away.",
+                load(&self.stale),
+            ),
+            (
+                "quillet_connections",
+                "gauge",
+                "Open connections.",
+                load(&self.connections),
+            ),
+            (
+                "quillet_streams",
+                "gauge",
+                "Streams under way.",
+                load(&self.streams),
+            ),
+            (
+                "quillet_store_ready",
+                "gauge",
+                "Whether the store answers.",
+                u64::from(gauges.store_ready),
+            ),
+            (
+                "quillet_prompts",
+                "gauge",
+                "Prompts known.",
+                gauges.prompts as u64,
+            ),
+            (
+                "quillet_tools",
+                "gauge",
+                "Tools known.",
+                gauges.tools as u64,
+            ),
+            (
+                "quillet_extensions",
+                "gauge",
+                "Extensions known.",
+                gauges.extensions as u64,
+            ),
+            (
+                "quillet_uptime_seconds",
+                "gauge",
+                "Time since the start.",
+                self.started.elapsed().as_secs(),
+            ),
+            (
+                "process_resident_memory_bytes",
+                "gauge",
+                "Memory in use.",
+                resident_bytes().unwrap_or(0),
+            ),
+        ];
+        for (name, kind, help, value) in values {
+            head(out, name, kind, help);
+            line(out, name, "", value);
+        }
+    }
+}
+
+fn head(out: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+fn line(out: &mut String, name: &str, labels: &str, value: impl std::fmt::Display) {
+    let _ = match labels {
+        "" => writeln!(out, "{name} {value}"),
+        labels => writeln!(out, "{name}{{{labels}}} {value}"),
+    };
+}
+
+fn seconds(micros: u64) -> String {
+    (micros as f64 / 1e6).to_string()
+}
+
+/// The process' resident memory, where the system says it in /proc.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_has_cumulative_buckets_and_only_known_statuses() {
+        let metrics = Metrics::new([("GET", "/a")].into_iter());
+        metrics.answered(0, 200, Duration::from_micros(60));
+        metrics.answered(0, 418, Duration::from_secs(3600));
+        metrics.answered(usize::MAX, 404, Duration::ZERO);
+        metrics.errors.count("not_found");
+        let text = metrics.text(Gauges {
+            store_ready: true,
+            prompts: 1,
+            tools: 0,
+            extensions: 0,
+        });
+        for expected in [
+            r#"quillet_http_requests_total{method="GET",route="/a",status="200"} 1"#,
+            r#"quillet_http_requests_total{method="GET",route="/a",status="other"} 1"#,
+            r#"quillet_http_requests_total{method="",route="",status="404"} 1"#,
+            r#"quillet_http_request_seconds_bucket{method="GET",route="/a",le="0.00005"} 0"#,
+            r#"quillet_http_request_seconds_bucket{method="GET",route="/a",le="0.0001"} 1"#,
+            r#"quillet_http_request_seconds_bucket{method="GET",route="/a",le="+Inf"} 2"#,
+            r#"quillet_http_request_seconds_sum{method="GET",route="/a"} 3600.00006"#,
+            r#"quillet_errors_total{code="not_found"} 1"#,
+            "quillet_store_ready 1",
+        ] {
+            assert!(
+                text.lines().any(|line| line == expected),
+                "{expected}\n{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Which routes there are. One list makes the router, the counters and the
+//! OpenAPI document, so that none of them can know a route that another does not.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::MethodRouter;
+use quillet_prompt::PromptService;
+use utoipa::openapi::path::{HttpMethod, PathItem, PathsBuilder};
+use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder};
+use utoipa_axum::router::UtoipaMethodRouter;
+use utoipa_axum::routes;
+
+use crate::app::App;
+use crate::config::ServerConfig;
+use crate::error::{Problem, problem};
+use crate::exchange::At;
+use crate::metrics::Metrics;
+use crate::{api, health, openapi};
+
+/// Where the routes of the prompt service are mounted: the seed's place, and
+/// the deployed origin's.
+const BASES: [&str; 2] = ["/api", "/api/v1"];
+
+/// One method of one path.
+struct Route {
+    path: String,
+    item: PathItem,
+    method: &'static str,
+    handler: MethodRouter<At>,
+}
+
+/// The routes of the prompt service, relative to a base.
+fn service_routes() -> Vec<UtoipaMethodRouter<At>> {
+    vec![
+        routes!(api::catalogue::list_extensions),
+        routes!(api::catalogue::get_extension),
+        routes!(api::catalogue::list_prompts),
+        routes!(api::catalogue::get_prompt),
+        routes!(api::catalogue::list_environs),
+        routes!(api::catalogue::get_environ),
+        routes!(api::catalogue::list_tools),
+        routes!(api::catalogue::get_tool),
+        routes!(api::render::render),
+        routes!(api::render::render_prompt),
+        routes!(api::render::render_prompt_kind),
+        routes!(api::chat::chat_prompt),
+        routes!(api::chat::chat_prompt_alias),
+    ]
+}
+
+/// The routes that describe the service itself.
+fn description_routes() -> Vec<UtoipaMethodRouter<At>> {
+    vec![
+        routes!(openapi::document),
+        routes!(openapi::page),
+        routes!(openapi::old_page),
+    ]
+}
+
+/// The routes that probes look for at the root.
+fn probe_routes() -> Vec<UtoipaMethodRouter<At>> {
+    vec![
+        routes!(health::healthz),
+        routes!(health::readyz),
+        routes!(health::metrics),
+    ]
+}
+
+/// Everything that a server needs to answer: the router, and what its handlers share.
+pub(crate) fn build(config: ServerConfig, service: Arc<PromptService>) -> (Arc<App>, Router) {
+    let mut schemas = Vec::new();
+    let routes = all(&config.prefix, &mut schemas);
+    let document = describe(&routes, schemas);
+    let text = document.to_json().unwrap_or_default();
+    let labels = routes
+        .iter()
+        .map(|route| (route.method, route.path.as_str()));
+    let app = Arc::new(App::new(config, service, Metrics::new(labels), text.into()));
+    let mut router = Router::new();
+    for (index, route) in routes.into_iter().enumerate() {
+        let at = At {
+            app: app.clone(),
+            route: index,
+        };
+        router = router.route(&route.path, route.handler.with_state(at));
+    }
+    (
+        app,
+        router
+            .fallback(no_route)
+            .method_not_allowed_fallback(no_method),
+    )
+}
+
+type Schemas = Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>;
+
+fn all(prefix: &str, schemas: &mut Schemas) -> Vec<Route> {
+    let mut routes = Vec::new();
+    for (version, base) in BASES.iter().enumerate() {
+        let base = format!("{prefix}{base}");
+        let suffix = if version == 0 { "" } else { "_v1" };
+        add(&mut routes, schemas, &base, suffix, service_routes());
+    }
+    add(&mut routes, schemas, prefix, "", description_routes());
+    add(&mut routes, schemas, "", "", probe_routes());
+    routes
+}
+
+fn add(
+    routes: &mut Vec<Route>,
+    schemas: &mut Schemas,
+    base: &str,
+    suffix: &str,
+    mounted: Vec<UtoipaMethodRouter<At>>,
+) {
+    for (used, paths, handler) in mounted {
+        schemas.extend(used);
+        for (path, mut item) in paths.paths {
+            let method = name_operation(&mut item, suffix);
+            routes.push(Route {
+                path: format!("{base}{path}"),
+                item,
+                method,
+                handler: handler.clone(),
+            });
+        }
+    }
+}
+
+/// Ids of operations are unique in a document, so an alias gets a suffix.
+fn name_operation(item: &mut PathItem, suffix: &str) -> &'static str {
+    let (method, operation) = match (&mut item.get, &mut item.post) {
+        (Some(get), _) => (HttpMethod::Get, get),
+        (None, Some(post)) => (HttpMethod::Post, post),
+        (None, None) => return "",
+    };
+    if let Some(id) = &mut operation.operation_id {
+        id.push_str(suffix);
+    }
+    match method {
+        HttpMethod::Post => "POST",
+        _ => "GET",
+    }
+}
+
+fn describe(routes: &[Route], schemas: Schemas) -> OpenApi {
+    let info = InfoBuilder::new()
+        .title("Quillet")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(
+            "Prompts, shared variables and tools, rendered and sent to a model.",
+        ))
+        .build();
+    let paths = routes.iter().fold(PathsBuilder::new(), |paths, route| {
+        paths.path(route.path.clone(), route.item.clone())
+    });
+    let components = ComponentsBuilder::new()
+        .schemas_from_iter(schemas)
+        .schema_from::<Problem>()
+        .build();
+    OpenApiBuilder::new()
+        .info(info)
+        .paths(paths)
+        .components(Some(components))
+        .build()
+}
+
+async fn no_route(uri: axum::http::Uri) -> crate::error::ApiError {
+    problem(
+        404,
+        "route.unknown",
+        format!("there is no route {}", uri.path()),
+    )
+    .hint("GET /openapi.json lists the routes")
+}
+
+async fn no_method(method: axum::http::Method, uri: axum::http::Uri) -> crate::error::ApiError {
+    problem(
+        405,
+        "route.method",
+        format!("{} does not take {method}", uri.path()),
+    )
+}

@@ -1,0 +1,233 @@
+//! The port: binding it, accepting connections, and stopping without cutting
+//! anybody off.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use quillet_prompt::PromptService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::app::App;
+use crate::config::ServerConfig;
+use crate::{connection, routes};
+
+/// How long to wait after the system refused to accept (out of file descriptors, say).
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The address is taken, or not this machine's.
+    #[error("cannot listen on {address}: {source}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Others could call without a token.
+    #[error(
+        "{0} can be reached from other machines and no token is configured: set server.tokens, listen on 127.0.0.1, or say that this is meant with server.insecure"
+    )]
+    Open(SocketAddr),
+    /// The prefix is no path.
+    #[error(
+        "the prefix {0:?} is not a path: it begins with a slash, ends without one, and has no braces, spaces, ? or #"
+    )]
+    Prefix(String),
+    /// A token is empty or cannot stand in a header.
+    #[error("token number {0} is empty or has characters that a header cannot carry")]
+    Token(usize),
+}
+
+impl ServerError {
+    /// Stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            ServerError::Bind { .. } => "server.bind",
+            ServerError::Open(_) => "server.open",
+            ServerError::Prefix(_) => "server.prefix",
+            ServerError::Token(_) => "server.token",
+        }
+    }
+}
+
+/// A port that is open and not yet served.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    app: Arc<App>,
+    router: Router,
+}
+
+impl Server {
+    /// Opens the port. Loading the service, and polling
+    /// [`PromptService::watch`], is the caller's part; until the first load has
+    /// succeeded `/readyz` answers 503.
+    ///
+    /// # Errors
+    /// The configuration is not safe or not sound, or the address is taken.
+    pub async fn bind(
+        config: ServerConfig,
+        service: Arc<PromptService>,
+    ) -> Result<Self, ServerError> {
+        check(&config)?;
+        let refused = |source| ServerError::Bind {
+            address: config.listen,
+            source,
+        };
+        let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        let (app, router) = routes::build(config, service);
+        Ok(Server {
+            listener,
+            address,
+            app,
+            router,
+        })
+    }
+
+    /// The address that it listens on; tells the port where 0 was asked for.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The OpenAPI document, as `/openapi.json` answers it.
+    #[must_use]
+    pub fn openapi(&self) -> &str {
+        &self.app.openapi
+    }
+
+    /// Serves until `shutdown` is ready. Then `/readyz` answers 503, new
+    /// requests are refused with 503, and what is under way may finish, within
+    /// [`ServerConfig::drain_time`]. Dropping the future cuts everything off.
+    ///
+    /// Returns how many connections had to be cut.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> usize {
+        let Server {
+            listener,
+            app,
+            router,
+            ..
+        } = self;
+        let port = Port {
+            places: Arc::new(Semaphore::new(app.config.connections)),
+            connections: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            cut: CancellationToken::new(),
+            app,
+            router,
+        };
+        let _cut = port.cut.clone().drop_guard();
+        tokio::select! {
+            never = port.accept(&listener) => match never {},
+            () = shutdown => {}
+        }
+        port.drain(&listener).await
+    }
+}
+
+/// A port while it is served.
+struct Port {
+    app: Arc<App>,
+    router: Router,
+    places: Arc<Semaphore>,
+    connections: TaskTracker,
+    /// Asks connections to end after what they are answering.
+    stop: CancellationToken,
+    /// Ends them at once.
+    cut: CancellationToken,
+}
+
+impl Port {
+    async fn accept(&self, listener: &TcpListener) -> std::convert::Infallible {
+        loop {
+            // Closed nowhere, so there is always a place in the end.
+            let place = self.places.clone().acquire_owned().await;
+            match listener.accept().await {
+                Ok((stream, peer)) => self.spawn(stream, peer, place),
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    fn spawn<P: Send + 'static>(&self, stream: TcpStream, peer: SocketAddr, place: P) {
+        let (app, router) = (self.app.clone(), self.router.clone());
+        let (stop, cut) = (self.stop.clone(), self.cut.clone());
+        self.connections.spawn(async move {
+            let _open = Open::new(&app);
+            let serving = connection::serve(app.clone(), router, stream, peer, stop);
+            tokio::select! {
+                biased;
+                () = cut.cancelled() => {}
+                () = serving => {}
+            }
+            drop(place);
+        });
+    }
+
+    /// Lets answers finish, and goes on accepting meanwhile, so that probes see
+    /// why and clients get a reason and not a refused connection.
+    async fn drain(self, listener: &TcpListener) -> usize {
+        self.app.stop();
+        self.stop.cancel();
+        self.connections.close();
+        tracing::info!(connections = self.connections.len(), "shutting down");
+        tokio::select! {
+            biased;
+            () = self.connections.wait() => return 0,
+            () = tokio::time::sleep(self.app.config.drain_time) => {}
+            never = self.accept(listener) => match never {},
+        }
+        let cut = self.connections.len();
+        tracing::warn!(connections = cut, "cut off at the limit on drain_time");
+        self.cut.cancel();
+        self.connections.wait().await;
+        cut
+    }
+}
+
+/// Counts a connection for as long as it lives.
+struct Open(Arc<App>);
+
+impl Open {
+    fn new(app: &Arc<App>) -> Self {
+        app.metrics.connections.fetch_add(1, Ordering::Relaxed);
+        Open(app.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let open: &AtomicU64 = &self.0.metrics.connections;
+        open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn check(config: &ServerConfig) -> Result<(), ServerError> {
+    let is_open = !config.listen.ip().is_loopback() && config.tokens.is_empty();
+    if is_open && !config.insecure {
+        return Err(ServerError::Open(config.listen));
+    }
+    let prefix = config.prefix.as_str();
+    let odd =
+        prefix.contains(|c: char| c.is_whitespace() || c.is_control() || "{}?#*:".contains(c));
+    let whole = prefix.starts_with('/') && !prefix.ends_with('/') && !prefix.contains("//");
+    if !prefix.is_empty() && (odd || !whole) {
+        return Err(ServerError::Prefix(prefix.to_owned()));
+    }
+    crate::auth::check_tokens(&config.tokens).map_err(ServerError::Token)
+}

@@ -1,0 +1,132 @@
+//! A client that sees every byte.
+
+use std::net::SocketAddr;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// An answer, read to the end.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub head: String,
+    pub body: String,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let line = |line: &'_ str| -> Option<(usize, usize)> {
+            let (key, value) = line.split_once(':')?;
+            key.eq_ignore_ascii_case(name).then(|| {
+                let value = value.trim();
+                let start = value.as_ptr() as usize - self.head.as_ptr() as usize;
+                (start, start + value.len())
+            })
+        };
+        let (start, end) = self.head.lines().find_map(line)?;
+        Some(&self.head[start..end])
+    }
+
+    /// The data of every server-sent event.
+    pub fn events(&self) -> Vec<&str> {
+        self.body.lines().filter_map(|line| line.strip_prefix("data: ")).collect()
+    }
+}
+
+/// A connection that is written and read by hand.
+pub struct Connection {
+    stream: TcpStream,
+    read: Vec<u8>,
+}
+
+impl Connection {
+    pub async fn open(address: SocketAddr) -> Self {
+        Connection {
+            stream: TcpStream::connect(address).await.unwrap(),
+            read: Vec::new(),
+        }
+    }
+
+    pub async fn send(&mut self, text: &str) {
+        self.stream.write_all(text.as_bytes()).await.unwrap();
+    }
+
+    /// Reads until the text has come; panics if the connection ends before.
+    pub async fn read_until(&mut self, wanted: &str) -> String {
+        loop {
+            let text = String::from_utf8_lossy(&self.read).into_owned();
+            if text.contains(wanted) {
+                return text;
+            }
+            let mut bytes = [0; 4096];
+            let count = self.stream.read(&mut bytes).await.unwrap();
+            assert!(count > 0, "ended before {wanted:?}: {text}");
+            self.read.extend_from_slice(&bytes[..count]);
+        }
+    }
+
+    /// Reads until the server closes.
+    pub async fn read_to_end(&mut self) -> String {
+        // A reset is as good an end as any: the server may close with our bytes unread.
+        let _ = self.stream.read_to_end(&mut self.read).await;
+        String::from_utf8_lossy(&self.read).into_owned()
+    }
+}
+
+/// Sends one request on a connection of its own.
+pub async fn request(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Answer {
+    let mut text = format!("{method} {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n");
+    for (name, value) in headers {
+        text.push_str(&format!("{name}: {value}\r\n"));
+    }
+    if !body.is_empty() {
+        text.push_str(&format!("content-length: {}\r\n", body.len()));
+    }
+    let mut connection = Connection::open(address).await;
+    // The server may answer, and close, before it has read everything.
+    let _ = connection.stream.write_all(format!("{text}\r\n{body}").as_bytes()).await;
+    let text = connection.read_to_end().await;
+    parse(&text)
+}
+
+pub async fn get(address: SocketAddr, path: &str) -> Answer {
+    request(address, "GET", path, &[], "").await
+}
+
+pub async fn post(address: SocketAddr, path: &str, body: &str) -> Answer {
+    request(address, "POST", path, &[], body).await
+}
+
+pub fn parse(text: &str) -> Answer {
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no head in {text:?}"));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
+    Answer {
+        status: status.unwrap_or_else(|| panic!("no status in {head:?}")),
+        head: head.to_owned(),
+        body: if chunked { dechunk(body) } else { body.to_owned() },
+    }
+}
+
+/// The text of a chunked body, as far as it came.
+fn dechunk(mut rest: &str) -> String {
+    let mut out = String::new();
+    while let Some((size, after)) = rest.split_once("\r\n") {
+        let size = usize::from_str_radix(size, 16).unwrap_or_else(|_| panic!("chunk size {size:?}"));
+        let Some(chunk) = after.get(..size) else { break };
+        out.push_str(chunk);
+        rest = after.get(size + 2..).unwrap_or("");
+    }
+    out
+}

@@ -1,0 +1,155 @@
+//! A model that does what the test says.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use futures_util::{StreamExt, stream};
+use quillet_core::BoxFuture;
+use quillet_core::chat::{
+    ChatEvent, ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind, Usage,
+};
+use tokio::sync::Notify;
+
+/// How the model answers.
+#[derive(Clone, Debug)]
+pub enum Script {
+    /// These events.
+    Says(Vec<ChatEvent>),
+    /// A failure before anything was said.
+    Fails(ModelError),
+    /// These events, then a failure.
+    Breaks(Vec<ChatEvent>, ModelErrorKind),
+    /// These events, then nothing more, for ever.
+    Hangs(Vec<ChatEvent>),
+    /// Nothing at all, for ever.
+    Silent,
+    /// Pieces of text without end, as fast as they are taken.
+    Floods,
+    /// The events; the last one waits for [`TestModel::go_on`].
+    Waits(Vec<ChatEvent>),
+}
+
+#[derive(Debug)]
+pub struct TestModel {
+    script: Script,
+    pub requests: Mutex<Vec<ChatRequest>>,
+    pub taken: Arc<AtomicUsize>,
+    /// Answers that somebody still waits for or reads.
+    pub open: Arc<AtomicUsize>,
+    gate: Arc<Notify>,
+}
+
+impl TestModel {
+    pub fn new(script: Script) -> Arc<Self> {
+        Arc::new(TestModel {
+            script,
+            requests: Mutex::default(),
+            taken: Arc::default(),
+            open: Arc::default(),
+            gate: Arc::default(),
+        })
+    }
+
+    pub fn go_on(&self) {
+        self.gate.notify_one();
+    }
+
+    pub fn open(&self) -> usize {
+        self.open.load(Ordering::SeqCst)
+    }
+}
+
+/// Counts an answer for as long as it is held.
+struct Held(Arc<AtomicUsize>);
+
+impl Held {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Held(count.clone())
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl ChatModel for TestModel {
+    fn describe(&self) -> String {
+        "scripted model of a test".into()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
+        self.requests.lock().unwrap().push(request);
+        let held = Held::new(&self.open);
+        let (gate, taken) = (self.gate.clone(), self.taken.clone());
+        Box::pin(async move {
+            let events = match self.script.clone() {
+                Script::Says(events) => stream::iter(events.into_iter().map(Ok)).boxed(),
+                Script::Fails(error) => return Err(error),
+                Script::Breaks(events, kind) => {
+                    let end = Err(ModelError::new(kind, "the provider reset the connection"));
+                    stream::iter(events.into_iter().map(Ok).chain([end])).boxed()
+                }
+                Script::Hangs(events) => {
+                    stream::iter(events.into_iter().map(Ok)).chain(stream::pending()).boxed()
+                }
+                Script::Silent => std::future::pending().await,
+                Script::Floods => stream::repeat_with(move || {
+                    taken.fetch_add(1, Ordering::SeqCst);
+                    Ok(text(&"x".repeat(10_000)))
+                })
+                .boxed(),
+                Script::Waits(mut events) => {
+                    let last = events.pop().unwrap();
+                    let wait = async move {
+                        gate.notified().await;
+                        Ok(last)
+                    };
+                    stream::iter(events.into_iter().map(Ok)).chain(stream::once(wait)).boxed()
+                }
+            };
+            let events = events.map(move |event| {
+                let _ = &held;
+                event
+            });
+            Ok(events.boxed() as ChatStream)
+        })
+    }
+}
+
+pub fn start() -> ChatEvent {
+    ChatEvent::Start {
+        id: "chatcmpl-1".into(),
+        model: "test-1".into(),
+        created: 1_677_652_288,
+    }
+}
+
+pub fn text(text: &str) -> ChatEvent {
+    ChatEvent::Text {
+        choice: 0,
+        text: text.into(),
+    }
+}
+
+pub fn finish() -> ChatEvent {
+    ChatEvent::Finish {
+        choice: 0,
+        reason: "stop".into(),
+    }
+}
+
+pub fn usage() -> ChatEvent {
+    ChatEvent::Usage(Usage {
+        prompt_tokens: 3,
+        completion_tokens: 2,
+        total_tokens: 5,
+    })
+}
+
+/// A whole short answer.
+pub fn hello() -> Vec<ChatEvent> {
+    vec![start(), text("Hel"), text("lo"), finish(), usage()]
+}

@@ -1,0 +1,159 @@
+//! A server on a free port, with its prompts.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::chat::ChatModel;
+use quillet_core::store::{Kind, Store};
+use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
+use quillet_server::{Server, ServerConfig};
+use quillet_template::{Limits, TemplateFactory};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::client::{self, Answer};
+use crate::test_model::{Script, TestModel, hello};
+use crate::test_store::TestStore;
+use crate::test_tools::EchoTools;
+
+/// What the tests' prompts are.
+pub const ENTRIES: &[(Kind, &str, &str)] = &[
+    (Kind::Environ, "vscode:lang", r#""go""#),
+    (Kind::Environ, "vscode:frameworks", r#"["gin","gorm"]"#),
+    (Kind::Environ, "codebase:lines", "1234567"),
+    (Kind::Environ, "model:gpt-4.1", "true"),
+    (Kind::Tool, "codebase:lookup", r#"{"parameters":{"type":"object","properties":{"symbol":{"type":"string"}}}}"#),
+    (Kind::Tool, "ill", r#"{"fail":true,"default":"none"}"#),
+    (Kind::Tool, "hung", r#"{"hang":true,"default":"gave up"}"#),
+    (Kind::Tool, "my-mod:x", "{}"),
+    (Kind::Tool, "torn", "{"),
+    (
+        Kind::Extension,
+        "zgsm:evaluator",
+        r#"{"name":"evaluator","extensionType":"prompt","contributes":{"prompts":[
+            {"name":"quality","messages":[
+                {"role":"system","content":"You review {{.vscode.lang}}."},
+                {"role":"user","content":"{{.variables.repo}} has {{.codebase.lines}} lines"}],
+             "parameters":[{"name":"repo","type":"string","default":"This project"}]},
+            {"name":"torn","userPrompt":"{{if"}]}}"#,
+    ),
+    (Kind::Prompt, "hello", r#"{"userPrompt":"Hello {{.variables.name}} in {{.vscode.lang}}"}"#),
+    (Kind::Prompt, "a:b:c", r#"{"prompt":"dotted"}"#),
+    (Kind::Prompt, "torn", "{\"userPrompt\":\"line one\\n{{if .variables.x}}\"}"),
+    (Kind::Prompt, "both", r#"{"userPrompt":"x","messages":[]}"#),
+    (Kind::Prompt, "uses:ill", r#"{"userPrompt":"[{{ill}}]"}"#),
+    (Kind::Prompt, "uses:hung", r#"{"userPrompt":"[{{hung}}]"}"#),
+    (Kind::Prompt, "uses:lookup", r#"{"userPrompt":"{{codebase_lookup .variables.symbol}}"}"#),
+    (Kind::Prompt, "uses:unknown", r#"{"userPrompt":"{{codebase_lokup 1}}"}"#),
+    (Kind::Prompt, "typed", r#"{"userPrompt":"{{.variables.n}}","parameters":[{"name":"n","type":"integer","required":true}]}"#),
+    (Kind::Prompt, "executes", r#"{"userPrompt":"{{index .variables.list 9}}"}"#),
+    (Kind::Prompt, "busy", r#"{"userPrompt":"{{range 300000}}x{{end}}"}"#),
+    (Kind::Prompt, "endless", r#"{"userPrompt":"{{define \"a\"}}{{template \"a\"}}{{end}}{{template \"a\"}}"}"#),
+];
+
+/// What a test wants to be different.
+pub struct Setup {
+    pub config: ServerConfig,
+    pub model: Option<Arc<TestModel>>,
+    pub limits: Limits,
+    pub load: bool,
+    pub more: Vec<(Kind, &'static str, &'static str)>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Setup {
+            config: ServerConfig {
+                listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+                ..ServerConfig::default()
+            },
+            model: Some(TestModel::new(Script::Says(hello()))),
+            limits: Limits::default(),
+            load: true,
+            more: Vec::new(),
+        }
+    }
+}
+
+/// A running server.
+pub struct TestServer {
+    pub address: SocketAddr,
+    pub store: Arc<TestStore>,
+    pub openapi: serde_json::Value,
+    shutdown: Option<oneshot::Sender<()>>,
+    running: JoinHandle<usize>,
+    watching: JoinHandle<()>,
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        self.running.abort();
+        self.watching.abort();
+    }
+}
+
+pub async fn start() -> TestServer {
+    start_with(Setup::default()).await
+}
+
+pub async fn start_with(setup: Setup) -> TestServer {
+    let entries: Vec<_> = ENTRIES.iter().chain(&setup.more).copied().collect();
+    let store = TestStore::new(&entries);
+    let shared: Arc<dyn Store> = store.clone();
+    let catalogue = Catalogue::new(shared.clone(), TemplateFactory::standard(), Arc::new(EchoTools), 100);
+    let options = ServiceOptions {
+        limits: setup.limits,
+        ..ServiceOptions::default()
+    };
+    let model = setup.model.map(|model| model as Arc<dyn ChatModel>);
+    let service = Arc::new(PromptService::new(catalogue, Variables::new(shared), model, options));
+    if setup.load {
+        service.load().await.unwrap();
+    } else {
+        store.set_away(true);
+    }
+    let server = Server::bind(setup.config, service.clone()).await.unwrap();
+    let (shutdown, told) = oneshot::channel::<()>();
+    TestServer {
+        address: server.local_addr(),
+        store,
+        openapi: serde_json::from_str(server.openapi()).unwrap(),
+        shutdown: Some(shutdown),
+        watching: tokio::spawn(async move { service.watch().await }),
+        running: tokio::spawn(server.run(async {
+            let _ = told.await;
+        })),
+    }
+}
+
+impl TestServer {
+    pub async fn get(&self, path: &str) -> Answer {
+        client::get(self.address, path).await
+    }
+
+    pub async fn post(&self, path: &str, body: &str) -> Answer {
+        client::post(self.address, path, body).await
+    }
+
+    /// Tells the server to stop.
+    pub fn stop(&mut self) {
+        let _ = self.shutdown.take().unwrap().send(());
+    }
+
+    /// Waits for the server's end; how many connections were cut.
+    pub async fn ended(&mut self) -> usize {
+        (&mut self.running).await.unwrap()
+    }
+}
+
+/// Waits until something holds, and fails with a word about it after 20 seconds.
+pub async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    for _ in 0..2000 {
+        if holds().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("never: {what}");
+}

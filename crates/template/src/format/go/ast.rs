@@ -75,8 +75,8 @@ pub(super) struct Definition {
     /// Index of the source it stands in.
     pub(super) source: usize,
     pub(super) ops: Vec<Op>,
-    /// How many variables it declares.
-    pub(super) slots: usize,
+    /// For each of its variables the one of the same name that it shadows.
+    pub(super) shadowed: Vec<Option<Slot>>,
     /// Nothing but space and comments: does not replace another definition.
     pub(super) is_empty: bool,
 }
@@ -95,8 +95,8 @@ pub(super) struct Pipe {
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) name: Box<str>,
-    /// The new variable, or those that an assignment can mean, innermost first.
-    pub(super) slots: Vec<Slot>,
+    /// The new variable, or the innermost that an assignment can mean.
+    pub(super) slot: Option<Slot>,
 }
 
 /// An operand and its arguments.
@@ -160,9 +160,9 @@ pub(super) enum StringText {
 pub(super) struct VariableNode {
     /// With the dollar sign.
     pub(super) name: Box<str>,
-    /// Variables that the name can mean, innermost first. The first that has
-    /// been set is meant; a declaration that was not reached does not count.
-    pub(super) slots: Vec<Slot>,
+    /// The innermost variable of that name. A declaration that was not reached
+    /// does not count: then the one that it shadows is meant.
+    pub(super) slot: Option<Slot>,
     pub(super) fields: Vec<Box<str>>,
 }
 

@@ -1,10 +1,489 @@
-//! What a set of sources can touch.
+//! What a set of sources can touch, found without running it.
+//!
+//! Every definition is read with what is known of its dot: the paths from the
+//! root of the variables that it can be. A path counts as touched where its
+//! value is looked at; a field of it is a longer path. What cannot be followed
+//! (elements of lists, results of functions) comes from paths that count as
+//! touched already.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use quillet_core::{Span, Value};
 
 use crate::Source;
-use crate::reference::References;
+use crate::reference::{FunctionReference, References, VariableReference};
 
+use super::ast::{
+    Builtin, Command, Definition, Function, Node, NodeKind, Op, Pipe, Slot, StringText, Target,
+};
 use super::template::Compiled;
 
-pub(super) fn find(_compiled: &Compiled, _sources: &[Source<'_>]) -> References {
-    References::default()
+/// Where in the variables a value can come from; nothing if that is not known
+/// or of no interest.
+type Known = Vec<Origin>;
+type Path = Vec<String>;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Origin {
+    path: Path,
+    /// Its value has been looked at; its fields may still count.
+    touched: bool,
+}
+
+/// Recursive templates make paths that grow without end: these are longer than
+/// any that a person writes.
+const LONGEST_PATH: usize = 32;
+
+/// Definitions read with different dots. Above this the access is called dynamic.
+const MOST_VISITS: usize = 2_000;
+
+pub(super) fn find(compiled: &Compiled, sources: &[Source<'_>]) -> References {
+    let mut finder = Finder {
+        compiled,
+        found: References::default(),
+        variables: HashMap::default(),
+        functions: HashSet::default(),
+        templates: HashSet::default(),
+        passed_on: Vec::new(),
+        visits: HashSet::default(),
+        waiting: VecDeque::new(),
+        source: 0,
+        dot: Known::new(),
+        slots: Vec::new(),
+    };
+    for source in sources.iter().filter(|source| !source.library) {
+        finder.visit(source.name, vec![Origin::default()]);
+        finder.run();
+    }
+    finder.add_passed_on();
+    finder.found
+}
+
+struct Finder<'c> {
+    compiled: &'c Compiled,
+    found: References,
+    /// Index of each path in `found`.
+    variables: HashMap<Path, usize, foldhash::fast::RandomState>,
+    functions: HashSet<&'c str, foldhash::fast::RandomState>,
+    templates: HashSet<&'c str, foldhash::fast::RandomState>,
+    /// Paths that were only handed to a variable or a template. They count if
+    /// nothing below them does.
+    passed_on: Vec<VariableReference>,
+    visits: HashSet<(*const Definition, Known), foldhash::fast::RandomState>,
+    waiting: VecDeque<(&'c Definition, Known)>,
+    source: usize,
+    dot: Known,
+    slots: Vec<Known>,
+}
+
+impl<'c> Finder<'c> {
+    fn visit(&mut self, name: &'c str, dot: Known) {
+        let Some(definition) = self.compiled.definition(name) else {
+            if self.templates.insert(name) {
+                self.found.templates.push(name.to_owned());
+            }
+            return;
+        };
+        if self.visits.len() >= MOST_VISITS {
+            self.found.dynamic = true;
+            return;
+        }
+        if self.visits.insert((definition, dot.clone())) {
+            self.waiting.push_back((definition, dot));
+        }
+    }
+
+    fn run(&mut self) {
+        while let Some((definition, dot)) = self.waiting.pop_front() {
+            self.source = definition.source;
+            self.slots = vec![Known::new(); definition.shadowed.len()];
+            self.slots[0] = dot.clone();
+            // An assignment late in a loop is seen early in its next turn.
+            let assigns = definition
+                .ops
+                .iter()
+                .any(|op| pipe_of(op).is_some_and(|p| p.assign));
+            for _ in 0..=usize::from(assigns) {
+                self.dot = dot.clone();
+                self.read(definition);
+            }
+        }
+    }
+
+    fn read(&mut self, definition: &'c Definition) {
+        // Blocks that set the dot, as where they end and the dot around them.
+        let mut around: Vec<(usize, Known)> = Vec::new();
+        for (place, op) in definition.ops.iter().enumerate() {
+            while around.last().is_some_and(|(end, _)| *end <= place) {
+                if let Some((_, dot)) = around.pop() {
+                    self.dot = dot;
+                }
+            }
+            match op {
+                Op::Action(pipe) => {
+                    let value = self.pipe(pipe);
+                    if pipe.variables.is_empty() {
+                        self.touch(&value, pipe.span, false);
+                    } else {
+                        self.pass_on(&value, pipe.span);
+                    }
+                }
+                Op::If { pipe, .. } => {
+                    let value = self.pipe(pipe);
+                    self.touch(&value, pipe.span, false);
+                }
+                Op::With { pipe, otherwise } => {
+                    let value = self.pipe(pipe);
+                    self.touch(&value, pipe.span, false);
+                    around.push((*otherwise, std::mem::replace(&mut self.dot, value)));
+                }
+                Op::Range {
+                    pipe, otherwise, ..
+                } => {
+                    self.range(pipe);
+                    around.push((*otherwise, std::mem::take(&mut self.dot)));
+                }
+                Op::Call(call) => {
+                    let dot = call
+                        .pipe
+                        .as_ref()
+                        .map_or_else(Known::new, |pipe| self.pipe(pipe));
+                    self.pass_on(&dot, call.span);
+                    self.visit(&call.name, dot);
+                }
+                Op::Text { .. } | Op::EndWith { .. } | Op::Next | Op::Break | Op::Jump(_) => {}
+            }
+        }
+        if let Some((_, dot)) = around.into_iter().next() {
+            self.dot = dot;
+        }
+    }
+
+    fn range(&mut self, pipe: &'c Pipe) {
+        let value = self.commands(pipe);
+        self.touch(&value, pipe.span, false);
+    }
+
+    fn pipe(&mut self, pipe: &'c Pipe) -> Known {
+        let value = self.commands(pipe);
+        for target in &pipe.variables {
+            self.set(target, &value);
+        }
+        value
+    }
+
+    fn commands(&mut self, pipe: &'c Pipe) -> Known {
+        let mut value = Known::new();
+        for (i, command) in pipe.commands.iter().enumerate() {
+            if i > 0 {
+                // It is an argument of what follows.
+                self.touch(&value, pipe.span, false);
+            }
+            value = self.command(command);
+        }
+        value
+    }
+
+    /// An assignment may happen or not, so what was known before stays possible.
+    fn set(&mut self, target: &Target, value: &[Origin]) {
+        let Some(slot) = target.slot else {
+            return;
+        };
+        for origin in value {
+            if !self.slots[slot].contains(origin) {
+                self.slots[slot].push(origin.clone());
+            }
+        }
+    }
+
+    fn command(&mut self, command: &'c Command) -> Known {
+        let value = match &command.first.kind {
+            NodeKind::Function(function) => match function.function {
+                Function::Builtin(Builtin::Index) => return self.index(&command.arguments),
+                Function::Native(native) if matches!(native.name, "get" | "hasKey") => {
+                    let value = self.index(&command.arguments);
+                    return if native.name == "get" {
+                        value
+                    } else {
+                        Known::new()
+                    };
+                }
+                _ => self.node(&command.first),
+            },
+            _ => self.node(&command.first),
+        };
+        for argument in &command.arguments {
+            let value = self.node(argument);
+            self.touch(&value, argument.span, false);
+        }
+        value
+    }
+
+    /// `index VALUE "key" …`: the source deals with the absence itself.
+    fn index(&mut self, arguments: &'c [Node]) -> Known {
+        let Some((item, indexes)) = arguments.split_first() else {
+            return Known::new();
+        };
+        let mut value = self.node(item);
+        for index in indexes {
+            match key_of(index) {
+                Some(key) => extend(&mut value, key),
+                None => {
+                    self.touch(&value, item.span, true);
+                    let index_value = self.node(index);
+                    self.touch(&index_value, index.span, false);
+                    value = Known::new();
+                }
+            }
+        }
+        self.touch(&value, item.span, true);
+        for origin in &mut value {
+            origin.touched = true;
+        }
+        value
+    }
+
+    fn node(&mut self, node: &'c Node) -> Known {
+        match &node.kind {
+            NodeKind::Dot => self.dot.clone(),
+            NodeKind::Field(fields) => {
+                let dot = self.dot.clone();
+                self.fields(dot, fields, node.span)
+            }
+            NodeKind::Variable(variable) => {
+                let value = self.variable(variable.slot);
+                self.fields(value, &variable.fields, node.span)
+            }
+            NodeKind::Pipe(pipe) => self.pipe(pipe),
+            NodeKind::Chain(chain) => {
+                let value = self.node(&chain.base);
+                self.fields(value, &chain.fields, node.span)
+            }
+            NodeKind::Function(function) => {
+                if matches!(function.function, Function::Late) {
+                    self.function(&function.name, node.span);
+                }
+                Known::new()
+            }
+            NodeKind::Nil | NodeKind::Bool(_) | NodeKind::Number(_) | NodeKind::String(_) => {
+                Known::new()
+            }
+        }
+    }
+
+    /// A name can mean the variable or, where its declaration was not reached,
+    /// one that it shadows; only the first is followed, the other has counted
+    /// where it was declared.
+    fn variable(&self, slot: Option<Slot>) -> Known {
+        slot.map_or_else(Known::new, |slot| self.slots[slot].clone())
+    }
+
+    fn fields(&mut self, mut value: Known, fields: &[Box<str>], span: Span) -> Known {
+        for field in fields {
+            if value.iter().any(|origin| origin.path.len() >= LONGEST_PATH) {
+                self.touch(&value, span, false);
+                return Known::new();
+            }
+            extend(&mut value, field);
+        }
+        value
+    }
+
+    fn function(&mut self, name: &'c str, span: Span) {
+        if self.functions.insert(name) {
+            self.found.functions.push(FunctionReference {
+                name: name.to_owned(),
+                source: self.source,
+                span,
+            });
+        }
+    }
+
+    fn touch(&mut self, value: &[Origin], span: Span, optional: bool) {
+        for Origin { path, .. } in value.iter().filter(|origin| !origin.touched) {
+            if path.is_empty() {
+                self.found.dynamic = true;
+                continue;
+            }
+            if let Some(known) = self.variables.get(path) {
+                self.found.variables[*known].optional &= optional;
+                continue;
+            }
+            self.variables
+                .insert(path.clone(), self.found.variables.len());
+            self.found.variables.push(VariableReference {
+                path: path.clone(),
+                optional,
+                source: self.source,
+                span,
+            });
+        }
+    }
+
+    fn pass_on(&mut self, value: &[Origin], span: Span) {
+        let counts = |origin: &&Origin| !origin.touched && !origin.path.is_empty();
+        for origin in value.iter().filter(counts) {
+            self.passed_on.push(VariableReference {
+                path: origin.path.clone(),
+                optional: false,
+                source: self.source,
+                span,
+            });
+        }
+    }
+
+    /// Counts what was handed on and never looked into further down.
+    fn add_passed_on(&mut self) {
+        let mut prefixes: HashSet<Path> = HashSet::new();
+        for variable in &self.found.variables {
+            for length in 1..=variable.path.len() {
+                prefixes.insert(variable.path[..length].to_vec());
+            }
+        }
+        for variable in std::mem::take(&mut self.passed_on) {
+            if prefixes.insert(variable.path.clone()) {
+                self.source = variable.source;
+                let origin = Origin {
+                    path: variable.path,
+                    touched: false,
+                };
+                self.touch(&[origin], variable.span, false);
+            }
+        }
+    }
+}
+
+fn extend(value: &mut Known, key: &str) {
+    for origin in value {
+        origin.path.push(key.to_owned());
+        origin.touched = false;
+    }
+}
+
+fn key_of(node: &Node) -> Option<&str> {
+    let NodeKind::String(string) = &node.kind else {
+        return None;
+    };
+    match &string.text {
+        StringText::Text(Value::Str(key)) => Some(key),
+        _ => None,
+    }
+}
+
+fn pipe_of(op: &Op) -> Option<&Pipe> {
+    match op {
+        Op::Action(pipe) | Op::If { pipe, .. } | Op::With { pipe, .. } | Op::Range { pipe, .. } => {
+            Some(pipe)
+        }
+        Op::Call(call) => call.pipe.as_ref(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::format::go::GoFormat;
+    use crate::{CompileOptions, References, Source, TemplateFormat};
+
+    fn references(sources: &[Source<'_>]) -> References {
+        let compiled = GoFormat::new().compile(sources, &CompileOptions::default());
+        compiled.unwrap().references().clone()
+    }
+
+    /// Paths joined by dots, optional ones with a question mark.
+    fn paths(text: &str) -> Vec<String> {
+        let found = references(&[Source::new("t", text)]);
+        let shown = found.variables.iter().map(|variable| {
+            let mark = if variable.optional { "?" } else { "" };
+            variable.path.join(".") + mark
+        });
+        shown.collect()
+    }
+
+    #[test]
+    fn paths_are_followed_through_dots_and_variables() {
+        let cases: [(&str, &[&str]); 16] = [
+            ("{{.a.b}} {{.a.b}}", &["a.b"]),
+            ("{{with .a}}{{.b}}{{end}}{{.c}}", &["a", "a.b", "c"]),
+            ("{{with .a}}{{.b}}{{else}}{{.c}}{{end}}", &["a", "a.b", "c"]),
+            ("{{range .items}}{{.x}}{{$.y}}{{end}}", &["items", "y"]),
+            ("{{range $i, $e := .items}}{{$e.x}}{{end}}", &["items"]),
+            ("{{$x := .a.b}}{{$x.c}}", &["a.b.c"]),
+            ("{{$x := .a.b}}", &["a.b"]),
+            ("{{$x := .a}}{{$x = .b}}{{$x.c}}", &["a.c", "b.c"]),
+            (
+                "{{$x := .a}}{{range .l}}{{$x.c}}{{$x = $.b}}{{end}}",
+                &["l", "a.c", "b.c"],
+            ),
+            ("{{index . \"k\"}}", &["k?"]),
+            ("{{index .a \"k\" \"l\"}}{{.a.k.l}}", &["a.k.l"]),
+            ("{{index .a .k}}", &["a?", "k"]),
+            ("{{(index . \"k\").l}}", &["k?", "k.l"]),
+            (
+                "{{template \"n\" .a}}{{define \"n\"}}{{.b}}{{end}}",
+                &["a.b"],
+            ),
+            ("{{template \"n\" .a}}{{define \"n\"}}x{{end}}", &["a"]),
+            ("{{f .a | g .b}}", &["a", "b"]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(paths(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn uses_of_the_whole_root_are_dynamic() {
+        let cases = [
+            ("{{.}}", true),
+            ("{{range .}}{{end}}", true),
+            ("{{f .}}", true),
+            ("{{index . .k}}", true),
+            ("{{template \"n\" .}}{{define \"n\"}}{{.a}}{{end}}", false),
+            ("{{$.a}}", false),
+            ("{{$x := .}}{{$x.a}}", false),
+        ];
+        for (text, dynamic) in cases {
+            let found = references(&[Source::new("t", text)]);
+            assert_eq!(found.dynamic, dynamic, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_what_other_sources_reach_counts_in_a_library() {
+        let sources = [
+            Source::library("lib", "{{define \"used\"}}{{.a}}{{f}}{{end}}{{.b}}{{g}}"),
+            Source::new("main", "{{template \"used\" .x}}{{template \"gone\"}}"),
+        ];
+        let found = references(&sources);
+        let paths: Vec<String> = found.variables.iter().map(|v| v.path.join(".")).collect();
+        assert_eq!(paths, ["x.a"]);
+        let names: Vec<&str> = found.functions.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(names, ["f"]);
+        assert_eq!(found.templates, ["gone"]);
+        assert_eq!(found.variables[0].source, 0);
+    }
+
+    #[test]
+    fn places_are_those_of_the_source() {
+        let text = "ä {{.a.b}} {{f 1}}";
+        let found = references(&[Source::new("t", text)]);
+        let span = found.variables[0].span;
+        assert_eq!(&text[span.start..span.end], ".a.b");
+        let span = found.functions[0].span;
+        assert_eq!(&text[span.start..span.end], "f");
+    }
+
+    #[test]
+    fn recursive_and_doubling_templates_come_to_an_end() {
+        let deep = "{{define \"r\"}}{{template \"r\" .c}}{{end}}{{template \"r\" .}}";
+        assert!(!references(&[Source::new("t", deep)]).variables.is_empty());
+        let mut text = String::from("{{template \"t0\" .}}");
+        for i in 0..30 {
+            let next = i + 1;
+            text += &format!(
+                "{{{{define \"t{i}\"}}}}{{{{template \"t{next}\" .a}}}}{{{{template \"t{next}\" .b}}}}{{{{end}}}}"
+            );
+        }
+        assert!(references(&[Source::new("t", &text)]).dynamic);
+    }
 }

@@ -5,7 +5,7 @@ use quillet_core::Value;
 use crate::Missing;
 use crate::pass::Stop;
 
-use super::super::ast::{Command, Node, NodeKind, Pipe, StringText, Target, VariableNode};
+use super::super::ast::{Command, Node, NodeKind, Pipe, Slot, StringText, Target, VariableNode};
 use super::super::collection::GoMap;
 use super::super::function::FunctionError;
 use super::super::literal::Ideal;
@@ -25,7 +25,7 @@ impl<'a> Executor<'a, '_, '_> {
         for target in &pipe.variables {
             if pipe.assign {
                 self.assign(target, value.clone())?;
-            } else if let Some(slot) = target.slots.first() {
+            } else if let Some(slot) = target.slot {
                 self.slots[self.base + slot] = Some(value.clone());
             }
         }
@@ -33,14 +33,25 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     pub(super) fn assign(&mut self, target: &Target, item: Item<'a>) -> Result<(), Stop> {
-        let slots = target.slots.iter().map(|slot| self.base + slot);
-        match slots.into_iter().find(|slot| self.slots[*slot].is_some()) {
+        match self.reached(target.slot)? {
             Some(slot) => {
                 self.slots[slot] = Some(item);
                 Ok(())
             }
             None => Err(self.fail(format!("undefined variable: {}", target.name))),
         }
+    }
+
+    /// The innermost variable whose declaration was reached, from this one on.
+    fn reached(&mut self, mut slot: Option<Slot>) -> Result<Option<Slot>, Stop> {
+        while let Some(found) = slot {
+            if self.slots[self.base + found].is_some() {
+                return Ok(Some(self.base + found));
+            }
+            self.pass.step()?;
+            slot = self.definition.shadowed[found];
+        }
+        Ok(None)
     }
 
     /// Evaluates a command; `last` is the value of the command before it.
@@ -148,12 +159,9 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     fn variable(&mut self, variable: &'a VariableNode) -> Result<Item<'a>, Stop> {
-        for slot in &variable.slots {
-            if let Some(value) = &self.slots[self.base + slot] {
-                return Ok(value.clone());
-            }
-        }
-        Err(self.fail(format!("undefined variable: {}", variable.name)))
+        let slot = self.reached(variable.slot)?;
+        let value = slot.and_then(|slot| self.slots[slot].clone());
+        value.ok_or_else(|| self.fail(format!("undefined variable: {}", variable.name)))
     }
 
     /// Follows fields; arguments are for the last one, if it is a method.

@@ -84,7 +84,7 @@ impl<'a, 'c, 'p> Executor<'a, 'c, 'p> {
         dot: Item<'a>,
         pass: &'c mut Pass<'p>,
     ) -> Self {
-        let mut slots = vec![None; definition.slots];
+        let mut slots = vec![None; definition.shadowed.len()];
         slots[0] = Some(dot.clone());
         Executor {
             compiled,
@@ -211,7 +211,8 @@ impl<'a> Executor<'a, '_, '_> {
             .push(std::mem::replace(&mut self.dot, dot.clone()));
         self.base = self.slots.len();
         self.slots.push(Some(dot));
-        self.slots.resize(self.base + definition.slots, None);
+        self.slots
+            .resize(self.base + definition.shadowed.len(), None);
         self.definition = definition;
         self.place = 0;
         Ok(())

@@ -186,7 +186,7 @@ impl<'a> Executor<'a, '_, '_> {
         if pipe.assign {
             return self.assign(target, item);
         }
-        if let Some(slot) = target.slots.first() {
+        if let Some(slot) = target.slot {
             self.slots[self.base + slot] = Some(item);
         }
         Ok(())

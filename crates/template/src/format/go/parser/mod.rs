@@ -3,16 +3,19 @@
 //! Blocks are kept on a stack of our own (`structure`), so only parentheses
 //! recurse (`pipeline`), and those are bounded.
 
+mod names;
 mod pipeline;
 mod structure;
 
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use quillet_core::{Diagnostic, Span, nearest};
 
-use super::ast::{Definition, Op, Place, Slot, TemplateCall};
+use super::ast::{Definition, Op, Place, TemplateCall};
 use super::function::Functions;
 use super::lexer::{Kind, Lexer, Token};
+use names::Names;
 
 /// Parentheses recurse on the native stack, so the limit on nesting cannot
 /// raise them above this. Go's own bound is 10,000.
@@ -52,10 +55,10 @@ pub(super) fn parse(
         lexer: Lexer::new(text),
         tree: root,
         outer: Vec::new(),
-        done: Vec::new(),
+        done: IndexMap::default(),
     };
     parser.run()?;
-    Ok(parser.done)
+    Ok(parser.done.into_values().collect())
 }
 
 struct Parser<'s> {
@@ -68,7 +71,7 @@ struct Parser<'s> {
     tree: Tree,
     /// Those around it: a `define` or `block` interrupts its surroundings.
     outer: Vec<Tree>,
-    done: Vec<Definition>,
+    done: IndexMap<Arc<str>, Definition, foldhash::fast::RandomState>,
 }
 
 /// A definition in the making. Each has its own lookahead, as in Go, because
@@ -78,8 +81,7 @@ struct Tree {
     opened: Opened,
     tokens: [Token; 3],
     peeked: usize,
-    names: Vec<Name>,
-    slots: usize,
+    names: Names,
     action_line: usize,
     range_depth: usize,
     parentheses: usize,
@@ -95,13 +97,6 @@ enum Opened {
     Block(Box<TemplateCall>),
 }
 
-/// A name that may be used. Assignments make names usable without declaring
-/// them: that such a variable does not exist is found when it is used.
-struct Name {
-    text: Box<str>,
-    slot: Option<Slot>,
-}
-
 /// An open `if`, `with` or `range`.
 struct Block {
     kind: Kind,
@@ -109,7 +104,7 @@ struct Block {
     op: Place,
     /// How many names there were before it.
     names: usize,
-    /// How many slots there were before its body.
+    /// How many variables there were before its body.
     slots: usize,
     /// Operations that must lead to its end.
     to_end: Vec<Place>,
@@ -126,17 +121,12 @@ impl Tree {
             end: 0,
             line: 0,
         };
-        let root = Name {
-            text: "$".into(),
-            slot: Some(0),
-        };
         Tree {
             name,
             opened,
             tokens: [nothing; 3],
             peeked: 0,
-            names: vec![root],
-            slots: 1,
+            names: Names::new(),
             action_line: 0,
             range_depth: 0,
             parentheses: 0,

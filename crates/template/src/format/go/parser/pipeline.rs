@@ -3,13 +3,13 @@
 use quillet_core::{Span, Value};
 
 use super::super::ast::{
-    Builtin, ChainNode, Command, Function, FunctionNode, Node, NodeKind, NumberNode, Pipe, Slot,
+    Builtin, ChainNode, Command, Function, FunctionNode, Node, NodeKind, NumberNode, Pipe,
     StringNode, StringText, Target, VariableNode,
 };
 use super::super::lexer::{Kind, Token};
 use super::super::literal::{self, Number};
 use super::super::value::GoStr;
-use super::{Failure, MAX_PARENTHESES, Name, Parser, quote};
+use super::{Failure, MAX_PARENTHESES, Parser, quote};
 
 type Result<T> = std::result::Result<T, Box<Failure>>;
 
@@ -85,35 +85,19 @@ impl Parser<'_> {
     fn target(&mut self, pipe: &mut Pipe, variable: Token) {
         pipe.variables.push(Target {
             name: self.word(variable).into(),
-            slots: Vec::new(),
+            slot: None,
         });
     }
 
-    /// Gives the variables of a pipeline their slots and makes their names usable.
+    /// Binds the variables of a pipeline, which makes their names usable.
     fn bind(&mut self, pipe: &mut Pipe) {
         for variable in &mut pipe.variables {
-            let mut slot = None;
-            if pipe.assign {
-                variable.slots = self.slots_of(&variable.name);
+            variable.slot = if pipe.assign {
+                self.tree.names.assign(&variable.name)
             } else {
-                slot = Some(self.tree.slots);
-                variable.slots = vec![self.tree.slots];
-                self.tree.slots += 1;
-            }
-            self.tree.names.push(Name {
-                text: variable.name.clone(),
-                slot,
-            });
+                Some(self.tree.names.declare(&variable.name))
+            };
         }
-    }
-
-    /// Variables that a name can mean, innermost first.
-    fn slots_of(&self, name: &str) -> Vec<Slot> {
-        let names = self.tree.names.iter().rev();
-        names
-            .filter(|known| &*known.text == name)
-            .filter_map(|known| known.slot)
-            .collect()
     }
 
     fn check_pipeline(&self, pipe: &Pipe, context: &str) -> Result<()> {
@@ -250,13 +234,13 @@ impl Parser<'_> {
 
     fn variable(&mut self, token: Token) -> Result<NodeKind> {
         let name = self.word(token);
-        if !self.tree.names.iter().any(|known| &*known.text == name) {
+        let Some(slot) = self.tree.names.find(name) else {
             let reason = format!("undefined variable {}", quote(name));
             return Err(self.fail_at(token, reason));
-        }
+        };
         Ok(NodeKind::Variable(Box::new(VariableNode {
             name: name.into(),
-            slots: self.slots_of(name),
+            slot,
             fields: Vec::new(),
         })))
     }

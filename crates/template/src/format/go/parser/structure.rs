@@ -68,12 +68,13 @@ impl Parser<'_> {
             name: self.tree.name.clone(),
             source: self.source,
             is_empty: ops.iter().all(|op| self.is_blank(op)),
-            slots: self.tree.slots,
+            shadowed: self.tree.names.take_shadowed(),
             ops,
         };
-        let same = |known: &&mut Definition| known.name == definition.name;
-        match self.done.iter_mut().find(same) {
-            None => self.done.push(definition),
+        match self.done.get_mut(&definition.name) {
+            None => {
+                self.done.insert(definition.name.clone(), definition);
+            }
             Some(known) if known.is_empty => *known = definition,
             Some(_) if definition.is_empty => {}
             Some(_) => {
@@ -147,7 +148,7 @@ impl Parser<'_> {
             kind: keyword.kind,
             op: tree.ops.len(),
             names,
-            slots: tree.slots,
+            slots: tree.names.slots(),
             to_end: Vec::new(),
             in_else: false,
             chained,
@@ -257,7 +258,7 @@ impl Parser<'_> {
         }
         if let Op::Range { end, inside, .. } = &mut tree.ops[block.op] {
             *end = here;
-            *inside = block.slots..tree.slots;
+            *inside = block.slots..tree.names.slots();
         }
     }
 

@@ -1,0 +1,110 @@
+//! Names of variables while a definition is read.
+
+use std::collections::HashMap;
+
+use super::super::ast::Slot;
+
+/// The names that may be used, innermost last.
+///
+/// Assignments make names usable without declaring them, as in Go: that there
+/// is no such variable is found when it is used.
+pub(super) struct Names {
+    names: Vec<Name>,
+    latest: HashMap<Box<str>, usize, foldhash::fast::RandomState>,
+    shadowed: Vec<Option<Slot>>,
+}
+
+struct Name {
+    text: Box<str>,
+    /// The innermost declared variable of that name.
+    slot: Option<Slot>,
+    /// The same name before.
+    previous: Option<usize>,
+}
+
+impl Names {
+    pub(super) fn new() -> Self {
+        let mut names = Names {
+            names: Vec::new(),
+            latest: HashMap::default(),
+            shadowed: Vec::new(),
+        };
+        names.declare("$");
+        names
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// How many variables have been declared, those out of scope included.
+    pub(super) fn slots(&self) -> usize {
+        self.shadowed.len()
+    }
+
+    /// Whether a name may be used, and which variable it means.
+    pub(super) fn find(&self, text: &str) -> Option<Option<Slot>> {
+        let latest = *self.latest.get(text)?;
+        self.names.get(latest).map(|name| name.slot)
+    }
+
+    pub(super) fn declare(&mut self, text: &str) -> Slot {
+        let slot = self.shadowed.len();
+        self.shadowed.push(self.find(text).flatten());
+        self.push(text, Some(slot));
+        slot
+    }
+
+    pub(super) fn assign(&mut self, text: &str) -> Option<Slot> {
+        let slot = self.find(text).flatten();
+        self.push(text, slot);
+        slot
+    }
+
+    fn push(&mut self, text: &str, slot: Option<Slot>) {
+        let previous = self.latest.insert(text.into(), self.names.len());
+        self.names.push(Name {
+            text: text.into(),
+            slot,
+            previous,
+        });
+    }
+
+    /// Ends a scope that began with so many names.
+    pub(super) fn truncate(&mut self, length: usize) {
+        while self.names.len() > length {
+            let Some(name) = self.names.pop() else {
+                return;
+            };
+            match name.previous {
+                Some(previous) => self.latest.insert(name.text, previous),
+                None => self.latest.remove(&name.text),
+            };
+        }
+    }
+
+    /// For each variable the one of the same name that it shadows.
+    pub(super) fn take_shadowed(&mut self) -> Vec<Option<Slot>> {
+        std::mem::take(&mut self.shadowed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_scope_brings_back_the_names_before() {
+        let mut names = Names::new();
+        let outer = names.declare("$x");
+        let before = names.len();
+        let inner = names.declare("$x");
+        names.assign("$y");
+        assert_eq!(names.find("$x"), Some(Some(inner)));
+        assert_eq!(names.find("$y"), Some(None));
+        names.truncate(before);
+        assert_eq!(names.find("$x"), Some(Some(outer)));
+        assert_eq!(names.find("$y"), None);
+        assert_eq!(names.take_shadowed(), [None, None, Some(outer)]);
+    }
+}

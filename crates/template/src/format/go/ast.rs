@@ -75,8 +75,10 @@ pub(super) struct Definition {
     /// Index of the source it stands in.
     pub(super) source: usize,
     pub(super) ops: Vec<Op>,
-    /// For each of its variables the one of the same name that it shadows.
+    /// For each of its variables but `$` the one of the same name that it shadows.
     pub(super) shadowed: Vec<Option<Slot>>,
+    /// Bytes of its text, to guess how much it will write.
+    pub(super) text_bytes: usize,
     /// Nothing but space and comments: does not replace another definition.
     pub(super) is_empty: bool,
 }
@@ -126,12 +128,39 @@ pub(super) enum NodeKind {
     Number(Box<NumberNode>),
     String(Box<StringNode>),
     /// `.a.b`.
-    Field(Vec<Box<str>>),
+    Field(Fields),
     Variable(Box<VariableNode>),
     Function(Box<FunctionNode>),
     Pipe(Box<Pipe>),
     /// `(pipe).a.b`, `function.a`.
     Chain(Box<ChainNode>),
+}
+
+/// Names of fields, kept as they are written, without the first dot: one
+/// allocation, and cutting a short text costs less than following pointers.
+#[derive(Debug, Default)]
+pub(super) struct Fields(pub(super) Box<str>);
+
+impl Fields {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn iter(&self) -> std::str::Split<'_, char> {
+        let mut names = self.0.split('.');
+        if self.0.is_empty() {
+            // Cutting an empty text gives one empty name.
+            names.next();
+        }
+        names
+    }
+
+    fn write(&self, out: &mut String) {
+        if !self.is_empty() {
+            out.push('.');
+            out.push_str(&self.0);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -163,7 +192,7 @@ pub(super) struct VariableNode {
     /// The innermost variable of that name. A declaration that was not reached
     /// does not count: then the one that it shadows is meant.
     pub(super) slot: Option<Slot>,
-    pub(super) fields: Vec<Box<str>>,
+    pub(super) fields: Fields,
 }
 
 #[derive(Debug)]
@@ -252,7 +281,31 @@ impl Builtin {
 #[derive(Debug)]
 pub(super) struct ChainNode {
     pub(super) base: Node,
-    pub(super) fields: Vec<Box<str>>,
+    pub(super) fields: Fields,
+}
+
+impl Definition {
+    /// How many variables it has, `$` included.
+    pub(super) fn slots(&self) -> usize {
+        1 + self.shadowed.len()
+    }
+
+    /// The variable that another one shadows.
+    pub(super) fn shadowed(&self, slot: Slot) -> Option<Slot> {
+        *self.shadowed.get(slot.checked_sub(1)?)?
+    }
+}
+
+impl Pipe {
+    /// The only operand, where a pipeline is nothing else.
+    pub(super) fn operand(&self) -> Option<&Node> {
+        match self.commands.as_slice() {
+            [command] if command.arguments.is_empty() && self.variables.is_empty() => {
+                Some(&command.first)
+            }
+            _ => None,
+        }
+    }
 }
 
 // Writing nodes as Go's error texts show them.
@@ -299,16 +352,16 @@ impl Node {
             NodeKind::Bool(_) => out.push_str("false"),
             NodeKind::Number(number) => out.push_str(&number.text),
             NodeKind::String(string) => out.push_str(&string.quoted),
-            NodeKind::Field(fields) => write_fields(fields, out),
+            NodeKind::Field(fields) => fields.write(out),
             NodeKind::Variable(variable) => {
                 out.push_str(&variable.name);
-                write_fields(&variable.fields, out);
+                variable.fields.write(out);
             }
             NodeKind::Function(function) => out.push_str(&function.name),
             NodeKind::Pipe(pipe) => pipe.write(out),
             NodeKind::Chain(chain) => {
                 chain.base.write_argument(out);
-                write_fields(&chain.fields, out);
+                chain.fields.write(out);
             }
         }
     }
@@ -317,13 +370,6 @@ impl Node {
         let mut text = String::new();
         self.write(&mut text);
         text
-    }
-}
-
-fn write_fields(fields: &[Box<str>], out: &mut String) {
-    for field in fields {
-        out.push('.');
-        out.push_str(field);
     }
 }
 

@@ -182,7 +182,7 @@ impl<'s> Lexer<'s> {
     }
 
     fn text(&mut self) -> Step {
-        let Some(before) = memchr::memmem::find(self.rest(), b"{{") else {
+        let Some(before) = find_pair(self.rest(), *b"{{") else {
             self.pos = self.source.len();
             self.count_lines();
             let kind = if self.pos > self.start {
@@ -237,7 +237,7 @@ impl<'s> Lexer<'s> {
 
     fn comment(&mut self) -> Step {
         self.pos += 2;
-        let Some(length) = memchr::memmem::find(self.rest(), b"*/") else {
+        let Some(length) = find_pair(self.rest(), *b"*/") else {
             return Some(self.fail("unclosed comment".to_owned()));
         };
         self.pos += length + 2;
@@ -480,6 +480,15 @@ impl<'s> Lexer<'s> {
         }
         true
     }
+}
+
+/// Where two bytes stand next to each other. For so short a needle this beats
+/// setting up a search for any.
+fn find_pair(text: &[u8], pair: [u8; 2]) -> Option<usize> {
+    let firsts = memchr::memchr_iter(pair[0], text);
+    firsts
+        .into_iter()
+        .find(|at| text.get(at + 1) == Some(&pair[1]))
 }
 
 /// The length of a text without the spaces at its end.

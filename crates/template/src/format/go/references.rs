@@ -6,26 +6,28 @@
 //! (elements of lists, results of functions) comes from paths that count as
 //! touched already.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
+use indexmap::IndexMap;
 use quillet_core::{Span, Value};
 
 use crate::Source;
 use crate::reference::{FunctionReference, References, VariableReference};
 
 use super::ast::{
-    Builtin, Command, Definition, Function, Node, NodeKind, Op, Pipe, Slot, StringText, Target,
+    Builtin, Command, Definition, Fields, Function, Node, NodeKind, Op, Pipe, Slot, StringText,
+    Target,
 };
 use super::template::Compiled;
 
 /// Where in the variables a value can come from; nothing if that is not known
 /// or of no interest.
-type Known = Vec<Origin>;
-type Path = Vec<String>;
+type Known<'c> = Vec<Origin<'c>>;
+type Path<'c> = Vec<&'c str>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Origin {
-    path: Path,
+struct Origin<'c> {
+    path: Path<'c>,
     /// Its value has been looked at; its fields may still count.
     touched: bool,
 }
@@ -37,11 +39,11 @@ const LONGEST_PATH: usize = 32;
 /// Definitions read with different dots. Above this the access is called dynamic.
 const MOST_VISITS: usize = 2_000;
 
-pub(super) fn find(compiled: &Compiled, sources: &[Source<'_>]) -> References {
+pub(super) fn find<'c>(compiled: &'c Compiled, sources: &'c [Source<'_>]) -> References {
     let mut finder = Finder {
         compiled,
         found: References::default(),
-        variables: HashMap::default(),
+        variables: IndexMap::default(),
         functions: HashSet::default(),
         templates: HashSet::default(),
         passed_on: Vec::new(),
@@ -55,29 +57,34 @@ pub(super) fn find(compiled: &Compiled, sources: &[Source<'_>]) -> References {
         finder.visit(source.name, vec![Origin::default()]);
         finder.run();
     }
-    finder.add_passed_on();
-    finder.found
+    finder.finish()
+}
+
+/// How and where a path is touched first.
+struct Touched {
+    optional: bool,
+    source: usize,
+    span: Span,
 }
 
 struct Finder<'c> {
     compiled: &'c Compiled,
     found: References,
-    /// Index of each path in `found`.
-    variables: HashMap<Path, usize, foldhash::fast::RandomState>,
+    variables: IndexMap<Path<'c>, Touched, foldhash::fast::RandomState>,
     functions: HashSet<&'c str, foldhash::fast::RandomState>,
     templates: HashSet<&'c str, foldhash::fast::RandomState>,
     /// Paths that were only handed to a variable or a template. They count if
     /// nothing below them does.
-    passed_on: Vec<VariableReference>,
-    visits: HashSet<(*const Definition, Known), foldhash::fast::RandomState>,
-    waiting: VecDeque<(&'c Definition, Known)>,
+    passed_on: Vec<(Path<'c>, Touched)>,
+    visits: HashSet<(*const Definition, Known<'c>), foldhash::fast::RandomState>,
+    waiting: VecDeque<(&'c Definition, Known<'c>)>,
     source: usize,
-    dot: Known,
-    slots: Vec<Known>,
+    dot: Known<'c>,
+    slots: Vec<Known<'c>>,
 }
 
 impl<'c> Finder<'c> {
-    fn visit(&mut self, name: &'c str, dot: Known) {
+    fn visit(&mut self, name: &'c str, dot: Known<'c>) {
         let Some(definition) = self.compiled.definition(name) else {
             if self.templates.insert(name) {
                 self.found.templates.push(name.to_owned());
@@ -96,7 +103,7 @@ impl<'c> Finder<'c> {
     fn run(&mut self) {
         while let Some((definition, dot)) = self.waiting.pop_front() {
             self.source = definition.source;
-            self.slots = vec![Known::new(); definition.shadowed.len()];
+            self.slots = vec![Known::new(); definition.slots()];
             self.slots[0] = dot.clone();
             // An assignment late in a loop is seen early in its next turn.
             let assigns = definition
@@ -112,7 +119,7 @@ impl<'c> Finder<'c> {
 
     fn read(&mut self, definition: &'c Definition) {
         // Blocks that set the dot, as where they end and the dot around them.
-        let mut around: Vec<(usize, Known)> = Vec::new();
+        let mut around: Vec<(usize, Known<'c>)> = Vec::new();
         for (place, op) in definition.ops.iter().enumerate() {
             while around.last().is_some_and(|(end, _)| *end <= place) {
                 if let Some((_, dot)) = around.pop() {
@@ -164,7 +171,7 @@ impl<'c> Finder<'c> {
         self.touch(&value, pipe.span, false);
     }
 
-    fn pipe(&mut self, pipe: &'c Pipe) -> Known {
+    fn pipe(&mut self, pipe: &'c Pipe) -> Known<'c> {
         let value = self.commands(pipe);
         for target in &pipe.variables {
             self.set(target, &value);
@@ -172,7 +179,7 @@ impl<'c> Finder<'c> {
         value
     }
 
-    fn commands(&mut self, pipe: &'c Pipe) -> Known {
+    fn commands(&mut self, pipe: &'c Pipe) -> Known<'c> {
         let mut value = Known::new();
         for (i, command) in pipe.commands.iter().enumerate() {
             if i > 0 {
@@ -185,7 +192,7 @@ impl<'c> Finder<'c> {
     }
 
     /// An assignment may happen or not, so what was known before stays possible.
-    fn set(&mut self, target: &Target, value: &[Origin]) {
+    fn set(&mut self, target: &Target, value: &[Origin<'c>]) {
         let Some(slot) = target.slot else {
             return;
         };
@@ -196,7 +203,7 @@ impl<'c> Finder<'c> {
         }
     }
 
-    fn command(&mut self, command: &'c Command) -> Known {
+    fn command(&mut self, command: &'c Command) -> Known<'c> {
         let value = match &command.first.kind {
             NodeKind::Function(function) => match function.function {
                 Function::Builtin(Builtin::Index) => return self.index(&command.arguments),
@@ -220,7 +227,7 @@ impl<'c> Finder<'c> {
     }
 
     /// `index VALUE "key" …`: the source deals with the absence itself.
-    fn index(&mut self, arguments: &'c [Node]) -> Known {
+    fn index(&mut self, arguments: &'c [Node]) -> Known<'c> {
         let Some((item, indexes)) = arguments.split_first() else {
             return Known::new();
         };
@@ -243,7 +250,7 @@ impl<'c> Finder<'c> {
         value
     }
 
-    fn node(&mut self, node: &'c Node) -> Known {
+    fn node(&mut self, node: &'c Node) -> Known<'c> {
         match &node.kind {
             NodeKind::Dot => self.dot.clone(),
             NodeKind::Field(fields) => {
@@ -274,12 +281,12 @@ impl<'c> Finder<'c> {
     /// A name can mean the variable or, where its declaration was not reached,
     /// one that it shadows; only the first is followed, the other has counted
     /// where it was declared.
-    fn variable(&self, slot: Option<Slot>) -> Known {
+    fn variable(&self, slot: Option<Slot>) -> Known<'c> {
         slot.map_or_else(Known::new, |slot| self.slots[slot].clone())
     }
 
-    fn fields(&mut self, mut value: Known, fields: &[Box<str>], span: Span) -> Known {
-        for field in fields {
+    fn fields(&mut self, mut value: Known<'c>, fields: &'c Fields, span: Span) -> Known<'c> {
+        for field in fields.iter() {
             if value.iter().any(|origin| origin.path.len() >= LONGEST_PATH) {
                 self.touch(&value, span, false);
                 return Known::new();
@@ -299,63 +306,68 @@ impl<'c> Finder<'c> {
         }
     }
 
-    fn touch(&mut self, value: &[Origin], span: Span, optional: bool) {
+    fn touch(&mut self, value: &[Origin<'c>], span: Span, optional: bool) {
         for Origin { path, .. } in value.iter().filter(|origin| !origin.touched) {
             if path.is_empty() {
                 self.found.dynamic = true;
                 continue;
             }
-            if let Some(known) = self.variables.get(path) {
-                self.found.variables[*known].optional &= optional;
-                continue;
-            }
-            self.variables
-                .insert(path.clone(), self.found.variables.len());
-            self.found.variables.push(VariableReference {
-                path: path.clone(),
+            let touched = self.variables.entry(path.clone()).or_insert(Touched {
                 optional,
                 source: self.source,
                 span,
             });
+            touched.optional &= optional;
         }
     }
 
-    fn pass_on(&mut self, value: &[Origin], span: Span) {
+    fn pass_on(&mut self, value: &[Origin<'c>], span: Span) {
         let counts = |origin: &&Origin| !origin.touched && !origin.path.is_empty();
         for origin in value.iter().filter(counts) {
-            self.passed_on.push(VariableReference {
-                path: origin.path.clone(),
+            let touched = Touched {
                 optional: false,
                 source: self.source,
                 span,
-            });
+            };
+            self.passed_on.push((origin.path.clone(), touched));
         }
     }
 
     /// Counts what was handed on and never looked into further down.
     fn add_passed_on(&mut self) {
-        let mut prefixes: HashSet<Path> = HashSet::new();
-        for variable in &self.found.variables {
-            for length in 1..=variable.path.len() {
-                prefixes.insert(variable.path[..length].to_vec());
+        if self.passed_on.is_empty() {
+            return;
+        }
+        let mut prefixes: HashSet<Path<'c>, foldhash::fast::RandomState> = HashSet::default();
+        for path in self.variables.keys() {
+            for length in 1..=path.len() {
+                prefixes.insert(path[..length].to_vec());
             }
         }
-        for variable in std::mem::take(&mut self.passed_on) {
-            if prefixes.insert(variable.path.clone()) {
-                self.source = variable.source;
-                let origin = Origin {
-                    path: variable.path,
-                    touched: false,
-                };
-                self.touch(&[origin], variable.span, false);
+        for (path, touched) in std::mem::take(&mut self.passed_on) {
+            if prefixes.insert(path.clone()) {
+                self.variables.insert(path, touched);
             }
         }
     }
+
+    fn finish(mut self) -> References {
+        self.add_passed_on();
+        let variables = self.variables.into_iter();
+        let variable = |(path, touched): (Path<'c>, Touched)| VariableReference {
+            path: path.into_iter().map(str::to_owned).collect(),
+            optional: touched.optional,
+            source: touched.source,
+            span: touched.span,
+        };
+        self.found.variables = variables.map(variable).collect();
+        self.found
+    }
 }
 
-fn extend(value: &mut Known, key: &str) {
+fn extend<'c>(value: &mut Known<'c>, key: &'c str) {
     for origin in value {
-        origin.path.push(key.to_owned());
+        origin.path.push(key);
         origin.touched = false;
     }
 }

@@ -246,10 +246,10 @@ impl<'a> Executor<'a, '_, '_> {
         Ok(Item::own(GoValue::Str(GoStr::from(text))))
     }
 
-    /// An action that is nothing but `print` or one of its kin writes straight
-    /// to the output. Says whether the action was one.
+    /// An action that ends in `print` or one of its kin writes straight to the
+    /// output. Says whether the action was one.
     pub(super) fn print_formatted(&mut self, pipe: &'a Pipe) -> Result<bool, Stop> {
-        let [command] = pipe.commands.as_slice() else {
+        let Some((command, before)) = pipe.commands.split_last() else {
             return Ok(false);
         };
         let NodeKind::Function(function) = &command.first.kind else {
@@ -260,10 +260,12 @@ impl<'a> Executor<'a, '_, '_> {
         else {
             return Ok(false);
         };
+        self.at = At::Pipe(pipe);
+        let last = self.commands(before)?;
         self.at_node(&command.first);
         let arguments = &command.arguments;
-        self.check_count(&function.name, builtin.arity(), arguments, false)?;
-        let base = self.format_arguments(builtin, arguments, None)?;
+        self.check_count(&function.name, builtin.arity(), arguments, last.is_some())?;
+        let base = self.format_arguments(builtin, arguments, last)?;
         let limit = self.pass.limits().output_bytes;
         let full = append_formatted(builtin, self.pass.out(), limit, &self.values[base..]);
         self.values.truncate(base);

@@ -5,7 +5,9 @@ use quillet_core::Value;
 use crate::Missing;
 use crate::pass::Stop;
 
-use super::super::ast::{Command, Node, NodeKind, Pipe, Slot, StringText, Target, VariableNode};
+use super::super::ast::{
+    Command, Fields, Node, NodeKind, Pipe, Slot, StringText, Target, VariableNode,
+};
 use super::super::collection::GoMap;
 use super::super::function::FunctionError;
 use super::super::literal::Ideal;
@@ -17,17 +19,22 @@ use super::{At, Executor};
 impl<'a> Executor<'a, '_, '_> {
     pub(super) fn pipeline(&mut self, pipe: &'a Pipe) -> Result<Item<'a>, Stop> {
         self.at = At::Pipe(pipe);
-        let mut value = None;
-        for command in &pipe.commands {
-            value = Some(self.command(command, value)?.unboxed());
-        }
-        let value = value.unwrap_or(Item::Missing);
+        let value = self.commands(&pipe.commands)?.unwrap_or(Item::Missing);
         for target in &pipe.variables {
             if pipe.assign {
                 self.assign(target, value.clone())?;
             } else if let Some(slot) = target.slot {
                 self.slots[self.base + slot] = Some(value.clone());
             }
+        }
+        Ok(value)
+    }
+
+    /// Evaluates commands, each with the value of the one before it.
+    pub(super) fn commands(&mut self, commands: &'a [Command]) -> Result<Option<Item<'a>>, Stop> {
+        let mut value = None;
+        for command in commands {
+            value = Some(self.command(command, value)?.unboxed());
         }
         Ok(value)
     }
@@ -49,7 +56,7 @@ impl<'a> Executor<'a, '_, '_> {
                 return Ok(Some(self.base + found));
             }
             self.pass.step()?;
-            slot = self.definition.shadowed[found];
+            slot = self.definition.shadowed(found);
         }
         Ok(None)
     }
@@ -110,6 +117,27 @@ impl<'a> Executor<'a, '_, '_> {
         Err(self.fail(reason))
     }
 
+    /// What fields of the caller's variables lead to, without copying anything;
+    /// `None` wherever there is more to it.
+    pub(super) fn found(&self, node: &'a Node) -> Option<&'a Value> {
+        let (start, fields) = match &node.kind {
+            NodeKind::Dot => (&self.dot, None),
+            NodeKind::Field(fields) => (&self.dot, Some(fields)),
+            NodeKind::Variable(variable) => {
+                let value = self.slots.get(self.base + variable.slot?)?.as_ref()?;
+                (value, Some(&variable.fields))
+            }
+            _ => return None,
+        };
+        let &Item::Core(mut value, _) = start else {
+            return None;
+        };
+        for field in fields.into_iter().flat_map(Fields::iter) {
+            value = value.as_map()?.get(field)?;
+        }
+        (!matches!(value, Value::Null)).then_some(value)
+    }
+
     /// An operand that stands alone, without a type that it must have.
     pub(super) fn operand(&mut self, node: &'a Node) -> Result<Item<'a>, Stop> {
         match &node.kind {
@@ -168,20 +196,21 @@ impl<'a> Executor<'a, '_, '_> {
     fn fields(
         &mut self,
         mut receiver: Item<'a>,
-        fields: &'a [Box<str>],
+        fields: &'a Fields,
         arguments: &'a [Node],
         last: Option<Item<'a>>,
     ) -> Result<Item<'a>, Stop> {
         if arguments.is_empty() && last.is_none() {
-            for field in fields {
+            for field in fields.iter() {
                 receiver = self.field(&receiver, field)?;
             }
             return Ok(receiver);
         }
-        let Some((method, fields)) = fields.split_last() else {
+        let mut names = fields.iter();
+        let Some(method) = names.next_back() else {
             return Ok(receiver);
         };
-        for field in fields {
+        for field in names {
             receiver = self.field(&receiver, field)?;
         }
         self.method(&receiver, method, arguments, last)

@@ -39,6 +39,8 @@ pub(super) fn run<'a>(
     pass: &mut Pass<'_>,
 ) -> Result<(), Stop> {
     let mut executor = Executor::new(compiled, definition, Item::core(dot), pass);
+    // What is written around the variables is a fair guess for their size too.
+    executor.pass.out().reserve(2 * definition.text_bytes + 64);
     executor.run().map_err(|stop| executor.place(stop))
 }
 
@@ -84,7 +86,7 @@ impl<'a, 'c, 'p> Executor<'a, 'c, 'p> {
         dot: Item<'a>,
         pass: &'c mut Pass<'p>,
     ) -> Self {
-        let mut slots = vec![None; definition.shadowed.len()];
+        let mut slots = vec![None; definition.slots()];
         slots[0] = Some(dot.clone());
         Executor {
             compiled,
@@ -156,7 +158,12 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     fn action(&mut self, pipe: &'a Pipe) -> Result<(), Stop> {
-        if pipe.variables.is_empty() && self.print_formatted(pipe)? {
+        if let Some(node) = pipe.operand() {
+            self.at_node(node);
+            if let Some(value) = self.found(node) {
+                return self.print(&Item::Core(value, false));
+            }
+        } else if pipe.variables.is_empty() && self.print_formatted(pipe)? {
             return Ok(());
         }
         let value = self.pipeline(pipe)?;
@@ -168,6 +175,11 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     fn condition(&mut self, pipe: &'a Pipe) -> Result<(Item<'a>, bool), Stop> {
+        if let Some(value) = pipe.operand().and_then(|node| self.found(node)) {
+            let value = Item::Core(value, false);
+            let truth = value.is_true();
+            return Ok((value, truth));
+        }
         let value = self.pipeline(pipe)?;
         if matches!(value, Item::Pending) {
             return Err(Stop::Suspended);
@@ -211,8 +223,7 @@ impl<'a> Executor<'a, '_, '_> {
             .push(std::mem::replace(&mut self.dot, dot.clone()));
         self.base = self.slots.len();
         self.slots.push(Some(dot));
-        self.slots
-            .resize(self.base + definition.shadowed.len(), None);
+        self.slots.resize(self.base + definition.slots(), None);
         self.definition = definition;
         self.place = 0;
         Ok(())

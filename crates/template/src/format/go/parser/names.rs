@@ -11,6 +11,7 @@ use super::super::ast::Slot;
 pub(super) struct Names {
     names: Vec<Name>,
     latest: HashMap<Box<str>, usize, foldhash::fast::RandomState>,
+    /// For each variable but `$` the one of the same name that it shadows.
     shadowed: Vec<Option<Slot>>,
 }
 
@@ -24,13 +25,11 @@ struct Name {
 
 impl Names {
     pub(super) fn new() -> Self {
-        let mut names = Names {
+        Names {
             names: Vec::new(),
             latest: HashMap::default(),
             shadowed: Vec::new(),
-        };
-        names.declare("$");
-        names
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -39,17 +38,20 @@ impl Names {
 
     /// How many variables have been declared, those out of scope included.
     pub(super) fn slots(&self) -> usize {
-        self.shadowed.len()
+        1 + self.shadowed.len()
     }
 
     /// Whether a name may be used, and which variable it means.
     pub(super) fn find(&self, text: &str) -> Option<Option<Slot>> {
-        let latest = *self.latest.get(text)?;
-        self.names.get(latest).map(|name| name.slot)
+        match self.latest.get(text) {
+            Some(latest) => self.names.get(*latest).map(|name| name.slot),
+            // It is always there, and most templates have no other.
+            None => (text == "$").then_some(Some(0)),
+        }
     }
 
     pub(super) fn declare(&mut self, text: &str) -> Slot {
-        let slot = self.shadowed.len();
+        let slot = self.slots();
         self.shadowed.push(self.find(text).flatten());
         self.push(text, Some(slot));
         slot
@@ -83,7 +85,7 @@ impl Names {
         }
     }
 
-    /// For each variable the one of the same name that it shadows.
+    /// For each variable but `$` the one of the same name that it shadows.
     pub(super) fn take_shadowed(&mut self) -> Vec<Option<Slot>> {
         std::mem::take(&mut self.shadowed)
     }
@@ -105,6 +107,6 @@ mod tests {
         names.truncate(before);
         assert_eq!(names.find("$x"), Some(Some(outer)));
         assert_eq!(names.find("$y"), None);
-        assert_eq!(names.take_shadowed(), [None, None, Some(outer)]);
+        assert_eq!(names.take_shadowed(), [None, Some(outer)]);
     }
 }

@@ -3,7 +3,7 @@
 use quillet_core::{Span, Value};
 
 use super::super::ast::{
-    Builtin, ChainNode, Command, Function, FunctionNode, Node, NodeKind, NumberNode, Pipe,
+    Builtin, ChainNode, Command, Fields, Function, FunctionNode, Node, NodeKind, NumberNode, Pipe,
     StringNode, StringText, Target, VariableNode,
 };
 use super::super::lexer::{Kind, Token};
@@ -22,7 +22,7 @@ impl Parser<'_> {
             span: span_of(first),
             assign: false,
             variables: Vec::new(),
-            commands: Vec::new(),
+            commands: Vec::with_capacity(1),
         };
         self.declarations(&mut pipe, context)?;
         loop {
@@ -116,10 +116,18 @@ impl Parser<'_> {
 
     fn command(&mut self) -> Result<Command> {
         let pos = self.peek_non_space().start;
-        let mut operands = Vec::new();
+        let mut first = None;
+        let mut arguments = Vec::new();
+        let mut end = pos;
         loop {
             self.peek_non_space();
-            operands.extend(self.operand()?);
+            if let Some(operand) = self.operand()? {
+                end = operand.span.end;
+                match first {
+                    None => first = Some(operand),
+                    Some(_) => arguments.push(operand),
+                }
+            }
             let token = self.next();
             match token.kind {
                 Kind::Space => continue,
@@ -129,16 +137,14 @@ impl Parser<'_> {
             }
             break;
         }
-        let end = operands.last().map_or(pos, |last: &Node| last.span.end);
-        let mut operands = operands.into_iter();
-        let Some(first) = operands.next() else {
+        let Some(first) = first else {
             return Err(self.fail("empty command".to_owned()));
         };
         Ok(Command {
             pos,
             span: Span { start: pos, end },
             first,
-            arguments: operands.collect(),
+            arguments,
         })
     }
 
@@ -150,15 +156,15 @@ impl Parser<'_> {
         if next.kind != Kind::Field {
             return Ok(Some(node));
         }
-        let mut fields = Vec::new();
         while self.peek().kind == Kind::Field {
-            let token = self.next();
-            node.span.end = token.end;
-            fields.push(self.text[token.start + 1..token.end].into());
+            node.span.end = self.next().end;
         }
+        // Fields follow each other without a space, so they are one piece of the source.
+        let text = self.text;
+        let fields = |start: usize| Fields(text[start + 1..node.span.end].into());
         match &mut node.kind {
-            NodeKind::Field(known) => known.append(&mut fields),
-            NodeKind::Variable(variable) => variable.fields.append(&mut fields),
+            NodeKind::Field(known) => *known = fields(node.span.start),
+            NodeKind::Variable(variable) => variable.fields = fields(next.start),
             kind if is_constant(kind) => {
                 let reason = format!("unexpected . after term {}", quote(&node.text()));
                 return Err(self.fail_at(next, reason));
@@ -168,7 +174,10 @@ impl Parser<'_> {
                 node = Node {
                     pos: next.start,
                     span,
-                    kind: NodeKind::Chain(Box::new(ChainNode { base: node, fields })),
+                    kind: NodeKind::Chain(Box::new(ChainNode {
+                        fields: fields(next.start),
+                        base: node,
+                    })),
                 };
             }
         }
@@ -183,7 +192,7 @@ impl Parser<'_> {
             Kind::Dot => NodeKind::Dot,
             Kind::Nil => NodeKind::Nil,
             Kind::Variable => self.variable(token)?,
-            Kind::Field => NodeKind::Field(vec![self.text[token.start + 1..token.end].into()]),
+            Kind::Field => NodeKind::Field(Fields(self.text[token.start + 1..token.end].into())),
             Kind::Bool => NodeKind::Bool(Value::Bool(self.word(token) == "true")),
             Kind::CharConstant | Kind::Complex | Kind::Number => self.number(token)?,
             Kind::String | Kind::RawString => self.string(token)?,
@@ -241,7 +250,7 @@ impl Parser<'_> {
         Ok(NodeKind::Variable(Box::new(VariableNode {
             name: name.into(),
             slot,
-            fields: Vec::new(),
+            fields: Fields::default(),
         })))
     }
 

@@ -67,6 +67,7 @@ impl Parser<'_> {
         let definition = Definition {
             name: self.tree.name.clone(),
             source: self.source,
+            text_bytes: ops.iter().map(text_length).sum(),
             is_empty: ops.iter().all(|op| self.is_blank(op)),
             shadowed: self.tree.names.take_shadowed(),
             ops,
@@ -366,6 +367,13 @@ fn template_call(
         },
         name,
         pipe,
+    }
+}
+
+fn text_length(op: &Op) -> usize {
+    match op {
+        Op::Text { start, end } => end - start,
+        _ => 0,
     }
 }
 

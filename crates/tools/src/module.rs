@@ -1,7 +1,7 @@
 //! The module of a tool: where its relative urls lead and which headers the
 //! operator wants sent there.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -63,7 +63,7 @@ impl ModuleSettings {
 pub(crate) struct Module {
     pub(crate) name: Arc<str>,
     pub(crate) settings: Arc<ModuleSettings>,
-    pub(crate) elsewhere: Option<Arc<dyn ModuleUrls>>,
+    pub(crate) elsewhere: Arc<OnceLock<Arc<dyn ModuleUrls>>>,
 }
 
 impl Module {
@@ -72,7 +72,7 @@ impl Module {
         if let Some(base) = &self.settings.base_url {
             return Ok(base.as_str().to_owned());
         }
-        let registered = match &self.elsewhere {
+        let registered = match self.elsewhere.get() {
             Some(elsewhere) => elsewhere.base_url(&self.name).await,
             None => None,
         };

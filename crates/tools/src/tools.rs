@@ -1,29 +1,24 @@
 //! Makes tools of definitions.
 
+mod wiring;
+
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use quillet_core::Diagnostic;
 use quillet_core::tool::{BuiltTool, ToolBuilder, ToolSpec};
-use reqwest::header::HeaderMap;
-use url::Url;
 
-use crate::address::Denied;
 use crate::config::{ConfigError, McpServerConfig, ModuleUrls, ToolsConfig};
-use crate::defined::{DefinedTool, GrpcWire, Wire};
-use crate::definition::{
-    self, Definition, GrpcDefinition, McpDefinition, RestfulDefinition, WireDefinition,
-};
+use crate::defined::{DefinedTool, Wire};
+use crate::definition::{self, Definition};
 use crate::http::{Http, checked_url};
-use crate::module::{Module, ModuleSettings, plain_headers, secret_headers};
+use crate::mcp;
+use crate::module::{ModuleSettings, secret_headers};
 use crate::network::{Lookup, Network, SystemLookup};
 use crate::parameters::Parameters;
-use crate::restful::{Restful, UrlTemplate};
 use crate::returns::Returns;
 use crate::servers::Servers;
-use crate::{grpc, mcp};
+use wiring::Finding;
 
 /// The builder of all tools, and the owner of what they share. Cheap to clone
 /// behind an `Arc`; dropping it and its tools ends every session and program.
@@ -35,17 +30,7 @@ pub struct Tools {
     servers: Arc<Servers>,
     modules: HashMap<String, Arc<ModuleSettings>>,
     mcp_servers: HashMap<String, mcp::Endpoint>,
-    elsewhere: OnceLock<Arc<dyn ModuleUrls>>,
-}
-
-/// A finding about a definition: the field of the type's own object and what
-/// is wrong with it.
-struct Finding(&'static str, String);
-
-impl Finding {
-    fn url(denied: &Denied) -> Self {
-        Finding("url", denied.to_string())
-    }
+    elsewhere: Arc<OnceLock<Arc<dyn ModuleUrls>>>,
 }
 
 impl Tools {
@@ -93,155 +78,16 @@ impl Tools {
             servers: Arc::new(servers),
             modules,
             mcp_servers,
-            elsewhere: OnceLock::new(),
+            elsewhere: Arc::default(),
             config,
         })
     }
 
-    /// Says where modules are that the configuration does not name. Holds for
-    /// tools that are built afterwards; the first call counts.
+    /// Says where modules are that the configuration does not name. The first
+    /// call counts; tools that are built already ask there too. Their callers
+    /// usually own both, so `urls` should not own the tools in turn.
     pub fn find_modules_with(&self, urls: Arc<dyn ModuleUrls>) {
         let _ = self.elsewhere.set(urls);
-    }
-
-    fn module(&self, name: &str) -> Module {
-        Module {
-            name: name.into(),
-            settings: self.modules.get(name).cloned().unwrap_or_default(),
-            elsewhere: self.elsewhere.get().cloned(),
-        }
-    }
-
-    fn wire(&self, definition: &Definition) -> Result<Wire, Finding> {
-        let headers = plain_headers(&definition.headers).map_err(|why| Finding("headers", why))?;
-        let module = self.module(&definition.module);
-        match &definition.wire {
-            WireDefinition::Restful(restful) => self.restful(definition, restful, module, headers),
-            WireDefinition::Grpc(grpc) => self.grpc(grpc, module, headers),
-            WireDefinition::Mcp(mcp) => self.mcp(mcp, headers),
-        }
-    }
-
-    fn restful(
-        &self,
-        definition: &Definition,
-        restful: &RestfulDefinition,
-        module: Module,
-        headers: HeaderMap,
-    ) -> Result<Wire, Finding> {
-        let template = UrlTemplate::parse(&restful.url).map_err(|denied| Finding::url(&denied))?;
-        if template.is_relative() {
-            has_module(&module)?;
-        } else {
-            self.check(&template.sample())?;
-        }
-        let order: Vec<Arc<str>> = parameter_names(&definition.parameters)
-            .map(Arc::from)
-            .collect();
-        let known = |name: &String| order.iter().any(|known| **known == **name);
-        if let Some(name) = template.names().iter().find(|name| !known(name)) {
-            let why = format!("{{{name}}} is not a parameter of the tool");
-            return Err(Finding("url", why));
-        }
-        Ok(Wire::Restful(Restful {
-            http: self.http.clone(),
-            module,
-            template,
-            method: restful.method.clone(),
-            array: restful.array,
-            order,
-            headers,
-        }))
-    }
-
-    fn check(&self, url: &str) -> Result<Url, Finding> {
-        checked_url(&self.network.policy, url).map_err(|denied| Finding::url(&denied))
-    }
-
-    fn grpc(
-        &self,
-        definition: &GrpcDefinition,
-        module: Module,
-        headers: HeaderMap,
-    ) -> Result<Wire, Finding> {
-        match &definition.url {
-            Some(url) => drop(self.check(&grpc::server_url(url, definition.tls))?),
-            None => has_module(&module)?,
-        }
-        let wrong = |why: String| Finding("descriptor_set", why);
-        let own = definition
-            .descriptor_set
-            .as_deref()
-            .map(|text| {
-                let bytes = STANDARD
-                    .decode(text)
-                    .map_err(|error| format!("not base64: {error}"))?;
-                grpc::descriptors(&bytes)
-            })
-            .transpose()
-            .map_err(wrong)?;
-        Ok(Wire::Grpc(GrpcWire {
-            servers: self.servers.clone(),
-            url: definition.url.clone(),
-            tls: definition.tls,
-            method: grpc::Method {
-                service: definition.service.clone(),
-                method: definition.method.clone(),
-                descriptors: own.or_else(|| module.settings.descriptors.clone()),
-            },
-            module,
-            headers,
-        }))
-    }
-
-    fn mcp(&self, definition: &McpDefinition, headers: HeaderMap) -> Result<Wire, Finding> {
-        let endpoint = match (&definition.server, &definition.url, &definition.command) {
-            (Some(name), ..) => self
-                .mcp_servers
-                .get(name)
-                .cloned()
-                .ok_or_else(|| self.no_such_server(name))?,
-            (_, Some(url), _) => mcp::Endpoint::Address {
-                url: self.check(url)?,
-                headers,
-            },
-            (.., command) => self.program(definition, command.clone().unwrap_or_default())?,
-        };
-        Ok(Wire::Mcp {
-            server: self.servers.mcp(endpoint),
-            tool: definition.tool.clone(),
-        })
-    }
-
-    fn program(
-        &self,
-        definition: &McpDefinition,
-        command: String,
-    ) -> Result<mcp::Endpoint, Finding> {
-        if !self.config.allow_stdio {
-            let why = format!(
-                "definitions may not start programs here (name {command:?} in tools.mcp_servers and refer to it with \"server\", or set tools.allow_stdio = true)"
-            );
-            return Err(Finding("command", why));
-        }
-        let env = definition
-            .env
-            .iter()
-            .map(|(name, value)| (name.clone(), value.clone().into()));
-        Ok(mcp::Endpoint::Program {
-            command,
-            args: definition.args.clone(),
-            env: env.collect(),
-        })
-    }
-
-    fn no_such_server(&self, name: &str) -> Finding {
-        let known: Vec<&str> = self.mcp_servers.keys().map(String::as_str).collect();
-        let hint = match quillet_core::nearest(name, known.iter().copied()) {
-            Some(known) => format!("did you mean {known:?}?"),
-            None => format!("configure it as tools.mcp_servers.{name}"),
-        };
-        Finding("server", format!("there is no server {name:?} ({hint})"))
     }
 
     /// What is worth saying about a definition that can be used.
@@ -314,24 +160,6 @@ fn trusted(config: &ToolsConfig) -> Result<Option<Arc<[u8]>>, ConfigError> {
         Ok(_) => Err(wrong("no certificate in PEM form in it".to_owned())),
         Err(error) => Err(wrong(error.to_string())),
     }
-}
-
-fn has_module(module: &Module) -> Result<(), Finding> {
-    if module.name.is_empty() {
-        let why = "the url is relative, so the tool needs a \"module\" that it is relative to";
-        return Err(Finding("url", why.to_owned()));
-    }
-    Ok(())
-}
-
-fn parameter_names(schema: &serde_json::Value) -> impl Iterator<Item = &str> {
-    let properties = schema
-        .get("properties")
-        .and_then(serde_json::Value::as_object);
-    properties
-        .into_iter()
-        .flat_map(serde_json::Map::keys)
-        .map(String::as_str)
 }
 
 fn mcp_endpoint(

@@ -262,3 +262,34 @@ fn settings_are_read_and_checked() {
             .contains("tools.modules.m.base_url")
     );
 }
+
+/// The fenced blocks of a language in the page about tools.
+fn blocks(language: &str) -> Vec<String> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tools.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let opening = format!("```{language}\n");
+    let blocks = page.split(&opening).skip(1);
+    blocks
+        .map(|block| block.split("```").next().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn what_the_documentation_shows_is_valid() {
+    let [settings] = <[String; 1]>::try_from(blocks("toml")).unwrap();
+    let mut settings: toml::Table = settings.parse().unwrap();
+    let tools = settings["tools"].as_table_mut().unwrap();
+    // Files that are on no machine but the reader's.
+    assert!(tools.remove("ca_file").is_some());
+    let module = tools["modules"]["translator"].as_table_mut().unwrap();
+    assert!(module.remove("descriptor_set").is_some());
+    let config: ToolsConfig = settings.remove("tools").unwrap().try_into().unwrap();
+    let tools = Tools::new(config).unwrap();
+    let definitions = blocks("json");
+    assert_eq!(definitions.len(), 3);
+    for definition in definitions {
+        let built = try_build(&tools, &definition);
+        let built = built.unwrap_or_else(|findings| panic!("{definition}: {findings:?}"));
+        assert!(built.warnings.is_empty(), "{:?}", built.warnings);
+    }
+}

@@ -223,6 +223,29 @@ async fn a_program_that_is_no_server() {
     );
 }
 
+/// A server of the protocol's first revision, written without any library.
+#[tokio::test]
+async fn an_old_server() {
+    const SERVER: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}}\n' "$id" ;;
+    *'"tools/call"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"from"},{"type":"text","text":"2024"}]}}\n' "$id" ;;
+  esac
+done"#;
+    let mut config = ToolsConfig::default();
+    let server = McpServerConfig {
+        command: Some("sh".to_owned()),
+        args: vec!["-c".to_owned(), SERVER.to_owned()],
+        ..McpServerConfig::default()
+    };
+    config.mcp_servers.insert("demo".to_owned(), server);
+    let tools = Tools::new(config).unwrap();
+    let result = call(&*demo(&tools, "any"), "{}").await.unwrap();
+    assert_eq!(result, Value::from("from\n2024"));
+}
+
 #[derive(Clone)]
 struct OverHttp(Arc<AtomicUsize>);
 

@@ -73,6 +73,9 @@ async fn relative_urls_are_found_through_the_registered_module() {
         error.message.contains("tools.modules.translator.base_url"),
         "{error}"
     );
+    // The catalogue comes later than the tools and is asked all the same.
+    without.find_modules_with(Arc::new(Registered(server.url(""))));
+    assert!(call(&*built.tool, r#"{"code":"x"}"#).await.is_ok());
 
     let with = tools();
     with.find_modules_with(Arc::new(Registered(server.url("/"))));

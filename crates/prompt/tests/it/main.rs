@@ -16,19 +16,33 @@ use quillet_template::TemplateFactory;
 use test_store::TestStore;
 use test_tools::EchoTools;
 
-pub fn service_over(store: &Arc<TestStore>) -> PromptService {
+pub(crate) fn service_over(store: &Arc<TestStore>) -> PromptService {
     let store: Arc<dyn Store> = store.clone();
-    let catalogue = Catalogue::new(store.clone(), TemplateFactory::new().with(quillet_template::format::go::GoFormat::default()), Arc::new(EchoTools), 100);
-    PromptService::new(catalogue, Variables::new(store), None, ServiceOptions::default())
+    let catalogue = Catalogue::new(
+        store.clone(),
+        TemplateFactory::standard(),
+        Arc::new(EchoTools),
+        100,
+    );
+    PromptService::new(
+        catalogue,
+        Variables::new(store),
+        None,
+        ServiceOptions::default(),
+    )
 }
 
-pub async fn loaded(store: &Arc<TestStore>) -> PromptService {
+pub(crate) async fn loaded(store: &Arc<TestStore>) -> PromptService {
     let service = service_over(store);
     service.load().await.unwrap();
     service
 }
 
-pub async fn render(service: &PromptService, id: &str, variables: &str) -> Result<String, ServiceError> {
+pub(crate) async fn render(
+    service: &PromptService,
+    id: &str,
+    variables: &str,
+) -> Result<String, ServiceError> {
     let variables: Map = serde_json::from_str(variables).unwrap();
     let outcome = service.render(id, &variables, "test").await?;
     Ok(match outcome.prompt {

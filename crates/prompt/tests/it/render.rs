@@ -33,39 +33,126 @@ async fn outcomes() {
         (Environ, "n", "1234567"),
         (Environ, "model:gpt-4.1", "{\"size\":8}"),
         (Environ, "variables:code", "\"evil\""),
-        (Prompt, "e:plain", r#"{"userPrompt":"{{.vscode.lang}} {{.n}} {{.variables.x}} {{.args.x}}"}"#),
-        (Prompt, "e:jinja", r#"{"format":"jinja","prompt":"{{ vscode.lang }} {{ variables.x }}"}"#),
-        (Prompt, "e:two_missing", r#"{"prompt":"{{.vscode.lnag}} {{.nope.a}} {{.variables.x}}"}"#),
-        (Prompt, "e:unknown", r#"{"prompt":"{{lookup 1}} {{tool_one 1}}{{tool_tow 2}}"}"#),
+        (
+            Prompt,
+            "e:plain",
+            r#"{"userPrompt":"{{.vscode.lang}} {{.n}} {{.variables.x}} {{.args.x}}"}"#,
+        ),
+        (
+            Prompt,
+            "e:jinja",
+            r#"{"format":"jinja","prompt":"{{ vscode.lang }} {{ variables.x }}"}"#,
+        ),
+        (
+            Prompt,
+            "e:two_missing",
+            r#"{"prompt":"{{.vscode.lnag}} {{.nope.a}} {{.variables.x}}"}"#,
+        ),
+        (
+            Prompt,
+            "e:unknown",
+            r#"{"prompt":"{{lookup 1}} {{tool_one 1}}{{tool_tow 2}}"}"#,
+        ),
         (Prompt, "e:syntax", r#"{"prompt":"a\n{{if}}"}"#),
-        (Prompt, "e:optional", r#"{"prompt":"[{{if .variables.opt}}yes{{end}}]","parameters":[{"name":"opt","type":"string","required":false}]}"#),
-        (Prompt, "e:lenient", r#"{"prompt":"{{.nope}}","missing":"lenient"}"#),
-        (Prompt, "e:typed", r#"{"prompt":"{{.variables.n}}","parameters":[{"name":"n","type":"integer","required":true}]}"#),
-        (Prompt, "e:index", r#"{"prompt":"{{index .model \"gpt-4.1\" \"size\"}}"}"#),
+        (
+            Prompt,
+            "e:optional",
+            r#"{"prompt":"[{{if .variables.opt}}yes{{end}}]","parameters":[{"name":"opt","type":"string","required":false}]}"#,
+        ),
+        (
+            Prompt,
+            "e:lenient",
+            r#"{"prompt":"{{.nope}}","missing":"lenient"}"#,
+        ),
+        (
+            Prompt,
+            "e:typed",
+            r#"{"prompt":"{{.variables.n}}","parameters":[{"name":"n","type":"integer","required":true}]}"#,
+        ),
+        (
+            Prompt,
+            "e:index",
+            r#"{"prompt":"{{index .model \"gpt-4.1\" \"size\"}}"}"#,
+        ),
         (Prompt, "e:shadow", r#"{"prompt":"{{.variables.code}}"}"#),
-        (Prompt, "e:tools", r#"{"prompt":"{{tool_one 1}} {{tool_two \"x\" 2}} {{tool \"len\" 3}} {{my_mod_x 4}}"}"#),
-        (Tool, "tool:one", r#"{"parameters":{"properties":{"a":{}}}}"#),
-        (Tool, "tool:two", r#"{"parameters":{"properties":{"b":{},"a":{}}}}"#),
+        (
+            Prompt,
+            "e:tools",
+            r#"{"prompt":"{{tool_one 1}} {{tool_two \"x\" 2}} {{tool \"len\" 3}} {{my_mod_x 4}}"}"#,
+        ),
+        (
+            Tool,
+            "tool:one",
+            r#"{"parameters":{"properties":{"a":{}}}}"#,
+        ),
+        (
+            Tool,
+            "tool:two",
+            r#"{"parameters":{"properties":{"b":{},"a":{}}}}"#,
+        ),
         (Tool, "len", r#"{"parameters":{"properties":{"a":{}}}}"#),
-        (Tool, "my-mod:x", r#"{"parameters":{"properties":{"a":{}}}}"#),
+        (
+            Tool,
+            "my-mod:x",
+            r#"{"parameters":{"properties":{"a":{}}}}"#,
+        ),
     ]);
     let service = loaded(&store).await;
     let cases: &[(&str, &str, Result<&str, &[&str]>)] = &[
         ("e.plain", r#"{"x":"v"}"#, Ok("go 1234567 v v")),
         ("e.jinja", r#"{"x":"v"}"#, Ok("go v")),
-        ("e.two_missing", "{}", Err(&["render.missing_variable", "vscode.lnag, nope.a, variables.x"])),
-        ("e.unknown", "{}", Err(&["render.unknown_function", "\"lookup\", \"tool_tow\"", "did you mean tool_two?"])),
-        ("e.syntax", "{}", Err(&["definition.invalid", "e.syntax.prompt:2:", "missing value for if"])),
+        (
+            "e.two_missing",
+            "{}",
+            Err(&[
+                "render.missing_variable",
+                "vscode.lnag, nope.a, variables.x",
+            ]),
+        ),
+        (
+            "e.unknown",
+            "{}",
+            Err(&[
+                "render.unknown_function",
+                "\"lookup\", \"tool_tow\"",
+                "did you mean tool_two?",
+            ]),
+        ),
+        (
+            "e.syntax",
+            "{}",
+            Err(&[
+                "definition.invalid",
+                "e.syntax.prompt:2:",
+                "missing value for if",
+            ]),
+        ),
         ("e.optional", "{}", Ok("[]")),
         ("e.optional", r#"{"opt":"o"}"#, Ok("[yes]")),
         ("e.lenient", "{}", Ok("<no value>")),
-        ("e.typed", "{}", Err(&["variables.invalid", "\"n\" is a required property"])),
-        ("e.typed", r#"{"n":"x"}"#, Err(&["variables.invalid", "variables.n", "integer"])),
+        (
+            "e.typed",
+            "{}",
+            Err(&["variables.invalid", "\"n\" is a required property"]),
+        ),
+        (
+            "e.typed",
+            r#"{"n":"x"}"#,
+            Err(&["variables.invalid", "variables.n", "integer"]),
+        ),
         ("e.typed", r#"{"n":7}"#, Ok("7")),
         ("e.index", "{}", Ok("8")),
         ("e.shadow", r#"{"code":"mine"}"#, Ok("mine")),
-        ("e.plian", "{}", Err(&["not_found", "did you mean \"e.plain\"?"])),
-        ("e.tools", "{}", Ok(r#"tool_one{"a":1} tool_two{"b":"x","a":2} len{"a":3} my_mod_x{"a":4}"#)),
+        (
+            "e.plian",
+            "{}",
+            Err(&["not_found", "did you mean \"e.plain\"?"]),
+        ),
+        (
+            "e.tools",
+            "{}",
+            Ok(r#"tool_one{"a":1} tool_two{"b":"x","a":2} len{"a":3} my_mod_x{"a":4}"#),
+        ),
     ];
     for (id, variables, expected) in cases {
         let got = render(&service, id, variables).await;
@@ -86,31 +173,83 @@ async fn outcomes() {
 async fn a_failed_tool_leaves_its_default_and_is_reported() {
     let schema = r#""parameters":{"properties":{"a":{}}}"#;
     let store = TestStore::new(&[
-        (Tool, "bad", &format!(r#"{{"fail":true,"default":"-",{schema}}}"#)),
-        (Tool, "slow", &format!(r#"{{"hang":true,"default":[],{schema}}}"#)),
-        (Prompt, "p", r#"{"prompt":"[{{bad 1}}][{{slow 2}}][{{bad 1 2}}]"}"#),
+        (
+            Tool,
+            "bad",
+            &format!(r#"{{"fail":true,"default":"-",{schema}}}"#),
+        ),
+        (
+            Tool,
+            "slow",
+            &format!(r#"{{"hang":true,"default":[],{schema}}}"#),
+        ),
+        (
+            Prompt,
+            "p",
+            r#"{"prompt":"[{{bad 1}}][{{slow 2}}][{{bad 1 2}}]"}"#,
+        ),
     ]);
     let service = loaded(&store).await;
     let outcome = service.render("p", &Map::default(), "r1").await.unwrap();
-    assert_eq!(outcome.prompt, quillet_prompt::RenderedPrompt::Text("[-][[]][-]".into()));
-    let mut failed: Vec<(&str, &str)> = outcome.failures.iter().map(|f| (f.tool.as_str(), f.code)).collect();
+    assert_eq!(
+        outcome.prompt,
+        quillet_prompt::RenderedPrompt::Text("[-][[]][-]".into())
+    );
+    let mut failed: Vec<(&str, &str)> = outcome
+        .failures
+        .iter()
+        .map(|f| (f.tool.as_str(), f.code))
+        .collect();
     failed.sort_unstable();
-    assert_eq!(failed, [("bad", "tool.arguments"), ("bad", "tool.remote"), ("slow", "tool.timeout")]);
+    assert_eq!(
+        failed,
+        [
+            ("bad", "tool.arguments"),
+            ("bad", "tool.remote"),
+            ("slow", "tool.timeout")
+        ]
+    );
 }
 
 #[tokio::test]
 async fn prompts_call_partials_and_each_other() {
     let store = TestStore::new(&[
-        (Prompt, "e:_head", r#"{"prompt":"HEAD {{.variables.x}}{{define \"sign\"}}!{{end}}"}"#),
-        (Prompt, "e:body", r#"{"prompt":"{{template \"_head\" .}} {{template \"f.other\" .variables}}{{template \"sign\"}}"}"#),
+        (
+            Prompt,
+            "e:_head",
+            r#"{"prompt":"HEAD {{.variables.x}}{{define \"sign\"}}!{{end}}"}"#,
+        ),
+        (
+            Prompt,
+            "e:body",
+            r#"{"prompt":"{{template \"_head\" .}} {{template \"f.other\" .variables}}{{template \"sign\"}}"}"#,
+        ),
         (Prompt, "f:other", r#"{"prompt":"other {{.x}}"}"#),
-        (Prompt, "f:first", r#"{"messages":[{"role":"system","content":"{{define \"d\"}}D{{end}}s"},{"role":"user","content":"{{template \"d\"}}"}]}"#),
-        (Prompt, "f:loop", r#"{"prompt":"{{template \"f.loop\" .}}"}"#),
-        (Prompt, "f:nowhere", r#"{"prompt":"{{template \"f.gone\" .}}"}"#),
+        (
+            Prompt,
+            "f:first",
+            r#"{"messages":[{"role":"system","content":"{{define \"d\"}}D{{end}}s"},{"role":"user","content":"{{template \"d\"}}"}]}"#,
+        ),
+        (
+            Prompt,
+            "f:loop",
+            r#"{"prompt":"{{template \"f.loop\" .}}"}"#,
+        ),
+        (
+            Prompt,
+            "f:nowhere",
+            r#"{"prompt":"{{template \"f.gone\" .}}"}"#,
+        ),
     ]);
     let service = loaded(&store).await;
-    assert_eq!(render(&service, "e.body", r#"{"x":"v"}"#).await.unwrap(), "HEAD v other v!");
-    assert_eq!(render(&service, "f.first", "{}").await.unwrap(), "system: s\nuser: D");
+    assert_eq!(
+        render(&service, "e.body", r#"{"x":"v"}"#).await.unwrap(),
+        "HEAD v other v!"
+    );
+    assert_eq!(
+        render(&service, "f.first", "{}").await.unwrap(),
+        "system: s\nuser: D"
+    );
     let error = render(&service, "f.loop", "{}").await.unwrap_err();
     assert!(error.code().starts_with("render."), "{error}");
     assert!(render(&service, "f.nowhere", "{}").await.is_err());
@@ -128,14 +267,28 @@ async fn broken_definitions_are_listed_and_hide_nothing() {
     ]);
     let service = loaded(&store).await;
     let snapshot = service.catalogue().snapshot();
-    let states: Vec<(&str, &str)> =
-        snapshot.prompts.values().map(|prompt| (&*prompt.id, prompt.status())).collect();
-    assert_eq!(states, [("a", "invalid"), ("b", "valid"), ("c", "invalid"), ("d", "invalid")]);
+    let states: Vec<(&str, &str)> = snapshot
+        .prompts
+        .values()
+        .map(|prompt| (&*prompt.id, prompt.status()))
+        .collect();
+    assert_eq!(
+        states,
+        [
+            ("a", "invalid"),
+            ("b", "valid"),
+            ("c", "invalid"),
+            ("d", "invalid")
+        ]
+    );
     assert_eq!(snapshot.extensions["x"].status(), "invalid");
     assert_eq!(snapshot.tools["t"].status(), "invalid");
     assert_eq!(render(&service, "b", "{}").await.unwrap(), "fine");
     let error = render(&service, "a", "{}").await.unwrap_err();
-    assert!(matches!(error, ServiceError::Invalid { .. }) && error.to_string().contains("prompt a:1:2"), "{error}");
+    assert!(
+        matches!(error, ServiceError::Invalid { .. }) && error.to_string().contains("prompt a:1:2"),
+        "{error}"
+    );
     let error = render(&service, "d", "{}").await.unwrap_err().to_string();
     assert!(error.contains("did you mean jinja?"), "{error}");
 }
@@ -143,10 +296,17 @@ async fn broken_definitions_are_listed_and_hide_nothing() {
 #[tokio::test]
 async fn a_direct_prompt_wins_over_an_extension_s() {
     let store = TestStore::new(&[
-        (Extension, "z", r#"{"name":"e","contributes":{"prompts":[{"name":"p","prompt":"from extension"}]}}"#),
+        (
+            Extension,
+            "z",
+            r#"{"name":"e","contributes":{"prompts":[{"name":"p","prompt":"from extension"}]}}"#,
+        ),
         (Prompt, "e:p", r#"{"prompt":"direct"}"#),
     ]);
-    assert_eq!(render(&loaded(&store).await, "e.p", "{}").await.unwrap(), "direct");
+    assert_eq!(
+        render(&loaded(&store).await, "e.p", "{}").await.unwrap(),
+        "direct"
+    );
 }
 
 #[tokio::test]
@@ -173,5 +333,8 @@ async fn shared_variables_by_id() {
         let value: Value = service.variables().get(id).await.unwrap();
         assert_eq!(quillet_core::json::to_string(&value), expected, "{id}");
     }
-    assert_eq!(service.variables().get("a.q").await.unwrap_err().code(), "not_found");
+    assert_eq!(
+        service.variables().get("a.q").await.unwrap_err().code(),
+        "not_found"
+    );
 }

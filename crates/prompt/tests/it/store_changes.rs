@@ -31,18 +31,32 @@ async fn put(store: &Arc<TestStore>, kind: Kind, key: &str, text: &str) {
 #[tokio::test]
 async fn only_referenced_variables_are_fetched_in_one_round_trip() {
     let many: Vec<String> = (0..1000).map(|n| format!("m:k{n}")).collect();
-    let mut entries: Vec<(Kind, &str, &str)> = many.iter().map(|key| (Environ, key.as_str(), "1")).collect();
-    entries.push((Prompt, "p", r#"{"prompt":"{{.m.k1}}{{.m.k2}}{{if .variables.x}}{{.m.k3}}{{end}}"}"#));
+    let mut entries: Vec<(Kind, &str, &str)> = many
+        .iter()
+        .map(|key| (Environ, key.as_str(), "1"))
+        .collect();
+    entries.push((
+        Prompt,
+        "p",
+        r#"{"prompt":"{{.m.k1}}{{.m.k2}}{{if .variables.x}}{{.m.k3}}{{end}}"}"#,
+    ));
     entries.push((Prompt, "all", r#"{"prompt":"{{len .m}}"}"#));
     let store = TestStore::new(&entries);
     let service = loaded(&store).await;
     let args = r#"{"x":false}"#;
     assert_eq!(render(&service, "p", args).await.unwrap(), "11");
-    assert_eq!(store.take_gets(), (1, vec!["m:k1".into(), "m:k2".into(), "m:k3".into()]));
+    assert_eq!(
+        store.take_gets(),
+        (1, vec!["m:k1".into(), "m:k2".into(), "m:k3".into()])
+    );
     assert_eq!(render(&service, "p", args).await.unwrap(), "11");
     assert_eq!(store.take_gets(), (0, vec![]), "kept");
     assert_eq!(render(&service, "all", args).await.unwrap(), "1000");
-    assert_eq!(store.take_gets().0, 1, "a whole subtree is one round trip too");
+    assert_eq!(
+        store.take_gets().0,
+        1,
+        "a whole subtree is one round trip too"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -72,7 +86,13 @@ async fn changes_show_by_themselves() {
     put(&store, Prompt, "p", r#"{"prompt":"new {{.w}} {{t 1}}"}"#).await;
     put(&store, Environ, "w", "3").await;
     // The tool comes after the template that calls it.
-    put(&store, Tool, "t", r#"{"parameters":{"properties":{"a":{}}}}"#).await;
+    put(
+        &store,
+        Tool,
+        "t",
+        r#"{"parameters":{"properties":{"a":{}}}}"#,
+    )
+    .await;
     until(&service, "p", r#"new 3 t{"a":1}"#).await;
     store.remove(Prompt, &Key::new("p")).await.unwrap();
     while render(&service, "p", "{}").await.is_ok() {
@@ -106,7 +126,10 @@ async fn a_store_that_is_away_at_the_start_is_loaded_when_it_comes_back() {
     store.set_away(true);
     let service = Arc::new(service_over(&store));
     assert!(service.load().await.is_err());
-    assert_eq!(render(&service, "p", "{}").await.unwrap_err().code(), "store.unavailable");
+    assert_eq!(
+        render(&service, "p", "{}").await.unwrap_err().code(),
+        "store.unavailable"
+    );
     let watched = service.clone();
     let watch = tokio::spawn(async move { watched.watch().await });
     store.set_away(false);

@@ -12,7 +12,7 @@ use quillet_core::store::{
 use tokio::sync::broadcast;
 
 #[derive(Debug)]
-pub struct TestStore {
+pub(crate) struct TestStore {
     texts: Mutex<BTreeMap<(Kind, Key), Arc<str>>>,
     away: AtomicBool,
     gets: AtomicUsize,
@@ -21,8 +21,9 @@ pub struct TestStore {
 }
 
 impl TestStore {
-    pub fn new(entries: &[(Kind, &str, &str)]) -> Arc<Self> {
-        let entry = |(kind, key, text): &(Kind, &str, &str)| ((*kind, Key::new(*key)), Arc::from(*text));
+    pub(crate) fn new(entries: &[(Kind, &str, &str)]) -> Arc<Self> {
+        let entry =
+            |(kind, key, text): &(Kind, &str, &str)| ((*kind, Key::new(*key)), Arc::from(*text));
         Arc::new(TestStore {
             texts: Mutex::new(entries.iter().map(entry).collect()),
             away: AtomicBool::new(false),
@@ -32,7 +33,7 @@ impl TestStore {
         })
     }
 
-    pub fn set_away(&self, away: bool) {
+    pub(crate) fn set_away(&self, away: bool) {
         self.away.store(away, Ordering::SeqCst);
         if !away {
             let _ = self.changes.send(Change::All);
@@ -40,7 +41,7 @@ impl TestStore {
     }
 
     /// Round trips for values, and every key that was asked for, since the last call.
-    pub fn take_gets(&self) -> (usize, Vec<String>) {
+    pub(crate) fn take_gets(&self) -> (usize, Vec<String>) {
         let keys = std::mem::take(&mut *self.got.lock().unwrap());
         let keys = keys.iter().map(Key::to_string).collect();
         (self.gets.swap(0, Ordering::SeqCst), keys)
@@ -48,7 +49,10 @@ impl TestStore {
 
     fn answer<T>(&self, value: T) -> Result<T, StoreError> {
         match self.away.load(Ordering::SeqCst) {
-            true => Err(StoreError::new(StoreErrorKind::Unavailable, "the test store is away")),
+            true => Err(StoreError::new(
+                StoreErrorKind::Unavailable,
+                "the test store is away",
+            )),
             false => Ok(value),
         }
     }
@@ -61,15 +65,25 @@ impl Store for TestStore {
 
     fn load(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>> {
         let texts = self.texts.lock().unwrap();
-        let entry = |((_, key), text): (&(Kind, Key), &Arc<str>)| Entry::new(key.clone(), text.clone(), key.as_str());
-        let entries = texts.iter().filter(|((k, _), _)| *k == kind).map(entry).collect();
+        let entry = |((_, key), text): (&(Kind, Key), &Arc<str>)| {
+            Entry::new(key.clone(), text.clone(), key.as_str())
+        };
+        let entries = texts
+            .iter()
+            .filter(|((k, _), _)| *k == kind)
+            .map(entry)
+            .collect();
         let answer = self.answer(entries);
         Box::pin(async move { answer })
     }
 
     fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>> {
         let texts = self.texts.lock().unwrap();
-        let keys = texts.keys().filter(|(k, _)| *k == kind).map(|(_, key)| key.clone()).collect();
+        let keys = texts
+            .keys()
+            .filter(|(k, _)| *k == kind)
+            .map(|(_, key)| key.clone())
+            .collect();
         let answer = self.answer(keys);
         Box::pin(async move { answer })
     }
@@ -82,20 +96,36 @@ impl Store for TestStore {
         self.gets.fetch_add(1, Ordering::SeqCst);
         self.got.lock().unwrap().extend(keys.iter().cloned());
         let texts = self.texts.lock().unwrap();
-        let found = keys.iter().map(|key| texts.get(&(kind, key.clone())).cloned()).collect();
+        let found = keys
+            .iter()
+            .map(|key| texts.get(&(kind, key.clone())).cloned())
+            .collect();
         let answer = self.answer(found);
         Box::pin(async move { answer })
     }
 
-    fn put<'a>(&'a self, kind: Kind, key: &'a Key, text: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.texts.lock().unwrap().insert((kind, key.clone()), text.into());
+    fn put<'a>(
+        &'a self,
+        kind: Kind,
+        key: &'a Key,
+        text: &'a str,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.texts
+            .lock()
+            .unwrap()
+            .insert((kind, key.clone()), text.into());
         let _ = self.changes.send(Change::Entry(kind, key.clone()));
         let answer = self.answer(());
         Box::pin(async move { answer })
     }
 
     fn remove<'a>(&'a self, kind: Kind, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>> {
-        let removed = self.texts.lock().unwrap().remove(&(kind, key.clone())).is_some();
+        let removed = self
+            .texts
+            .lock()
+            .unwrap()
+            .remove(&(kind, key.clone()))
+            .is_some();
         let _ = self.changes.send(Change::Entry(kind, key.clone()));
         let answer = self.answer(removed);
         Box::pin(async move { answer })
@@ -115,7 +145,9 @@ impl Store for TestStore {
 
     fn health(&self) -> Health {
         match self.away.load(Ordering::SeqCst) {
-            true => Health::Away { reason: "the test store is away".into() },
+            true => Health::Away {
+                reason: "the test store is away".into(),
+            },
             false => Health::Ready,
         }
     }

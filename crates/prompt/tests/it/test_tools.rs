@@ -10,7 +10,7 @@ use quillet_core::{BoxFuture, Diagnostic, Map, Value, json};
 /// Builds a tool that answers with its own name and its arguments, one that
 /// fails (`"fail": true`), or one that never answers (`"hang": true`).
 #[derive(Debug)]
-pub struct EchoTools;
+pub(crate) struct EchoTools;
 
 #[derive(Debug)]
 struct Echo {
@@ -21,8 +21,13 @@ struct Echo {
 
 impl ToolBuilder for EchoTools {
     fn build(&self, name: &str, source: &str, text: &str) -> Result<BuiltTool, Vec<Diagnostic>> {
-        let tree: serde_json::Value = serde_json::from_str(text)
-            .map_err(|error| vec![Diagnostic::error("tool.definition", source, error.to_string())])?;
+        let tree: serde_json::Value = serde_json::from_str(text).map_err(|error| {
+            vec![Diagnostic::error(
+                "tool.definition",
+                source,
+                error.to_string(),
+            )]
+        })?;
         let says = |key: &str| tree[key].as_bool().unwrap_or(false);
         let spec = ToolSpec {
             name: name.to_owned(),
@@ -48,15 +53,26 @@ impl Tool for Echo {
         &self.spec
     }
 
-    fn call<'a>(&'a self, arguments: Map, _: &'a ToolContext) -> BoxFuture<'a, Result<Value, ToolError>> {
+    fn call<'a>(
+        &'a self,
+        arguments: Map,
+        _: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, ToolError>> {
         Box::pin(async move {
             if self.hang {
                 std::future::pending::<()>().await;
             }
             if self.fail {
-                return Err(ToolError::new(ToolErrorKind::Remote, "the remote side is ill"));
+                return Err(ToolError::new(
+                    ToolErrorKind::Remote,
+                    "the remote side is ill",
+                ));
             }
-            Ok(Value::from(format!("{}{}", self.spec.name, json::to_string(&arguments.into()))))
+            Ok(Value::from(format!(
+                "{}{}",
+                self.spec.name,
+                json::to_string(&arguments.into())
+            )))
         })
     }
 }

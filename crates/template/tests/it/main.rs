@@ -2,6 +2,7 @@
 
 mod conformance;
 mod custom;
+mod found;
 mod hostile;
 mod properties;
 mod render;

@@ -47,13 +47,18 @@ const MADE: GoFunction = GoFunction {
 };
 
 fn text(value: &GoValue) -> String {
-    let bytes = value.as_bytes().unwrap_or_default();
-    String::from_utf8_lossy(bytes).into_owned()
+    String::from_utf8_lossy(bytes(value)).into_owned()
+}
+
+fn bytes(value: &GoValue) -> &[u8] {
+    value.as_bytes().unwrap_or_default()
 }
 
 fn wrapped(name: &str, arguments: &[GoValue]) -> Result {
-    let texts: Vec<String> = arguments.iter().map(text).collect();
-    Ok(format!("{name}({})", texts.join(",")).into())
+    let texts: Vec<&[u8]> = arguments.iter().map(bytes).collect();
+    Ok([name.as_bytes(), b"(", &texts.join(&b","[..]), b")"]
+        .concat()
+        .into())
 }
 
 fn list(items: &[GoValue]) -> GoValue {
@@ -67,8 +72,8 @@ fn printed(operands: &[GoValue]) -> std::result::Result<Vec<u8>, FunctionError> 
 }
 
 fn vari(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
-    let texts: Vec<String> = arguments[1..].iter().map(text).collect();
-    Ok(texts.join(&text(&arguments[0])).into())
+    let texts: Vec<&[u8]> = arguments[1..].iter().map(bytes).collect();
+    Ok(texts.join(bytes(&arguments[0])).into())
 }
 
 fn add(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {

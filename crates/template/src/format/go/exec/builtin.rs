@@ -153,6 +153,10 @@ fn slice<'a>(item: &Item<'a>, indexes: &[Item<'a>]) -> Result<Item<'a>, String> 
 fn bounds(indexes: &[Item<'_>], length: usize) -> Result<(usize, usize), String> {
     let mut found = [0, length, length];
     for (i, index) in indexes.iter().enumerate() {
+        // Unlike `index`, Go's `slice` does not look for a number inside an interface.
+        if let Item::Nil | Item::Core(_, true) | Item::Own(_, true) = index {
+            return Err("cannot index slice/array with type interface {}".to_owned());
+        }
         found[i] = position(index, length)?;
     }
     let [start, end, most] = found;

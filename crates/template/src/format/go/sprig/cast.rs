@@ -57,16 +57,23 @@ fn parse_int(text: &str) -> Option<i64> {
         b'+' => (false, &text[1..]),
         _ => (false, text),
     };
+    if !underscores_separate(digits) {
+        return None;
+    }
     let (base, digits) = base(digits);
-    let digits = match base {
-        10 if digits.contains('_') => return None,
-        _ => digits.replace('_', ""),
-    };
+    let digits = digits.replace('_', "");
     if digits.starts_with(['+', '-']) {
         return None;
     }
     let value = i128::from(u64::from_str_radix(&digits, base).ok()?);
     i64::try_from(if negative { -value } else { value }).ok()
+}
+
+/// Go's rule for numbers: an underscore stands between digits, or between the
+/// prefix of the base and a digit.
+fn underscores_separate(digits: &str) -> bool {
+    let apart = |piece: &str| !piece.is_empty();
+    !digits.contains('_') || digits.split('_').all(apart)
 }
 
 fn base(digits: &str) -> (u32, &str) {
@@ -87,10 +94,13 @@ pub(super) fn atoi(text: &str) -> Option<i64> {
 
 /// Go's `ParseFloat`, without hexadecimal floats.
 fn parse_float(text: &str) -> Option<f64> {
-    if text.contains(|c: char| c.is_whitespace()) {
+    let digits = text.trim_start_matches(['+', '-']);
+    let signs = text.len() - digits.len();
+    let spaced = digits.contains(|c: char| c.is_whitespace());
+    if spaced || signs > 1 || !underscores_separate(digits) {
         return None;
     }
-    text.parse().ok()
+    text.replace('_', "").parse().ok()
 }
 
 #[cfg(test)]
@@ -108,7 +118,8 @@ mod tests {
             ("1.0", 1),
             ("010", 8),
             ("0x1F", 31),
-            ("1_000", 0),
+            ("1_000", 1000),
+            ("1__0", 0),
             ("9223372036854775808", 0),
         ];
         for (text, wanted) in cases {

@@ -82,7 +82,7 @@ fn amount(number: &str, size: i64) -> Option<i128> {
     let (whole, places) = number.split_once('.').unwrap_or((number, ""));
     let whole: i128 = match whole {
         "" => 0,
-        digits => i128::from(digits.parse::<i64>().ok()?),
+        digits => i128::from(digits.parse::<u64>().ok()?),
     };
     let places = &places[..places.len().min(18)];
     let part: i128 = match places {

@@ -12,6 +12,7 @@ pub(super) fn explain(text: &[u8]) -> Option<String> {
         Err(Wrong::End) => Some("unexpected end of JSON input".to_owned()),
         Err(Wrong::Deep) => Some("exceeded max depth".to_owned()),
         Err(Wrong::Character(context)) => Some(scanner.complain(&context)),
+        Err(Wrong::Escape(c)) => Some(format!("invalid escape sequence `\\{c}` in string")),
     }
 }
 
@@ -19,6 +20,8 @@ enum Wrong {
     End,
     Deep,
     Character(String),
+    /// The character after a backslash.
+    Escape(char),
 }
 
 fn wrong<T>(context: &str) -> Result<T, Wrong> {
@@ -32,15 +35,17 @@ struct Scanner<'a> {
 
 impl Scanner<'_> {
     fn complain(&self, context: &str) -> String {
-        let byte = self.text.get(self.at).copied().unwrap_or_default();
-        let shown = match byte {
-            b'\'' => "\\'".to_owned(),
-            b'\\' => "\\\\".to_owned(),
-            b'\n' => "\\n".to_owned(),
-            b'\r' => "\\r".to_owned(),
-            b'\t' => "\\t".to_owned(),
-            byte if byte < b' ' => format!("\\x{byte:02x}"),
-            byte => char::from(byte).to_string(),
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let first = rest.utf8_chunks().next();
+        let shown = match first.and_then(|chunk| chunk.valid().chars().next()) {
+            Some('\'') => "\\'".to_owned(),
+            Some('\\') => "\\\\".to_owned(),
+            Some('\n') => "\\n".to_owned(),
+            Some('\r') => "\\r".to_owned(),
+            Some('\t') => "\\t".to_owned(),
+            Some(c) if c < ' ' => format!("\\x{:02x}", u32::from(c)),
+            Some(c) => c.to_string(),
+            None => "\u{fffd}".to_owned(),
         };
         format!("invalid character '{shown}' {context}")
     }
@@ -131,7 +136,7 @@ impl Scanner<'_> {
             match self.peek()? {
                 b'"' => break,
                 b'\\' => self.escape()?,
-                ..b' ' => return wrong("in string literal"),
+                ..b' ' => return wrong("in string"),
                 _ => self.at += 1,
             }
         }
@@ -152,7 +157,7 @@ impl Scanner<'_> {
                     self.at += 1;
                 }
             }
-            _ => return wrong("in string escape code"),
+            other => return Err(Wrong::Escape(char::from(other))),
         }
         Ok(())
     }
@@ -168,21 +173,21 @@ impl Scanner<'_> {
         }
         if matches!(self.peek(), Ok(b'.')) {
             self.at += 1;
-            self.some_digits("after decimal point in numeric literal")?;
+            self.some_digits()?;
         }
         if matches!(self.peek(), Ok(b'e' | b'E')) {
             self.at += 1;
             if matches!(self.peek()?, b'+' | b'-') {
                 self.at += 1;
             }
-            self.some_digits("in exponent of numeric literal")?;
+            self.some_digits()?;
         }
         Ok(())
     }
 
-    fn some_digits(&mut self, context: &str) -> Result<(), Wrong> {
+    fn some_digits(&mut self) -> Result<(), Wrong> {
         if !self.peek()?.is_ascii_digit() {
-            return wrong(context);
+            return wrong("in numeric literal");
         }
         self.digits();
         Ok(())
@@ -230,21 +235,15 @@ mod tests {
                 "invalid character 'x' after object key:value pair",
             ),
             ("1 x", "invalid character 'x' after top-level value"),
-            ("\"\n\"", "invalid character '\\n' in string literal"),
-            ("\"\\q\"", "invalid character 'q' in string escape code"),
+            ("\"\n\"", "invalid character '\\n' in string"),
+            ("\"\\q\"", "invalid escape sequence `\\q` in string"),
             (
                 "tru'",
                 "invalid character '\\'' in literal true (expecting 'e')",
             ),
             ("-x", "invalid character 'x' in numeric literal"),
-            (
-                "1.x",
-                "invalid character 'x' after decimal point in numeric literal",
-            ),
-            (
-                "1ex",
-                "invalid character 'x' in exponent of numeric literal",
-            ),
+            ("1.x", "invalid character 'x' in numeric literal"),
+            ("1ex", "invalid character 'x' in numeric literal"),
         ];
         for (text, wanted) in cases {
             assert_eq!(explain(text.as_bytes()).as_deref(), Some(wanted), "{text}");

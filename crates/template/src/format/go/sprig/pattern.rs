@@ -20,6 +20,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, String> {
         chars: pattern.char_indices().peekable(),
         out: String::with_capacity(pattern.len() + 16),
         groups: Vec::new(),
+        names: Vec::new(),
         last: Last::Nothing,
     };
     let outcome = rewriter.run();
@@ -41,6 +42,7 @@ struct Rewriter<'a> {
     chars: Peekable<CharIndices<'a>>,
     out: String,
     groups: Vec<usize>,
+    names: Vec<&'a str>,
     last: Last,
 }
 
@@ -110,21 +112,20 @@ impl<'a> Rewriter<'a> {
     }
 
     fn repeat(&mut self, at: usize, length: usize) -> Result<(), String> {
-        let text = &self.pattern[at..at + length];
+        let lazy = self.rest(at + length).starts_with('?');
+        let text = &self.pattern[at..at + length + usize::from(lazy)];
         match self.last {
             Last::Nothing => {
                 return Err(format!("missing argument to repetition operator: `{text}`"));
             }
             Last::Repeat(from) => {
-                let nested = &self.pattern[from..at + length];
+                let nested = &self.pattern[from..at + text.len()];
                 return Err(format!("invalid nested repetition operator: `{nested}`"));
             }
             Last::Atom => {}
         }
         self.out.push_str(text);
-        if self.chars.next_if(|(_, c)| *c == '?').is_some() {
-            self.out.push('?');
-        }
+        self.skip(usize::from(lazy));
         self.last = Last::Repeat(at);
         Ok(())
     }
@@ -137,29 +138,42 @@ impl<'a> Rewriter<'a> {
             self.out.push('(');
             return Ok(());
         };
-        let wrong = |text: &str| format!("invalid or unsupported Perl syntax: `{text}`");
-        let named = after.starts_with("P<")
-            || (after.starts_with('<') && !after.starts_with("<=") && !after.starts_with("<!"));
-        if named {
-            let Some(end) = after.find('>') else {
-                return Err(format!("invalid named capture: `{}`", self.rest(at)));
-            };
-            let length = 2 + end + 1;
-            self.groups.push(at);
-            self.out.push_str(&self.pattern[at..at + length]);
-            self.skip(self.pattern[at..at + length].chars().count() - 1);
-            return Ok(());
+        if let Some(name) = after.strip_prefix("P<").or(after.strip_prefix('<')) {
+            return self.open_named(at, name);
         }
+        let wrong = |text: &str| format!("invalid or unsupported Perl syntax: `{text}`");
         let flags = after.find(|c| !"imsU-".contains(c)).unwrap_or(after.len());
         match after[flags..].chars().next() {
             Some(':') => self.groups.push(at),
             Some(')') => {}
             Some(c) => return Err(wrong(&self.rest(at)[..2 + flags + c.len_utf8()])),
-            None => return Err(format!("missing closing ): `{}`", self.pattern)),
+            None => return Err(wrong(self.rest(at))),
         }
         let length = 2 + flags + 1;
         self.out.push_str(&self.pattern[at..at + length]);
         self.skip(length - 1);
+        Ok(())
+    }
+
+    /// A group with a name; `rest` begins with it. Go takes a name twice.
+    fn open_named(&mut self, at: usize, rest: &'a str) -> Result<(), String> {
+        let whole = self.rest(at);
+        let Some((name, after)) = rest.split_once('>') else {
+            return Err(format!("invalid named capture: `{whole}`"));
+        };
+        let head = &whole[..whole.len() - after.len()];
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty() || !name.chars().all(word) {
+            return Err(format!("invalid named capture: `{head}`"));
+        }
+        let digit = name.starts_with(|c: char| c.is_ascii_digit());
+        match digit || self.names.contains(&name) {
+            true => self.out.push('('),
+            false => self.out.push_str(head),
+        }
+        self.names.push(name);
+        self.groups.push(at);
+        self.skip(head.len() - 1);
         Ok(())
     }
 
@@ -175,7 +189,6 @@ impl<'a> Rewriter<'a> {
                 self.atom(&format!("[{caret}{set}]"));
             }
             None if matches!(text, "\\b" | "\\B") => self.atom(&format!("(?-u:{text})")),
-            None if text == "\\C" => self.atom("(?s:.)"),
             None => self.literal(text),
         }
         Ok(())
@@ -215,7 +228,7 @@ impl<'a> Rewriter<'a> {
             'x' => self.hexadecimal(at)?,
             '0'..='7' => return Err(self.invalid_escape(at, 2)),
             'a' | 'f' | 'n' | 'r' | 't' | 'v' => 2,
-            'A' | 'z' | 'b' | 'B' | 'd' | 'D' | 's' | 'S' | 'w' | 'W' | 'C' => 2,
+            'A' | 'z' | 'b' | 'B' | 'd' | 'D' | 's' | 'S' | 'w' | 'W' => 2,
             c if c.is_ascii() && !c.is_ascii_alphanumeric() => 2,
             c => return Err(self.invalid_escape(at, 1 + c.len_utf8())),
         };
@@ -240,7 +253,11 @@ impl<'a> Rewriter<'a> {
             return Err(format!("invalid character class range: `{text}`"));
         };
         self.skip(body[..length].chars().count());
-        Ok(2 + length)
+        let text = &self.rest(at)[..2 + length];
+        match regex::Regex::new(text) {
+            Ok(_) => Ok(2 + length),
+            Err(_) => Err(format!("invalid character class range: `{text}`")),
+        }
     }
 
     /// `\x41` or `\x{10FFFF}`: how long it is.
@@ -336,6 +353,9 @@ impl<'a> Rewriter<'a> {
             let caret = if negated { "^" } else { "" };
             self.out.push_str(&format!("[{caret}{set}]"));
             return Ok(None);
+        }
+        if matches!(text, "\\A" | "\\z" | "\\b" | "\\B") {
+            return Err(self.invalid_escape(at, 2));
         }
         self.out.push_str(text);
         if text.starts_with("\\p") || text.starts_with("\\P") {
@@ -458,7 +478,7 @@ mod tests {
             ("a{1001}", "invalid repeat count: `{1001}`"),
             ("[z-a]", "invalid character class range: `z-a`"),
             ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
-            ("(?<=a)", "invalid or unsupported Perl syntax: `(?<`"),
+            ("(?<=a)", "invalid named capture: `(?<=a)`"),
         ];
         for (pattern, wanted) in cases {
             let error = translate(pattern).unwrap_err();

@@ -8,7 +8,7 @@
 use std::sync::{Arc, LazyLock};
 
 use quick_cache::sync::Cache;
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::{Match, Regex, RegexBuilder};
 
 use super::super::{Context, FunctionError, GoFunction, GoType, GoValue};
 use super::{args, cost, pattern};
@@ -138,6 +138,16 @@ fn panics(outcome: Outcome, args: &[GoValue]) -> Outcome {
     })
 }
 
+/// Whether a match is one in Go, where nothing is found inside a character.
+fn is_whole(text: &[u8], found: &Match<'_>) -> bool {
+    let inside = |byte: &u8| (0x80..0xC0).contains(byte);
+    !found.is_empty() || !text.get(found.start()).is_some_and(inside)
+}
+
+fn all<'r, 't>(regex: &'r Regex, text: &'t [u8]) -> impl Iterator<Item = Match<'t>> + use<'r, 't> {
+    regex.find_iter(text).filter(|found| is_whole(text, found))
+}
+
 fn matches(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     super::json::or_else(must_match(cx, args), false.into())
 }
@@ -169,7 +179,7 @@ fn must_find_all(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     let (compiled, text) = prepared(cx, args)?;
     let most = usize::try_from(args::int(args, 2)).unwrap_or(usize::MAX);
     let mut found: Vec<&[u8]> = Vec::new();
-    for one in compiled.regex.find_iter(text).take(most) {
+    for one in all(&compiled.regex, text).take(most) {
         cx.charge(size_of::<&[u8]>())?;
         found.push(one.as_bytes());
     }
@@ -188,10 +198,12 @@ fn must_replace(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     cost::build(cx, text.len())?;
     let mut out = Vec::new();
     let mut from = 0;
+    // Each `$1` puts in at most the whole match.
+    let dollars = with.iter().filter(|byte| **byte == b'$').count();
     for groups in compiled.regex.captures_iter(text) {
-        let Some(whole) = groups.get(0) else { continue };
-        // Each `$1` puts in at most the whole match.
-        let dollars = with.iter().filter(|byte| **byte == b'$').count();
+        let Some(whole) = groups.get(0).filter(|whole| is_whole(text, whole)) else {
+            continue;
+        };
         cost::build(cx, with.len())?;
         cost::build_many(cx, dollars, whole.len())?;
         out.extend_from_slice(&text[from..whole.start()]);
@@ -212,7 +224,7 @@ fn must_replace_literal(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     cost::build(cx, text.len())?;
     let mut out = Vec::new();
     let mut from = 0;
-    for one in compiled.regex.find_iter(text) {
+    for one in all(&compiled.regex, text) {
         cost::build(cx, with.len())?;
         out.extend_from_slice(&text[from..one.start()]);
         out.extend_from_slice(with);
@@ -230,21 +242,27 @@ fn split(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
 fn must_split(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     let (compiled, text) = prepared(cx, args)?;
     let most = usize::try_from(args::int(args, 2)).unwrap_or(usize::MAX);
-    let mut pieces: Vec<&[u8]> = Vec::new();
+    // At most a piece for every byte.
+    cost::build_many(cx, most.min(text.len() + 1), size_of::<&[u8]>())?;
+    let pattern = args::chars(args, 0);
+    cost::strings(cx, pieces(&compiled.regex, &pattern, text, most))
+}
+
+fn pieces<'a>(regex: &Regex, pattern: &str, text: &'a [u8], most: usize) -> Vec<&'a [u8]> {
+    let mut pieces = Vec::new();
     if most == 0 {
-        return cost::strings(cx, pieces);
+        return pieces;
     }
-    if text.is_empty() && !args::text(args, 0).is_empty() {
-        return cost::strings(cx, vec![text]);
+    if text.is_empty() && !pattern.is_empty() {
+        return vec![text];
     }
     let (mut from, mut end) = (0, 0);
-    for one in compiled.regex.find_iter(text) {
+    for one in all(regex, text) {
         if pieces.len() + 1 == most {
             break;
         }
         end = one.start();
         if one.end() != 0 {
-            cx.charge(size_of::<&[u8]>())?;
             pieces.push(&text[from..end]);
         }
         from = one.end();
@@ -252,7 +270,7 @@ fn must_split(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     if end != text.len() {
         pieces.push(&text[from..]);
     }
-    cost::strings(cx, pieces)
+    pieces
 }
 
 fn quote_meta(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {

@@ -73,8 +73,10 @@ fn trim(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
 
 fn trim_all(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     let (set, text) = (args::chars(args, 0), args::chars(args, 1));
-    cost::scan(cx, text.len())?;
-    let chars: Vec<char> = set.chars().take(1024).collect();
+    // Every character at the ends is compared with the whole set.
+    cost::scan(cx, text.len().saturating_mul(1 + set.len() / 16))?;
+    cost::build_many(cx, set.len(), size_of::<char>())?;
+    let chars: Vec<char> = set.chars().collect();
     part(cx, text.trim_matches(&chars[..]).as_bytes())
 }
 

@@ -144,10 +144,18 @@ pub(super) fn parse(layout: &str, text: &str, zone: &TimeZone) -> Result<Zoned, 
     };
     let complain = |wrong: Wrong<'_>| match wrong {
         Wrong::Mismatch(rest, wanted) => {
-            format!("parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {wanted:?}")
+            let [rest, wanted, layout] = [rest, wanted, layout].map(quoted);
+            let text = quoted(text);
+            format!("parsing time {text} as {layout}: cannot parse {rest} as {wanted}")
         }
-        Wrong::Range(what) => format!("parsing time {text:?}: {what} out of range"),
-        Wrong::Extra(rest) => format!("parsing time {text:?}: extra text: {rest:?}"),
+        Wrong::Range(what) => format!("parsing time {}: {what} out of range", quoted(text)),
+        Wrong::Extra(rest) => {
+            format!(
+                "parsing time {}: extra text: {}",
+                quoted(text),
+                quoted(rest)
+            )
+        }
     };
     let pieces = pieces(layout);
     for (at, piece) in pieces.iter().enumerate() {
@@ -158,6 +166,20 @@ pub(super) fn parse(layout: &str, text: &str, zone: &TimeZone) -> Result<Zoned, 
         return Err(complain(Wrong::Extra(reader.rest)));
     }
     reader.parts.zoned(zone).map_err(complain)
+}
+
+/// As the time package quotes: what is not ASCII byte by byte.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => out.extend(['\\', char::from(byte)]),
+            b' '..0x80 => out.push(char::from(byte)),
+            byte => out.push_str(&format!("\\x{byte:02x}")),
+        }
+    }
+    out.push('"');
+    out
 }
 
 enum Wrong<'a> {
@@ -225,19 +247,18 @@ impl<'a> Reader<'a> {
 
     /// A space in the layout stands for any number of them.
     fn literal(&mut self, text: &'a str) -> Result<(), Wrong<'a>> {
-        let before = self.rest;
         let mut wanted = text;
         while let Some(first) = wanted.chars().next() {
             if first == ' ' {
                 if !self.rest.is_empty() && !self.rest.starts_with(' ') {
-                    return Err(Wrong::Mismatch(before, text));
+                    return Err(Wrong::Mismatch(self.rest, text));
                 }
                 wanted = wanted.trim_start_matches(' ');
                 self.rest = self.rest.trim_start_matches(' ');
                 continue;
             }
             let Some(rest) = self.rest.strip_prefix(first) else {
-                return Err(Wrong::Mismatch(before, text));
+                return Err(Wrong::Mismatch(self.rest, text));
             };
             self.rest = rest;
             wanted = &wanted[first.len_utf8()..];
@@ -334,11 +355,12 @@ impl<'a> Reader<'a> {
             // `.999` may be missing as a whole.
             return trimmed.then_some(());
         }
-        let count = self.rest[1..]
-            .bytes()
-            .take_while(u8::is_ascii_digit)
-            .count();
-        if !trimmed && count != digits {
+        let found = self.rest[1..].bytes().take_while(u8::is_ascii_digit);
+        let count = match trimmed {
+            true => found.count(),
+            false => found.take(digits).count(),
+        };
+        if !trimmed && count < digits {
             return None;
         }
         self.parts.nanosecond = nanoseconds(&self.rest[1..=count]);

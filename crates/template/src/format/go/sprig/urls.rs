@@ -25,8 +25,8 @@ struct Parts {
 fn parse(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     let text = args::chars(args, 0);
     cost::build_many(cx, text.len(), 4)?;
-    let parts =
-        Parts::read(&text).map_err(|why| format!("unable to parse url: parse {text:?}: {why}"))?;
+    let parts = Parts::read(&text)
+        .map_err(|why| format!("unable to parse url: parse {:?}: {why}", shown(&text)))?;
     let hostname = parts.hostname().to_owned();
     let entries = [
         ("scheme", parts.scheme),
@@ -43,6 +43,11 @@ fn parse(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
         cost::insert(cx, &map, key.into(), value.into())?;
     }
     Ok(GoValue::Map(map))
+}
+
+/// Go's errors have the URL without its fragment.
+fn shown(url: &str) -> &str {
+    url.split('#').next().unwrap_or(url)
 }
 
 fn join(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
@@ -170,7 +175,7 @@ impl Parts {
         if authority && !self.path.is_empty() && !self.path.starts_with('/') {
             out.push('/');
         }
-        *out += &escaped(&self.path, "$&+,/:;=@!'()*[]");
+        *out += &escaped(&self.path, "$&+,/:;=@");
     }
 }
 

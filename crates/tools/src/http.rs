@@ -224,7 +224,8 @@ pub(crate) fn too_large(most: usize) -> ToolError {
     ToolError::new(ToolErrorKind::TooLarge, message)
 }
 
-fn failed(error: &reqwest::Error, url: Option<&Url>) -> ToolError {
+/// What went wrong between here and the other side.
+pub(crate) fn failed(error: &reqwest::Error, url: Option<&Url>) -> ToolError {
     if let Some(denied) = denied(error) {
         return refused(&denied);
     }

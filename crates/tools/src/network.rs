@@ -16,7 +16,7 @@ use crate::address::{AddressPolicy, Denied};
 
 /// Looks host names up.
 pub trait Lookup: Send + Sync + fmt::Debug {
-    /// The addresses of a host name; an address is its own.
+    /// The addresses of a host name.
     fn lookup<'a>(&'a self, host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;
 }
 
@@ -58,7 +58,10 @@ impl Network {
     /// The addresses of a host. One that is denied denies them all: a name
     /// with a public and a private address is how names are made to rebind.
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
-        let found = self.lookup.lookup(host).await?;
+        let found = match host.parse() {
+            Ok(address) => vec![address],
+            Err(_) => self.lookup.lookup(host).await?,
+        };
         if found.is_empty() {
             let text = format!("{host} has no address");
             return Err(io::Error::new(io::ErrorKind::NotFound, text));

@@ -101,6 +101,11 @@ fn text_of(content: &[ContentBlock]) -> Option<String> {
 }
 
 fn failed(server: &Server, error: &ServiceError) -> ToolError {
+    if let ServiceError::TransportSend(error) = error
+        && let Some(known) = session::http_failure(error)
+    {
+        return known;
+    }
     let kind = match error {
         ServiceError::McpError(_) => ToolErrorKind::Remote,
         ServiceError::Timeout { .. } => ToolErrorKind::Timeout,

@@ -9,7 +9,10 @@ use quillet_core::tool::{ToolError, ToolErrorKind};
 use reqwest::header::HeaderMap;
 use rmcp::model::{ClientConfig, Implementation, ProtocolVersion};
 use rmcp::service::{ClientInitializeError, RoleClient, RunningService};
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::DynamicTransportError;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransportConfig, StreamableHttpError,
+};
 use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{ClientServiceExt, service::ClientLifecycleMode};
 use secrecy::{ExposeSecret, SecretString};
@@ -18,7 +21,7 @@ use tokio::process::{ChildStderr, Command};
 use url::Url;
 
 use crate::flight::Flight;
-use crate::http::Http;
+use crate::http::{self, Http};
 
 type Session = Arc<RunningService<RoleClient, ClientConfig>>;
 
@@ -131,7 +134,7 @@ impl Server {
             };
             match greeted {
                 Ok(Ok(session)) => Ok(Arc::new(session)),
-                Ok(Err(Start::Refused(error))) => Err(error),
+                Ok(Err(Start::Known(error))) => Err(error),
                 Ok(Err(Start::Failed(why))) => Err(failed(ToolErrorKind::Transport, &why)),
                 Err(_) => {
                     let why = format!("no greeting within {start:?} (tools.mcp_start_ms)");
@@ -154,14 +157,32 @@ fn last_words(line: &Mutex<String>) -> String {
     }
 }
 
+/// Why a session did not come about.
 enum Start {
-    Refused(ToolError),
+    /// Its own words are enough.
+    Known(ToolError),
+    /// To be told with the server's name and last words.
     Failed(String),
 }
 
 impl From<ClientInitializeError> for Start {
     fn from(error: ClientInitializeError) -> Self {
+        if let ClientInitializeError::TransportError { error, .. } = &error
+            && let Some(known) = http_failure(error)
+        {
+            return Start::Known(known);
+        }
         Start::Failed(crate::network::whole_story(&error))
+    }
+}
+
+/// What the HTTP client said; the wrappers around it do not name it as their cause.
+pub(super) fn http_failure(error: &DynamicTransportError) -> Option<ToolError> {
+    match error.error.downcast_ref()? {
+        StreamableHttpError::<reqwest::Error>::Client(error) => {
+            Some(http::failed(error, error.url()))
+        }
+        _ => None,
     }
 }
 
@@ -186,8 +207,8 @@ async fn greet(
             Ok(client().serve_with_lifecycle(transport, mode).await?)
         }
         Endpoint::Address { url, headers } => {
-            http.check(url).map_err(Start::Refused)?;
-            let client_of_http = http.client().map_err(Start::Refused)?.clone();
+            http.check(url).map_err(Start::Known)?;
+            let client_of_http = http.client().map_err(Start::Known)?.clone();
             let headers = headers
                 .iter()
                 .map(|(name, value)| (name.clone(), value.clone()));

@@ -229,3 +229,29 @@ async fn rebinding_changes_nothing() {
     assert!(error.message.contains("tools.addresses.allow"), "{error}");
     assert_eq!(server.seen.connections.load(Ordering::SeqCst), 0);
 }
+
+/// Names are looked up at call time, for every protocol.
+#[tokio::test]
+async fn names_of_denied_addresses_are_refused_in_every_protocol() {
+    let names = Scripted::new(&[("tools.example", &["169.254.169.254"])]);
+    let tools = Tools::with_lookup(ToolsConfig::default(), names).unwrap();
+    for definition in [
+        json!({"type": "restful", "url": "http://tools.example/"}),
+        json!({"type": "restful", "url": "https://tools.example/"}),
+        json!({"grpc": {"url": "tools.example:1", "service": "s", "method": "m"}}),
+        json!({"grpc": {"url": "https://tools.example:1", "service": "s", "method": "m"}}),
+        json!({"mcp": {"url": "http://tools.example/mcp", "tool": "t"}}),
+    ] {
+        let tool = try_build(&tools, &definition.to_string()).unwrap().tool;
+        let error = call(&*tool, "{}").await.unwrap_err();
+        assert_eq!(error.kind, ToolErrorKind::Refused, "{definition}: {error}");
+        assert!(
+            error.message.contains("link-local"),
+            "{definition}: {error}"
+        );
+        assert!(
+            !error.for_model.contains("169.254"),
+            "{definition}: {error:?}"
+        );
+    }
+}

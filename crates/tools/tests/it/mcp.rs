@@ -317,6 +317,17 @@ async fn streamable_http() {
 }
 
 #[tokio::test]
+async fn nobody_listens() {
+    let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", free.local_addr().unwrap());
+    drop(free);
+    let tool = build(&tools(), &json!({"mcp": {"url": url, "tool": "x"}}));
+    let error = call(&*tool, "{}").await.unwrap_err();
+    assert_eq!(error.kind, ToolErrorKind::Transport);
+    assert!(error.message.contains("refused"), "{error}");
+}
+
+#[tokio::test]
 async fn addresses_are_checked() {
     for url in [
         "http://169.254.169.254/mcp",

@@ -22,6 +22,9 @@ pub(crate) struct Request {
     pub(crate) command: Cmd,
 }
 
+/// Commands for one node, each with the place of its request among all.
+type Part = Vec<(usize, Cmd)>;
+
 /// Links to every node that holds data. One server is a ring of one.
 #[derive(Debug)]
 pub(crate) struct Ring {
@@ -69,29 +72,12 @@ impl Ring {
         settings: &Settings,
         requests: &[Request],
     ) -> Result<Vec<Value>, StoreError> {
-        let mut parts = vec![(Vec::new(), Vec::new()); self.links.len()];
-        for (index, request) in requests.iter().enumerate() {
-            if let Some((indices, commands)) = parts.get_mut(self.number_of(&request.name)) {
-                indices.push(index);
-                commands.push(request.command.clone());
-            }
-        }
-        let sent = self
-            .links
-            .iter()
-            .zip(parts)
-            .map(|(link, (indices, commands))| async move {
-                if commands.is_empty() {
-                    return Ok(Vec::new());
-                }
-                let replies = link.run(&commands).await;
-                let replies = replies.map_err(|error| fault::of_connection(&link.node, &error))?;
-                Ok::<_, StoreError>(indices.into_iter().zip(replies).collect())
-            });
+        let parts = self.links.iter().zip(self.parts(requests));
+        let sent = parts.map(|(link, part)| send(link, part));
         let mut replies = vec![Value::Nil; requests.len()];
-        for (index, reply) in try_join_all(sent).await?.into_iter().flatten() {
-            if let Some(place) = replies.get_mut(index) {
-                *place = reply;
+        for (place, reply) in try_join_all(sent).await?.into_iter().flatten() {
+            if let Some(slot) = replies.get_mut(place) {
+                *slot = reply;
             }
         }
         if replies.iter().any(fault::is_elsewhere) {
@@ -99,6 +85,17 @@ impl Ring {
         }
         self.follow(settings, requests, &mut replies).await;
         Ok(replies)
+    }
+
+    /// What each link is to be asked.
+    fn parts(&self, requests: &[Request]) -> Vec<Part> {
+        let mut parts = vec![Part::new(); self.links.len()];
+        for (place, request) in requests.iter().enumerate() {
+            if let Some(part) = parts.get_mut(self.number_of(&request.name)) {
+                part.push((place, request.command.clone()));
+            }
+        }
+        parts
     }
 
     /// Asks again where a node says that a key is now.
@@ -135,6 +132,16 @@ impl Ring {
         let mut replies = replies.map_err(|error| fault::of_connection(&node, &error))?;
         Ok(replies.pop().unwrap_or(Value::Nil))
     }
+}
+
+async fn send(link: &Link, part: Part) -> Result<Vec<(usize, Value)>, StoreError> {
+    if part.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (places, commands): (Vec<usize>, Vec<Cmd>) = part.into_iter().unzip();
+    let replies = link.run(&commands).await;
+    let replies = replies.map_err(|error| fault::of_connection(&link.node, &error))?;
+    Ok(places.into_iter().zip(replies).collect())
 }
 
 /// The node of a reply `ASK <slot> <host>:<port>` or `MOVED <slot> <host>:<port>`,

@@ -219,6 +219,26 @@ async fn passwords_are_used_and_wrong_ones_named() {
     );
 }
 
+/// The rights that docs/stores.md names are enough.
+#[tokio::test(flavor = "multi_thread")]
+async fn few_rights_are_needed() {
+    let server = RedisServer::start();
+    let rights = "+getrange +exists +set +del +scan +ping +client|tracking";
+    let rights = rights.split(' ');
+    let user = ["ACL", "SETUSER", "low", "on", ">pw", "~shenma:*", "-@all"];
+    let command: Vec<&str> = user.into_iter().chain(rights).collect();
+    assert_eq!(server.cli(&command), "OK");
+    let store = open(&server.url().replace("//", "//low:pw@")).await;
+    let key = Key::new("x");
+    store.put(Kind::Tool, &key, "1").await.unwrap();
+    assert_eq!(store.load(Kind::Tool).await.unwrap().len(), 1);
+    let mut changes = store.changes();
+    server.cli(&["SET", "shenma:tools:y", "2"]);
+    let change = arrives(&mut changes, Kind::Tool, "y").await;
+    assert_eq!(change, Change::Entry(Kind::Tool, Key::new("y")));
+    assert!(store.remove(Kind::Tool, &key).await.unwrap());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn values_over_the_limit_are_not_written() {
     let server = RedisServer::start();

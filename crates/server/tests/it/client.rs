@@ -8,18 +8,18 @@ use tokio::net::TcpStream;
 
 /// An answer, read to the end.
 #[derive(Debug)]
-pub struct Answer {
-    pub status: u16,
-    pub head: String,
-    pub body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let line = |line: &'_ str| -> Option<(usize, usize)> {
             let (key, value) = line.split_once(':')?;
             key.eq_ignore_ascii_case(name).then(|| {
@@ -33,31 +33,45 @@ impl Answer {
     }
 
     /// The data of every server-sent event.
-    pub fn events(&self) -> Vec<&str> {
+    pub(crate) fn events(&self) -> Vec<&str> {
         self.body.lines().filter_map(|line| line.strip_prefix("data: ")).collect()
     }
 }
 
 /// A connection that is written and read by hand.
-pub struct Connection {
+pub(crate) struct Connection {
     stream: TcpStream,
     read: Vec<u8>,
 }
 
 impl Connection {
-    pub async fn open(address: SocketAddr) -> Self {
+    pub(crate) async fn open(address: SocketAddr) -> Self {
         Connection {
             stream: TcpStream::connect(address).await.unwrap(),
             read: Vec::new(),
         }
     }
 
-    pub async fn send(&mut self, text: &str) {
+    pub(crate) async fn send(&mut self, text: &str) {
         self.stream.write_all(text.as_bytes()).await.unwrap();
     }
 
+    pub(crate) async fn try_send(&mut self, text: &str) -> std::io::Result<()> {
+        self.stream.write_all(text.as_bytes()).await
+    }
+
+    /// Reads until this many answers have begun; they are short.
+    pub(crate) async fn read_answers(&mut self, count: usize) {
+        while String::from_utf8_lossy(&self.read).matches("HTTP/1.1 200").count() < count {
+            let mut bytes = [0; 4096];
+            let got = self.stream.read(&mut bytes).await.unwrap();
+            assert!(got > 0, "the connection ended");
+            self.read.extend_from_slice(&bytes[..got]);
+        }
+    }
+
     /// Reads until the text has come; panics if the connection ends before.
-    pub async fn read_until(&mut self, wanted: &str) -> String {
+    pub(crate) async fn read_until(&mut self, wanted: &str) -> String {
         loop {
             let text = String::from_utf8_lossy(&self.read).into_owned();
             if text.contains(wanted) {
@@ -71,7 +85,7 @@ impl Connection {
     }
 
     /// Reads until the server closes.
-    pub async fn read_to_end(&mut self) -> String {
+    pub(crate) async fn read_to_end(&mut self) -> String {
         // A reset is as good an end as any: the server may close with our bytes unread.
         let _ = self.stream.read_to_end(&mut self.read).await;
         String::from_utf8_lossy(&self.read).into_owned()
@@ -79,7 +93,7 @@ impl Connection {
 }
 
 /// Sends one request on a connection of its own.
-pub async fn request(
+pub(crate) async fn request(
     address: SocketAddr,
     method: &str,
     path: &str,
@@ -100,15 +114,15 @@ pub async fn request(
     parse(&text)
 }
 
-pub async fn get(address: SocketAddr, path: &str) -> Answer {
+pub(crate) async fn get(address: SocketAddr, path: &str) -> Answer {
     request(address, "GET", path, &[], "").await
 }
 
-pub async fn post(address: SocketAddr, path: &str, body: &str) -> Answer {
+pub(crate) async fn post(address: SocketAddr, path: &str, body: &str) -> Answer {
     request(address, "POST", path, &[], body).await
 }
 
-pub fn parse(text: &str) -> Answer {
+pub(crate) fn parse(text: &str) -> Answer {
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no head in {text:?}"));
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
     let chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");

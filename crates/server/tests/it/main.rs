@@ -12,9 +12,11 @@ mod origin_defects;
 mod render;
 mod routes;
 mod shutdown;
-#[path = "../../../prompt/tests/it/test_store.rs"]
-mod test_store;
-#[path = "../../../prompt/tests/it/test_tools.rs"]
-mod test_tools;
 mod test_model;
 mod test_server;
+#[path = "../../../prompt/tests/it/test_store.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with the prompt service's tests")]
+mod test_store;
+#[path = "../../../prompt/tests/it/test_tools.rs"]
+#[allow(unreachable_pub, reason = "shared with the prompt service's tests")]
+mod test_tools;

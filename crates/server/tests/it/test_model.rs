@@ -12,11 +12,13 @@ use tokio::sync::Notify;
 
 /// How the model answers.
 #[derive(Clone, Debug)]
-pub enum Script {
+pub(crate) enum Script {
     /// These events.
     Says(Vec<ChatEvent>),
     /// A failure before anything was said.
     Fails(ModelError),
+    /// A failure that waits for [`TestModel::go_on`].
+    FailsLate(ModelError),
     /// These events, then a failure.
     Breaks(Vec<ChatEvent>, ModelErrorKind),
     /// These events, then nothing more, for ever.
@@ -30,17 +32,17 @@ pub enum Script {
 }
 
 #[derive(Debug)]
-pub struct TestModel {
+pub(crate) struct TestModel {
     script: Script,
-    pub requests: Mutex<Vec<ChatRequest>>,
-    pub taken: Arc<AtomicUsize>,
+    pub(crate) requests: Mutex<Vec<ChatRequest>>,
+    pub(crate) taken: Arc<AtomicUsize>,
     /// Answers that somebody still waits for or reads.
-    pub open: Arc<AtomicUsize>,
+    pub(crate) open: Arc<AtomicUsize>,
     gate: Arc<Notify>,
 }
 
 impl TestModel {
-    pub fn new(script: Script) -> Arc<Self> {
+    pub(crate) fn new(script: Script) -> Arc<Self> {
         Arc::new(TestModel {
             script,
             requests: Mutex::default(),
@@ -50,11 +52,11 @@ impl TestModel {
         })
     }
 
-    pub fn go_on(&self) {
+    pub(crate) fn go_on(&self) {
         self.gate.notify_one();
     }
 
-    pub fn open(&self) -> usize {
+    pub(crate) fn open(&self) -> usize {
         self.open.load(Ordering::SeqCst)
     }
 }
@@ -88,6 +90,10 @@ impl ChatModel for TestModel {
             let events = match self.script.clone() {
                 Script::Says(events) => stream::iter(events.into_iter().map(Ok)).boxed(),
                 Script::Fails(error) => return Err(error),
+                Script::FailsLate(error) => {
+                    gate.notified().await;
+                    return Err(error);
+                }
                 Script::Breaks(events, kind) => {
                     let end = Err(ModelError::new(kind, "the provider reset the connection"));
                     stream::iter(events.into_iter().map(Ok).chain([end])).boxed()
@@ -119,7 +125,7 @@ impl ChatModel for TestModel {
     }
 }
 
-pub fn start() -> ChatEvent {
+pub(crate) fn start() -> ChatEvent {
     ChatEvent::Start {
         id: "chatcmpl-1".into(),
         model: "test-1".into(),
@@ -127,21 +133,21 @@ pub fn start() -> ChatEvent {
     }
 }
 
-pub fn text(text: &str) -> ChatEvent {
+pub(crate) fn text(text: &str) -> ChatEvent {
     ChatEvent::Text {
         choice: 0,
         text: text.into(),
     }
 }
 
-pub fn finish() -> ChatEvent {
+pub(crate) fn finish() -> ChatEvent {
     ChatEvent::Finish {
         choice: 0,
         reason: "stop".into(),
     }
 }
 
-pub fn usage() -> ChatEvent {
+pub(crate) fn usage() -> ChatEvent {
     ChatEvent::Usage(Usage {
         prompt_tokens: 3,
         completion_tokens: 2,
@@ -150,6 +156,6 @@ pub fn usage() -> ChatEvent {
 }
 
 /// A whole short answer.
-pub fn hello() -> Vec<ChatEvent> {
+pub(crate) fn hello() -> Vec<ChatEvent> {
     vec![start(), text("Hel"), text("lo"), finish(), usage()]
 }

@@ -18,7 +18,7 @@ use crate::test_store::TestStore;
 use crate::test_tools::EchoTools;
 
 /// What the tests' prompts are.
-pub const ENTRIES: &[(Kind, &str, &str)] = &[
+pub(crate) const ENTRIES: &[(Kind, &str, &str)] = &[
     (Kind::Environ, "vscode:lang", r#""go""#),
     (Kind::Environ, "vscode:frameworks", r#"["gin","gorm"]"#),
     (Kind::Environ, "codebase:lines", "1234567"),
@@ -53,12 +53,12 @@ pub const ENTRIES: &[(Kind, &str, &str)] = &[
 ];
 
 /// What a test wants to be different.
-pub struct Setup {
-    pub config: ServerConfig,
-    pub model: Option<Arc<TestModel>>,
-    pub limits: Limits,
-    pub load: bool,
-    pub more: Vec<(Kind, &'static str, &'static str)>,
+pub(crate) struct Setup {
+    pub(crate) config: ServerConfig,
+    pub(crate) model: Option<Arc<TestModel>>,
+    pub(crate) limits: Limits,
+    pub(crate) load: bool,
+    pub(crate) more: Vec<(Kind, &'static str, &'static str)>,
 }
 
 impl Default for Setup {
@@ -77,10 +77,11 @@ impl Default for Setup {
 }
 
 /// A running server.
-pub struct TestServer {
-    pub address: SocketAddr,
-    pub store: Arc<TestStore>,
-    pub openapi: serde_json::Value,
+pub(crate) struct TestServer {
+    pub(crate) address: SocketAddr,
+    pub(crate) store: Arc<TestStore>,
+    pub(crate) service: Arc<PromptService>,
+    pub(crate) openapi: serde_json::Value,
     shutdown: Option<oneshot::Sender<()>>,
     running: JoinHandle<usize>,
     watching: JoinHandle<()>,
@@ -93,11 +94,11 @@ impl Drop for TestServer {
     }
 }
 
-pub async fn start() -> TestServer {
+pub(crate) async fn start() -> TestServer {
     start_with(Setup::default()).await
 }
 
-pub async fn start_with(setup: Setup) -> TestServer {
+pub(crate) async fn start_with(setup: Setup) -> TestServer {
     let entries: Vec<_> = ENTRIES.iter().chain(&setup.more).copied().collect();
     let store = TestStore::new(&entries);
     let shared: Arc<dyn Store> = store.clone();
@@ -120,6 +121,7 @@ pub async fn start_with(setup: Setup) -> TestServer {
         store,
         openapi: serde_json::from_str(server.openapi()).unwrap(),
         shutdown: Some(shutdown),
+        service: service.clone(),
         watching: tokio::spawn(async move { service.watch().await }),
         running: tokio::spawn(server.run(async {
             let _ = told.await;
@@ -128,27 +130,27 @@ pub async fn start_with(setup: Setup) -> TestServer {
 }
 
 impl TestServer {
-    pub async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Answer {
         client::get(self.address, path).await
     }
 
-    pub async fn post(&self, path: &str, body: &str) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: &str) -> Answer {
         client::post(self.address, path, body).await
     }
 
     /// Tells the server to stop.
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         let _ = self.shutdown.take().unwrap().send(());
     }
 
     /// Waits for the server's end; how many connections were cut.
-    pub async fn ended(&mut self) -> usize {
+    pub(crate) async fn ended(&mut self) -> usize {
         (&mut self.running).await.unwrap()
     }
 }
 
 /// Waits until something holds, and fails with a word about it after 20 seconds.
-pub async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     for _ in 0..2000 {
         if holds().await {
             return;

@@ -34,7 +34,10 @@ impl Answer {
 
     /// The data of every server-sent event.
     pub(crate) fn events(&self) -> Vec<&str> {
-        self.body.lines().filter_map(|line| line.strip_prefix("data: ")).collect()
+        self.body
+            .lines()
+            .filter_map(|line| line.strip_prefix("data: "))
+            .collect()
     }
 }
 
@@ -62,7 +65,11 @@ impl Connection {
 
     /// Reads until this many answers have begun; they are short.
     pub(crate) async fn read_answers(&mut self, count: usize) {
-        while String::from_utf8_lossy(&self.read).matches("HTTP/1.1 200").count() < count {
+        while String::from_utf8_lossy(&self.read)
+            .matches("HTTP/1.1 200")
+            .count()
+            < count
+        {
             let mut bytes = [0; 4096];
             let got = self.stream.read(&mut bytes).await.unwrap();
             assert!(got > 0, "the connection ended");
@@ -109,7 +116,10 @@ pub(crate) async fn request(
     }
     let mut connection = Connection::open(address).await;
     // The server may answer, and close, before it has read everything.
-    let _ = connection.stream.write_all(format!("{text}\r\n{body}").as_bytes()).await;
+    let _ = connection
+        .stream
+        .write_all(format!("{text}\r\n{body}").as_bytes())
+        .await;
     let text = connection.read_to_end().await;
     parse(&text)
 }
@@ -123,13 +133,24 @@ pub(crate) async fn post(address: SocketAddr, path: &str, body: &str) -> Answer 
 }
 
 pub(crate) fn parse(text: &str) -> Answer {
-    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no head in {text:?}"));
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-    let chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
+    let (head, body) = text
+        .split_once("\r\n\r\n")
+        .unwrap_or_else(|| panic!("no head in {text:?}"));
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok());
+    let chunked = head
+        .to_ascii_lowercase()
+        .contains("transfer-encoding: chunked");
     Answer {
         status: status.unwrap_or_else(|| panic!("no status in {head:?}")),
         head: head.to_owned(),
-        body: if chunked { dechunk(body) } else { body.to_owned() },
+        body: if chunked {
+            dechunk(body)
+        } else {
+            body.to_owned()
+        },
     }
 }
 
@@ -137,8 +158,11 @@ pub(crate) fn parse(text: &str) -> Answer {
 fn dechunk(mut rest: &str) -> String {
     let mut out = String::new();
     while let Some((size, after)) = rest.split_once("\r\n") {
-        let size = usize::from_str_radix(size, 16).unwrap_or_else(|_| panic!("chunk size {size:?}"));
-        let Some(chunk) = after.get(..size) else { break };
+        let size =
+            usize::from_str_radix(size, 16).unwrap_or_else(|_| panic!("chunk size {size:?}"));
+        let Some(chunk) = after.get(..size) else {
+            break;
+        };
         out.push_str(chunk);
         rest = after.get(size + 2..).unwrap_or("");
     }

@@ -16,7 +16,11 @@ async fn half_requests_are_closed_and_others_are_served_meanwhile() {
         match n % 3 {
             0 => {}
             1 => connection.send("GET /heal").await,
-            _ => connection.send("GET /healthz HTTP/1.1\r\nhost: t\r\nx-slow: ").await,
+            _ => {
+                connection
+                    .send("GET /healthz HTTP/1.1\r\nhost: t\r\nx-slow: ")
+                    .await
+            }
         }
         half.push(connection);
     }
@@ -34,7 +38,9 @@ async fn a_drip_of_bytes_does_not_extend_the_time_for_headers() {
     setup.config.header_time = Duration::from_millis(200);
     let server = start_with(setup).await;
     let mut connection = Connection::open(server.address).await;
-    connection.send("GET /healthz HTTP/1.1\r\nhost: t\r\nx-slow: ").await;
+    connection
+        .send("GET /healthz HTTP/1.1\r\nhost: t\r\nx-slow: ")
+        .await;
     let mut refused = false;
     for _ in 0..1000 {
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -54,7 +60,9 @@ async fn a_connection_is_used_again_until_it_is_idle_for_too_long() {
     let server = start_with(setup).await;
     let mut connection = Connection::open(server.address).await;
     for n in 1..=3 {
-        connection.send("GET /healthz HTTP/1.1\r\nhost: t\r\n\r\n").await;
+        connection
+            .send("GET /healthz HTTP/1.1\r\nhost: t\r\n\r\n")
+            .await;
         connection.read_answers(n).await;
         // Longer than headers may take, shorter than a connection may idle.
         tokio::time::sleep(Duration::from_millis(200)).await;

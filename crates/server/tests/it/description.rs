@@ -10,21 +10,42 @@ async fn every_documented_operation_is_served_and_no_other_is() {
     let server = start().await;
     let paths = server.openapi["paths"].as_object().unwrap();
     for (path, item) in paths {
-        let documented: BTreeSet<String> = item.as_object().unwrap().keys().map(|method| method.to_uppercase()).collect();
+        let documented: BTreeSet<String> = item
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(|method| method.to_uppercase())
+            .collect();
         let real = path.replace("{id}", "no-such-id");
         for method in ["GET", "POST", "PUT", "DELETE", "PATCH"] {
             let answer = request(server.address, method, &real, &[], "").await;
             let is_route = answer.status != 405 && !answer.body.contains("route.unknown");
-            assert_eq!(is_route, documented.contains(method), "{method} {path}: {}", answer.status);
+            assert_eq!(
+                is_route,
+                documented.contains(method),
+                "{method} {path}: {}",
+                answer.status
+            );
         }
     }
     // The seed's ten routes, in the seed's words.
     for route in [
-        "/api/extensions", "/api/extensions/{id}", "/api/prompts", "/api/prompts/{id}", "/api/environs",
-        "/api/environs/{id}", "/api/tools", "/api/tools/{id}", "/api/render/prompts/{id}", "/api/chat/prompts/{id}",
+        "/api/extensions",
+        "/api/extensions/{id}",
+        "/api/prompts",
+        "/api/prompts/{id}",
+        "/api/environs",
+        "/api/environs/{id}",
+        "/api/tools",
+        "/api/tools/{id}",
+        "/api/render/prompts/{id}",
+        "/api/chat/prompts/{id}",
     ] {
         assert!(paths.contains_key(route), "{route}");
-        assert!(paths.contains_key(&route.replace("/api/", "/api/v1/")), "{route} under /api/v1");
+        assert!(
+            paths.contains_key(&route.replace("/api/", "/api/v1/")),
+            "{route} under /api/v1"
+        );
     }
     assert_eq!(paths.len(), 2 * 13 + 6);
 }
@@ -35,12 +56,22 @@ async fn operations_have_ids_of_their_own_and_every_reference_leads_somewhere() 
     let mut ids = BTreeSet::new();
     for item in server.openapi["paths"].as_object().unwrap().values() {
         for operation in item.as_object().unwrap().values() {
-            assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{operation}");
-            assert!(operation["summary"].is_string() || operation["description"].is_string(), "{operation}");
+            assert!(
+                ids.insert(operation["operationId"].as_str().unwrap()),
+                "{operation}"
+            );
+            assert!(
+                operation["summary"].is_string() || operation["description"].is_string(),
+                "{operation}"
+            );
         }
     }
     let text = server.openapi.to_string();
-    for reference in text.split("\"$ref\":\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
+    for reference in text
+        .split("\"$ref\":\"#")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+    {
         assert!(server.openapi.pointer(reference).is_some(), "{reference}");
     }
 }
@@ -50,9 +81,19 @@ async fn the_page_needs_nothing_from_elsewhere() {
     let server = start().await;
     assert_eq!(server.get("/openapi.json").await.json(), server.openapi);
     let page = server.get("/docs").await;
-    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
-    assert!(page.header("content-security-policy").unwrap().contains("default-src 'none'"));
-    assert!(!page.body.contains("https://") && !page.body.contains("src="), "the page loads something");
+    assert_eq!(
+        page.header("content-type"),
+        Some("text/html; charset=utf-8")
+    );
+    assert!(
+        page.header("content-security-policy")
+            .unwrap()
+            .contains("default-src 'none'")
+    );
+    assert!(
+        !page.body.contains("https://") && !page.body.contains("src="),
+        "the page loads something"
+    );
     let old = server.get("/swagger/index.html").await;
     assert_eq!((old.status, old.header("location")), (308, Some("/docs")));
 }

@@ -25,7 +25,10 @@ async fn every_request_is_counted_under_its_route_and_status() {
     server.get("/api/v1/prompts/hello").await;
     server.get("/no/such/route").await;
     let answer = server.get("/metrics").await;
-    assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    assert_eq!(
+        answer.header("content-type"),
+        Some("text/plain; version=0.0.4; charset=utf-8")
+    );
     for line in [
         r#"quillet_http_requests_total{method="POST",route="/api/render/prompts/{id}",status="200"} 1"#,
         r#"quillet_http_requests_total{method="POST",route="/api/render/prompts/{id}",status="404"} 1"#,
@@ -36,7 +39,11 @@ async fn every_request_is_counted_under_its_route_and_status() {
         r#"quillet_errors_total{code="not_found"} 1"#,
         "quillet_store_ready 1",
     ] {
-        assert!(answer.body.lines().any(|found| found == line), "{line} is not in\n{}", answer.body);
+        assert!(
+            answer.body.lines().any(|found| found == line),
+            "{line} is not in\n{}",
+            answer.body
+        );
     }
     assert!(!answer.body.contains("/no/such/route"));
 }
@@ -45,5 +52,11 @@ async fn every_request_is_counted_under_its_route_and_status() {
 async fn a_store_that_goes_away_is_seen_in_the_metrics() {
     let server = start().await;
     server.store.set_away(true);
-    assert!(server.get("/metrics").await.body.contains("quillet_store_ready 0"));
+    assert!(
+        server
+            .get("/metrics")
+            .await
+            .body
+            .contains("quillet_store_ready 0")
+    );
 }

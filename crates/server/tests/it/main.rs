@@ -15,7 +15,11 @@ mod shutdown;
 mod test_model;
 mod test_server;
 #[path = "../../../prompt/tests/it/test_store.rs"]
-#[allow(dead_code, unreachable_pub, reason = "shared with the prompt service's tests")]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "shared with the prompt service's tests"
+)]
 mod test_store;
 #[path = "../../../prompt/tests/it/test_tools.rs"]
 #[allow(unreachable_pub, reason = "shared with the prompt service's tests")]

@@ -9,10 +9,24 @@ async fn what_is_known_is_listed_and_shown_at_both_addresses() {
     let server = start().await;
     let cases = [
         ("/extensions", json!(["zgsm.evaluator"])),
-        ("/tools", json!(["codebase.lookup", "hung", "ill", "my-mod.x", "torn"])),
-        ("/environs", json!(["codebase.lines", "model.gpt-4.1", "vscode.frameworks", "vscode.lang"])),
+        (
+            "/tools",
+            json!(["codebase.lookup", "hung", "ill", "my-mod.x", "torn"]),
+        ),
+        (
+            "/environs",
+            json!([
+                "codebase.lines",
+                "model.gpt-4.1",
+                "vscode.frameworks",
+                "vscode.lang"
+            ]),
+        ),
         ("/environs/vscode.lang", json!("go")),
-        ("/environs/vscode", json!({"frameworks": ["gin", "gorm"], "lang": "go"})),
+        (
+            "/environs/vscode",
+            json!({"frameworks": ["gin", "gorm"], "lang": "go"}),
+        ),
         ("/environs/codebase.lines", json!(1_234_567)),
         ("/environs/model.gpt-4.1", json!(true)),
         ("/tools/my-mod.x", json!({})),
@@ -29,20 +43,40 @@ async fn what_is_known_is_listed_and_shown_at_both_addresses() {
     for base in ["/api", "/api/v1"] {
         for (path, expected) in &cases {
             let answer = server.get(&format!("{base}{path}")).await;
-            assert_eq!((answer.status, answer.json()), (200, expected.clone()), "{base}{path}");
+            assert_eq!(
+                (answer.status, answer.json()),
+                (200, expected.clone()),
+                "{base}{path}"
+            );
             assert_eq!(answer.header("content-type"), Some("application/json"));
         }
     }
     let prompts = server.get("/api/prompts").await.json();
-    let prompts: Vec<&str> = prompts.as_array().unwrap().iter().filter_map(|id| id.as_str()).collect();
-    assert!(prompts.is_sorted() && prompts.contains(&"a.b.c") && prompts.contains(&"evaluator.quality"), "{prompts:?}");
+    let prompts: Vec<&str> = prompts
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|id| id.as_str())
+        .collect();
+    assert!(
+        prompts.is_sorted() && prompts.contains(&"a.b.c") && prompts.contains(&"evaluator.quality"),
+        "{prompts:?}"
+    );
 }
 
 #[tokio::test]
 async fn an_empty_store_lists_nothing_and_not_null() {
-    let server = start_with(Setup { load: false, ..Setup::default() }).await;
+    let server = start_with(Setup {
+        load: false,
+        ..Setup::default()
+    })
+    .await;
     for kind in ["extensions", "prompts", "tools"] {
-        assert_eq!(server.get(&format!("/api/{kind}")).await.json(), json!([]), "{kind}");
+        assert_eq!(
+            server.get(&format!("/api/{kind}")).await.json(),
+            json!([]),
+            "{kind}"
+        );
     }
 }
 
@@ -50,8 +84,18 @@ async fn an_empty_store_lists_nothing_and_not_null() {
 async fn details_tell_what_is_wrong_and_where_a_prompt_comes_from() {
     let server = start().await;
     for value in ["true", "1", ""] {
-        let list = server.get(&format!("/api/prompts?detail={value}")).await.json();
-        let find = |id: &str| list.as_array().unwrap().iter().find(|item| item["id"] == id).unwrap().clone();
+        let list = server
+            .get(&format!("/api/prompts?detail={value}"))
+            .await
+            .json();
+        let find = |id: &str| {
+            list.as_array()
+                .unwrap()
+                .iter()
+                .find(|item| item["id"] == id)
+                .unwrap()
+                .clone()
+        };
         assert_eq!(find("hello")["status"], "valid");
         let torn = find("torn");
         assert_eq!(torn["status"], "invalid");
@@ -61,13 +105,25 @@ async fn details_tell_what_is_wrong_and_where_a_prompt_comes_from() {
     assert_eq!(tools[4]["status"], "invalid", "{tools}");
 
     let quality = server.get("/api/prompts/evaluator.quality").await.json();
-    assert_eq!((&quality["origin"], &quality["status"]), (&json!("extension"), &json!("valid")));
+    assert_eq!(
+        (&quality["origin"], &quality["status"]),
+        (&json!("extension"), &json!("valid"))
+    );
     assert_eq!(quality["prompt"]["name"], "quality");
     let torn = server.get("/api/prompts/evaluator.torn").await.json();
-    assert_eq!((&torn["origin"], &torn["status"]), (&json!("extension"), &json!("invalid")));
-    assert_eq!(torn["prompt"], json!({"name": "torn", "userPrompt": "{{if"}));
+    assert_eq!(
+        (&torn["origin"], &torn["status"]),
+        (&json!("extension"), &json!("invalid"))
+    );
+    assert_eq!(
+        torn["prompt"],
+        json!({"name": "torn", "userPrompt": "{{if"})
+    );
     let both = server.get("/api/prompts/both").await.json();
-    assert_eq!((&both["origin"], &both["status"]), (&json!("direct"), &json!("invalid")));
+    assert_eq!(
+        (&both["origin"], &both["status"]),
+        (&json!("direct"), &json!("invalid"))
+    );
 }
 
 #[tokio::test]
@@ -75,10 +131,22 @@ async fn what_does_not_exist_is_404_with_the_nearest_name() {
     let server = start().await;
     let cases = [
         ("/api/prompts/helo", Some("did you mean hello?")),
-        ("/api/prompts/evaluator.qualty", Some("did you mean evaluator.quality?")),
-        ("/api/extensions/zgsm.evalator", Some("did you mean zgsm.evaluator?")),
-        ("/api/tools/codebase.lokup", Some("did you mean codebase.lookup?")),
-        ("/api/environs/vscode.lan", Some("did you mean vscode.lang?")),
+        (
+            "/api/prompts/evaluator.qualty",
+            Some("did you mean evaluator.quality?"),
+        ),
+        (
+            "/api/extensions/zgsm.evalator",
+            Some("did you mean zgsm.evaluator?"),
+        ),
+        (
+            "/api/tools/codebase.lokup",
+            Some("did you mean codebase.lookup?"),
+        ),
+        (
+            "/api/environs/vscode.lan",
+            Some("did you mean vscode.lang?"),
+        ),
         ("/api/environs/nothing.like.it", None),
         ("/api/prompts/..%2F..%2Fetc%2Fpasswd", None),
         ("/api/prompts/shenma:*", None),
@@ -88,10 +156,23 @@ async fn what_does_not_exist_is_404_with_the_nearest_name() {
     for (path, hint) in cases {
         let answer = server.get(path).await;
         let body = answer.json();
-        assert_eq!((answer.status, body["hint"].as_str()), (404, hint), "{path}: {body}");
-        assert_eq!(answer.header("content-type"), Some("application/problem+json"));
-        assert_eq!((&body["code"], &body["success"], &body["status"]), (&json!("404"), &json!(false), &json!(404)));
-        assert_eq!((&body["title"], &body["detail"]), (&json!("Not Found"), &body["message"]));
+        assert_eq!(
+            (answer.status, body["hint"].as_str()),
+            (404, hint),
+            "{path}: {body}"
+        );
+        assert_eq!(
+            answer.header("content-type"),
+            Some("application/problem+json")
+        );
+        assert_eq!(
+            (&body["code"], &body["success"], &body["status"]),
+            (&json!("404"), &json!(false), &json!(404))
+        );
+        assert_eq!(
+            (&body["title"], &body["detail"]),
+            (&json!("Not Found"), &body["message"])
+        );
         assert_eq!(body["request_id"].as_str(), answer.header("x-request-id"));
     }
 }
@@ -111,11 +192,31 @@ async fn a_prefix_stands_before_every_route_except_the_probes() {
     setup.config.prefix = "/ai-prompt-shell".into();
     let server = start_with(setup).await;
     let body = r#"{"args":{"name":"Ada"}}"#;
-    let answer = server.post("/ai-prompt-shell/api/v1/prompts/hello/render", body).await;
-    assert_eq!(answer.json(), json!({"kind": "prompt", "prompt": "Hello Ada in go"}));
-    assert_eq!(server.post("/ai-prompt-shell/api/render/prompts/hello", body).await.status, 200);
-    assert_eq!(server.post("/api/render/prompts/hello", body).await.status, 404);
-    for path in ["/healthz", "/readyz", "/metrics", "/ai-prompt-shell/openapi.json", "/ai-prompt-shell/docs"] {
+    let answer = server
+        .post("/ai-prompt-shell/api/v1/prompts/hello/render", body)
+        .await;
+    assert_eq!(
+        answer.json(),
+        json!({"kind": "prompt", "prompt": "Hello Ada in go"})
+    );
+    assert_eq!(
+        server
+            .post("/ai-prompt-shell/api/render/prompts/hello", body)
+            .await
+            .status,
+        200
+    );
+    assert_eq!(
+        server.post("/api/render/prompts/hello", body).await.status,
+        404
+    );
+    for path in [
+        "/healthz",
+        "/readyz",
+        "/metrics",
+        "/ai-prompt-shell/openapi.json",
+        "/ai-prompt-shell/docs",
+    ] {
         assert_eq!(server.get(path).await.status, 200, "{path}");
     }
 }
@@ -124,7 +225,14 @@ async fn a_prefix_stands_before_every_route_except_the_probes() {
 async fn request_ids_come_back_and_hostile_ones_are_replaced() {
     let server = start().await;
     let send = async |id: &str| {
-        let answer = crate::client::request(server.address, "GET", "/api/tools", &[("x-request-id", id)], "").await;
+        let answer = crate::client::request(
+            server.address,
+            "GET",
+            "/api/tools",
+            &[("x-request-id", id)],
+            "",
+        )
+        .await;
         answer.header("x-request-id").unwrap().to_owned()
     };
     assert_eq!(send("trace-1").await, "trace-1");

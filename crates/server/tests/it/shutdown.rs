@@ -12,7 +12,9 @@ async fn stream(address: std::net::SocketAddr) -> Connection {
     let mut connection = Connection::open(address).await;
     let length = BODY.len();
     let head = "POST /api/chat/prompts/hello HTTP/1.1\r\nhost: t\r\n";
-    connection.send(&format!("{head}content-length: {length}\r\n\r\n{BODY}")).await;
+    connection
+        .send(&format!("{head}content-length: {length}\r\n\r\n{BODY}"))
+        .await;
     connection.read_until("Hel").await;
     connection
 }
@@ -20,7 +22,11 @@ async fn stream(address: std::net::SocketAddr) -> Connection {
 #[tokio::test]
 async fn streams_finish_while_new_requests_are_refused() {
     let model = TestModel::new(Script::Waits(vec![start(), text("Hel"), finish()]));
-    let mut server = start_with(Setup { model: Some(model.clone()), ..Setup::default() }).await;
+    let mut server = start_with(Setup {
+        model: Some(model.clone()),
+        ..Setup::default()
+    })
+    .await;
     let mut streams = Vec::new();
     for _ in 0..20 {
         streams.push(stream(server.address).await);
@@ -30,11 +36,17 @@ async fn streams_finish_while_new_requests_are_refused() {
     idle.read_answers(1).await;
 
     server.stop();
-    eventually("not ready", async || get(server.address, "/readyz").await.status == 503).await;
+    eventually("not ready", async || {
+        get(server.address, "/readyz").await.status == 503
+    })
+    .await;
     idle.read_to_end().await;
     assert_eq!(server.get("/healthz").await.status, 200);
     let refused = server.post("/api/render/prompts/a.b.c", "").await;
-    assert_eq!((refused.status, refused.json()["error"].as_str()), (503, Some("server.stopping")));
+    assert_eq!(
+        (refused.status, refused.json()["error"].as_str()),
+        (503, Some("server.stopping"))
+    );
     assert!(refused.header("retry-after").is_some());
 
     for _ in 0..20 {
@@ -52,7 +64,10 @@ async fn streams_finish_while_new_requests_are_refused() {
 #[tokio::test]
 async fn what_does_not_finish_in_time_is_cut() {
     let model = TestModel::new(Script::Hangs(vec![start(), text("Hel")]));
-    let mut setup = Setup { model: Some(model.clone()), ..Setup::default() };
+    let mut setup = Setup {
+        model: Some(model.clone()),
+        ..Setup::default()
+    };
     setup.config.drain_time = Duration::from_millis(100);
     let mut server = start_with(setup).await;
     let mut cut = stream(server.address).await;

@@ -98,9 +98,9 @@ impl ChatModel for TestModel {
                     let end = Err(ModelError::new(kind, "the provider reset the connection"));
                     stream::iter(events.into_iter().map(Ok).chain([end])).boxed()
                 }
-                Script::Hangs(events) => {
-                    stream::iter(events.into_iter().map(Ok)).chain(stream::pending()).boxed()
-                }
+                Script::Hangs(events) => stream::iter(events.into_iter().map(Ok))
+                    .chain(stream::pending())
+                    .boxed(),
                 Script::Silent => std::future::pending().await,
                 Script::Floods => stream::repeat_with(move || {
                     taken.fetch_add(1, Ordering::SeqCst);
@@ -113,7 +113,9 @@ impl ChatModel for TestModel {
                         gate.notified().await;
                         Ok(last)
                     };
-                    stream::iter(events.into_iter().map(Ok)).chain(stream::once(wait)).boxed()
+                    stream::iter(events.into_iter().map(Ok))
+                        .chain(stream::once(wait))
+                        .boxed()
                 }
             };
             let events = events.map(move |event| {

@@ -23,7 +23,11 @@ pub(crate) const ENTRIES: &[(Kind, &str, &str)] = &[
     (Kind::Environ, "vscode:frameworks", r#"["gin","gorm"]"#),
     (Kind::Environ, "codebase:lines", "1234567"),
     (Kind::Environ, "model:gpt-4.1", "true"),
-    (Kind::Tool, "codebase:lookup", r#"{"parameters":{"type":"object","properties":{"symbol":{"type":"string"}}}}"#),
+    (
+        Kind::Tool,
+        "codebase:lookup",
+        r#"{"parameters":{"type":"object","properties":{"symbol":{"type":"string"}}}}"#,
+    ),
     (Kind::Tool, "ill", r#"{"fail":true,"default":"none"}"#),
     (Kind::Tool, "hung", r#"{"hang":true,"default":"gave up"}"#),
     (Kind::Tool, "my-mod:x", "{}"),
@@ -38,18 +42,50 @@ pub(crate) const ENTRIES: &[(Kind, &str, &str)] = &[
              "parameters":[{"name":"repo","type":"string","default":"This project"}]},
             {"name":"torn","userPrompt":"{{if"}]}}"#,
     ),
-    (Kind::Prompt, "hello", r#"{"userPrompt":"Hello {{.variables.name}} in {{.vscode.lang}}"}"#),
+    (
+        Kind::Prompt,
+        "hello",
+        r#"{"userPrompt":"Hello {{.variables.name}} in {{.vscode.lang}}"}"#,
+    ),
     (Kind::Prompt, "a:b:c", r#"{"prompt":"dotted"}"#),
-    (Kind::Prompt, "torn", "{\"userPrompt\":\"line one\\n{{if .variables.x}}\"}"),
+    (
+        Kind::Prompt,
+        "torn",
+        "{\"userPrompt\":\"line one\\n{{if .variables.x}}\"}",
+    ),
     (Kind::Prompt, "both", r#"{"userPrompt":"x","messages":[]}"#),
     (Kind::Prompt, "uses:ill", r#"{"userPrompt":"[{{ill}}]"}"#),
     (Kind::Prompt, "uses:hung", r#"{"userPrompt":"[{{hung}}]"}"#),
-    (Kind::Prompt, "uses:lookup", r#"{"userPrompt":"{{codebase_lookup .variables.symbol}}"}"#),
-    (Kind::Prompt, "uses:unknown", r#"{"userPrompt":"{{codebase_lokup 1}}"}"#),
-    (Kind::Prompt, "typed", r#"{"userPrompt":"{{.variables.n}}","parameters":[{"name":"n","type":"integer","required":true}]}"#),
-    (Kind::Prompt, "executes", r#"{"userPrompt":"{{index .variables.list 9}}"}"#),
-    (Kind::Prompt, "busy", r#"{"userPrompt":"{{range 300000}}x{{end}}"}"#),
-    (Kind::Prompt, "endless", r#"{"userPrompt":"{{define \"a\"}}{{template \"a\"}}{{end}}{{template \"a\"}}"}"#),
+    (
+        Kind::Prompt,
+        "uses:lookup",
+        r#"{"userPrompt":"{{codebase_lookup .variables.symbol}}"}"#,
+    ),
+    (
+        Kind::Prompt,
+        "uses:unknown",
+        r#"{"userPrompt":"{{codebase_lokup 1}}"}"#,
+    ),
+    (
+        Kind::Prompt,
+        "typed",
+        r#"{"userPrompt":"{{.variables.n}}","parameters":[{"name":"n","type":"integer","required":true}]}"#,
+    ),
+    (
+        Kind::Prompt,
+        "executes",
+        r#"{"userPrompt":"{{index .variables.list 9}}"}"#,
+    ),
+    (
+        Kind::Prompt,
+        "busy",
+        r#"{"userPrompt":"{{range 300000}}x{{end}}"}"#,
+    ),
+    (
+        Kind::Prompt,
+        "endless",
+        r#"{"userPrompt":"{{define \"a\"}}{{template \"a\"}}{{end}}{{template \"a\"}}"}"#,
+    ),
 ];
 
 /// What a test wants to be different.
@@ -102,13 +138,23 @@ pub(crate) async fn start_with(setup: Setup) -> TestServer {
     let entries: Vec<_> = ENTRIES.iter().chain(&setup.more).copied().collect();
     let store = TestStore::new(&entries);
     let shared: Arc<dyn Store> = store.clone();
-    let catalogue = Catalogue::new(shared.clone(), TemplateFactory::standard(), Arc::new(EchoTools), 100);
+    let catalogue = Catalogue::new(
+        shared.clone(),
+        TemplateFactory::standard(),
+        Arc::new(EchoTools),
+        100,
+    );
     let options = ServiceOptions {
         limits: setup.limits,
         ..ServiceOptions::default()
     };
     let model = setup.model.map(|model| model as Arc<dyn ChatModel>);
-    let service = Arc::new(PromptService::new(catalogue, Variables::new(shared), model, options));
+    let service = Arc::new(PromptService::new(
+        catalogue,
+        Variables::new(shared),
+        model,
+        options,
+    ));
     if setup.load {
         service.load().await.unwrap();
     } else {

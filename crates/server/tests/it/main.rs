@@ -1,6 +1,8 @@
 //! The server as its clients see it: a real one on a free port, over a store,
 //! tools and a model that live in the test.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
 mod auth;
 mod bad_input;
 mod chat;

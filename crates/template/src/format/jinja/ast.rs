@@ -106,6 +106,7 @@ pub(super) struct Expr {
     pub(super) depth: usize,
 }
 
+/// Large parts are in boxes: parser and evaluator recurse over these.
 #[derive(Debug)]
 pub(super) enum ExprKind {
     Constant(Value),
@@ -113,12 +114,12 @@ pub(super) enum ExprKind {
     Attribute(Box<Expr>, Arc<str>),
     Item(Box<Expr>, Box<Expr>),
     Slice(Box<Expr>, Box<[Option<Expr>; 3]>),
-    Call(Box<Expr>, Arguments),
-    Filter(Box<Expr>, FilterCall),
+    Call(Box<Expr>, Box<Arguments>),
+    Filter(Box<Expr>, Box<FilterCall>),
     Test {
         subject: Box<Expr>,
         test: &'static Test,
-        arguments: Arguments,
+        arguments: Box<Arguments>,
         negated: bool,
     },
     Not(Box<Expr>),

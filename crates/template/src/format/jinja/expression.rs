@@ -397,7 +397,7 @@ impl Parser {
     }
 
     fn call(&mut self, callee: Expr, start: usize) -> Parsed<Expr> {
-        let arguments = self.arguments()?;
+        let arguments = Box::new(self.arguments()?);
         let below = deepest(arguments.all().chain([&callee]));
         self.expr(ExprKind::Call(Box::new(callee), arguments), start, below)
     }
@@ -441,7 +441,7 @@ impl Parser {
     fn filters_and_tests(&mut self, mut expr: Expr, start: usize) -> Parsed<Expr> {
         loop {
             expr = if self.skip_operator("|") {
-                let call = self.filter_call()?;
+                let call = Box::new(self.filter_call()?);
                 let below = deepest(call.arguments.all().chain([&expr]));
                 self.expr(ExprKind::Filter(Box::new(expr), call), start, below)?
             } else if self.skip_name("is") {
@@ -479,7 +479,7 @@ impl Parser {
         let Some(test) = test::find(&name) else {
             return Err(unknown("test", &name, span, test::names()));
         };
-        let arguments = self.test_arguments()?;
+        let arguments = Box::new(self.test_arguments()?);
         let below = deepest(arguments.all().chain([&subject]));
         let kind = ExprKind::Test {
             subject: Box::new(subject),
@@ -519,7 +519,7 @@ fn unknown<'a>(
     name: &str,
     span: Span,
     names: impl Iterator<Item = &'a str>,
-) -> Problem {
+) -> Box<Problem> {
     let problem = Problem::at(format!("{what} {name} is unknown"), span.start, span.end);
     match quillet_core::nearest(name, names) {
         Some(near) => problem.help(format!("did you mean {near}?")),

@@ -55,7 +55,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    pub(super) fn run(mut self) -> Result<Vec<(Token, Span)>, Problem> {
+    pub(super) fn run(mut self) -> Result<Vec<(Token, Span)>, Box<Problem>> {
         while self.at < self.source.len() {
             self.text_and_tag()?;
         }
@@ -78,7 +78,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn text_and_tag(&mut self) -> Result<(), Problem> {
+    fn text_and_tag(&mut self) -> Result<(), Box<Problem>> {
         let start = self.at;
         let Some((offset, tag)) = next_tag(self.rest()) else {
             let text = without_last_newline(self.rest());
@@ -144,7 +144,7 @@ impl<'a> Lexer<'a> {
         true
     }
 
-    fn comment(&mut self, begin: usize) -> Result<(), Problem> {
+    fn comment(&mut self, begin: usize) -> Result<(), Box<Problem>> {
         let Some(end) = self.rest().find("#}") else {
             return Err(Problem::at("missing end of comment tag", begin, begin + 2)
                 .help("close the comment with #}"));
@@ -176,7 +176,7 @@ impl<'a> Lexer<'a> {
         true
     }
 
-    fn raw(&mut self, begin: usize) -> Result<(), Problem> {
+    fn raw(&mut self, begin: usize) -> Result<(), Box<Problem>> {
         let start = self.at;
         self.line_start = self.source[..start].ends_with('\n');
         let mut from = start;
@@ -202,7 +202,12 @@ impl<'a> Lexer<'a> {
         )
     }
 
-    fn inside(&mut self, begin: usize, token: Token, mark: &'static str) -> Result<(), Problem> {
+    fn inside(
+        &mut self,
+        begin: usize,
+        token: Token,
+        mark: &'static str,
+    ) -> Result<(), Box<Problem>> {
         let end = match token {
             Token::PrintBegin => Token::PrintEnd,
             _ => Token::TagEnd,
@@ -229,7 +234,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn token(&mut self, first: char, open: &mut Vec<&'static str>) -> Result<Token, Problem> {
+    fn token(&mut self, first: char, open: &mut Vec<&'static str>) -> Result<Token, Box<Problem>> {
         if first.is_ascii_digit() {
             return self.number();
         }
@@ -258,7 +263,11 @@ impl<'a> Lexer<'a> {
     }
 
     /// Brackets must match; while one is open, `}}` does not end a tag.
-    fn bracket(&self, operator: &'static str, open: &mut Vec<&'static str>) -> Result<(), Problem> {
+    fn bracket(
+        &self,
+        operator: &'static str,
+        open: &mut Vec<&'static str>,
+    ) -> Result<(), Box<Problem>> {
         let closing = match operator {
             "(" => ")",
             "[" => "]",
@@ -280,7 +289,7 @@ impl<'a> Lexer<'a> {
         Err(Problem::at(message, self.at, self.at + operator.len()))
     }
 
-    fn number(&mut self) -> Result<Token, Problem> {
+    fn number(&mut self) -> Result<Token, Box<Problem>> {
         let start = self.at;
         let rest = self.rest();
         let radix = match rest.get(..2).map(str::to_ascii_lowercase).as_deref() {
@@ -307,7 +316,7 @@ impl<'a> Lexer<'a> {
         token.ok_or_else(|| Problem::at("the number does not fit 64 bits", start, self.at))
     }
 
-    fn string(&mut self, quote: char) -> Result<Token, Problem> {
+    fn string(&mut self, quote: char) -> Result<Token, Box<Problem>> {
         let start = self.at;
         let mut characters = self.rest().char_indices().skip(1);
         while let Some((offset, c)) = characters.next() {

@@ -9,7 +9,7 @@ use super::ast::{Block, Expr, FilterCall, For, Macro, Program, Statement, Statem
 use super::lexer::{Lexer, Token};
 use super::syntax::{Preset, Problem};
 
-pub(super) type Parsed<T> = Result<T, Problem>;
+pub(super) type Parsed<T> = Result<T, Box<Problem>>;
 
 pub(super) struct Parser {
     tokens: Vec<(Token, Span)>,
@@ -134,7 +134,7 @@ impl Parser {
         name
     }
 
-    pub(super) fn unexpected(&self, expected: &str) -> Problem {
+    pub(super) fn unexpected(&self, expected: &str) -> Box<Problem> {
         let Span { start, end } = self.span();
         let found = match self.peek() {
             Token::Text(_) | Token::TagBegin | Token::PrintBegin => "template text".to_owned(),
@@ -570,14 +570,14 @@ impl Parser {
     }
 }
 
-fn unclosed(ends: &[&str], opened: Span) -> Problem {
+fn unclosed(ends: &[&str], opened: Span) -> Box<Problem> {
     let end = ends.last().copied().unwrap_or_default();
     let message = format!("unexpected end of template, expected {}", ends.join(", "));
     Problem::at(message, opened.start, opened.end)
         .help(format!("close the block with {{% {end} %}}"))
 }
 
-fn unknown_tag(name: &str, span: Span) -> Problem {
+fn unknown_tag(name: &str, span: Span) -> Box<Problem> {
     const TAGS: &[&str] = &[
         "if",
         "elif",

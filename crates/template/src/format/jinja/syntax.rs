@@ -23,7 +23,8 @@ impl Preset {
     }
 }
 
-/// Why a source does not parse.
+/// Why a source does not parse. Always in a box: the parser recurses, and every
+/// level has room for one on its stack.
 #[derive(Debug)]
 pub(super) struct Problem {
     pub(super) message: String,
@@ -33,26 +34,26 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    pub(super) fn at(message: impl Into<String>, start: usize, end: usize) -> Self {
-        Problem {
+    pub(super) fn at(message: impl Into<String>, start: usize, end: usize) -> Box<Self> {
+        Box::new(Problem {
             message: message.into(),
             span: Span { start, end },
             help: None,
             code: "template.syntax",
-        }
+        })
     }
 
-    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+    pub(super) fn help(mut self: Box<Self>, help: impl Into<String>) -> Box<Self> {
         self.help = Some(help.into());
         self
     }
 
-    pub(super) fn code(mut self, code: &'static str) -> Self {
+    pub(super) fn code(mut self: Box<Self>, code: &'static str) -> Box<Self> {
         self.code = code;
         self
     }
 
-    pub(super) fn diagnostic(self, name: &str, text: &str) -> Diagnostic {
+    pub(super) fn diagnostic(self: Box<Self>, name: &str, text: &str) -> Diagnostic {
         let found = Diagnostic::error(self.code, name, self.message).at(text, self.span);
         match self.help {
             Some(help) => found.help(help),

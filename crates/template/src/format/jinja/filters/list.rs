@@ -40,12 +40,10 @@ pub(super) fn last(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Resul
     Ok(last.unwrap_or(Value::UNDEFINED))
 }
 
-/// One item; which one depends on when the render began, so that it is the
-/// same in every pass.
+/// One item by chance: the same one in every pass of a render.
 pub(super) fn random(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
     let list = e.iterate(value)?;
-    let since = e.pass.now().duration_since(std::time::UNIX_EPOCH);
-    let seed = since.map_or(0, |since| since.subsec_micros()) as usize;
+    let seed = usize::try_from(e.pass.seed() >> 32).unwrap_or(0);
     let index = seed.checked_rem(list.len());
     Ok(index
         .and_then(|index| list.get(index))

@@ -9,7 +9,13 @@ mod hostile;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use hostile::Verdict;
+use hostile::{Slack, Verdict};
+
+/// What the harness itself may add to a line's time.
+const SLACK: Slack = Slack {
+    milliseconds: 200,
+    megabytes: 0,
+};
 
 fn main() -> ExitCode {
     if hostile::as_child() {
@@ -26,27 +32,29 @@ fn main() -> ExitCode {
 
 fn run(program: &Path) -> ExitCode {
     let vectors = hostile::vectors();
-    let (mut over, mut crashed, mut wrong, mut controls) = (0, 0, 0, 0);
+    let (mut over, mut crashed, mut wrong, mut controls_wrong) = (0, 0, 0, 0);
     for vector in &vectors {
-        let verdict = hostile::judge(vector, Command::new(program), 1);
+        let verdict = hostile::judge(vector, Command::new(program), SLACK);
         match &verdict {
             Verdict::Right => continue,
             Verdict::Over(_) => over += 1,
             Verdict::Crashed(_) => crashed += 1,
-            Verdict::Wrong(_) => {
-                wrong += 1;
-                controls += usize::from(vector.is_control());
-            }
+            Verdict::Wrong(_) => wrong += 1,
+            Verdict::ControlWrong(_) => controls_wrong += 1,
         }
         println!("{}: {verdict:?}", vector.id);
     }
-    let controls = match controls {
+    let controls = match controls_wrong {
         0 => "all controls right".to_owned(),
         wrong => format!("{wrong} controls wrong"),
     };
     let run = vectors.len();
-    println!("{run} run, {over} over, {crashed} crashed, {controls}");
-    match over + crashed + wrong {
+    let wrong_outcomes = match wrong {
+        0 => String::new(),
+        wrong => format!(", {wrong} not refused"),
+    };
+    println!("{run} run, {over} over, {crashed} crashed, {controls}{wrong_outcomes}");
+    match over + crashed + wrong + controls_wrong {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     }

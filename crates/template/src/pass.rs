@@ -4,7 +4,7 @@ use std::time::{Instant, SystemTime};
 
 use quillet_core::{Map, Value, nearest};
 
-use crate::call::{Arguments, Functions};
+use crate::call::{Arguments, CallError, Functions};
 use crate::error::{ErrorKind, RenderError};
 use crate::limits::{Limit, Limits};
 
@@ -40,7 +40,18 @@ pub(crate) struct Call {
     pub(crate) name: String,
     pub(crate) arguments: Arguments,
     /// `None` until the loop has made the call.
-    pub(crate) result: Option<Value>,
+    pub(crate) result: Option<Result<Value, CallError>>,
+}
+
+impl Call {
+    /// The error of a call that has failed.
+    pub(crate) fn failure(&self) -> Option<Box<RenderError>> {
+        let Some(Err(error)) = &self.result else {
+            return None;
+        };
+        let reason = format!("error calling {}: {error}", self.name);
+        Some(RenderError::new(ErrorKind::CallFailed, reason).into())
+    }
 }
 
 /// How often the clock is read: once in this many steps.
@@ -282,19 +293,18 @@ impl<'a> Pass<'a> {
     /// are one call.
     ///
     /// # Errors
-    /// There is no such function, too many calls, or a template whose passes
-    /// differ from each other.
+    /// There is no such function, too many calls, a call that failed, or a
+    /// template whose passes differ from each other.
     pub fn call(&mut self, name: &str, arguments: Arguments) -> Result<Called, Stop> {
         if !self.functions.contains(name) {
             return Err(self.unknown(name));
         }
         if self.functions.idempotent(name) {
-            let same = |call: &&Call| call.name == name && call.arguments == arguments;
-            if let Some(call) = self.calls.iter().find(same) {
-                let result = call.result.clone();
-                return Ok(self.answer(result));
-            }
-            return self.register(name, arguments);
+            let same = |call: &Call| call.name == name && call.arguments == arguments;
+            return match self.calls.iter().position(same) {
+                Some(known) => self.answer(known),
+                None => self.register(name, arguments),
+            };
         }
         // Calls of idempotent functions are found by value above, so they do
         // not take part in the order.
@@ -317,16 +327,19 @@ impl<'a> Pass<'a> {
             return Err(RenderError::new(ErrorKind::Execution, reason).into());
         }
         self.next_call += 1;
-        let result = call.result.clone();
-        Ok(self.answer(result))
+        self.answer(self.next_call - 1)
     }
 
-    fn answer(&mut self, result: Option<Value>) -> Called {
-        match result {
-            Some(value) => Called::Ready(value),
-            None => {
+    fn answer(&mut self, known: usize) -> Result<Called, Stop> {
+        let call = self.calls.get(known);
+        if let Some(failure) = call.and_then(Call::failure) {
+            return Err(Stop::Failed(failure));
+        }
+        match call.and_then(|call| call.result.clone()) {
+            Some(Ok(value)) => Ok(Called::Ready(value)),
+            _ => {
                 self.pending = true;
-                Called::Pending
+                Ok(Called::Pending)
             }
         }
     }

@@ -10,11 +10,11 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{Instant, SystemTime};
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use quillet_core::{Map, Value};
+use quillet_core::Map;
 
 use crate::Template;
-use crate::call::{CallError, Functions};
-use crate::error::{ErrorKind, RenderError};
+use crate::call::Functions;
+use crate::error::RenderError;
 use crate::limits::{Limit, Limits};
 use crate::pass::{Call, Pass, Stop};
 
@@ -91,6 +91,9 @@ impl Entry {
 
 /// Renders: evaluates, makes the calls, evaluates again.
 ///
+/// A failed call cancels the others and is reported by one more evaluation,
+/// which meets it again and so knows where in the template it stands.
+///
 /// A template without late-bound calls is done in one evaluation, at the first
 /// poll. Dropping the future cancels the calls. Calls need a tokio runtime
 /// with time enabled.
@@ -116,6 +119,9 @@ pub async fn render(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {
         }
         if passes >= render.limits.passes {
             return Err(RenderError::limit(Limit::Passes, render.limits.passes).into());
+        }
+        if Instant::now() >= clock.0 {
+            return Err(out_of_time(render.limits).into());
         }
         make_calls(render, clock.0, &mut entries).await?;
     }
@@ -147,12 +153,16 @@ fn evaluate(
         &mut entry.calls,
     )
     .seeded(entry.seed);
-    match render.template.pass(name, &mut pass) {
-        Ok(()) => entry.done = !pass.is_pending(),
-        Err(Stop::Suspended) => {}
+    let stopped = render.template.pass(name, &mut pass);
+    let pending = pass.is_pending();
+    match stopped {
         Err(Stop::Failed(error)) => return Err(error),
+        Err(Stop::Suspended) => {}
+        Ok(()) => entry.done = !pending,
     }
-    Ok(())
+    // A template that meets a failed call fails there. This one went another way.
+    let failed = entry.calls.iter().find_map(Call::failure);
+    failed.map_or(Ok(()), Err)
 }
 
 /// Makes every call that has no result, at most `concurrency` at a time.
@@ -181,19 +191,22 @@ async fn make_calls(
     let all = async {
         let mut results = Vec::new();
         while let Some((group, result)) = running.next().await {
-            let value = result.map_err(|error| failed(entries, &group, &error))?;
-            results.push((group, value));
+            let failed = result.is_err();
+            results.push((group, result));
+            if failed {
+                break;
+            }
             running.extend(waiting.next().map(one));
         }
-        Ok::<Vec<(Vec<(usize, usize)>, Value)>, RenderError>(results)
+        results
     };
     let results = tokio::time::timeout_at(deadline.into(), all)
         .await
-        .map_err(|_| RenderError::limit(Limit::Time, format_args!("{:?}", render.limits.time)))??;
+        .map_err(|_| out_of_time(render.limits))?;
     drop(running);
-    for (group, value) in results {
+    for (group, result) in results {
         for (entry, call) in group {
-            entries[entry].calls[call].result = Some(value.clone());
+            entries[entry].calls[call].result = Some(result.clone());
         }
     }
     Ok(())
@@ -221,11 +234,6 @@ fn group(functions: &dyn Functions, entries: &[Entry]) -> Vec<Vec<(usize, usize)
     groups
 }
 
-fn failed(entries: &[Entry], group: &[(usize, usize)], error: &CallError) -> RenderError {
-    let (entry, call) = group[0];
-    let Call { name, .. } = &entries[entry].calls[call];
-    RenderError::new(
-        ErrorKind::CallFailed,
-        format!("error calling {name}: {error}"),
-    )
+fn out_of_time(limits: &Limits) -> RenderError {
+    RenderError::limit(Limit::Time, format_args!("{:?}", limits.time))
 }

@@ -188,8 +188,11 @@ impl<'a> Lexer<'a> {
             self.at += self.rest().len() - self.rest().trim_start().len();
             if let Some(after) = self.rest().strip_prefix("endraw") {
                 self.at = self.source.len() - after.trim_start().len();
-                let text = self.before_tag(&self.source[start..tag], Tag::Block, sign);
+                let line_start = self.line_start;
                 if self.close("%}") {
+                    let after = std::mem::replace(&mut self.line_start, line_start);
+                    let text = self.before_tag(&self.source[start..tag], Tag::Block, sign);
+                    self.line_start = after;
                     self.text(text, start);
                     return Ok(());
                 }

@@ -53,7 +53,7 @@ impl Problem {
         self
     }
 
-    pub(super) fn diagnostic(self: Box<Self>, name: &str, text: &str) -> Diagnostic {
+    pub(super) fn diagnostic(self, name: &str, text: &str) -> Diagnostic {
         let found = Diagnostic::error(self.code, name, self.message).at(text, self.span);
         match self.help {
             Some(help) => found.help(help),

@@ -94,12 +94,15 @@ pub(crate) fn router() -> axum::Router {
 
 impl GrpcServer {
     pub(crate) async fn start(reflection: Reflection) -> Self {
-        Self::start_at("127.0.0.1:0".parse().unwrap(), reflection).await
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::start_on(&listener, reflection)
     }
 
-    pub(crate) async fn start_at(address: SocketAddr, reflection: Reflection) -> Self {
-        let listener = TcpListener::bind(address).await.unwrap();
+    /// Serves at a port that the caller keeps, so that a server can come back to it.
+    pub(crate) fn start_on(listener: &std::net::TcpListener, reflection: Reflection) -> Self {
         let address = listener.local_addr().unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let listener = TcpListener::from_std(listener.try_clone().unwrap()).unwrap();
         let pool = descriptors();
         let set = pool.encode_to_vec();
         let describe = tonic_reflection::server::Builder::configure()
@@ -122,7 +125,7 @@ impl GrpcServer {
         }
     }
 
-    /// Closes its connections and its port.
+    /// Closes its connections.
     pub(crate) async fn stop(self) {
         let _ = self.stop.send(());
         self.task.await.unwrap();

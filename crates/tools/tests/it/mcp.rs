@@ -2,8 +2,8 @@
 //! streamable HTTP endpoint.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use quillet_core::tool::{Tool, ToolContext, ToolErrorKind};
@@ -19,9 +19,8 @@ use rmcp::service::{RequestContext, RoleServer};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::json;
-use tokio::task::JoinHandle;
 
-use crate::support::{build, call, eventually, text, tools, try_build};
+use crate::support::{NOBODY, build, call, eventually, text, tools, try_build};
 
 /// The example server; `cargo test` builds examples beside the tests.
 fn program() -> String {
@@ -273,24 +272,34 @@ impl ServerHandler for OverHttp {
     }
 }
 
-async fn serve(address: &str) -> (String, Arc<AtomicUsize>, JoinHandle<()>) {
-    let calls = Arc::new(AtomicUsize::new(0));
+type Service = StreamableHttpService<OverHttp, LocalSessionManager>;
+
+fn service(calls: &Arc<AtomicUsize>) -> Service {
     let handler = OverHttp(calls.clone());
-    let service = StreamableHttpService::new(
+    StreamableHttpService::new(
         move || Ok(handler.clone()),
         Arc::new(LocalSessionManager::default()),
         StreamableHttpServerConfig::default(),
-    );
-    let listener = tokio::net::TcpListener::bind(address).await.unwrap();
+    )
+}
+
+/// Serves what `current` holds at the time of each request; gives the url.
+async fn serve(current: Arc<Mutex<Service>>) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    let app = axum::Router::new().nest_service("/mcp", service);
-    let task = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-    (url, calls, task)
+    let app = axum::Router::new().fallback(move |request: axum::extract::Request| {
+        let service = current.lock().unwrap().clone();
+        async move { service.handle(request).await }
+    });
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    url
 }
 
 #[tokio::test]
 async fn streamable_http() {
-    let (url, calls, task) = serve("127.0.0.1:0").await;
+    let calls = Arc::new(AtomicUsize::new(0));
+    let current = Arc::new(Mutex::new(service(&calls)));
+    let url = serve(current.clone()).await;
     let tools = tools();
     let definition = json!({"mcp": {"url": url, "tool": "look"}, "headers": {"Authorization": "Bearer t"},
         "returns": {"type": "object"}});
@@ -300,27 +309,15 @@ async fn streamable_http() {
         assert_eq!(text(&result), r#"{"tool":"look","token":"Bearer t"}"#);
     }
     assert_eq!(calls.load(Ordering::SeqCst), 3);
-    // The server restarts and knows nothing of the session.
-    task.abort();
-    let _ = task.await;
-    let address = url
-        .trim_start_matches("http://")
-        .trim_end_matches("/mcp")
-        .to_owned();
-    let (_, calls, _task) = serve(&address).await;
-    let mut answers = 0;
-    for _ in 0..20 {
-        answers += usize::from(call(&*tool, "{}").await.is_ok());
-    }
-    assert!(answers > 0, "never connected again");
-    assert_eq!(calls.load(Ordering::SeqCst), answers);
+    // The server starts anew and knows nothing of the session.
+    *current.lock().unwrap() = service(&calls);
+    assert!(call(&*tool, "{}").await.is_ok());
+    assert_eq!(calls.load(Ordering::SeqCst), 4);
 }
 
 #[tokio::test]
 async fn nobody_listens() {
-    let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/mcp", free.local_addr().unwrap());
-    drop(free);
+    let url = format!("http://{NOBODY}/mcp");
     let tool = build(&tools(), &json!({"mcp": {"url": url, "tool": "x"}}));
     let error = call(&*tool, "{}").await.unwrap_err();
     assert_eq!(error.kind, ToolErrorKind::Transport);

@@ -11,7 +11,7 @@ use quillet_tools::{ModuleConfig, ModuleUrls, Tools, ToolsConfig};
 use serde_json::json;
 
 use crate::http_server::HttpServer;
-use crate::support::{arguments, build, call, eventually, text, tools, try_build};
+use crate::support::{NOBODY, arguments, build, call, eventually, text, tools, try_build};
 
 /// The tool of seed 000, word for word but for its address.
 fn seed_tool(url: &str) -> String {
@@ -254,14 +254,9 @@ async fn failures_tell_the_beginning_of_the_body() {
 
 #[tokio::test]
 async fn nobody_listens() {
-    let free = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .unwrap()
-        .local_addr()
-        .unwrap();
     let tool = build(
         &tools(),
-        &json!({"type": "restful", "url": format!("http://{free}/x?secret=1")}),
+        &json!({"type": "restful", "url": format!("http://{NOBODY}/x?secret=1")}),
     );
     let error = call(&*tool, "{}").await.unwrap_err();
     assert_eq!(error.kind, ToolErrorKind::Transport);

@@ -7,6 +7,10 @@ use quillet_core::tool::{BuiltTool, Tool, ToolBuilder, ToolContext, ToolError};
 use quillet_core::{Diagnostic, Map, Value, json};
 use quillet_tools::{Tools, ToolsConfig};
 
+/// An address where nobody listens: port 1 is never handed out to a socket
+/// that asks for any, as a port that was free a moment ago may be.
+pub(crate) const NOBODY: &str = "127.0.0.1:1";
+
 pub(crate) fn tools() -> Tools {
     Tools::new(ToolsConfig::default()).unwrap()
 }

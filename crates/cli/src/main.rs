@@ -1,1 +1,125 @@
-fn main() {}
+//! The `quillet` command. Only here are arguments and the environment read, and
+//! only here is anything printed.
+
+mod args;
+mod assemble;
+mod command;
+mod config;
+mod explain;
+mod failure;
+mod overlay;
+mod report;
+mod source;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+use quillet_core::store::Kind;
+
+use crate::args::{Cli, Command};
+use crate::config::Config;
+use crate::failure::{Failure, code};
+use crate::report::Finding;
+use crate::terminal::Stream;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            tell(&failure);
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<(), Failure> {
+    if let Command::Completions { shell } = &cli.command {
+        let mut script = Vec::new();
+        clap_complete::generate(*shell, &mut Cli::command(), "quillet", &mut script);
+        return Ok(terminal::result(&String::from_utf8_lossy(&script))?);
+    }
+    let config = Config::load(cli.config.as_deref(), &cli.flags())?;
+    if let Command::Config(command) = &cli.command {
+        return command::settings::run(command, &config);
+    }
+    log(&config, &cli.command);
+    // A server wants every core; anything else is done before threads are up.
+    let mut builder = match &cli.command {
+        Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = builder.enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Other(format!("no runtime: {error}")))?;
+    let done = runtime.block_on(dispatch(cli, &config));
+    // A watcher that is still reading must not hold the process up.
+    runtime.shutdown_background();
+    done
+}
+
+async fn dispatch(cli: &Cli, config: &Config) -> Result<(), Failure> {
+    if let Command::Serve(args) = &cli.command {
+        return command::serve::run(args, config).await;
+    }
+    let command = async {
+        match &cli.command {
+            Command::Demo => command::demo::run().await,
+            Command::Render(args) => command::render::run(args, config).await,
+            Command::Check(args) => command::check::run(args, config).await,
+            Command::Prompt(args) => command::stored::run(Kind::Prompt, args, config).await,
+            Command::Tool(args) => command::stored::run(Kind::Tool, args, config).await,
+            Command::Var(args) => command::stored::run(Kind::Environ, args, config).await,
+            Command::Ext(args) => command::stored::run(Kind::Extension, args, config).await,
+            Command::Doctor(args) => command::doctor::run(args, config).await,
+            Command::Serve(_) | Command::Config(_) | Command::Completions { .. } => Ok(()),
+        }
+    };
+    tokio::select! {
+        done = command => done,
+        _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+    }
+}
+
+/// Logs go to standard error. Commands that end by themselves say what failed
+/// anyway, so that their log is off unless it is asked for.
+fn log(config: &Config, command: &Command) {
+    let default = match command {
+        Command::Serve(_) => "info",
+        _ => "off",
+    };
+    let filter = config.text(&config::LOG_FILTER).unwrap_or(default);
+    if filter == "off" {
+        return;
+    }
+    let filter = tracing_subscriber::EnvFilter::builder().parse_lossy(filter);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(Stream::Err.has_colour())
+        .with_writer(std::io::stderr);
+    match config.is_on(&config::LOG_JSON) {
+        true => builder.json().init(),
+        false => builder.init(),
+    }
+}
+
+fn tell(failure: &Failure) {
+    match failure {
+        Failure::ClosedPipe | Failure::Interrupted | Failure::Said(_) => {}
+        Failure::Findings(found) => show_all(found),
+        Failure::Config(wrong) => show_all(&wrong.findings()),
+        other => terminal::error(&other.to_string()),
+    }
+    if failure.code() == code::USAGE {
+        terminal::note("`quillet help` shows how it is used");
+    }
+}
+
+fn show_all(found: &[Finding]) {
+    let colour = Stream::Err.has_colour();
+    let shown: Vec<String> = found
+        .iter()
+        .map(|finding| report::show(finding, colour))
+        .collect();
+    terminal::note(shown.join("\n").trim_end());
+}

@@ -48,6 +48,13 @@ impl Endpoint {
         self.0.clone()
     }
 
+    /// Host, an IPv6 address without brackets, and port.
+    pub(crate) fn host(&self) -> (&str, u16) {
+        let host = self.0.host_str().unwrap_or_default();
+        let port = self.0.port_or_known_default().unwrap_or_default();
+        (host.trim_matches(['[', ']']), port)
+    }
+
     /// Whether it speaks TLS.
     pub(crate) fn is_secure(&self) -> bool {
         self.0.scheme() == "https"

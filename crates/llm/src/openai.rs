@@ -133,6 +133,19 @@ impl OpenAi {
         self.config.model.as_deref()
     }
 
+    /// What keeps it from answering a request that names no model, if that is
+    /// known before anything is sent: no key, no model.
+    #[must_use]
+    pub fn missing(&self) -> Option<ModelError> {
+        self.check(&ChatRequest::default()).err()
+    }
+
+    /// The host and port that it connects to.
+    #[must_use]
+    pub fn host(&self) -> (&str, u16) {
+        self.endpoint.host()
+    }
+
     async fn ask(&self, request: ChatRequest) -> Result<ChatStream, ModelError> {
         let model = self.check(&request)?;
         let body = wire::body(&model, &request, self.config.include_usage)

@@ -1,0 +1,250 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::config::{self, Flags};
+
+/// A prompt engine: templates compiled once, variables and tools bound late.
+#[derive(Debug, Parser)]
+#[command(
+    name = "quillet",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true
+)]
+#[command(after_help = "Examples:
+  quillet demo                                  a tour, offline
+  quillet serve --demo                          a prompt service to try, with a mock model
+  quillet render greeting.tmpl -D name=Ada      fill in a template
+  quillet check prompts/                        find what is wrong with templates
+
+Exit codes: 0 fine, 1 failure, 2 usage, 3 template or variable, 4 model, 5 refused.")]
+pub(crate) struct Cli {
+    /// Configuration file, in place of the nearest quillet.toml.
+    #[arg(long, global = true, value_name = "FILE", env = "QUILLET_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+    /// What to log on standard error: error, warn, info, debug, or a filter such as quillet=debug.
+    #[arg(long, global = true, value_name = "FILTER")]
+    pub(crate) log: Option<String>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve prompts over HTTP.
+    Serve(Serve),
+    /// Show what Quillet does, offline.
+    Demo,
+    /// Render a template file, a prompt file, or a stored prompt.
+    Render(Render),
+    /// Find syntax errors and unknown names in templates and definitions.
+    Check(Check),
+    /// Prompts in the store.
+    #[command(subcommand)]
+    Prompt(Stored),
+    /// Tools in the store.
+    #[command(subcommand)]
+    Tool(Stored),
+    /// Shared variables in the store.
+    #[command(subcommand)]
+    Var(Stored),
+    /// Extensions in the store.
+    #[command(subcommand)]
+    Ext(Stored),
+    /// Settings, and where they come from.
+    #[command(subcommand)]
+    Config(Settings),
+    /// Look whether everything that is configured works.
+    Doctor(Doctor),
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+}
+
+/// Which store.
+#[derive(Debug, Default, Args)]
+pub(crate) struct StoreArgs {
+    /// The store: dir:PATH, redis://HOST, memory:demo.
+    #[arg(short, long, value_name = "URL")]
+    pub(crate) store: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Serve built-in examples with a mock model; nothing needs to be configured.
+    #[arg(long)]
+    pub(crate) demo: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// Where to listen.
+    #[arg(short, long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<String>,
+    /// Permit an address that others reach, without any token.
+    #[arg(long)]
+    pub(crate) insecure: bool,
+    /// A path before every route, such as /ai-prompt-shell.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) prefix: Option<String>,
+    /// The model of requests that name none; mock answers without a network.
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// The model's address, such as https://api.openai.com/v1.
+    #[arg(short = 'u', long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Render {
+    /// A template (.tmpl, .gotmpl, .jinja, .j2), a prompt (.json, .yaml), - for standard input, or the id of a stored prompt.
+    #[arg(value_name = "FILE|ID")]
+    pub(crate) target: String,
+    /// A variable: name=text, name=@file, name:=json; a.b=x sets a field.
+    #[arg(short = 'D', value_name = "NAME=VALUE")]
+    pub(crate) define: Vec<String>,
+    /// A file of variables, JSON, YAML or TOML; - for JSON or YAML on standard input.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) data: Option<String>,
+    /// The template's format: go, jinja, or an alias.
+    #[arg(short, long)]
+    pub(crate) format: Option<String>,
+    /// Let missing variables pass, as the format itself does.
+    #[arg(long)]
+    pub(crate) lenient: bool,
+    /// Print JSON with what failed on the way.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Files and folders.
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The format of templates whose name does not tell.
+    #[arg(short, long)]
+    pub(crate) format: Option<String>,
+    /// Print the findings as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// A store whose tools and variables count as known.
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Stored {
+    /// List ids, and which are broken.
+    List {
+        #[command(flatten)]
+        store: StoreArgs,
+        /// Print JSON with the state of each.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print one as it is stored.
+    Get {
+        id: String,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+    /// Write one, after a check.
+    Add {
+        id: String,
+        /// A file, - for standard input, or the value itself of a variable.
+        source: String,
+        /// Write it even if it is broken.
+        #[arg(long)]
+        force: bool,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+    /// Remove one.
+    Rm {
+        id: String,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+}
+
+impl Stored {
+    /// The store that is meant.
+    pub(crate) fn store(&self) -> &StoreArgs {
+        match self {
+            Stored::List { store, .. }
+            | Stored::Get { store, .. }
+            | Stored::Add { store, .. }
+            | Stored::Rm { store, .. } => store,
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Settings {
+    /// Print every setting; secrets are hidden.
+    Show {
+        /// Say where each value comes from.
+        #[arg(long)]
+        origin: bool,
+    },
+    /// Print the configuration files that are read.
+    Path,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// Do not reach out to the model.
+    #[arg(long)]
+    pub(crate) offline: bool,
+}
+
+impl Cli {
+    /// The settings that flags set.
+    pub(crate) fn flags(&self) -> Flags {
+        let mut flags = Flags::new();
+        let mut set = |setting, flag, value: &Option<String>| {
+            flags.extend(value.clone().map(|value| (setting, flag, value)));
+        };
+        set(&config::LOG_FILTER, "--log", &self.log);
+        let store = match &self.command {
+            Command::Serve(serve) => {
+                set(&config::LISTEN, "--listen", &serve.listen);
+                set(&config::PREFIX, "--prefix", &serve.prefix);
+                set(&config::MODEL, "--model", &serve.model);
+                set(&config::BASE_URL, "--base-url", &serve.base_url);
+                if serve.insecure {
+                    set(&config::INSECURE, "--insecure", &Some("true".to_owned()));
+                }
+                if serve.demo {
+                    let demo = |text: &str| Some(text.to_owned());
+                    set(&config::STORE_URL, "--demo", &demo("memory:demo"));
+                    set(
+                        &config::MODEL,
+                        "--demo",
+                        &serve.model.clone().or_else(|| demo("mock")),
+                    );
+                }
+                &serve.store
+            }
+            Command::Render(render) => &render.store,
+            Command::Check(check) => &check.store,
+            Command::Doctor(doctor) => &doctor.store,
+            Command::Prompt(stored)
+            | Command::Tool(stored)
+            | Command::Var(stored)
+            | Command::Ext(stored) => stored.store(),
+            Command::Demo | Command::Config(_) | Command::Completions { .. } => return flags,
+        };
+        set(&config::STORE_URL, "--store", &store.store);
+        flags
+    }
+}

@@ -1,0 +1,185 @@
+//! From settings to parts that work: store, tools, model, service.
+
+use std::sync::Arc;
+
+use quillet_core::chat::ChatModel;
+use quillet_core::store::{Key, Kind, Store};
+use quillet_core::{BoxFuture, Value, json};
+use quillet_llm::{Mock, OpenAi, OpenAiConfig, Retry, Timeouts};
+use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
+use quillet_store::StoreOptions;
+use quillet_template::{Limits, TemplateFactory};
+use quillet_tools::{ModuleUrls, Tools};
+
+use crate::config::{self, Config};
+use crate::failure::Failure;
+
+/// Opens the configured store.
+///
+/// # Errors
+/// None is configured, or it cannot be opened.
+pub(crate) async fn store(config: &Config) -> Result<Arc<dyn Store>, Failure> {
+    match optional_store(config).await? {
+        Some(store) => Ok(store),
+        None => Err(Failure::Usage(
+            "no store is set: pass --store dir:PATH or --store redis://HOST, or set QUILLET_STORE, REDIS_URL or store.url".into(),
+        )),
+    }
+}
+
+/// Opens the configured store, if one is.
+///
+/// # Errors
+/// It cannot be opened.
+pub(crate) async fn optional_store(config: &Config) -> Result<Option<Arc<dyn Store>>, Failure> {
+    match config.text(&config::STORE_URL) {
+        Some(url) => Ok(Some(
+            quillet_store::open(url, &store_options(config)).await?,
+        )),
+        None => Ok(None),
+    }
+}
+
+fn store_options(config: &Config) -> StoreOptions {
+    StoreOptions {
+        prefix: config.text(&config::STORE_PREFIX).map(str::to_owned),
+        ca_file: config.text(&config::STORE_CA).map(Into::into),
+        insecure: config.is_on(&config::STORE_INSECURE),
+        connect_timeout: config.milliseconds(&config::STORE_CONNECT_MS),
+        response_timeout: config.milliseconds(&config::STORE_RESPONSE_MS),
+        ..StoreOptions::default()
+    }
+}
+
+/// The builder of tools, which finds modules among the shared variables too.
+///
+/// # Errors
+/// A setting of the tools is wrong.
+pub(crate) fn tools(config: &Config, store: &Arc<dyn Store>) -> Result<Arc<Tools>, Failure> {
+    let tools = Tools::new(config.tools()?).map_err(|error| Failure::Usage(error.to_string()))?;
+    tools.find_modules_with(Arc::new(SharedModules(store.clone())));
+    Ok(Arc::new(tools))
+}
+
+/// Modules that other programs registered: the shared variable
+/// `modules:<module>`, field `url`.
+#[derive(Debug)]
+struct SharedModules(Arc<dyn Store>);
+
+impl ModuleUrls for SharedModules {
+    fn base_url<'a>(&'a self, module: &'a str) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async move {
+            let key = Key::new(format!("modules:{module}"));
+            let texts = self.0.get(Kind::Environ, &[key]).await.ok()?;
+            let text = texts.into_iter().next()??;
+            let value = json::parse(&text).ok()?;
+            value
+                .at(&["url"])
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+        })
+    }
+}
+
+/// The definitions of a store.
+///
+/// # Errors
+/// A setting of the tools is wrong.
+pub(crate) fn catalogue(config: &Config, store: Arc<dyn Store>) -> Result<Catalogue, Failure> {
+    let tools = tools(config, &store)?;
+    let cache = config.size(&config::RENDER_CACHE);
+    Ok(Catalogue::new(
+        store,
+        TemplateFactory::standard(),
+        tools,
+        cache,
+    ))
+}
+
+/// The prompt service over a store, with nothing loaded yet.
+///
+/// # Errors
+/// A setting is wrong.
+pub(crate) fn service(
+    config: &Config,
+    store: Arc<dyn Store>,
+    model: Option<Arc<dyn ChatModel>>,
+) -> Result<PromptService, Failure> {
+    let catalogue = catalogue(config, store.clone())?;
+    let options = ServiceOptions {
+        limits: limits(config),
+        system: config.text(&config::SYSTEM).map(str::to_owned),
+    };
+    Ok(PromptService::new(
+        catalogue,
+        Variables::new(store),
+        model,
+        options,
+    ))
+}
+
+/// The bounds on renders.
+pub(crate) fn limits(config: &Config) -> Limits {
+    Limits {
+        output_bytes: config.size(&config::RENDER_OUTPUT_BYTES),
+        memory_bytes: config.size(&config::RENDER_MEMORY_BYTES),
+        steps: config.size(&config::RENDER_STEPS),
+        nesting: config.size(&config::RENDER_NESTING),
+        passes: config.size(&config::RENDER_PASSES),
+        calls: config.size(&config::RENDER_CALLS),
+        concurrency: config.size(&config::RENDER_CONCURRENCY),
+        time: config.milliseconds(&config::RENDER_TIME_MS),
+    }
+}
+
+/// The configured model with the seed's retries. The mock answers only where it
+/// was asked for by name; without an address and a key there is no model.
+///
+/// # Errors
+/// A setting is wrong.
+pub(crate) fn model(config: &Config) -> Result<Option<Arc<dyn ChatModel>>, Failure> {
+    if is_mock(config) {
+        return Ok(Some(Arc::new(Retry::new(Arc::new(Mock)))));
+    }
+    match openai(config)? {
+        Some(model) => Ok(Some(Arc::new(Retry::new(Arc::new(model))))),
+        None => Ok(None),
+    }
+}
+
+/// Whether the mock was asked for: `mock`, or one of its names that fail.
+pub(crate) fn is_mock(config: &Config) -> bool {
+    let name = config.text(&config::MODEL).unwrap_or_default();
+    name == "mock" || name.starts_with("mock-")
+}
+
+/// The provider without retries, if one is configured.
+///
+/// # Errors
+/// A setting is wrong.
+pub(crate) fn openai(config: &Config) -> Result<Option<OpenAi>, Failure> {
+    let base_url = config.text(&config::BASE_URL);
+    let api_key = config.text(&config::API_KEY);
+    if base_url.is_none() && api_key.is_none() {
+        return Ok(None);
+    }
+    let header = |(name, value): &(String, String)| (name.clone(), value.clone().into());
+    let defaults = OpenAiConfig::default();
+    let model = OpenAi::new(OpenAiConfig {
+        base_url: base_url.map_or(defaults.base_url, str::to_owned),
+        api_key: api_key.map(Into::into),
+        model: config.text(&config::MODEL).map(str::to_owned),
+        headers: config.pairs(&config::HEADERS).iter().map(header).collect(),
+        include_usage: config.is_on(&config::INCLUDE_USAGE),
+        timeouts: Timeouts {
+            connect: config.milliseconds(&config::MODEL_CONNECT_MS),
+            first_byte: config.milliseconds(&config::MODEL_FIRST_BYTE_MS),
+            idle: config.milliseconds(&config::MODEL_IDLE_MS),
+            total: config.milliseconds(&config::MODEL_TOTAL_MS),
+        },
+        limits: defaults.limits,
+    });
+    model
+        .map(Some)
+        .map_err(|error| Failure::Usage(error.message))
+}

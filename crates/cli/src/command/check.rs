@@ -1,0 +1,243 @@
+//! `quillet check`: everything that is wrong with templates and definitions.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use quillet_core::store::{Entry, Key, Kind, Store};
+use quillet_core::{Diagnostic, json};
+use quillet_prompt::{Definition, Variables};
+use quillet_store::MemoryStore;
+
+use crate::args::Check;
+use crate::assemble;
+use crate::config::Config;
+use crate::explain::Texts;
+use crate::failure::{Failure, code};
+use crate::overlay::Overlay;
+use crate::report::{self, Finding};
+use crate::source::{self, Form};
+use crate::terminal::{self, Stream};
+
+/// How deep folders are searched; bounds links that lead in a circle.
+const MOST_DEPTH: usize = 16;
+
+/// What was looked at and found.
+#[derive(Default)]
+struct Findings {
+    found: Vec<Finding>,
+    looked_at: usize,
+}
+
+pub(crate) async fn run(args: &Check, config: &Config) -> Result<(), Failure> {
+    let mut findings = Findings::default();
+    let mut loose = Vec::new();
+    for path in &args.paths {
+        if is_store(path) {
+            let url = format!("dir:{}", path.display());
+            let store = quillet_store::open(&url, &quillet_store::StoreOptions::default()).await?;
+            look(&mut findings, config, store, &BTreeMap::new()).await?;
+        } else if path.is_dir() {
+            collect(path, &mut loose, 0);
+        } else {
+            loose.push(path.clone());
+        }
+    }
+    if !loose.is_empty() {
+        check_loose(&mut findings, args, config, &loose).await?;
+    }
+    print(args.json, &findings)?;
+    let errors = findings
+        .found
+        .iter()
+        .filter(|finding| finding.is_error())
+        .count();
+    if !args.json {
+        terminal::note(&summary(&findings, errors));
+    }
+    match errors {
+        0 => Ok(()),
+        _ => Err(Failure::Said(code::TEMPLATE)),
+    }
+}
+
+fn summary(findings: &Findings, errors: usize) -> String {
+    let count = |number: usize, name: &str| match number {
+        1 => format!("1 {name}"),
+        _ => format!("{number} {name}s"),
+    };
+    let warnings = findings.found.len() - errors;
+    let looked_at = count(findings.looked_at, "definition");
+    format!(
+        "{looked_at} checked: {}, {}",
+        count(errors, "error"),
+        count(warnings, "warning")
+    )
+}
+
+fn print(json: bool, findings: &Findings) -> Result<(), Failure> {
+    if json {
+        let list: Vec<&Diagnostic> = findings
+            .found
+            .iter()
+            .map(|finding| &finding.diagnostic)
+            .collect();
+        let list = serde_json::to_string_pretty(&list)
+            .map_err(|error| Failure::Other(error.to_string()))?;
+        return Ok(terminal::line(&list)?);
+    }
+    let colour = Stream::Out.has_colour();
+    let shown: Vec<String> = findings
+        .found
+        .iter()
+        .map(|finding| report::show(finding, colour))
+        .collect();
+    Ok(terminal::result(&shown.join("\n"))?)
+}
+
+/// Whether a folder is laid out as a store.
+fn is_store(path: &Path) -> bool {
+    ["prompts", "templates", "tools", "extensions", "environs"]
+        .iter()
+        .any(|name| path.join(name).is_dir())
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        let hidden = path
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        if path.is_dir() && !hidden && depth < MOST_DEPTH {
+            collect(&path, files, depth + 1);
+        } else if source::form_of(&path.to_string_lossy()).is_some_and(|form| form != Form::Toml) {
+            files.push(path);
+        }
+    }
+}
+
+/// Files that are in no store are looked at as if they were in one.
+async fn check_loose(
+    findings: &mut Findings,
+    args: &Check,
+    config: &Config,
+    files: &[PathBuf],
+) -> Result<(), Failure> {
+    let under = assemble::optional_store(config).await?;
+    let mut over = Overlay::new(under.unwrap_or_else(|| Arc::new(MemoryStore::new())));
+    let mut names = BTreeMap::new();
+    for path in files {
+        let path = path.strip_prefix(".").unwrap_or(path).to_string_lossy();
+        match loose(&path, args) {
+            Ok(Some((kind, definition, is_template))) => {
+                let key = Key::new(&*path);
+                names.insert(key.id(), is_template);
+                over.add(kind, Entry::new(key, definition, &*path));
+            }
+            // A file that is no definition of ours, in a folder with others.
+            Ok(None) => {}
+            Err(Failure::Findings(found)) => {
+                findings.looked_at += 1;
+                findings.found.extend(found);
+            }
+            Err(other) => return Err(other),
+        }
+    }
+    look(findings, config, Arc::new(over), &names).await
+}
+
+/// The kind and the definition of a file, and whether it is a template itself.
+fn loose(path: &str, args: &Check) -> Result<Option<(Kind, String, bool)>, Failure> {
+    let text = source::read(path)?;
+    let form = source::form_of(path);
+    let asked = args.format.as_deref().map(Form::Template);
+    let form = match form {
+        Some(Form::Template(_)) | None => asked.or(form).unwrap_or(Form::Template("go")),
+        Some(form) => form,
+    };
+    if let Form::Template(format) = form {
+        return Ok(Some((
+            Kind::Prompt,
+            source::template(&text, Some(format), true),
+            true,
+        )));
+    }
+    let value = source::parse(path, &text, form)?;
+    Ok(source::kind_of(&value).map(|kind| {
+        let definition = match form {
+            // As it stands, so that places in it are right.
+            Form::Json => text,
+            _ => json::to_string(&value),
+        };
+        (kind, definition, false)
+    }))
+}
+
+/// Everything wrong in a store. With `names`, only those ids count, and it says
+/// which of them are templates themselves.
+async fn look(
+    findings: &mut Findings,
+    config: &Config,
+    store: Arc<dyn Store>,
+    names: &BTreeMap<String, bool>,
+) -> Result<(), Failure> {
+    let catalogue = assemble::catalogue(config, store.clone())?;
+    catalogue.load().await?;
+    let variables = Variables::new(store);
+    variables.load().await?;
+    let environs = variables.ids().await?;
+    let snapshot = catalogue.snapshot();
+    let counts = |id: &str| names.is_empty() || names.contains_key(id);
+    for definition in snapshot
+        .extensions
+        .values()
+        .filter(|definition| counts(&definition.id))
+    {
+        findings.add(definition);
+    }
+    for definition in snapshot
+        .tools
+        .values()
+        .filter(|definition| counts(&definition.id))
+    {
+        findings.add(definition);
+    }
+    let prompts = snapshot.prompts.values();
+    for definition in
+        prompts.filter(|definition| counts(&definition.id) || of_extension(definition, names))
+    {
+        let is_template = names.get(&*definition.id).copied().unwrap_or(false);
+        let texts = Texts::of(definition, is_template);
+        findings.looked_at += 1;
+        findings.found.extend(texts.place(&definition.diagnostics));
+        findings
+            .found
+            .extend(texts.unknown_names(&catalogue, &environs));
+    }
+    Ok(())
+}
+
+impl Findings {
+    fn add<T>(&mut self, definition: &Definition<T>) {
+        self.looked_at += 1;
+        let finding = |diagnostic: &Diagnostic| Finding {
+            diagnostic: Diagnostic {
+                source: definition.origin.to_string(),
+                ..diagnostic.clone()
+            },
+            text: Some(definition.text.to_string()),
+        };
+        self.found
+            .extend(definition.diagnostics.iter().map(finding));
+    }
+}
+
+/// Whether a prompt comes out of an extension's file that is looked at.
+fn of_extension<T>(definition: &Definition<T>, names: &BTreeMap<String, bool>) -> bool {
+    names.contains_key(&Key::new(&*definition.origin).id())
+}

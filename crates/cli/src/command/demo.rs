@@ -1,0 +1,230 @@
+//! `quillet demo`: a tour in under a second, without a network: a template, its
+//! variables, tools that are called late, a mistake with its mend, a mock answer.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use quillet_core::chat::{ChatOptions, Reply};
+use quillet_core::store::{Entry, Key, Kind, Store};
+use quillet_core::tool::{
+    BuiltTool, Tool, ToolBuilder, ToolContext, ToolError, ToolErrorKind, ToolSpec,
+};
+use quillet_core::{BoxFuture, Diagnostic, Map, Value, json};
+use quillet_llm::Mock;
+use quillet_prompt::{Catalogue, PromptService, RenderedPrompt, ServiceOptions, Variables};
+use quillet_store::MemoryStore;
+use quillet_template::TemplateFactory;
+
+use crate::explain::Texts;
+use crate::failure::Failure;
+use crate::overlay::Overlay;
+use crate::report;
+use crate::terminal::{self, Stream, Style, styled};
+
+const TEMPLATE: &str = "\
+You review {{.project.language}} code. Answer in {{.variables.language}}.
+{{if .variables.strict}}Be strict.
+{{end}}Recent commits:{{range git_log 2}}
+- {{.}}{{end}}
+Open issues: {{issues_open}}
+";
+
+const MISTYPED: &str = "Answer in {{.variables.langage}}.\n";
+
+/// How long each of the demo's tools takes.
+const TOOL_TIME: Duration = Duration::from_millis(50);
+
+pub(crate) async fn run() -> Result<(), Failure> {
+    let service = service();
+    service.load().await?;
+    let tour = Tour {
+        colour: Stream::Out.has_colour(),
+    };
+    let variables = json::parse(r#"{"language": "English", "strict": true}"#);
+    let variables = variables
+        .ok()
+        .and_then(|value| value.as_map().cloned())
+        .unwrap_or_default();
+
+    tour.step(
+        "A prompt is a template. Other programs write shared variables and tools beside it.",
+    )?;
+    tour.show(TEMPLATE)?;
+    tour.step("A request brings its own variables.")?;
+    tour.show(&json::to_string(&variables.clone().into()))?;
+    let begun = Instant::now();
+    let outcome = service.render("review", &variables, "demo").await?;
+    let took = begun.elapsed();
+    tour.step(&format!(
+        "Rendered in {} ms. Two tools of {} ms each were called while it rendered, at the same time.",
+        took.as_millis(),
+        TOOL_TIME.as_millis()
+    ))?;
+    tour.show(&text(outcome.prompt))?;
+    tour.step("A mistake is found before anything is sent, and comes with its mend.")?;
+    tour.show(&mistake(&service, &variables).await)?;
+    tour.step(
+        "Sent to the built-in mock model. A real one needs OPENAI_API_KEY or OPENAI_BASE_URL.",
+    )?;
+    tour.show(&answer(&service, &variables).await?)?;
+    tour.step("Next: `quillet serve --demo`, or `quillet render FILE -D name=value`.")
+}
+
+struct Tour {
+    colour: bool,
+}
+
+impl Tour {
+    fn step(&self, text: &str) -> Result<(), Failure> {
+        Ok(terminal::line(&styled(text, Style::Bold, self.colour))?)
+    }
+
+    /// A block of text, set in.
+    fn show(&self, text: &str) -> Result<(), Failure> {
+        let line = |line: &str| match line {
+            "" => "\n".to_owned(),
+            _ => format!("    {line}\n"),
+        };
+        let block: String = text.lines().map(line).collect();
+        Ok(terminal::line(&format!("\n{block}\n"))?)
+    }
+}
+
+fn service() -> PromptService {
+    let mut store = Overlay::new(Arc::new(MemoryStore::new()));
+    let prompt = |template: &str| serde_json::json!({"userPrompt": template}).to_string();
+    let mut add = |kind, key: &str, text: &str| {
+        // The names of template files, so that findings show templates.
+        store.add(kind, Entry::new(Key::new(key), text, format!("{key}.tmpl")));
+    };
+    add(Kind::Prompt, "review", &prompt(TEMPLATE));
+    add(Kind::Prompt, "mistyped", &prompt(MISTYPED));
+    add(Kind::Environ, "project:language", "\"Rust\"");
+    add(
+        Kind::Tool,
+        "git:log",
+        r#"["Bind names late", "Count steps in filters", "Say hello"]"#,
+    );
+    add(Kind::Tool, "issues:open", "7");
+    let store: Arc<dyn Store> = Arc::new(store);
+    let catalogue = Catalogue::new(
+        store.clone(),
+        TemplateFactory::standard(),
+        Arc::new(DemoTools),
+        8,
+    );
+    PromptService::new(
+        catalogue,
+        Variables::new(store),
+        Some(Arc::new(Mock)),
+        ServiceOptions::default(),
+    )
+}
+
+fn text(prompt: RenderedPrompt) -> String {
+    match prompt {
+        RenderedPrompt::Text(text) => text,
+        RenderedPrompt::Messages(messages) => messages
+            .into_iter()
+            .map(|message| message.content)
+            .collect(),
+    }
+}
+
+async fn mistake(service: &PromptService, variables: &Map) -> String {
+    let snapshot = service.catalogue().snapshot();
+    let (Err(error), Ok(definition)) = (
+        service.render("mistyped", variables, "demo").await,
+        snapshot.prompt("mistyped"),
+    ) else {
+        return String::new();
+    };
+    let found = Texts::of(definition, false).explain(&error, service.catalogue(), variables);
+    let colour = Stream::Out.has_colour();
+    let found = found.unwrap_or_default();
+    let shown: String = found
+        .iter()
+        .map(|finding| report::show(finding, colour))
+        .collect();
+    if shown.is_empty() {
+        error.to_string()
+    } else {
+        shown
+    }
+}
+
+async fn answer(service: &PromptService, variables: &Map) -> Result<String, Failure> {
+    let model = Some("mock".to_owned());
+    let outcome = service
+        .chat("review", variables, model, ChatOptions::default(), "demo")
+        .await?;
+    let mut stream = outcome.stream;
+    let mut reply = Reply::default();
+    while let Some(event) = stream.next().await {
+        reply.fold(event?);
+    }
+    Ok(reply.choices.into_iter().next().unwrap_or_default().text)
+}
+
+/// Tools of the tour: each answers with what its definition is, after a while.
+#[derive(Debug)]
+struct DemoTools;
+
+#[derive(Debug)]
+struct DemoTool {
+    spec: ToolSpec,
+    answer: Value,
+}
+
+impl ToolBuilder for DemoTools {
+    fn build(&self, name: &str, source: &str, text: &str) -> Result<BuiltTool, Vec<Diagnostic>> {
+        let answer = json::parse(text);
+        let answer = answer.map_err(|error| {
+            vec![Diagnostic::error(
+                "tool.definition",
+                source,
+                error.to_string(),
+            )]
+        })?;
+        let spec = ToolSpec {
+            name: name.to_owned(),
+            parameters: serde_json::json!({"properties": {"most": {"type": "integer"}}}),
+            ..ToolSpec::default()
+        };
+        Ok(BuiltTool {
+            tool: Arc::new(DemoTool { spec, answer }),
+            warnings: Vec::new(),
+        })
+    }
+}
+
+impl Tool for DemoTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Map,
+        _: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, ToolError>> {
+        Box::pin(async move {
+            tokio::time::sleep(TOOL_TIME).await;
+            let Value::List(items) = &self.answer else {
+                return Ok(self.answer.clone());
+            };
+            match arguments.get("most") {
+                None => Ok(self.answer.clone()),
+                Some(Value::Int(most)) => {
+                    let most = usize::try_from(*most).unwrap_or(0);
+                    Ok(items.iter().take(most).cloned().collect::<Vec<_>>().into())
+                }
+                Some(other) => {
+                    let message = format!("most must be an integer, not {}", other.kind());
+                    Err(ToolError::new(ToolErrorKind::Arguments, message))
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! `quillet doctor`: does everything that is configured work?
+
+use std::time::Duration;
+
+use quillet_core::store::{Health, Kind};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::args::Doctor;
+use crate::assemble;
+use crate::config::{self, Config};
+use crate::failure::{Failure, code};
+use crate::terminal::{self, Stream, Style};
+
+/// How long a connection to the model may take here.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Fine,
+    Mind,
+    Broken,
+}
+
+/// One line: how it is, what, and the mend.
+struct Line(Verdict, &'static str, String);
+
+pub(crate) async fn run(args: &Doctor, config: &Config) -> Result<(), Failure> {
+    let mut lines = vec![files(config)];
+    lines.extend(store(config).await);
+    lines.push(model(config, args.offline).await);
+    lines.push(port(config).await);
+    let colour = Stream::Out.has_colour();
+    let shown: String = lines.iter().map(|line| shown(line, colour)).collect();
+    terminal::result(&shown)?;
+    match lines
+        .iter()
+        .any(|Line(verdict, ..)| *verdict == Verdict::Broken)
+    {
+        true => Err(Failure::Said(code::FAILURE)),
+        false => Ok(()),
+    }
+}
+
+fn shown(Line(verdict, what, text): &Line, colour: bool) -> String {
+    let (word, style) = match verdict {
+        Verdict::Fine => ("ok  ", Style::Green),
+        Verdict::Mind => ("warn", Style::Yellow),
+        Verdict::Broken => ("fail", Style::Red),
+    };
+    format!(
+        "{}  {what:8} {text}\n",
+        terminal::styled(word, style, colour)
+    )
+}
+
+fn files(config: &Config) -> Line {
+    let names: Vec<String> = config
+        .files
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let text = match names.is_empty() {
+        true => "no file, defaults and environment only".to_owned(),
+        false => names.join(", "),
+    };
+    Line(Verdict::Fine, "config", text)
+}
+
+async fn store(config: &Config) -> Vec<Line> {
+    let line = |verdict, text: String| vec![Line(verdict, "store", text)];
+    let store = match assemble::optional_store(config).await {
+        Ok(Some(store)) => store,
+        Ok(None) => {
+            return line(
+                Verdict::Mind,
+                "none is set; set store.url, QUILLET_STORE or REDIS_URL".into(),
+            );
+        }
+        Err(failure) => return line(Verdict::Broken, failure.to_string()),
+    };
+    let catalogue = match assemble::catalogue(config, store.clone()) {
+        Ok(catalogue) => catalogue,
+        Err(failure) => return vec![Line(Verdict::Broken, "tools", failure.to_string())],
+    };
+    let name = store.describe();
+    let loaded = match catalogue.load().await {
+        Ok(()) => store.keys(Kind::Environ).await,
+        Err(error) => Err(error),
+    };
+    let environs = match loaded {
+        Ok(environs) => environs.len(),
+        Err(error) => {
+            let reason = match store.health() {
+                Health::Away { reason } => reason,
+                Health::Ready => error.message,
+            };
+            return line(
+                Verdict::Broken,
+                format!("{name}: {reason}; is it running, and is store.url right?"),
+            );
+        }
+    };
+    let snapshot = catalogue.snapshot();
+    let mut lines = line(
+        Verdict::Fine,
+        format!(
+            "{name}: {} extensions, {} prompts, {} tools, {environs} variables",
+            snapshot.extensions.len(),
+            snapshot.prompts.len(),
+            snapshot.tools.len()
+        ),
+    );
+    let found = |what: &'static str, id: &str, valid: bool, found: &[quillet_core::Diagnostic]| {
+        let verdict = if valid {
+            Verdict::Mind
+        } else {
+            Verdict::Broken
+        };
+        let lines = found
+            .iter()
+            .map(|found| Line(verdict, what, format!("{id}: {found}")));
+        lines.collect::<Vec<Line>>()
+    };
+    for it in snapshot.extensions.values() {
+        lines.extend(found(
+            "ext",
+            &it.id,
+            it.status() == "valid",
+            &it.diagnostics,
+        ));
+    }
+    for it in snapshot.prompts.values() {
+        lines.extend(found(
+            "prompt",
+            &it.id,
+            it.status() == "valid",
+            &it.diagnostics,
+        ));
+    }
+    for it in snapshot.tools.values() {
+        lines.extend(found(
+            "tool",
+            &it.id,
+            it.status() == "valid",
+            &it.diagnostics,
+        ));
+    }
+    lines
+}
+
+async fn model(config: &Config, offline: bool) -> Line {
+    let line = |verdict, text: String| Line(verdict, "model", text);
+    if assemble::is_mock(config) {
+        return line(Verdict::Mind, "mock: answers without a model".into());
+    }
+    let model = match assemble::openai(config) {
+        Ok(Some(model)) => model,
+        Ok(None) => {
+            let mend = "none is set, prompts render and do not chat; set OPENAI_API_KEY or OPENAI_BASE_URL, or QUILLET_MODEL=mock";
+            return line(Verdict::Mind, mend.into());
+        }
+        Err(failure) => return line(Verdict::Broken, failure.to_string()),
+    };
+    use quillet_core::chat::ChatModel;
+    let name = model.describe();
+    if let Some(missing) = model.missing() {
+        return line(Verdict::Broken, missing.message);
+    }
+    if offline {
+        return line(Verdict::Fine, format!("{name}: not contacted"));
+    }
+    let (host, port) = model.host();
+    match tokio::time::timeout(PATIENCE, TcpStream::connect((host, port))).await {
+        Ok(Ok(_)) => line(Verdict::Fine, format!("{name}: reachable")),
+        Ok(Err(error)) => line(
+            Verdict::Broken,
+            format!("{name}: {error}; is it running? set OPENAI_BASE_URL or model.base_url"),
+        ),
+        Err(_) => line(
+            Verdict::Broken,
+            format!("{name}: no connection within {PATIENCE:?}; is a proxy needed?"),
+        ),
+    }
+}
+
+async fn port(config: &Config) -> Line {
+    let address = config.text(&config::LISTEN).unwrap_or_default();
+    match TcpListener::bind(address).await {
+        Ok(_) => Line(Verdict::Fine, "port", format!("{address} is free")),
+        Err(error) => Line(
+            Verdict::Broken,
+            "port",
+            format!("{address}: {error}; set server.listen or QUILLET_LISTEN"),
+        ),
+    }
+}

@@ -1,0 +1,9 @@
+//! One module for each command.
+
+pub(crate) mod check;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod render;
+pub(crate) mod serve;
+pub(crate) mod settings;
+pub(crate) mod stored;

@@ -1,0 +1,148 @@
+//! `quillet serve`: the prompt service over HTTP, until a signal says stop.
+
+use std::convert::Infallible;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+
+use quillet_prompt::PromptService;
+use quillet_server::{Rate, Server, ServerConfig};
+
+use crate::args::Serve;
+use crate::assemble;
+use crate::config::{self, Config};
+use crate::failure::Failure;
+use crate::terminal;
+
+pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
+    let server_config = server_config(config)?;
+    let store = assemble::store(config).await?;
+    let model = assemble::model(config)?;
+    let service = Arc::new(assemble::service(config, store, model)?);
+    if let Err(error) = service.load().await {
+        terminal::warning(&format!("{error}; serving what is known until it answers"));
+    }
+    let server = Server::bind(server_config, service.clone()).await;
+    let server = server.map_err(|error| match error {
+        quillet_server::ServerError::Bind { .. } => {
+            Failure::Other(format!("{error}; pass --listen ADDRESS:PORT"))
+        }
+        _ => Failure::Usage(error.to_string()),
+    })?;
+    tell(args, config, &service, server.local_addr());
+    let watching = async {
+        service.watch().await;
+        // A store that reports no more changes is served as it is.
+        std::future::pending::<Infallible>().await
+    };
+    let cut = tokio::select! {
+        cut = server.run(stop_signal()) => cut,
+        never = watching => match never {},
+    };
+    if cut > 0 {
+        terminal::warning(&format!("{cut} connections were cut off"));
+    }
+    Ok(())
+}
+
+fn server_config(config: &Config) -> Result<ServerConfig, Failure> {
+    let tokens = config
+        .texts(&config::TOKENS)
+        .iter()
+        .map(|token| token.clone().into());
+    Ok(ServerConfig {
+        listen: address(config)?,
+        prefix: config.text(&config::PREFIX).unwrap_or_default().to_owned(),
+        tokens: tokens.collect(),
+        insecure: config.is_on(&config::INSECURE),
+        origins: config.texts(&config::ORIGINS).to_vec(),
+        body_bytes: config.size(&config::BODY_BYTES),
+        connections: config.size(&config::CONNECTIONS),
+        rate: rate(config),
+        chat_time: config.milliseconds(&config::CHAT_MS),
+        drain_time: config.milliseconds(&config::DRAIN_MS),
+        ..ServerConfig::default()
+    })
+}
+
+/// Half a second's worth at once, or one.
+fn rate(config: &Config) -> Option<Rate> {
+    let per_second = u32::try_from(config.integer(&config::RATE_LIMIT)?).unwrap_or(u32::MAX);
+    (per_second > 0).then(|| Rate {
+        per_second: per_second.into(),
+        burst: per_second.div_ceil(2),
+    })
+}
+
+/// The address to listen on; names such as localhost are looked up.
+fn address(config: &Config) -> Result<SocketAddr, Failure> {
+    let text = config.text(&config::LISTEN).unwrap_or_default();
+    // A bare port or `:8080` means this machine only.
+    let whole = match text.strip_prefix(':').unwrap_or(text).parse::<u16>() {
+        Ok(port) => format!("127.0.0.1:{port}"),
+        Err(_) => text.to_owned(),
+    };
+    let found = whole
+        .to_socket_addrs()
+        .ok()
+        .and_then(|mut found| found.next());
+    found.ok_or_else(|| {
+        let origin = config
+            .origin(&config::LISTEN)
+            .map_or_else(String::new, |origin| format!(" ({origin})"));
+        Failure::Usage(format!(
+            "server.listen{origin} must be ADDRESS:PORT, such as 127.0.0.1:8080, not {text:?}"
+        ))
+    })
+}
+
+/// What a person wants to know first, on standard error.
+fn tell(args: &Serve, config: &Config, service: &PromptService, address: SocketAddr) {
+    let snapshot = service.catalogue().snapshot();
+    let prefix = config.text(&config::PREFIX).unwrap_or_default();
+    let base = format!("http://{address}{prefix}");
+    let model = service.model().map_or_else(
+        || "none, prompts render and do not chat (set OPENAI_API_KEY or OPENAI_BASE_URL, or pass --model mock)".to_owned(),
+        |model| model.describe(),
+    );
+    terminal::note(&format!("quillet {} at {base}", env!("CARGO_PKG_VERSION")));
+    terminal::note(&format!(
+        "  store  {}: {} prompts, {} tools",
+        service.catalogue().store().describe(),
+        snapshot.prompts.len(),
+        snapshot.tools.len()
+    ));
+    terminal::note(&format!("  model  {model}"));
+    terminal::note(&format!("  docs   {base}/docs"));
+    let invalid = snapshot
+        .prompts
+        .values()
+        .filter(|prompt| prompt.status() == "invalid")
+        .count();
+    if invalid > 0 {
+        terminal::warning(&format!(
+            "{invalid} prompts are broken; `quillet doctor` says why"
+        ));
+    }
+    if args.demo {
+        terminal::note(&format!(
+            "  try    curl -d '{{\"variables\": {{\"name\": \"Ada\"}}}}' {base}/api/render/prompts/hello"
+        ));
+    }
+}
+
+/// Ready when the process is asked to end.
+async fn stop_signal() {
+    let interrupt = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = interrupt => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    let _ = interrupt.await;
+}

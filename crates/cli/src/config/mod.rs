@@ -1,0 +1,400 @@
+//! Configuration: flag over environment over project file over user file over
+//! default, and where each value came from.
+
+mod file;
+mod setting;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use quillet_tools::ToolsConfig;
+use serde::Deserialize;
+
+use crate::failure::Failure;
+pub(crate) use file::Wrong;
+pub(crate) use setting::*;
+
+/// The name of a project's file, looked for in the working folder and above.
+const PROJECT_FILE: &str = "quillet.toml";
+
+/// One value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    Text(String),
+    Integer(u64),
+    Bool(bool),
+    Texts(Vec<String>),
+    Pairs(Vec<(String, String)>),
+}
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Flag(&'static str),
+    Environment(&'static str),
+    File(PathBuf, usize),
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Flag(flag) => write!(f, "flag {flag}"),
+            Origin::Environment(name) => write!(f, "environment {name}"),
+            Origin::File(path, line) => write!(f, "{}:{line}", path.display()),
+            Origin::Default => f.write_str("default"),
+        }
+    }
+}
+
+/// Values that flags set.
+pub(crate) type Flags = Vec<(&'static Setting, &'static str, String)>;
+
+/// Every setting with its value and where that came from.
+#[derive(Debug)]
+pub(crate) struct Config {
+    values: BTreeMap<&'static str, (Value, Origin)>,
+    tools: toml::Table,
+    /// Files that were read, the project's last.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+impl Config {
+    /// Reads the files and the environment and lays the flags over them.
+    ///
+    /// # Errors
+    /// A file or a value that cannot be read, with its place.
+    pub(crate) fn load(explicit: Option<&Path>, flags: &Flags) -> Result<Self, Failure> {
+        let mut config = Config {
+            values: BTreeMap::new(),
+            tools: toml::Table::new(),
+            files: Vec::new(),
+        };
+        config.defaults()?;
+        for path in files(explicit) {
+            config.file(&path)?;
+        }
+        for setting in ALL {
+            config.environment(setting)?;
+        }
+        for (setting, flag, text) in flags {
+            config.set(setting, text, Origin::Flag(flag))?;
+        }
+        config.key_from_another_variable()?;
+        Ok(config)
+    }
+
+    fn defaults(&mut self) -> Result<(), Failure> {
+        let given = ALL.iter().filter(|setting| !setting.default.is_empty());
+        given
+            .into_iter()
+            .try_for_each(|setting| self.set(setting, setting.default, Origin::Default))
+    }
+
+    fn file(&mut self, path: &Path) -> Result<(), Failure> {
+        let file = file::read(path).map_err(Failure::Config)?;
+        for (key, (value, line)) in file.values {
+            self.values
+                .insert(key, (value, Origin::File(path.to_owned(), line)));
+        }
+        merge(&mut self.tools, file.tools);
+        self.files.push(file.path);
+        Ok(())
+    }
+
+    fn environment(&mut self, setting: &'static Setting) -> Result<(), Failure> {
+        for name in setting.env {
+            match env::var(name) {
+                Ok(text) if !text.is_empty() => {
+                    return self.set(setting, &text, Origin::Environment(name));
+                }
+                Err(env::VarError::NotUnicode(_)) => {
+                    return Err(Failure::Usage(format!("{name} is not valid UTF-8")));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn set(
+        &mut self,
+        setting: &'static Setting,
+        text: &str,
+        origin: Origin,
+    ) -> Result<(), Failure> {
+        let wrong = |wanted| {
+            Failure::Usage(format!(
+                "{} ({origin}) must be {wanted}, not {text:?}",
+                setting.key
+            ))
+        };
+        let value = match setting.form {
+            Form::Text | Form::Secret => Value::Text(text.to_owned()),
+            Form::Integer => {
+                Value::Integer(text.parse().map_err(|_| wrong("a whole number from 0"))?)
+            }
+            Form::Bool => Value::Bool(boolean(text).ok_or_else(|| wrong("true or false"))?),
+            Form::Texts | Form::Secrets => Value::Texts(list(text)),
+            Form::SecretTable => return Err(wrong("set in a file")),
+        };
+        self.values.insert(setting.key, (value, origin));
+        Ok(())
+    }
+
+    /// `model.api_key_env` names the variable that holds the key; it counts
+    /// where no key is set otherwise.
+    fn key_from_another_variable(&mut self) -> Result<(), Failure> {
+        let Some(name) = self.text(&API_KEY_ENV).map(str::to_owned) else {
+            return Ok(());
+        };
+        let Some((_, origin)) = self.values.get(API_KEY_ENV.key).cloned() else {
+            return Ok(());
+        };
+        match env::var(&name) {
+            Ok(key) => {
+                self.values.insert(API_KEY.key, (Value::Text(key), origin));
+                Ok(())
+            }
+            Err(_) if self.values.contains_key(API_KEY.key) => Ok(()),
+            Err(_) => Err(Failure::Usage(format!(
+                "model.api_key_env ({origin}) names the variable {name}, which is not set"
+            ))),
+        }
+    }
+
+    /// The text of a setting, if it has one.
+    pub(crate) fn text(&self, setting: &Setting) -> Option<&str> {
+        match self.values.get(setting.key) {
+            Some((Value::Text(text), _)) if !text.is_empty() => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The texts of a list.
+    pub(crate) fn texts(&self, setting: &Setting) -> &[String] {
+        match self.values.get(setting.key) {
+            Some((Value::Texts(texts), _)) => texts,
+            _ => &[],
+        }
+    }
+
+    /// Names and texts of a table.
+    pub(crate) fn pairs(&self, setting: &Setting) -> &[(String, String)] {
+        match self.values.get(setting.key) {
+            Some((Value::Pairs(pairs), _)) => pairs,
+            _ => &[],
+        }
+    }
+
+    /// The number of a setting, if it has one.
+    pub(crate) fn integer(&self, setting: &Setting) -> Option<u64> {
+        match self.values.get(setting.key) {
+            Some((Value::Integer(number), _)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// A number that counts things in memory; the setting has a default.
+    pub(crate) fn size(&self, setting: &Setting) -> usize {
+        usize::try_from(self.integer(setting).unwrap_or_default()).unwrap_or(usize::MAX)
+    }
+
+    /// A time in milliseconds; the setting has a default.
+    pub(crate) fn milliseconds(&self, setting: &Setting) -> Duration {
+        Duration::from_millis(self.integer(setting).unwrap_or_default())
+    }
+
+    /// Whether a setting is on.
+    pub(crate) fn is_on(&self, setting: &Setting) -> bool {
+        matches!(self.values.get(setting.key), Some((Value::Bool(true), _)))
+    }
+
+    /// Where a value came from.
+    pub(crate) fn origin(&self, setting: &Setting) -> Option<&Origin> {
+        self.values.get(setting.key).map(|(_, origin)| origin)
+    }
+
+    /// The settings of the tools.
+    ///
+    /// # Errors
+    /// Two files that are right alone and wrong together.
+    pub(crate) fn tools(&self) -> Result<ToolsConfig, Failure> {
+        let tools = toml::Value::Table(self.tools.clone());
+        ToolsConfig::deserialize(tools)
+            .map_err(|error| Failure::Usage(format!("tools: {}", error.message())))
+    }
+
+    /// All settings as lines of TOML, secrets hidden; with where each came from if asked.
+    pub(crate) fn show(&self, with_origin: bool) -> String {
+        let mut shown = String::new();
+        let mut section = "";
+        for setting in ALL {
+            let (head, name) = setting.key.split_once('.').unwrap_or(("", setting.key));
+            if head != section {
+                let gap = if section.is_empty() { "" } else { "\n" };
+                shown.push_str(&format!("{gap}[{head}]\n"));
+                section = head;
+            }
+            let line = match self.values.get(setting.key) {
+                Some((value, _)) => format!("{name} = {}", written(value, setting.form)),
+                None => format!("# {name} is not set"),
+            };
+            shown.push_str(&line);
+            if let (true, Some(origin)) = (with_origin, self.origin(setting)) {
+                shown.push_str(&format!("  # {origin}"));
+            }
+            shown.push('\n');
+        }
+        if !self.tools.is_empty() {
+            let names: Vec<&str> = self.tools.keys().map(String::as_str).collect();
+            shown.push_str(&format!("\n[tools]\n# set: {}\n", names.join(", ")));
+        }
+        shown
+    }
+}
+
+/// Configuration files that exist, the weakest first.
+fn files(explicit: Option<&Path>) -> Vec<PathBuf> {
+    let user = user_file().filter(|path| path.is_file());
+    let project = match explicit {
+        // A file that was asked for is read even if it is not there: that is an error.
+        Some(path) => Some(path.to_owned()),
+        None => project_file(),
+    };
+    user.into_iter().chain(project).collect()
+}
+
+/// `$XDG_CONFIG_HOME/quillet/config.toml`.
+pub(crate) fn user_file() -> Option<PathBuf> {
+    let set = |name| {
+        env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let home = || Some(set("HOME")?.join(".config"));
+    Some(
+        set("XDG_CONFIG_HOME")
+            .or_else(home)?
+            .join("quillet/config.toml"),
+    )
+}
+
+fn project_file() -> Option<PathBuf> {
+    let here = env::current_dir().ok()?;
+    here.ancestors()
+        .map(|folder| folder.join(PROJECT_FILE))
+        .find(|path| path.is_file())
+}
+
+/// Lays one table over another; tables inside are joined.
+fn merge(under: &mut toml::Table, over: toml::Table) {
+    for (key, value) in over {
+        match (under.get_mut(&key), value) {
+            (Some(toml::Value::Table(under)), toml::Value::Table(over)) => merge(under, over),
+            (_, value) => drop(under.insert(key, value)),
+        }
+    }
+}
+
+fn boolean(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+fn list(text: &str) -> Vec<String> {
+    let items = text
+        .split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty());
+    items.map(str::to_owned).collect()
+}
+
+fn written(value: &Value, form: Form) -> String {
+    const HIDDEN: &str = "\"[secret]\"";
+    let quoted = |text: &String| toml::Value::String(text.clone()).to_string();
+    match (value, form) {
+        (Value::Text(_), Form::Secret) => HIDDEN.to_owned(),
+        (Value::Text(text), _) => hide_password(&quoted(text)),
+        (Value::Integer(number), _) => number.to_string(),
+        (Value::Bool(on), _) => on.to_string(),
+        (Value::Texts(texts), Form::Secrets) => {
+            format!("[{}]", vec![HIDDEN; texts.len()].join(", "))
+        }
+        (Value::Texts(texts), _) => format!(
+            "[{}]",
+            texts.iter().map(quoted).collect::<Vec<_>>().join(", ")
+        ),
+        (Value::Pairs(pairs), _) => {
+            let pair = |(name, _): &(String, String)| format!("{name} = {HIDDEN}");
+            format!(
+                "{{ {} }}",
+                pairs.iter().map(pair).collect::<Vec<_>>().join(", ")
+            )
+        }
+    }
+}
+
+/// What stands between `://` and `@` may hold a password, and a query may too.
+pub(crate) fn hide_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let (rest, query) = rest
+        .split_once('?')
+        .map_or((rest, ""), |(rest, _)| (rest, "?[secret]\""));
+    match rest.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}://[secret]@{host}{query}"),
+        None => format!("{scheme}://{rest}{query}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_in_addresses_are_hidden() {
+        let cases = [
+            ("redis://u:p@h:1/2", "redis://[secret]@h:1/2"),
+            ("redis://h", "redis://h"),
+            ("dir:a@b", "dir:a@b"),
+        ];
+        for (url, shown) in cases {
+            assert_eq!(hide_password(url), shown);
+        }
+    }
+
+    #[test]
+    fn every_default_fits_its_form_and_every_key_is_found() {
+        let config = Config {
+            values: BTreeMap::new(),
+            tools: toml::Table::new(),
+            files: Vec::new(),
+        };
+        let mut config = config;
+        config.defaults().unwrap();
+        assert_eq!(config.size(&RENDER_TIME_MS), 500);
+        for setting in ALL {
+            assert_eq!(find(setting.key).map(|found| found.key), Some(setting.key));
+        }
+    }
+
+    #[test]
+    fn tables_are_joined_and_the_later_wins() {
+        let mut under: toml::Table = toml::from_str("a = 1\n[m.x]\nu = 1\nv = 1").unwrap();
+        merge(
+            &mut under,
+            toml::from_str("[m.x]\nv = 2\n[m.y]\nw = 3").unwrap(),
+        );
+        let joined: toml::Table =
+            toml::from_str("a = 1\n[m.x]\nu = 1\nv = 2\n[m.y]\nw = 3").unwrap();
+        assert_eq!(under, joined);
+    }
+}

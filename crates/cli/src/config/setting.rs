@@ -1,0 +1,113 @@
+//! Every setting that exists: its name, its environment variables, its default.
+
+use quillet_core::nearest;
+
+/// What a value looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Text,
+    /// Text that is never shown.
+    Secret,
+    Integer,
+    Bool,
+    /// A list of texts, `a,b` in the environment.
+    Texts,
+    /// A list of texts that are never shown.
+    Secrets,
+    /// Names and texts that are never shown; files only.
+    SecretTable,
+}
+
+/// One setting.
+#[derive(Debug)]
+pub(crate) struct Setting {
+    /// `section.name`, as in files.
+    pub(crate) key: &'static str,
+    /// Environment variables that set it, the first that is there wins.
+    pub(crate) env: &'static [&'static str],
+    pub(crate) form: Form,
+    /// The default as one would write it in a file; empty for none.
+    pub(crate) default: &'static str,
+}
+
+macro_rules! settings {
+    ($($name:ident = $key:literal, $form:ident, [$($env:literal),*], $default:literal;)*) => {
+        $(pub(crate) static $name: Setting = Setting {
+            key: $key,
+            env: &[$($env),*],
+            form: Form::$form,
+            default: $default,
+        };)*
+        /// All of them, by section.
+        pub(crate) static ALL: &[&Setting] = &[$(&$name),*];
+    };
+}
+
+settings! {
+    LISTEN = "server.listen", Text, ["QUILLET_LISTEN"], "127.0.0.1:8080";
+    PREFIX = "server.prefix", Text, ["QUILLET_PREFIX"], "";
+    TOKENS = "server.tokens", Secrets, ["QUILLET_TOKENS"], "";
+    BODY_BYTES = "server.body_bytes", Integer, [], "1048576";
+    RATE_LIMIT = "server.rate_limit", Integer, [], "";
+    INSECURE = "server.insecure", Bool, [], "false";
+    ORIGINS = "server.origins", Texts, [], "";
+    CONNECTIONS = "server.connections", Integer, [], "10000";
+    CHAT_MS = "server.chat_ms", Integer, [], "300000";
+    DRAIN_MS = "server.drain_ms", Integer, [], "25000";
+    STORE_URL = "store.url", Text, ["QUILLET_STORE", "REDIS_URL"], "";
+    STORE_PREFIX = "store.prefix", Text, ["QUILLET_STORE_PREFIX"], "";
+    STORE_CA = "store.ca_file", Text, [], "";
+    STORE_INSECURE = "store.insecure", Bool, [], "false";
+    STORE_CONNECT_MS = "store.connect_ms", Integer, [], "1000";
+    STORE_RESPONSE_MS = "store.response_ms", Integer, [], "1000";
+    BASE_URL = "model.base_url", Text, ["OPENAI_BASE_URL", "OPENAI_API_BASE"], "";
+    API_KEY = "model.api_key", Secret, ["OPENAI_API_KEY"], "";
+    API_KEY_ENV = "model.api_key_env", Text, [], "";
+    MODEL = "model.name", Text, ["QUILLET_MODEL"], "";
+    SYSTEM = "model.system", Text, [], "";
+    HEADERS = "model.headers", SecretTable, [], "";
+    INCLUDE_USAGE = "model.include_usage", Bool, [], "true";
+    MODEL_CONNECT_MS = "model.connect_ms", Integer, [], "10000";
+    MODEL_FIRST_BYTE_MS = "model.first_byte_ms", Integer, [], "120000";
+    MODEL_IDLE_MS = "model.idle_ms", Integer, [], "60000";
+    MODEL_TOTAL_MS = "model.total_ms", Integer, [], "600000";
+    RENDER_TIME_MS = "render.time_ms", Integer, [], "500";
+    RENDER_OUTPUT_BYTES = "render.output_bytes", Integer, [], "8388608";
+    RENDER_MEMORY_BYTES = "render.memory_bytes", Integer, [], "33554432";
+    RENDER_STEPS = "render.steps", Integer, [], "1000000";
+    RENDER_NESTING = "render.nesting", Integer, [], "100";
+    RENDER_PASSES = "render.passes", Integer, [], "16";
+    RENDER_CALLS = "render.calls", Integer, [], "256";
+    RENDER_CONCURRENCY = "render.concurrency", Integer, [], "64";
+    RENDER_CACHE = "render.cache", Integer, [], "100";
+    LOG_FILTER = "log.filter", Text, ["QUILLET_LOG", "RUST_LOG"], "";
+    LOG_JSON = "log.json", Bool, ["QUILLET_LOG_JSON"], "false";
+}
+
+/// The section whose keys belong to the tools: it is read by their crate.
+pub(crate) const TOOLS: &str = "tools";
+
+/// The setting of that name.
+pub(crate) fn find(key: &str) -> Option<&'static Setting> {
+    ALL.iter().copied().find(|setting| setting.key == key)
+}
+
+/// Whether settings begin with this section.
+pub(crate) fn is_section(name: &str) -> bool {
+    let in_section = |setting: &&Setting| setting.key.split('.').next() == Some(name);
+    name == TOOLS || ALL.iter().any(in_section)
+}
+
+/// The known name that is most like an unknown one: in the same section by the
+/// last part alone, elsewhere by the whole.
+pub(crate) fn like(key: &str) -> Option<&'static str> {
+    let keys = || ALL.iter().map(|setting| setting.key);
+    let Some((section, name)) = key.split_once('.') else {
+        let sections = keys().filter_map(|key| key.split('.').next());
+        return nearest(key, sections.chain([TOOLS]));
+    };
+    let siblings = keys().filter_map(|key| key.strip_prefix(section)?.strip_prefix('.'));
+    let near = nearest(name, siblings);
+    let whole = near.and_then(|near| keys().find(|key| *key == format!("{section}.{near}")));
+    whole.or_else(|| nearest(key, keys()))
+}

@@ -1,0 +1,256 @@
+//! From errors of the prompt service to findings with places: which text each
+//! one points into, and where in it an unknown name stands.
+
+use std::sync::Arc;
+
+use quillet_core::{Diagnostic, Map, Severity, Span, nearest};
+use quillet_prompt::{Catalogue, Definition, Prompt, PromptEntry, ServiceError, Snapshot, State};
+use quillet_template::{
+    CompileOptions, FunctionReference, References, Source, Template, TemplateFactory,
+    VariableReference,
+};
+
+use crate::report::Finding;
+use crate::source::{self, Form};
+
+/// The templates of one prompt, under the names that people know.
+#[derive(Debug)]
+pub(crate) struct Texts {
+    format: String,
+    /// The name inside the service, the name to show, the template.
+    templates: Vec<(String, String, String)>,
+    /// The definition's own name, and its text where places point into that.
+    definition: (String, Option<String>),
+    prompt: Option<Arc<Prompt>>,
+}
+
+impl Texts {
+    /// Of a prompt. `is_template` says that what it was read from is the template
+    /// itself; where that is a file, its name says so too.
+    pub(crate) fn of(definition: &Definition<PromptEntry>, is_template: bool) -> Self {
+        let is_template =
+            is_template || matches!(source::form_of(&definition.origin), Some(Form::Template(_)));
+        let prompt = match &definition.state {
+            State::Valid(entry) => Some(entry.prompt.clone()),
+            State::Invalid => {
+                let read = Prompt::parse(&definition.id, &definition.origin, &definition.text);
+                read.ok().map(|(prompt, _)| Arc::new(prompt))
+            }
+        };
+        let shown = |name: &str| match is_template {
+            true => definition.origin.to_string(),
+            false => format!("{} ({name})", definition.origin),
+        };
+        let templates = prompt.iter().flat_map(|prompt| prompt.templates());
+        let templates = templates
+            .map(|(name, text)| (name.clone(), shown(&name), text.to_owned()))
+            .collect();
+        // The text of a template file is a definition that nobody wrote.
+        let text = (!is_template).then(|| definition.text.to_string());
+        Texts {
+            format: prompt
+                .as_ref()
+                .map_or_else(|| "go".to_owned(), |prompt| prompt.format.clone()),
+            templates,
+            definition: (definition.origin.to_string(), text),
+            prompt,
+        }
+    }
+
+    /// Findings with the texts that they point into.
+    pub(crate) fn place(&self, found: &[Diagnostic]) -> Vec<Finding> {
+        found
+            .iter()
+            .map(|diagnostic| self.place_one(diagnostic.clone()))
+            .collect()
+    }
+
+    fn place_one(&self, mut diagnostic: Diagnostic) -> Finding {
+        let known = self
+            .templates
+            .iter()
+            .find(|(name, ..)| *name == diagnostic.source);
+        if let Some((_, shown, text)) = known {
+            diagnostic.source.clone_from(shown);
+            return Finding {
+                diagnostic,
+                text: Some(text.clone()),
+            };
+        }
+        diagnostic.source.clone_from(&self.definition.0);
+        Finding {
+            diagnostic,
+            text: self.definition.1.clone(),
+        }
+    }
+
+    /// What the templates can touch, if they compile alone.
+    fn compiled(&self, factory: &TemplateFactory) -> Option<Arc<dyn Template>> {
+        let sources: Vec<Source<'_>> = self
+            .templates
+            .iter()
+            .map(|(name, _, text)| Source::new(name, text))
+            .collect();
+        factory
+            .compile(&self.format, &sources, &CompileOptions::default())
+            .ok()
+    }
+
+    fn at(&self, source: usize, span: Span, code: &'static str, message: String) -> Diagnostic {
+        let Some((name, _, text)) = self.templates.get(source) else {
+            return Diagnostic::error(code, &self.definition.0, message);
+        };
+        Diagnostic::error(code, name, message).at(text, span)
+    }
+
+    /// The error of a render as findings, with names for mistyped ones out of
+    /// the variables that were given; `None` where it has no place.
+    pub(crate) fn explain(
+        &self,
+        error: &ServiceError,
+        catalogue: &Catalogue,
+        given: &Map,
+    ) -> Option<Vec<Finding>> {
+        match error {
+            ServiceError::Invalid { diagnostics, .. } => Some(self.place(diagnostics)),
+            ServiceError::Missing { names, hints } => {
+                let compiled = self.compiled(catalogue.factory())?;
+                let missing =
+                    |variable: &&VariableReference| names.contains(&variable.path.join("."));
+                let variables = compiled.references().variables.iter().filter(missing);
+                let found: Vec<Diagnostic> = variables
+                    .map(|variable| self.missing(variable, hints, given))
+                    .collect();
+                (found.len() >= names.len()).then(|| self.place(&found))
+            }
+            ServiceError::UnknownFunctions { names, .. } => {
+                let compiled = self.compiled(catalogue.factory())?;
+                let found = self.unknown_functions(compiled.references(), &catalogue.snapshot());
+                (found.len() >= names.len()).then(|| self.place(&found))
+            }
+            ServiceError::Render(error) => {
+                let (_, _, text) = self
+                    .templates
+                    .iter()
+                    .find(|(name, ..)| *name == error.source_name)?;
+                let found =
+                    Diagnostic::error(error.kind.code(), &error.source_name, error.reason.clone());
+                let found = found.at(text, error.span?);
+                Some(self.place(&[Diagnostic {
+                    help: error.help.clone(),
+                    ..found
+                }]))
+            }
+            _ => None,
+        }
+    }
+
+    fn missing(&self, variable: &VariableReference, hints: &[String], given: &Map) -> Diagnostic {
+        let path = variable.path.join(".");
+        let found = self.at(
+            variable.source,
+            variable.span,
+            "render.missing_variable",
+            format!("variable {path} is not set"),
+        );
+        let prefix = format!("{path}: ");
+        if let Some(hint) = hints.iter().find_map(|hint| hint.strip_prefix(&prefix)) {
+            return found.help(hint);
+        }
+        // Shared variables that nobody asked for are not known to the service.
+        let root = variable.path.first().map_or("", String::as_str);
+        match nearest(root, given.table().keys().map(AsRef::as_ref)) {
+            Some(near) if near != root => found.help(format!("did you mean {near}?")),
+            _ => found,
+        }
+    }
+
+    fn unknown_functions(&self, references: &References, snapshot: &Snapshot) -> Vec<Diagnostic> {
+        let unknown = |function: &&FunctionReference| {
+            function.name != "tool" && !snapshot.functions.contains_key(function.name.as_str())
+        };
+        let report = |function: &FunctionReference| {
+            let name = &function.name;
+            let message = format!("function {name:?} is not defined");
+            let found = self.at(
+                function.source,
+                function.span,
+                "render.unknown_function",
+                message,
+            );
+            let known = snapshot.functions.keys().map(AsRef::as_ref);
+            found.help(match nearest(name, known) {
+                Some(near) => format!("did you mean {near}?"),
+                None => "register a tool of that name, or name a store that has it with --store"
+                    .to_owned(),
+            })
+        };
+        references
+            .functions
+            .iter()
+            .filter(unknown)
+            .map(report)
+            .collect()
+    }
+
+    /// Names that the templates use and nobody declared.
+    pub(crate) fn unknown_names(&self, catalogue: &Catalogue, environs: &[String]) -> Vec<Finding> {
+        let Some(compiled) = self.compiled(catalogue.factory()) else {
+            return Vec::new();
+        };
+        let references = compiled.references();
+        let mut found = self.unknown_functions(references, &catalogue.snapshot());
+        let needed = references
+            .variables
+            .iter()
+            .filter(|variable| !variable.optional);
+        found.extend(needed.filter_map(|variable| self.unknown_variable(variable, environs)));
+        self.place(&found)
+    }
+
+    fn unknown_variable(
+        &self,
+        variable: &VariableReference,
+        environs: &[String],
+    ) -> Option<Diagnostic> {
+        let (root, rest) = variable.path.split_first()?;
+        if matches!(root.as_str(), "variables" | "args") {
+            return self.undeclared(variable, rest.first()?);
+        }
+        let path = variable.path.join(".");
+        let under = |longer: &str, shorter: &str| {
+            longer
+                .strip_prefix(shorter)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let known = |id: &&String| under(id, &path) || under(&path, id);
+        if environs.is_empty() || environs.iter().any(|id| known(&id)) {
+            return None;
+        }
+        // Another program may set it before the prompt is used.
+        let message = format!("no shared variable {path} is set");
+        let mut found = self.at(variable.source, variable.span, "check.variable", message);
+        found.severity = Severity::Warning;
+        Some(match nearest(&path, environs.iter().map(String::as_str)) {
+            Some(near) => found.help(format!("did you mean {near}?")),
+            None => found,
+        })
+    }
+
+    fn undeclared(&self, variable: &VariableReference, name: &str) -> Option<Diagnostic> {
+        let schema = self.prompt.as_ref()?.parameters.schema()?;
+        let declared = schema.get("properties")?.as_object()?;
+        if declared.contains_key(name) {
+            return None;
+        }
+        let path = variable.path.join(".");
+        let message = format!("{path} is not among the prompt's parameters");
+        let found = self.at(variable.source, variable.span, "check.parameter", message);
+        Some(match nearest(name, declared.keys().map(String::as_str)) {
+            Some(near) => found.help(format!("did you mean {near}?")),
+            None => found.help(format!(
+                "declare it: {{\"name\": {name:?}, \"type\": \"string\"}}"
+            )),
+        })
+    }
+}

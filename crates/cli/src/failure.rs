@@ -1,0 +1,121 @@
+//! Why a command failed, and which exit code says so.
+
+use std::fmt;
+use std::io;
+
+use quillet_core::chat::ModelError;
+use quillet_core::store::{StoreError, StoreErrorKind};
+use quillet_prompt::ServiceError;
+
+use crate::config::Wrong;
+use crate::report::Finding;
+
+/// Exit codes, besides 0 for success.
+pub(crate) mod code {
+    /// Something failed.
+    pub(crate) const FAILURE: u8 = 1;
+    /// The command line or the configuration is wrong (also clap's).
+    pub(crate) const USAGE: u8 = 2;
+    /// A template is broken, or a variable is missing or wrong.
+    pub(crate) const TEMPLATE: u8 = 3;
+    /// The model did not answer.
+    pub(crate) const PROVIDER: u8 = 4;
+    /// It was refused by a permission.
+    pub(crate) const REFUSED: u8 = 5;
+    /// The reader of the output left: what a shell shows for SIGPIPE.
+    pub(crate) const CLOSED_PIPE: u8 = 141;
+    /// Interrupted: what a shell shows for SIGINT.
+    pub(crate) const INTERRUPTED: u8 = 130;
+}
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Something outside did not do what it should.
+    Other(String),
+    /// The command line, the environment or a setting is wrong.
+    Usage(String),
+    /// A configuration file is wrong.
+    Config(Wrong),
+    /// Templates or variables are wrong, at these places.
+    Findings(Vec<Finding>),
+    /// The prompt service did not do what it was asked.
+    Service(Box<ServiceError>),
+    /// The reader of the output left.
+    ClosedPipe,
+    /// The user pressed control-C.
+    Interrupted,
+    /// It was said already.
+    Said(u8),
+}
+
+impl Failure {
+    /// The exit code.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Failure::Other(_) => code::FAILURE,
+            Failure::Usage(_) | Failure::Config(_) => code::USAGE,
+            Failure::Findings(_) => code::TEMPLATE,
+            Failure::Service(error) => of_service(error),
+            Failure::ClosedPipe => code::CLOSED_PIPE,
+            Failure::Interrupted => code::INTERRUPTED,
+            Failure::Said(code) => *code,
+        }
+    }
+}
+
+fn of_service(error: &ServiceError) -> u8 {
+    match error {
+        ServiceError::NotFound { .. } => code::FAILURE,
+        ServiceError::Store(error) if error.kind == StoreErrorKind::Refused => code::REFUSED,
+        ServiceError::Store(_) => code::FAILURE,
+        ServiceError::Model(_) => code::PROVIDER,
+        ServiceError::Invalid { .. }
+        | ServiceError::Variables { .. }
+        | ServiceError::Missing { .. }
+        | ServiceError::UnknownFunctions { .. }
+        | ServiceError::Render(_) => code::TEMPLATE,
+    }
+}
+
+impl From<ServiceError> for Failure {
+    fn from(error: ServiceError) -> Self {
+        Failure::Service(Box::new(error))
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error.kind {
+            StoreErrorKind::Configuration => Failure::Usage(error.message),
+            _ => ServiceError::from(error).into(),
+        }
+    }
+}
+
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Self {
+        ServiceError::from(error).into()
+    }
+}
+
+/// A failure to write the result.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+            _ => Failure::Other(format!("cannot write the result: {error}")),
+        }
+    }
+}
+
+/// What is not shown by other means.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Other(message) | Failure::Usage(message) => f.write_str(message),
+            Failure::Service(error) => error.fmt(f),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! A store with entries laid over it that live in memory: how a file is rendered
+//! beside the prompts, variables and tools of a store.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use quillet_core::BoxFuture;
+use quillet_core::store::{Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind};
+
+/// Entries over a store, or over nothing. Reads only.
+#[derive(Debug)]
+pub(crate) struct Overlay {
+    under: Arc<dyn Store>,
+    over: BTreeMap<(Kind, Key), Entry>,
+}
+
+impl Overlay {
+    pub(crate) fn new(under: Arc<dyn Store>) -> Self {
+        Overlay {
+            under,
+            over: BTreeMap::new(),
+        }
+    }
+
+    /// Lays an entry over the store.
+    pub(crate) fn add(&mut self, kind: Kind, entry: Entry) {
+        self.over.insert((kind, entry.key.clone()), entry);
+    }
+
+    fn own(&self, kind: Kind) -> impl Iterator<Item = &Entry> {
+        let of_kind = move |((known, _), _): &(&(Kind, Key), &Entry)| *known == kind;
+        self.over.iter().filter(of_kind).map(|(_, entry)| entry)
+    }
+
+    fn read_only<T>(&self) -> Result<T, StoreError> {
+        let message = format!("{} is read only here", self.describe());
+        Err(StoreError::new(StoreErrorKind::Refused, message))
+    }
+}
+
+impl Store for Overlay {
+    fn describe(&self) -> String {
+        self.under.describe()
+    }
+
+    fn load(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>> {
+        Box::pin(async move {
+            let under = self.under.load(kind).await?;
+            let mut all: BTreeMap<Key, Entry> = under
+                .into_iter()
+                .map(|entry| (entry.key.clone(), entry))
+                .collect();
+            all.extend(
+                self.own(kind)
+                    .map(|entry| (entry.key.clone(), entry.clone())),
+            );
+            Ok(all.into_values().collect())
+        })
+    }
+
+    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>> {
+        Box::pin(async move {
+            let mut keys = self.under.keys(kind).await?;
+            keys.extend(self.own(kind).map(|entry| entry.key.clone()));
+            keys.sort();
+            keys.dedup();
+            Ok(keys)
+        })
+    }
+
+    fn get<'a>(
+        &'a self,
+        kind: Kind,
+        keys: &'a [Key],
+    ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>> {
+        Box::pin(async move {
+            let mut texts = self.under.get(kind, keys).await?;
+            for (text, key) in texts.iter_mut().zip(keys) {
+                if let Some(entry) = self.over.get(&(kind, key.clone())) {
+                    *text = Some(entry.text.clone());
+                }
+            }
+            Ok(texts)
+        })
+    }
+
+    fn put<'a>(&'a self, _: Kind, _: &'a Key, _: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async { self.read_only() })
+    }
+
+    fn remove<'a>(&'a self, _: Kind, _: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async { self.read_only() })
+    }
+
+    fn changes(&self) -> Changes {
+        self.under.changes()
+    }
+
+    fn health(&self) -> Health {
+        self.under.health()
+    }
+}

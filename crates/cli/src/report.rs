@@ -1,0 +1,142 @@
+//! Findings for people: the place, the line with a caret, the mend.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use quillet_core::{Diagnostic, Position, Severity};
+
+/// A finding, and the text that its place points into.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding {
+    pub(crate) diagnostic: Diagnostic,
+    pub(crate) text: Option<String>,
+}
+
+impl Finding {
+    pub(crate) fn is_error(&self) -> bool {
+        self.diagnostic.severity == Severity::Error
+    }
+}
+
+/// A finding as a compiler would show it, ending in a new line.
+pub(crate) fn show(finding: &Finding, colour: bool) -> String {
+    let found = &finding.diagnostic;
+    let level = match found.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let renderer = match colour {
+        true => Renderer::styled(),
+        false => Renderer::plain(),
+    };
+    let mut group = match place(finding) {
+        Some((text, range)) => {
+            let annotation = AnnotationKind::Primary.span(range);
+            let snippet = Snippet::source(text)
+                .path(found.source.as_str())
+                .annotation(annotation);
+            level.primary_title(found.message.as_str()).element(snippet)
+        }
+        None => Group::with_title(level.primary_title(without_text(found))),
+    };
+    if let Some(help) = &found.help {
+        group = group.element(Level::HELP.message(help.as_str()));
+    }
+    format!("{}\n", renderer.render(&[group]))
+}
+
+/// The text and the range to mark in it: whole characters, inside the text.
+fn place(finding: &Finding) -> Option<(&str, std::ops::Range<usize>)> {
+    let text = finding.text.as_deref()?;
+    let found = &finding.diagnostic;
+    let (start, end) = match (found.span, found.position) {
+        (Some(span), _) => (span.start, span.end),
+        (None, Some(position)) => {
+            let start = byte_of(text, position);
+            (start, start)
+        }
+        (None, None) => return None,
+    };
+    let start = text.floor_char_boundary(start.min(text.len()));
+    let end = text.ceil_char_boundary(end.clamp(start, text.len()));
+    // A range over many lines says less than its first line.
+    let line = text[start..end]
+        .find('\n')
+        .map_or(end, |newline| start + newline);
+    Some((text, start..line))
+}
+
+fn byte_of(text: &str, position: Position) -> usize {
+    let mut lines = text.split_inclusive('\n');
+    let before: usize = lines
+        .by_ref()
+        .take(position.line.saturating_sub(1))
+        .map(str::len)
+        .sum();
+    let line = lines.next().unwrap_or_default();
+    let column = line.chars().take(position.column.saturating_sub(1));
+    before + column.map(char::len_utf8).sum::<usize>()
+}
+
+/// `SOURCE:LINE:COL: MESSAGE`, where there is no text to show.
+fn without_text(found: &Diagnostic) -> String {
+    let bare = Diagnostic {
+        help: None,
+        ..found.clone()
+    };
+    bare.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use quillet_core::Span;
+
+    use super::*;
+
+    #[test]
+    fn a_caret_stands_under_the_place() {
+        let text = "Hello\n你好 {{.nmae}}!";
+        let span = Span { start: 15, end: 20 };
+        let found = Diagnostic::error("x", "a.tmpl", "no nmae")
+            .at(text, span)
+            .help("did you mean name?");
+        let finding = Finding {
+            diagnostic: found,
+            text: Some(text.into()),
+        };
+        let shown = show(&finding, false);
+        let expected = "error: no nmae\n --> a.tmpl:2:6\n  |\n2 | 你好 {{.nmae}}!\n  |        ^^^^^\n  |\n  = help: did you mean name?\n";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn places_outside_the_text_do_no_harm() {
+        for (start, end) in [(900, 901), (7, 3), (1, 2), (0, 900)] {
+            let found = Diagnostic {
+                span: Some(Span { start, end }),
+                ..Diagnostic::error("x", "a", "m")
+            };
+            for text in ["", "é", "ab\ncd"] {
+                let finding = Finding {
+                    diagnostic: found.clone(),
+                    text: Some(text.into()),
+                };
+                assert!(
+                    show(&finding, false).contains("error: m"),
+                    "{start} {end} {text:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_text_the_place_is_in_the_line() {
+        let found = Diagnostic {
+            position: Some(Position { line: 2, column: 3 }),
+            ..Diagnostic::error("x", "a", "m")
+        };
+        let finding = Finding {
+            diagnostic: found.help("h"),
+            text: None,
+        };
+        assert_eq!(show(&finding, false), "error: a:2:3: m\n |\n = help: h\n");
+    }
+}

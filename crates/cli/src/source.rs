@@ -1,0 +1,263 @@
+//! Files as definitions: templates, prompts, tools, extensions, variables.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use quillet_core::store::Kind;
+use quillet_core::{Diagnostic, Map, Position, Value, json};
+
+use crate::failure::Failure;
+use crate::report::Finding;
+
+/// A file larger than this is refused before it is read.
+const MOST_BYTES: u64 = 8 << 20;
+
+/// What a file is, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form<'a> {
+    /// A template in this format.
+    Template(&'a str),
+    Json,
+    Yaml,
+    Toml,
+}
+
+/// Endings and what they mean, as in folders that are stores.
+const ENDINGS: [(&str, Form<'static>); 9] = [
+    (".gotmpl", Form::Template("go")),
+    (".tmpl", Form::Template("go")),
+    (".tpl", Form::Template("go")),
+    (".jinja", Form::Template("jinja")),
+    (".j2", Form::Template("jinja")),
+    (".json", Form::Json),
+    (".yaml", Form::Yaml),
+    (".yml", Form::Yaml),
+    (".toml", Form::Toml),
+];
+
+/// What the name of a file says that it is.
+pub(crate) fn form_of(name: &str) -> Option<Form<'static>> {
+    let ending = |(ending, form): &(&str, Form<'static>)| name.ends_with(ending).then_some(*form);
+    ENDINGS.iter().find_map(ending)
+}
+
+/// Reads a text file, or standard input for `-`.
+///
+/// # Errors
+/// It cannot be read, is too large or no UTF-8.
+pub(crate) fn read(path: &str) -> Result<String, Failure> {
+    let mut text = String::new();
+    let refuse = |why: String| Failure::Other(format!("{}: {why}", shown(path)));
+    let reader: Box<dyn Read> = match path {
+        "-" => Box::new(std::io::stdin()),
+        _ => {
+            let about = fs::metadata(path).map_err(|error| refuse(error.to_string()))?;
+            if about.is_dir() {
+                return Err(refuse("is a folder".into()));
+            }
+            Box::new(fs::File::open(path).map_err(|error| refuse(error.to_string()))?)
+        }
+    };
+    let read = reader.take(MOST_BYTES + 1).read_to_string(&mut text);
+    match read.map_err(|error| refuse(error.to_string()))? as u64 {
+        bytes if bytes > MOST_BYTES => Err(refuse(format!("is larger than {MOST_BYTES} bytes"))),
+        _ => Ok(text),
+    }
+}
+
+/// The name of a file in messages.
+pub(crate) fn shown(path: &str) -> &str {
+    if path == "-" { "standard input" } else { path }
+}
+
+/// Reads data in a form; what stands in no form is JSON or YAML.
+///
+/// # Errors
+/// A finding with its place.
+pub(crate) fn parse(path: &str, text: &str, form: Form<'_>) -> Result<Value, Failure> {
+    let wrong = |message: String, place: Option<Position>| {
+        let mut diagnostic = Diagnostic::error("data", shown(path), message);
+        diagnostic.position = place;
+        Failure::Findings(vec![Finding {
+            diagnostic,
+            text: Some(text.to_owned()),
+        }])
+    };
+    match form {
+        Form::Json => json::parse(text).map_err(|error| {
+            let (line, column) = (error.line().max(1), error.column().max(1));
+            wrong(
+                format!("not JSON: {error}"),
+                Some(Position { line, column }),
+            )
+        }),
+        Form::Toml => toml::from_str(text).map_err(|error: toml::de::Error| {
+            let place = error.span().map(|span| Position::of(text, span.start));
+            wrong(format!("not TOML: {}", error.message()), place)
+        }),
+        Form::Yaml | Form::Template(_) => {
+            serde_saphyr::from_str(text).map_err(|error: serde_saphyr::Error| {
+                let place = error.location().map(|at| {
+                    let number = |n| usize::try_from(n).unwrap_or(usize::MAX);
+                    Position {
+                        line: number(at.line()),
+                        column: number(at.column()),
+                    }
+                });
+                let message = error.without_snippet().to_string();
+                let first = message.lines().next().unwrap_or_default();
+                wrong(format!("not YAML: {first}"), place)
+            })
+        }
+    }
+}
+
+/// The JSON text of a definition's file.
+///
+/// # Errors
+/// A finding with its place.
+pub(crate) fn definition(path: &str, text: &str) -> Result<String, Failure> {
+    match form_of(path) {
+        // The reader of definitions says best what is wrong with JSON.
+        Some(Form::Json) => Ok(text.to_owned()),
+        Some(Form::Template(format)) => Ok(template(text, Some(format), false)),
+        Some(form) => Ok(json::to_string(&parse(path, text, form)?)),
+        None if text.trim_start().starts_with('{') => Ok(text.to_owned()),
+        None => Ok(json::to_string(&parse(path, text, Form::Yaml)?)),
+    }
+}
+
+/// The definition of a prompt that is one template.
+pub(crate) fn template(text: &str, format: Option<&str>, lenient: bool) -> String {
+    let missing = if lenient { "lenient" } else { "strict" };
+    serde_json::json!({"userPrompt": text, "format": format, "missing": missing}).to_string()
+}
+
+/// What a definition is, by what is in it.
+pub(crate) fn kind_of(definition: &Value) -> Option<Kind> {
+    let map = definition.as_map()?;
+    let has = |keys: &[&str]| keys.iter().any(|key| map.get(key).is_some());
+    if has(&["contributes", "extensionType"]) {
+        return Some(Kind::Extension);
+    }
+    if has(&["messages", "userPrompt", "prompt"]) {
+        return Some(Kind::Prompt);
+    }
+    has(&["type", "restful", "grpc", "mcp", "url"]).then_some(Kind::Tool)
+}
+
+/// Variables of a command line: a file and definitions over it.
+///
+/// # Errors
+/// Something cannot be read, or is no `name=value`.
+pub(crate) fn variables(data: Option<&str>, defines: &[String]) -> Result<Map, Failure> {
+    let mut root = match data {
+        Some(path) => {
+            let form = form_of(path).unwrap_or(Form::Yaml);
+            parse(path, &read(path)?, form)?
+        }
+        None => Value::Map(Map::default()),
+    };
+    for define in defines {
+        let (path, value) = defined(define)?;
+        let path: Vec<&str> = path.split('.').collect();
+        root = with(&root, &path, value);
+    }
+    match root {
+        Value::Map(map) => Ok(map),
+        Value::Null => Ok(Map::default()),
+        other => Err(Failure::Usage(format!(
+            "{}: variables must be an object, not {}",
+            shown(data.unwrap_or("-D")),
+            other.kind()
+        ))),
+    }
+}
+
+/// `name=text`, `name=@file` or `name:=json`.
+fn defined(define: &str) -> Result<(&str, Value), Failure> {
+    let Some((name, value)) = define
+        .split_once('=')
+        .filter(|(name, _)| !matches!(*name, "" | ":"))
+    else {
+        return Err(Failure::Usage(format!(
+            "-D {define:?} must be name=text, name=@file or name:=json"
+        )));
+    };
+    if let Some(name) = name.strip_suffix(':') {
+        let value = json::parse(value);
+        return value.map(|value| (name, value)).map_err(|error| {
+            Failure::Usage(format!(
+                "-D {name}:= needs JSON: {error}; for text write {name}=…"
+            ))
+        });
+    }
+    match value.strip_prefix('@') {
+        Some(path) => Ok((name, read(path)?.into())),
+        None => Ok((name, value.into())),
+    }
+}
+
+/// The object with the value under a path; what is in the way is replaced.
+fn with(root: &Value, path: &[&str], value: Value) -> Value {
+    let [first, rest @ ..] = path else {
+        return value;
+    };
+    let mut table = root.as_map().map(Map::to_table).unwrap_or_default();
+    let inner = table.get(*first).cloned().unwrap_or_default();
+    table.insert((*first).into(), with(&inner, rest, value));
+    Value::Map(Map::new(table))
+}
+
+/// Whether a name can only be meant as a file.
+pub(crate) fn looks_like_a_path(name: &str) -> bool {
+    name.contains(std::path::MAIN_SEPARATOR) || name.contains('/') || form_of(name).is_some()
+}
+
+/// The name of a file without folders and ending.
+pub(crate) fn stem(path: &str) -> String {
+    let name = Path::new(path).file_stem().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_set_texts_json_and_fields() {
+        let set = |defines: &[&str]| {
+            let defines: Vec<String> = defines.iter().map(|text| (*text).to_owned()).collect();
+            variables(None, &defines).map(|map| json::to_string(&map.into()))
+        };
+        let cases: [(&[&str], &str); 6] = [
+            (&["a=1"], r#"{"a":"1"}"#),
+            (&["a:=1"], r#"{"a":1}"#),
+            (&["a=b=c", "d="], r#"{"a":"b=c","d":""}"#),
+            (&["a.b=x", "a.c:=[2]"], r#"{"a":{"b":"x","c":[2]}}"#),
+            (&["a=x", "a.b=y"], r#"{"a":{"b":"y"}}"#),
+            (&[], "{}"),
+        ];
+        for (defines, expected) in cases {
+            assert_eq!(set(defines).unwrap(), expected, "{defines:?}");
+        }
+        for wrong in ["a", "=x", ":=1", "a:={"] {
+            assert!(matches!(set(&[wrong]), Err(Failure::Usage(_))), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn definitions_are_known_by_their_fields() {
+        let cases = [
+            (r#"{"contributes":{}}"#, Some(Kind::Extension)),
+            (r#"{"messages":[]}"#, Some(Kind::Prompt)),
+            (r#"{"type":"restful"}"#, Some(Kind::Tool)),
+            (r#"{"x":1}"#, None),
+            ("[]", None),
+        ];
+        for (text, kind) in cases {
+            assert_eq!(kind_of(&json::parse(text).unwrap()), kind, "{text}");
+        }
+    }
+}

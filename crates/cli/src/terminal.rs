@@ -1,0 +1,125 @@
+//! The terminal: results go to standard output and nothing else does, notes go
+//! to standard error, and colour is for people who look at it.
+
+use std::env;
+use std::io::{self, IsTerminal, Write};
+
+/// A stream that a person may look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Out,
+    Err,
+}
+
+impl Stream {
+    /// Whether somebody looks at it.
+    pub(crate) fn is_terminal(self) -> bool {
+        match self {
+            Stream::Out => io::stdout().is_terminal(),
+            Stream::Err => io::stderr().is_terminal(),
+        }
+    }
+
+    /// Whether to colour what goes there.
+    pub(crate) fn has_colour(self) -> bool {
+        colour(|name| env::var(name).ok(), self.is_terminal())
+    }
+}
+
+/// The conventions of no-color.org and bixense.com/clicolors.
+fn colour(variable: impl Fn(&str) -> Option<String>, is_terminal: bool) -> bool {
+    let set = |name| variable(name).filter(|value| !value.is_empty());
+    if set("NO_COLOR").is_some() {
+        return false;
+    }
+    if set("CLICOLOR_FORCE").is_some_and(|value| value != "0") {
+        return true;
+    }
+    let dumb = set("TERM").is_some_and(|value| value == "dumb");
+    is_terminal && !dumb && set("CLICOLOR").is_none_or(|value| value != "0")
+}
+
+/// A style of text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Style {
+    Bold,
+    Red,
+    Green,
+    Yellow,
+}
+
+/// The text in a style, where colour is wanted.
+pub(crate) fn styled(text: &str, style: Style, colour: bool) -> String {
+    if !colour {
+        return text.to_owned();
+    }
+    let code = match style {
+        Style::Bold => "1",
+        Style::Red => "1;31",
+        Style::Green => "32",
+        Style::Yellow => "33",
+    };
+    format!("\u{1b}[{code}m{text}\u{1b}[0m")
+}
+
+/// Writes a result as it is.
+pub(crate) fn result(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Writes a result that is lines of text.
+pub(crate) fn line(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}
+
+/// Tells something on standard error. That nobody reads it is no failure.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Tells that something failed.
+pub(crate) fn error(text: &str) {
+    let head = styled("error:", Style::Red, Stream::Err.has_colour());
+    note(&format!("{head} {text}"));
+}
+
+/// Tells something to mind.
+pub(crate) fn warning(text: &str) {
+    let head = styled("warning:", Style::Yellow, Stream::Err.has_colour());
+    note(&format!("{head} {text}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_obeys_the_conventions() {
+        type Set = &'static [(&'static str, &'static str)];
+        let cases: [(Set, bool, bool); 9] = [
+            (&[], true, true),
+            (&[], false, false),
+            (&[("NO_COLOR", "1")], true, false),
+            (&[("NO_COLOR", "")], true, true),
+            (&[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")], false, false),
+            (&[("CLICOLOR_FORCE", "1")], false, true),
+            (&[("CLICOLOR_FORCE", "0")], false, false),
+            (&[("TERM", "dumb")], true, false),
+            (&[("CLICOLOR", "0")], true, false),
+        ];
+        for (variables, terminal, expected) in cases {
+            let look = |name: &str| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            assert_eq!(colour(look, terminal), expected, "{variables:?} {terminal}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Where settings come from.
+
+use crate::Place;
+
+#[test]
+fn flags_beat_the_environment_beats_the_project_beats_the_user() {
+    let user = (
+        "conf/quillet/config.toml",
+        "[server]\nlisten = \"127.0.0.1:1\"\nprefix = \"/u\"\nbody_bytes = 5\n[log]\njson = true\n",
+    );
+    let project = (
+        "quillet.toml",
+        "[server]\nlisten = \"127.0.0.1:2\"\nprefix = \"/p\"\n",
+    );
+    let place = Place::new().with(&[user, project, ("sub/x", "")]);
+    let conf = place.path().join("conf");
+    let env = [
+        ("XDG_CONFIG_HOME", conf.to_str().unwrap()),
+        ("QUILLET_LISTEN", "127.0.0.1:3"),
+        ("OPENAI_API_KEY", "sk-canary"),
+        ("REDIS_URL", "redis://u:canary@h:1"),
+    ];
+    let done = place.run_with(&["config", "show", "--origin"], "", &env);
+    assert_eq!((done.code, done.err.as_str()), (Some(0), ""), "{done:?}");
+    let project = place.path().join("quillet.toml");
+    let user = conf.join("quillet/config.toml");
+    for line in [
+        "listen = \"127.0.0.1:3\"  # environment QUILLET_LISTEN".to_owned(),
+        format!("prefix = \"/p\"  # {}:3", project.display()),
+        format!("body_bytes = 5  # {}:4", user.display()),
+        format!("json = true  # {}:6", user.display()),
+        "time_ms = 500  # default".to_owned(),
+        "api_key = \"[secret]\"  # environment OPENAI_API_KEY".to_owned(),
+        "url = \"redis://[secret]@h:1\"  # environment REDIS_URL".to_owned(),
+    ] {
+        assert!(
+            done.out.contains(&line),
+            "{line:?} is not in:\n{}",
+            done.out
+        );
+    }
+    assert!(!done.out.contains("canary"), "{}", done.out);
+    let paths = place.run_with(&["config", "path"], "", &env);
+    paths.gives(&format!("{}\n{}\n", user.display(), project.display()));
+}
+
+#[test]
+fn what_is_shown_can_be_read_again() {
+    let place = Place::new();
+    let shown = place.run(&["config", "show"]).out;
+    let place = Place::new().with(&[("quillet.toml", &shown)]);
+    place.run(&["config", "show"]).gives(&shown);
+}
+
+#[test]
+fn mistakes_have_a_place_and_a_mend() {
+    let cases = [
+        (
+            "[server]\nlisen = \"x\"\n",
+            &[
+                "quillet.toml:2:1",
+                "unknown setting server.lisen",
+                "did you mean server.listen?",
+                "^^^^^",
+            ][..],
+        ),
+        (
+            "[render]\ntime_ms = \"1\"\n",
+            &["quillet.toml:2:11", "must be a whole number from 0"],
+        ),
+        ("[server\n", &["quillet.toml:1:8"]),
+        (
+            "[tools.modules.m]\nbase = \"x\"\n",
+            &["quillet.toml:2:1", "unknown field `base`", "base_url"],
+        ),
+    ];
+    for (text, words) in cases {
+        let place = Place::new().with(&[("quillet.toml", text)]);
+        place.run(&["config", "show"]).fails(2, words);
+    }
+    let place = Place::new();
+    place
+        .run(&["--config", "nothing.toml", "config", "show"])
+        .fails(2, &["nothing.toml", "cannot be read"]);
+    let wrong = place.run_with(&["config", "show"], "", &[("QUILLET_LOG_JSON", "perhaps")]);
+    wrong.fails(
+        2,
+        &[
+            "log.json (environment QUILLET_LOG_JSON) must be true or false",
+            "\"perhaps\"",
+        ],
+    );
+}
+
+#[test]
+fn the_doctor_says_what_to_mend() {
+    let place = Place::new().with(&[
+        ("s/prompts/broken.json", r#"{"userPrompt": "{{if"}"#),
+        ("s/prompts/fine.gotmpl", "x"),
+    ]);
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = free.local_addr().unwrap().to_string();
+    let env = [
+        ("QUILLET_STORE", "dir:s"),
+        ("QUILLET_LISTEN", taken.as_str()),
+        ("QUILLET_MODEL", "mock"),
+    ];
+    let done = place.run_with(&["doctor"], "", &env);
+    assert_eq!((done.code, done.err.as_str()), (Some(1), ""), "{done:?}");
+    for part in [
+        "ok    store",
+        "2 prompts",
+        "fail  prompt   broken:",
+        "warn  model    mock",
+        "fail  port",
+        "set server.listen",
+    ] {
+        assert!(done.out.contains(part), "{part:?} is not in:\n{}", done.out);
+    }
+    drop(free);
+    let env = [
+        ("QUILLET_LISTEN", "127.0.0.1:0"),
+        ("OPENAI_API_KEY", "sk-canary"),
+        ("OPENAI_BASE_URL", "http://127.0.0.1:1"),
+    ];
+    let done = place.run_with(&["doctor"], "", &env);
+    for part in [
+        "warn  store    none is set",
+        "fail  model",
+        "no model is named",
+    ] {
+        assert!(done.out.contains(part), "{part:?} is not in:\n{}", done.out);
+    }
+    assert!(!done.out.contains("canary"), "{}", done.out);
+}

@@ -1,0 +1,196 @@
+//! `quillet render`.
+
+use crate::Place;
+
+const HELLO: &str = "Hello {{.name}}!";
+
+#[test]
+fn templates_from_files_and_standard_input() {
+    let place = Place::new().with(&[
+        ("hello.tmpl", HELLO),
+        ("hello.j2", "Hello {{ name }}!"),
+        ("plain", "{{len .items}} {{.n}}"),
+        ("data.yaml", "name: Ada\n"),
+        ("data.json", r#"{"name": "Ada", "n": 1000000, "items": [1, 2]}"#),
+        ("data.toml", "name = 'Ada'\n"),
+        ("name.txt", "Grace"),
+        ("prompt.yaml", "messages:\n  - role: user\n    content: Hi {{.variables.name}}\n"),
+        ("prompt.json", r#"{"userPrompt": "Hi {{.args.name}}", "parameters": [{"name": "name", "type": "string", "default": "you"}]}"#),
+    ]);
+    let cases: [(&[&str], &str, &str); 15] = [
+        (&["hello.tmpl", "-D", "name=Ada"], "", "Hello Ada!"),
+        (&["hello.tmpl", "-D", "name=@name.txt"], "", "Hello Grace!"),
+        (&["hello.tmpl", "-D", "name:=[1,2]"], "", "Hello [1 2]!"),
+        (&["hello.tmpl", "-d", "data.yaml"], "", "Hello Ada!"),
+        (&["hello.tmpl", "-d", "data.toml"], "", "Hello Ada!"),
+        (
+            &["hello.tmpl", "-d", "-"],
+            r#"{"name": "Linus"}"#,
+            "Hello Linus!",
+        ),
+        (
+            &["hello.tmpl", "-d", "data.yaml", "-D", "name=Grace"],
+            "",
+            "Hello Grace!",
+        ),
+        (&["hello.j2", "-D", "name=Ada"], "", "Hello Ada!"),
+        (&["-", "-D", "name=Ada"], HELLO, "Hello Ada!"),
+        (
+            &["-", "-f", "jinja", "-D", "name=Ada"],
+            "Hello {{ name }}!",
+            "Hello Ada!",
+        ),
+        (
+            &["-", "-D", "name=Ada"],
+            "Hello {{.variables.name}}{{.args.name}}!",
+            "Hello AdaAda!",
+        ),
+        (&["plain", "--data", "data.json"], "", "2 1000000"),
+        (&["prompt.yaml", "-D", "name=Ada"], "", "[user]\nHi Ada\n"),
+        (&["prompt.json"], "", "Hi you"),
+        (&["hello.tmpl", "--lenient"], "", "Hello <no value>!"),
+    ];
+    for (args, input, expected) in cases {
+        let args: Vec<&str> = ["render"].iter().chain(args).copied().collect();
+        let done = place.run_with(&args, input, &[]);
+        assert_eq!(
+            (done.out.as_str(), done.err.as_str(), done.code),
+            (expected, "", Some(0)),
+            "{args:?}"
+        );
+    }
+}
+
+#[test]
+fn json_says_what_kind_it_is() {
+    let place = Place::new().with(&[
+        ("t.tmpl", "a"),
+        (
+            "m.json",
+            r#"{"messages": [{"role": "user", "content": "a"}]}"#,
+        ),
+    ]);
+    let text: serde_json::Value =
+        serde_json::from_str(&place.run(&["render", "t.tmpl", "--json"]).out).unwrap();
+    assert_eq!(
+        text,
+        serde_json::json!({"kind": "prompt", "prompt": "a", "warnings": []})
+    );
+    let messages: serde_json::Value =
+        serde_json::from_str(&place.run(&["render", "m.json", "--json"]).out).unwrap();
+    assert_eq!(
+        messages["messages"],
+        serde_json::json!([{"role": "user", "content": "a"}])
+    );
+}
+
+#[test]
+fn a_missing_variable_has_a_caret_and_the_nearest_name() {
+    let place = Place::new().with(&[("t.tmpl", "Hi\n  {{.nmae}} and {{.age}}")]);
+    let done = place.run(&["render", "t.tmpl", "-D", "name=Ada"]);
+    done.fails(
+        3,
+        &[
+            "variable nmae is not set",
+            "t.tmpl:2:",
+            "did you mean name?",
+            "^^^^",
+            "variable age is not set",
+        ],
+    );
+}
+
+#[test]
+fn every_failure_names_the_thing_and_has_its_code() {
+    let place = Place::new().with(&[
+        ("bad.tmpl", "a\n{{if .x}}"),
+        ("unknown.tmpl", "{{translate .x}}"),
+        ("fails.tmpl", "{{index .x 9}}"),
+        ("bad.json", r#"{"userPrompt": 1}"#),
+        ("broken.json", "{\"userPrompt\": }"),
+        ("broken.yaml", "a: [1"),
+        ("typed.json", r#"{"userPrompt": "{{.variables.n}}", "parameters": [{"name": "n", "type": "integer", "required": true}]}"#),
+        ("quillet.toml", ""),
+    ]);
+    let cases: [(&[&str], i32, &[&str]); 14] = [
+        (&["nothing.tmpl"], 1, &["there is no file \"nothing.tmpl\""]),
+        (
+            &["some.id"],
+            1,
+            &["there is no file \"some.id\"", "--store URL"],
+        ),
+        (&["bad.tmpl"], 3, &["bad.tmpl:2:", "unexpected EOF"]),
+        (
+            &["unknown.tmpl", "-D", "x=1"],
+            3,
+            &[
+                "function \"translate\" is not defined",
+                "unknown.tmpl:1:",
+                "^^^^^^^^^",
+            ],
+        ),
+        (
+            &["fails.tmpl", "-D", "x:=[1]"],
+            3,
+            &["fails.tmpl:1:", "index out of range"],
+        ),
+        (&["bad.json"], 3, &["userPrompt must be a string"]),
+        (&["broken.json"], 3, &["broken.json", "not JSON"]),
+        (&["broken.yaml"], 3, &["broken.yaml", "not YAML"]),
+        (
+            &["typed.json", "-D", "n=x"],
+            3,
+            &["variables do not fit", "n"],
+        ),
+        (
+            &["bad.tmpl", "-D", "novalue"],
+            2,
+            &["-D \"novalue\" must be name=text"],
+        ),
+        (&["bad.tmpl", "-D", "x:=nope"], 2, &["-D x:= needs JSON"]),
+        (
+            &["bad.tmpl", "-D", "x=@nothing"],
+            1,
+            &["nothing: No such file"],
+        ),
+        (&["bad.tmpl", "-d", "broken.yaml"], 3, &["not YAML"]),
+        (
+            &["bad.tmpl", "-f", "jinjja"],
+            3,
+            &["jinjja", "did you mean jinja?"],
+        ),
+    ];
+    for (args, code, words) in cases {
+        let args: Vec<&str> = ["render"].iter().chain(args).copied().collect();
+        place.run(&args).fails(code, words);
+    }
+}
+
+#[test]
+fn stored_prompts_render_by_their_id() {
+    let place = Place::new().with(&[
+        (
+            "s/prompts/greet/hello.gotmpl",
+            "Hello {{.variables.name}} in {{.vscode.lang}}",
+        ),
+        ("s/environs/vscode/lang.json", "\"go\""),
+    ]);
+    place
+        .run(&["render", "greet.hello", "-s", "dir:s", "-D", "name=Ada"])
+        .gives("Hello Ada in go");
+    let done = place.run(&["render", "greet.helo", "-s", "dir:s"]);
+    done.fails(
+        1,
+        &[
+            "prompt \"greet.helo\" does not exist",
+            "did you mean \"greet.hello\"?",
+        ],
+    );
+    let done = place.run(&["render", "greet.hello", "-s", "dir:s"]);
+    done.fails(
+        3,
+        &["variable variables.name is not set", "hello.gotmpl", ":1:"],
+    );
+    let with_store = place.run_with(&["render", "-", "-s", "dir:s"], "{{.vscode.lang}}", &[]);
+    with_store.gives("go");
+}

@@ -1,0 +1,130 @@
+//! `quillet serve`, on a free port.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+use crate::Place;
+
+/// A running server; ends with the test.
+struct Running {
+    child: Child,
+    address: String,
+    notes: Vec<String>,
+}
+
+impl Running {
+    fn start(place: &Place, args: &[&str]) -> Self {
+        let args: Vec<&str> = ["serve", "--listen", "127.0.0.1:0"]
+            .iter()
+            .chain(args)
+            .copied()
+            .collect();
+        let mut command = place.command(&args);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut notes = Vec::new();
+        for line in BufReader::new(child.stderr.take().unwrap()).lines() {
+            let line = line.unwrap();
+            let last = line.contains("docs ");
+            notes.push(line);
+            if last {
+                break;
+            }
+        }
+        let first = notes
+            .iter()
+            .find_map(|line| line.split_once("http://"))
+            .expect("it says where it listens");
+        let address = first.1.trim().to_owned();
+        Running {
+            child,
+            address,
+            notes,
+        }
+    }
+
+    fn request(&self, method: &str, path: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let length = body.len();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}",
+            self.address
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_demo_serves_prompts_and_a_mock() {
+    let place = Place::new();
+    let server = Running::start(&place, &["--demo"]);
+    let said = server.notes.join("\n");
+    assert!(said.contains("model  mock"), "{said}");
+    assert!(
+        server
+            .request("GET", "/healthz", "")
+            .starts_with("HTTP/1.1 200")
+    );
+    let prompts = server.request("GET", "/api/prompts", "");
+    assert!(prompts.starts_with("HTTP/1.1 200"), "{prompts}");
+}
+
+#[test]
+fn a_folder_is_served_and_the_model_is_chosen_openly() {
+    let place = Place::new().with(&[("s/prompts/hi.gotmpl", "Hi {{.variables.name}}")]);
+    let server = Running::start(&place, &["--store", "dir:s"]);
+    let said = server.notes.join("\n");
+    assert!(said.contains("model  none"), "{said}");
+    let rendered = server.request(
+        "POST",
+        "/api/render/prompts/hi",
+        r#"{"variables": {"name": "Ada"}}"#,
+    );
+    assert!(rendered.contains("Hi Ada"), "{rendered}");
+}
+
+#[test]
+fn what_cannot_be_served_is_refused_at_once() {
+    let place = Place::new();
+    let cases: [(&[&str], i32, &[&str]); 4] = [
+        (&["serve"], 2, &["no store is set", "--store"]),
+        (
+            &["serve", "--demo", "--listen", "here"],
+            2,
+            &["server.listen (flag --listen) must be ADDRESS:PORT"],
+        ),
+        (
+            &["serve", "--demo", "--listen", "0.0.0.0:0"],
+            2,
+            &["server.tokens"],
+        ),
+        (
+            &["serve", "--store", "rdis://x"],
+            2,
+            &["did you mean redis://?"],
+        ),
+    ];
+    for (args, code, words) in cases {
+        place.run(args).fails(code, words);
+    }
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    place
+        .run(&["serve", "--demo", "--listen", &address])
+        .fails(1, &["cannot listen on", "--listen"]);
+}

@@ -8,13 +8,13 @@ use std::time::Duration;
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use reqwest::header::HeaderMap;
 use rmcp::model::{ClientConfig, Implementation, ProtocolVersion};
-use rmcp::service::{ClientInitializeError, RoleClient, RunningService};
-use rmcp::transport::DynamicTransportError;
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RoleClient, RunningService,
+};
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClientTransportConfig, StreamableHttpError,
 };
-use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
-use rmcp::{ClientServiceExt, service::ClientLifecycleMode};
+use rmcp::transport::{DynamicTransportError, StreamableHttpClientTransport, TokioChildProcess};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{ChildStderr, Command};
@@ -51,32 +51,30 @@ impl Endpoint {
     /// Whether two definitions name the same server. Secrets count: other
     /// credentials are another session.
     pub(crate) fn is(&self, other: &Endpoint) -> bool {
-        use Endpoint::{Address, Program};
-        match (self, other) {
-            (
-                Program { command, args, env },
-                Program {
-                    command: other_command,
-                    args: other_args,
-                    env: other_env,
-                },
-            ) => {
-                let plain = |env: &[(String, SecretString)]| -> Vec<(String, String)> {
-                    let pairs = env.iter();
-                    pairs
-                        .map(|(name, value)| (name.clone(), value.expose_secret().to_owned()))
-                        .collect()
-                };
-                command == other_command && args == other_args && plain(env) == plain(other_env)
+        self.words() == other.words() && self.secrets() == other.secrets()
+    }
+
+    /// The command line, or the url alone; no program has a name like a url.
+    fn words(&self) -> Vec<&str> {
+        match self {
+            Endpoint::Program { command, args, .. } => {
+                let args = args.iter().map(String::as_str);
+                [command.as_str()].into_iter().chain(args).collect()
             }
-            (
-                Address { url, headers },
-                Address {
-                    url: other_url,
-                    headers: other_headers,
-                },
-            ) => url == other_url && headers == other_headers,
-            _ => false,
+            Endpoint::Address { url, .. } => vec![url.as_str()],
+        }
+    }
+
+    fn secrets(&self) -> Vec<(&str, &[u8])> {
+        match self {
+            Endpoint::Program { env, .. } => env
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.expose_secret().as_bytes()))
+                .collect(),
+            Endpoint::Address { headers, .. } => headers
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.as_bytes()))
+                .collect(),
         }
     }
 }

@@ -121,6 +121,11 @@ impl Tools {
     }
 
     fn mcp(&self, definition: &McpDefinition, headers: HeaderMap) -> Result<Wire, Finding> {
+        if definition.url.is_none() && !headers.is_empty() {
+            let why =
+                "headers need a \"url\" (those of a configured server stand in tools.mcp_servers)";
+            return Err(Finding("headers", why.to_owned()));
+        }
         let endpoint = match (&definition.server, &definition.url, &definition.command) {
             (Some(name), ..) => self
                 .mcp_servers

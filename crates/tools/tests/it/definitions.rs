@@ -105,6 +105,10 @@ async fn errors_have_places_and_mends() {
             "tools:t:1:21: mcp.command: definitions may not start programs here (name \"rm\" in tools.mcp_servers",
         ),
         (
+            r#"{"mcp": {"server": "chrome", "tool": "x", "headers": {"A": "b"}}}"#,
+            "tools:t:1:54: mcp.headers: headers need a \"url\"",
+        ),
+        (
             r#"{"mcp": {"server": "crome", "tool": "x"}}"#,
             "tools:t:1:20: mcp.server: there is no server \"crome\" (did you mean \"chrome\"?)",
         ),

@@ -45,7 +45,6 @@ const OWNERS: &[(&str, &str)] = &[
     ("rmcp", "quillet-tools"),
     ("axum", "quillet-server"),
     ("utoipa", "quillet-server"),
-    ("hyper-util", "quillet-server"),
     ("clap", "quillet"),
 ];
 

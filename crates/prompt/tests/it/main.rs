@@ -1,5 +1,10 @@
 //! The prompt service over a store and tools that live in the test.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where"
+)]
+
 mod render;
 mod store_changes;
 mod test_store;

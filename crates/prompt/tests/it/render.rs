@@ -7,6 +7,9 @@ use quillet_prompt::ServiceError;
 use crate::test_store::TestStore;
 use crate::{loaded, render};
 
+/// The text, or parts of the error's code and message.
+type Expected = Result<&'static str, &'static [&'static str]>;
+
 #[tokio::test]
 async fn the_seed_s_own_example() {
     let store = TestStore::new(&[
@@ -98,7 +101,7 @@ async fn outcomes() {
         ),
     ]);
     let service = loaded(&store).await;
-    let cases: &[(&str, &str, Result<&str, &[&str]>)] = &[
+    let cases: &[(&str, &str, Expected)] = &[
         ("e.plain", r#"{"x":"v"}"#, Ok("go 1234567 v v")),
         ("e.jinja", r#"{"x":"v"}"#, Ok("go v")),
         (

@@ -3,6 +3,7 @@
 mod conformance;
 mod custom;
 mod found;
+mod go;
 mod hostile;
 mod properties;
 mod render;

@@ -136,29 +136,36 @@ pub(super) enum NodeKind {
     Chain(Box<ChainNode>),
 }
 
-/// Names of fields, kept as they are written, without the first dot: one
-/// allocation, and cutting a short text costs less than following pointers.
+/// Names of fields in order. Most are alone, and cost one allocation.
 #[derive(Debug, Default)]
-pub(super) struct Fields(pub(super) Box<str>);
+pub(super) enum Fields {
+    #[default]
+    None,
+    One(Box<str>),
+    Many(Vec<Box<str>>),
+}
 
 impl Fields {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Cuts `a.b.c`.
+    pub(super) fn of(text: &str) -> Fields {
+        if text.contains('.') {
+            return Fields::Many(text.split('.').map(Box::from).collect());
+        }
+        Fields::One(text.into())
     }
 
-    pub(super) fn iter(&self) -> std::str::Split<'_, char> {
-        let mut names = self.0.split('.');
-        if self.0.is_empty() {
-            // Cutting an empty text gives one empty name.
-            names.next();
+    pub(super) fn as_slice(&self) -> &[Box<str>] {
+        match self {
+            Fields::None => &[],
+            Fields::One(name) => std::slice::from_ref(name),
+            Fields::Many(names) => names,
         }
-        names
     }
 
     fn write(&self, out: &mut String) {
-        if !self.is_empty() {
+        for name in self.as_slice() {
             out.push('.');
-            out.push_str(&self.0);
+            out.push_str(name);
         }
     }
 }

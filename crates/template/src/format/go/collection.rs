@@ -279,6 +279,10 @@ impl GoMap {
         let Entries::Built(built) = &self.0 else {
             return Err("cannot change a variable of the caller; copy it first".to_owned());
         };
+        if !is_container(&value) {
+            built.table.borrow_mut().insert(key, value);
+            return Ok(());
+        }
         if value.depth() >= MAX_DEPTH {
             return Err(format!("value nested deeper than {MAX_DEPTH} levels"));
         }

@@ -215,6 +215,9 @@ impl<'c> Finder<'c> {
                         Known::new()
                     };
                 }
+                Function::Native(native) if native.name == "include" => {
+                    return self.include(&command.arguments);
+                }
                 _ => self.node(&command.first),
             },
             _ => self.node(&command.first),
@@ -224,6 +227,20 @@ impl<'c> Finder<'c> {
             self.touch(&value, argument.span, false);
         }
         value
+    }
+
+    /// `include "name" VALUE`: a template called in an expression.
+    fn include(&mut self, arguments: &'c [Node]) -> Known<'c> {
+        let values: Vec<Known<'c>> = arguments.iter().map(|node| self.node(node)).collect();
+        match (arguments.first().and_then(key_of), values.get(1)) {
+            (Some(name), Some(dot)) => {
+                self.pass_on(dot, arguments[1].span);
+                self.visit(name, dot.clone());
+            }
+            // Which template it is shows only when it runs.
+            _ => self.found.dynamic = true,
+        }
+        Known::new()
     }
 
     /// `index VALUE "key" …`: the source deals with the absence itself.
@@ -286,7 +303,7 @@ impl<'c> Finder<'c> {
     }
 
     fn fields(&mut self, mut value: Known<'c>, fields: &'c Fields, span: Span) -> Known<'c> {
-        for field in fields.iter() {
+        for field in fields.as_slice() {
             if value.iter().any(|origin| origin.path.len() >= LONGEST_PATH) {
                 self.touch(&value, span, false);
                 return Known::new();

@@ -204,6 +204,8 @@ fn parse_reason(message: &str) -> String {
 fn execute(template: &Arc<dyn Template>, entry: &str, variables: &Map) -> Given {
     let limits = Limits {
         time: std::time::Duration::from_secs(60),
+        // Go's own bound on templates that call templates.
+        nesting: 100_000,
         ..Limits::default()
     };
     let rendered = render(&Render {

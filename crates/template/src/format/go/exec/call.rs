@@ -331,6 +331,9 @@ impl<'a> Executor<'a, '_, '_> {
     /// An argument of a builtin that takes values as they are.
     fn untyped_argument(&mut self, node: &'a Node) -> Result<Item<'a>, Stop> {
         self.at_node(node);
+        if let Some(value) = self.found(node) {
+            return Ok(Item::core(value));
+        }
         match node.kind {
             NodeKind::Nil => Ok(Item::Missing),
             _ => self.operand(node),
@@ -342,6 +345,12 @@ impl<'a> Executor<'a, '_, '_> {
         node: &'a Node,
         go_type: GoType,
     ) -> Result<GoValue, Stop> {
+        self.at_node(node);
+        if let Some(value) = self.found(node)
+            && (go_type == GoType::Any || Item::core(value).go_type() == Some(go_type))
+        {
+            return Ok(value.into());
+        }
         match self.argument(node, go_type)? {
             Item::Pending => Err(Stop::Suspended),
             item => Ok(item.into_value()),

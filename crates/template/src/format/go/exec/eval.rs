@@ -78,7 +78,7 @@ impl<'a> Executor<'a, '_, '_> {
             NodeKind::Variable(variable) => {
                 self.at_node(node);
                 let value = self.variable(variable)?;
-                if variable.fields.is_empty() {
+                if matches!(variable.fields, Fields::None) {
                     self.refuse_arguments(node, arguments, last.as_ref())?;
                     return Ok(value);
                 }
@@ -117,22 +117,22 @@ impl<'a> Executor<'a, '_, '_> {
         Err(self.fail(reason))
     }
 
-    /// What fields of the caller's variables lead to, without copying anything;
-    /// `None` wherever there is more to it.
+    /// What a literal or fields of the caller's variables give, without copying
+    /// anything; `None` wherever there is more to it.
     pub(super) fn found(&self, node: &'a Node) -> Option<&'a Value> {
         let (start, fields) = match &node.kind {
-            NodeKind::Dot => (&self.dot, None),
-            NodeKind::Field(fields) => (&self.dot, Some(fields)),
+            NodeKind::Dot => (&self.dot, &[][..]),
+            NodeKind::Field(fields) => (&self.dot, fields.as_slice()),
             NodeKind::Variable(variable) => {
                 let value = self.slots.get(self.base + variable.slot?)?.as_ref()?;
-                (value, Some(&variable.fields))
+                (value, variable.fields.as_slice())
             }
-            _ => return None,
+            _ => return literal(node),
         };
         let &Item::Core(mut value, _) = start else {
             return None;
         };
-        for field in fields.into_iter().flat_map(Fields::iter) {
+        for field in fields {
             value = value.as_map()?.get(field)?;
         }
         (!matches!(value, Value::Null)).then_some(value)
@@ -170,20 +170,21 @@ impl<'a> Executor<'a, '_, '_> {
 
     /// Dot or a literal.
     fn constant(&mut self, node: &'a Node) -> Result<Item<'a>, Stop> {
-        Ok(match &node.kind {
-            NodeKind::Dot => self.dot.clone(),
-            NodeKind::Bool(value) => Item::core(value),
+        if let Some(value) = literal(node) {
+            return Ok(Item::core(value));
+        }
+        match &node.kind {
+            NodeKind::Dot => Ok(self.dot.clone()),
             NodeKind::String(string) => match &string.text {
-                StringText::Text(value) => Item::core(value),
-                StringText::Bytes(bytes) => Item::own(GoValue::Str(bytes.clone())),
+                StringText::Bytes(bytes) => Ok(Item::own(GoValue::Str(bytes.clone()))),
+                StringText::Text(value) => Ok(Item::core(value)),
             },
-            NodeKind::Number(number) => match &number.ideal {
-                Ideal::Real(value) => Item::core(value),
-                Ideal::Complex(real, imaginary) => Item::own(GoValue::Complex(*real, *imaginary)),
-                Ideal::Overflow => return Err(self.fail(format!("{} overflows int", number.text))),
+            NodeKind::Number(number) => match number.ideal {
+                Ideal::Complex(real, imaginary) => Ok(Item::own(GoValue::Complex(real, imaginary))),
+                _ => Err(self.fail(format!("{} overflows int", number.text))),
             },
-            _ => Item::Missing,
-        })
+            _ => Ok(Item::Missing),
+        }
     }
 
     fn variable(&mut self, variable: &'a VariableNode) -> Result<Item<'a>, Stop> {
@@ -201,13 +202,12 @@ impl<'a> Executor<'a, '_, '_> {
         last: Option<Item<'a>>,
     ) -> Result<Item<'a>, Stop> {
         if arguments.is_empty() && last.is_none() {
-            for field in fields.iter() {
+            for field in fields.as_slice() {
                 receiver = self.field(&receiver, field)?;
             }
             return Ok(receiver);
         }
-        let mut names = fields.iter();
-        let Some(method) = names.next_back() else {
+        let Some((method, names)) = fields.as_slice().split_last() else {
             return Ok(receiver);
         };
         for field in names {
@@ -304,5 +304,20 @@ impl<'a> Executor<'a, '_, '_> {
                 Err(self.fail(format!("error calling {name}: {message}")))
             }
         }
+    }
+}
+
+fn literal(node: &Node) -> Option<&Value> {
+    match &node.kind {
+        NodeKind::Bool(value) => Some(value),
+        NodeKind::String(string) => match &string.text {
+            StringText::Text(value) => Some(value),
+            StringText::Bytes(_) => None,
+        },
+        NodeKind::Number(number) => match &number.ideal {
+            Ideal::Real(value) => Some(value),
+            _ => None,
+        },
+        _ => None,
     }
 }

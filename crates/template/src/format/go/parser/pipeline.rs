@@ -161,7 +161,7 @@ impl Parser<'_> {
         }
         // Fields follow each other without a space, so they are one piece of the source.
         let text = self.text;
-        let fields = |start: usize| Fields(text[start + 1..node.span.end].into());
+        let fields = |start: usize| Fields::of(&text[start + 1..node.span.end]);
         match &mut node.kind {
             NodeKind::Field(known) => *known = fields(node.span.start),
             NodeKind::Variable(variable) => variable.fields = fields(next.start),
@@ -192,7 +192,7 @@ impl Parser<'_> {
             Kind::Dot => NodeKind::Dot,
             Kind::Nil => NodeKind::Nil,
             Kind::Variable => self.variable(token)?,
-            Kind::Field => NodeKind::Field(Fields(self.text[token.start + 1..token.end].into())),
+            Kind::Field => NodeKind::Field(Fields::of(&self.text[token.start + 1..token.end])),
             Kind::Bool => NodeKind::Bool(Value::Bool(self.word(token) == "true")),
             Kind::CharConstant | Kind::Complex | Kind::Number => self.number(token)?,
             Kind::String | Kind::RawString => self.string(token)?,

@@ -1,0 +1,342 @@
+//! The `go` format where vectors of Go cannot reach: late calls, strict
+//! variables, places of errors, limits, results that print as one field.
+
+use std::sync::Mutex;
+
+use futures_util::FutureExt;
+use quillet_core::{BoxFuture, Map, Position, Value, json};
+use quillet_template::format::go::GoFormat;
+use quillet_template::{
+    Arguments, CallError, CompileError, CompileLimits, CompileOptions, ErrorKind, Functions, Limit,
+    Limits, Missing, NoFunctions, Render, RenderError, Rendered, Source, TemplateFormat, render,
+};
+
+/// Functions that echo; every call is written down.
+#[derive(Default)]
+struct Echo(Mutex<Vec<String>>);
+
+impl Functions for Echo {
+    fn contains(&self, name: &str) -> bool {
+        self.names().contains(&name)
+    }
+    fn names(&self) -> Vec<&str> {
+        vec!["echo", "object", "nothing"]
+    }
+    fn call<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, Result<Value, CallError>> {
+        let shown = json::to_string(&Value::from(arguments.positional.clone()));
+        self.0.lock().unwrap().push(format!("{name}{shown}"));
+        let value = match name {
+            "echo" => arguments.positional.into_iter().next().unwrap_or_default(),
+            "object" => {
+                let entries = [("text", "shown".into()), ("n", Value::Int(7))];
+                let object: Map = entries.into_iter().collect();
+                Value::Map(object.printed_as("text"))
+            }
+            _ => Value::Null,
+        };
+        Box::pin(std::future::ready(Ok(value)))
+    }
+}
+
+fn compile_error(text: &str) -> CompileError {
+    let sources = [Source::new("t", text)];
+    let compiled = GoFormat::new().compile(&sources, &CompileOptions::default());
+    compiled.err().unwrap_or_else(|| panic!("{text} compiles"))
+}
+
+fn run(
+    text: &str,
+    data: &str,
+    missing: Missing,
+    limits: &Limits,
+    functions: &Echo,
+) -> Result<Rendered, Box<RenderError>> {
+    let options = CompileOptions {
+        missing,
+        ..CompileOptions::default()
+    };
+    let sources = [Source::new("t", text)];
+    let template = GoFormat::new().compile(&sources, &options).unwrap();
+    let variables = json::parse(data).unwrap().as_map().unwrap().clone();
+    let what = Render {
+        template: template.as_ref(),
+        entries: &["t"],
+        variables: &variables,
+        functions,
+        limits,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
+    runtime.unwrap().block_on(render(&what))
+}
+
+fn generous() -> Limits {
+    Limits {
+        time: std::time::Duration::from_secs(30),
+        ..Limits::default()
+    }
+}
+
+fn error(text: &str, data: &str, limits: &Limits) -> Box<RenderError> {
+    let result = run(text, data, Missing::Strict, limits, &Echo::default());
+    result.expect_err(text)
+}
+
+#[test]
+fn late_calls_are_made_once_on_the_branch_that_is_taken() {
+    // Template, text, calls, evaluations.
+    let cases: [(&str, &str, &[&str], usize); 13] = [
+        ("{{echo 1}}{{echo 2}}", "12", &["echo[1]", "echo[2]"], 2),
+        ("{{echo (echo 1)}}", "1", &["echo[1]", "echo[1]"], 3),
+        (
+            "{{if echo true}}{{echo 1}}{{else}}{{echo 2}}{{end}}",
+            "1",
+            &["echo[true]", "echo[1]"],
+            3,
+        ),
+        ("{{and false (echo 1)}}", "false", &[], 1),
+        ("{{or 1 (echo 1)}}", "1", &[], 1),
+        (
+            "{{or 0 (echo 1)}}{{echo 2}}",
+            "12",
+            &["echo[1]", "echo[2]"],
+            2,
+        ),
+        (
+            "{{$x := echo 1}}{{echo 2}}{{$x}}",
+            "21",
+            &["echo[1]", "echo[2]"],
+            2,
+        ),
+        (
+            "{{$x := echo 1}}{{if eq $x 1}}one{{end}}",
+            "one",
+            &["echo[1]"],
+            2,
+        ),
+        (
+            "{{range echo .l}}[{{.}}]{{end}}",
+            "[1][2]",
+            &["echo[[1,2]]"],
+            2,
+        ),
+        ("{{(echo .m).k}}", "v", &["echo[{\"k\":\"v\"}]"], 2),
+        (
+            "{{with echo .m}}{{.k}}{{end}}",
+            "v",
+            &["echo[{\"k\":\"v\"}]"],
+            2,
+        ),
+        (
+            "{{.s | echo | printf \"%q\"}}",
+            "\"s\"",
+            &["echo[\"s\"]"],
+            2,
+        ),
+        (
+            "{{template \"n\" (echo 1)}}{{echo 2}}{{define \"n\"}}<{{.}}>{{end}}",
+            "<1>2",
+            &["echo[1]", "echo[2]"],
+            2,
+        ),
+    ];
+    let data = r#"{"l":[1,2],"m":{"k":"v"},"s":"s"}"#;
+    for (text, expected, calls, passes) in cases {
+        let functions = Echo::default();
+        let rendered = run(text, data, Missing::Default, &generous(), &functions).unwrap();
+        assert_eq!(rendered.text(0), expected, "{text}");
+        assert_eq!(*functions.0.lock().unwrap(), calls, "{text}");
+        assert_eq!(rendered.passes, passes, "{text}");
+    }
+}
+
+#[test]
+fn a_result_prints_as_the_field_that_stands_for_it() {
+    let cases = [
+        ("{{object}}", "shown"),
+        ("{{object | print}}", "shown"),
+        ("{{object | printf \"%s\"}}", "shown"),
+        ("{{printf (object)}}", "shown"),
+        ("{{html (object)}}", "shown"),
+        ("{{$o := object}}{{$o.n}}{{$o.text}}", "7shown"),
+        ("{{nothing}}", "<no value>"),
+    ];
+    for (text, expected) in cases {
+        let rendered = run(text, "{}", Missing::Default, &generous(), &Echo::default());
+        assert_eq!(rendered.unwrap().text(0), expected, "{text}");
+    }
+}
+
+#[test]
+fn errors_have_their_kind_place_and_words() {
+    let cases = [
+        (
+            "ä\n{{.a.b}}",
+            ErrorKind::MissingVariable,
+            (".a.b", 2, 3),
+            "template: t:2:4: executing \"t\" at <.a.b>: map has no entry for key \"b\"",
+        ),
+        (
+            "{{.b}}",
+            ErrorKind::MissingVariable,
+            (".b", 1, 3),
+            "template: t:1:2: executing \"t\" at <.b>: map has no entry for key \"b\"",
+        ),
+        (
+            "{{len 1}}",
+            ErrorKind::Execution,
+            ("len 1", 1, 3),
+            "template: t:1:2: executing \"t\" at <len 1>: error calling len: len of type int",
+        ),
+        (
+            "{{ecko 1}}",
+            ErrorKind::UnknownFunction,
+            ("ecko 1", 1, 3),
+            "template: t:1:2: executing \"t\" at <ecko 1>: function \"ecko\" not defined",
+        ),
+    ];
+    for (text, kind, (pointed, line, column), message) in cases {
+        let error = error(text, r#"{"a":{}}"#, &generous());
+        assert_eq!((error.kind, error.message.as_str()), (kind, message));
+        let span = error.span.unwrap();
+        assert_eq!(&text[span.start..span.end], pointed);
+        assert_eq!(error.position, Some(Position { line, column }));
+        assert_eq!(error.source_name, "t");
+    }
+    let error = error("{{ecko 1}}", "{}", &generous());
+    assert_eq!(error.help.as_deref(), Some("did you mean echo?"));
+}
+
+#[test]
+fn every_source_that_does_not_parse_is_reported_with_its_place() {
+    let sources = [
+        Source::new("a", "x\n{{.b | 3}}"),
+        Source::new("good", "{{.a}}"),
+        Source::new("b", "{{if}}"),
+    ];
+    let compiled = GoFormat::new().compile(&sources, &CompileOptions::default());
+    let error = compiled.err().unwrap();
+    assert_eq!(
+        error.message,
+        "template: a:2: non executable command in pipeline stage 2"
+    );
+    let names: Vec<&str> = error
+        .diagnostics
+        .iter()
+        .map(|d| d.source.as_str())
+        .collect();
+    assert_eq!(names, ["a", "b"]);
+    let error = compile_error("ab {{$x}}");
+    let span = error.diagnostics[0].span.unwrap();
+    assert_eq!((span.start, span.end), (5, 7));
+}
+
+#[test]
+fn every_bound_of_a_render_holds_and_is_named() {
+    let small = Limits {
+        output_bytes: 1000,
+        memory_bytes: 10_000,
+        steps: 5000,
+        nesting: 20,
+        ..generous()
+    };
+    let cases = [
+        ("{{range 1000}}xxxxxxxxxx{{end}}", Limit::OutputBytes),
+        ("{{printf \"%2000d\" 1}}", Limit::OutputBytes),
+        ("{{range 100000}}{{end}}", Limit::Steps),
+        ("{{range 1000}}{{range 1000}}{{end}}{{end}}", Limit::Steps),
+        (
+            "{{define \"r\"}}{{template \"r\"}}{{end}}{{template \"r\"}}",
+            Limit::Nesting,
+        ),
+        (
+            "{{$s := \"xxxxxxxx\"}}{{range 40}}{{$s = print $s $s}}{{end}}",
+            Limit::MemoryBytes,
+        ),
+        ("{{len (html (printf \"%9000d\" 1))}}", Limit::MemoryBytes),
+    ];
+    for (text, limit) in cases {
+        let error = error(text, "{}", &small);
+        assert_eq!(error.kind, ErrorKind::Limit(limit), "{text}: {error}");
+    }
+}
+
+#[test]
+fn nesting_of_sources_is_bounded() {
+    let options = CompileOptions {
+        limits: CompileLimits {
+            nesting: 10,
+            ..CompileLimits::default()
+        },
+        ..CompileOptions::default()
+    };
+    let nested = |open: &str, close: &str, depth| open.repeat(depth) + "1" + &close.repeat(depth);
+    for depth in [10, 11] {
+        let blocks = nested("{{if .a}}", "{{end}}", depth);
+        let parentheses = format!("{{{{{}}}}}", nested("(", ")", depth));
+        for text in [blocks, parentheses] {
+            let sources = [Source::new("t", &text)];
+            let compiled = GoFormat::new().compile(&sources, &options);
+            assert_eq!(compiled.is_ok(), depth == 10, "{text}");
+            if let Err(error) = compiled {
+                assert_eq!(error.diagnostics[0].code, "template.limit");
+            }
+        }
+    }
+}
+
+#[test]
+fn deep_structures_need_little_stack() {
+    let blocks = "{{with .a}}".repeat(20_000) + &"{{end}}".repeat(20_000);
+    let chain = "{{if .b}}".to_owned() + &"{{else if .b}}".repeat(20_000) + "{{end}}";
+    let parentheses = format!("{{{{{}1{}}}}}", "(".repeat(250), ")".repeat(250));
+    let recursion = "{{define \"r\"}}{{template \"r\" .}}{{end}}{{template \"r\" .}}".to_owned();
+    let work = move || {
+        let options = CompileOptions {
+            limits: CompileLimits {
+                nesting: usize::MAX,
+                ..CompileLimits::default()
+            },
+            ..CompileOptions::default()
+        };
+        for text in [blocks, chain, parentheses, recursion] {
+            let sources = [Source::new("t", &text)];
+            let template = GoFormat::new().compile(&sources, &options).unwrap();
+            let variables = [("a", Value::Bool(true)), ("b", Value::Bool(false))];
+            let variables: Map = variables.into_iter().collect();
+            let limits = Limits {
+                nesting: 50_000,
+                ..generous()
+            };
+            let what = Render {
+                template: template.as_ref(),
+                entries: &["t"],
+                variables: &variables,
+                functions: &NoFunctions,
+                limits: &limits,
+            };
+            // What matters is that it comes back.
+            let _ = render(&what).now_or_never().expect("nothing to wait for");
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(2 << 20);
+    assert!(thread.spawn(work).unwrap().join().is_ok());
+}
+
+#[test]
+fn what_go_refuses_is_refused_or_bound_late() {
+    let sources = [Source::new("t", "{{nope 1}}")];
+    let options = CompileOptions::default();
+    let strict = GoFormat::new().strict_functions(true);
+    let error = strict.compile(&sources, &options).err().unwrap();
+    assert_eq!(
+        error.message,
+        "template: t:1: function \"nope\" not defined"
+    );
+    assert!(GoFormat::new().compile(&sources, &options).is_ok());
+}

@@ -28,7 +28,10 @@ impl Functions for Echo {
         arguments: Arguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         let shown = json::to_string(&Value::from(arguments.positional.clone()));
-        self.0.lock().unwrap().push(format!("{name}{shown}"));
+        self.0
+            .lock()
+            .expect("as the test has it")
+            .push(format!("{name}{shown}"));
         let value = match name {
             "echo" => arguments.positional.into_iter().next().unwrap_or_default(),
             "object" => {
@@ -60,8 +63,14 @@ fn run(
         ..CompileOptions::default()
     };
     let sources = [Source::new("t", text)];
-    let template = GoFormat::new().compile(&sources, &options).unwrap();
-    let variables = json::parse(data).unwrap().as_map().unwrap().clone();
+    let template = GoFormat::new()
+        .compile(&sources, &options)
+        .expect("as the test has it");
+    let variables = json::parse(data)
+        .expect("as the test has it")
+        .as_map()
+        .expect("as the test has it")
+        .clone();
     let what = Render {
         template: template.as_ref(),
         entries: &["t"],
@@ -72,7 +81,7 @@ fn run(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build();
-    runtime.unwrap().block_on(render(&what))
+    runtime.expect("as the test has it").block_on(render(&what))
 }
 
 fn generous() -> Limits {
@@ -148,9 +157,14 @@ fn late_calls_are_made_once_on_the_branch_that_is_taken() {
     let data = r#"{"l":[1,2],"m":{"k":"v"},"s":"s"}"#;
     for (text, expected, calls, passes) in cases {
         let functions = Echo::default();
-        let rendered = run(text, data, Missing::Default, &generous(), &functions).unwrap();
+        let rendered =
+            run(text, data, Missing::Default, &generous(), &functions).expect("as the test has it");
         assert_eq!(rendered.text(0), expected, "{text}");
-        assert_eq!(*functions.0.lock().unwrap(), calls, "{text}");
+        assert_eq!(
+            *functions.0.lock().expect("as the test has it"),
+            calls,
+            "{text}"
+        );
         assert_eq!(rendered.passes, passes, "{text}");
     }
 }
@@ -168,7 +182,11 @@ fn a_result_prints_as_the_field_that_stands_for_it() {
     ];
     for (text, expected) in cases {
         let rendered = run(text, "{}", Missing::Default, &generous(), &Echo::default());
-        assert_eq!(rendered.unwrap().text(0), expected, "{text}");
+        assert_eq!(
+            rendered.expect("as the test has it").text(0),
+            expected,
+            "{text}"
+        );
     }
 }
 
@@ -203,7 +221,7 @@ fn errors_have_their_kind_place_and_words() {
     for (text, kind, (pointed, line, column), message) in cases {
         let error = error(text, r#"{"a":{}}"#, &generous());
         assert_eq!((error.kind, error.message.as_str()), (kind, message));
-        let span = error.span.unwrap();
+        let span = error.span.expect("as the test has it");
         assert_eq!(&text[span.start..span.end], pointed);
         assert_eq!(error.position, Some(Position { line, column }));
         assert_eq!(error.source_name, "t");
@@ -220,7 +238,7 @@ fn every_source_that_does_not_parse_is_reported_with_its_place() {
         Source::new("b", "{{if}}"),
     ];
     let compiled = GoFormat::new().compile(&sources, &CompileOptions::default());
-    let error = compiled.err().unwrap();
+    let error = compiled.err().expect("as the test has it");
     assert_eq!(
         error.message,
         "template: a:2: non executable command in pipeline stage 2"
@@ -232,7 +250,7 @@ fn every_source_that_does_not_parse_is_reported_with_its_place() {
         .collect();
     assert_eq!(names, ["a", "b"]);
     let error = compile_error("ab {{$x}}");
-    let span = error.diagnostics[0].span.unwrap();
+    let span = error.diagnostics[0].span.expect("as the test has it");
     assert_eq!((span.start, span.end), (5, 7));
 }
 
@@ -306,7 +324,9 @@ fn deep_structures_need_little_stack() {
         };
         for text in [blocks, chain, parentheses, recursion] {
             let sources = [Source::new("t", &text)];
-            let template = GoFormat::new().compile(&sources, &options).unwrap();
+            let template = GoFormat::new()
+                .compile(&sources, &options)
+                .expect("as the test has it");
             let variables = [("a", Value::Bool(true)), ("b", Value::Bool(false))];
             let variables: Map = variables.into_iter().collect();
             let limits = Limits {
@@ -325,7 +345,13 @@ fn deep_structures_need_little_stack() {
         }
     };
     let thread = std::thread::Builder::new().stack_size(2 << 20);
-    assert!(thread.spawn(work).unwrap().join().is_ok());
+    assert!(
+        thread
+            .spawn(work)
+            .expect("as the test has it")
+            .join()
+            .is_ok()
+    );
 }
 
 #[test]
@@ -333,7 +359,10 @@ fn what_go_refuses_is_refused_or_bound_late() {
     let sources = [Source::new("t", "{{nope 1}}")];
     let options = CompileOptions::default();
     let strict = GoFormat::new().strict_functions(true);
-    let error = strict.compile(&sources, &options).err().unwrap();
+    let error = strict
+        .compile(&sources, &options)
+        .err()
+        .expect("as the test has it");
     assert_eq!(
         error.message,
         "template: t:1: function \"nope\" not defined"

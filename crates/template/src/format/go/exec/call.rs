@@ -331,8 +331,8 @@ impl<'a> Executor<'a, '_, '_> {
     /// An argument of a builtin that takes values as they are.
     fn untyped_argument(&mut self, node: &'a Node) -> Result<Item<'a>, Stop> {
         self.at_node(node);
-        if let Some(value) = self.found(node) {
-            return Ok(Item::core(value));
+        if let Some((value, boxed)) = self.found(node) {
+            return Ok(Item::Core(value, boxed));
         }
         match node.kind {
             NodeKind::Nil => Ok(Item::Missing),
@@ -346,7 +346,7 @@ impl<'a> Executor<'a, '_, '_> {
         go_type: GoType,
     ) -> Result<GoValue, Stop> {
         self.at_node(node);
-        if let Some(value) = self.found(node)
+        if let Some((value, _)) = self.found(node)
             && (go_type == GoType::Any || Item::core(value).go_type() == Some(go_type))
         {
             return Ok(value.into());

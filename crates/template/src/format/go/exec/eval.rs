@@ -118,8 +118,9 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     /// What a literal or fields of the caller's variables give, without copying
-    /// anything; `None` wherever there is more to it.
-    pub(super) fn found(&self, node: &'a Node) -> Option<&'a Value> {
+    /// anything, and whether it came through an interface; `None` wherever
+    /// there is more to it.
+    pub(super) fn found(&self, node: &'a Node) -> Option<(&'a Value, bool)> {
         let (start, fields) = match &node.kind {
             NodeKind::Dot => (&self.dot, &[][..]),
             NodeKind::Field(fields) => (&self.dot, fields.as_slice()),
@@ -127,15 +128,15 @@ impl<'a> Executor<'a, '_, '_> {
                 let value = self.slots.get(self.base + variable.slot?)?.as_ref()?;
                 (value, variable.fields.as_slice())
             }
-            _ => return literal(node),
+            _ => return literal(node).map(|value| (value, false)),
         };
-        let &Item::Core(mut value, _) = start else {
+        let &Item::Core(mut value, boxed) = start else {
             return None;
         };
         for field in fields {
             value = value.as_map()?.get(field)?;
         }
-        (!matches!(value, Value::Null)).then_some(value)
+        (!matches!(value, Value::Null)).then_some((value, boxed || !fields.is_empty()))
     }
 
     /// An operand that stands alone, without a type that it must have.

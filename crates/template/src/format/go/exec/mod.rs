@@ -160,7 +160,7 @@ impl<'a> Executor<'a, '_, '_> {
     fn action(&mut self, pipe: &'a Pipe) -> Result<(), Stop> {
         if let Some(node) = pipe.operand() {
             self.at_node(node);
-            if let Some(value) = self.found(node) {
+            if let Some((value, _)) = self.found(node) {
                 return self.print(&Item::Core(value, false));
             }
         } else if pipe.variables.is_empty() && self.print_formatted(pipe)? {
@@ -175,7 +175,7 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     fn condition(&mut self, pipe: &'a Pipe) -> Result<(Item<'a>, bool), Stop> {
-        if let Some(value) = pipe.operand().and_then(|node| self.found(node)) {
+        if let Some((value, _)) = pipe.operand().and_then(|node| self.found(node)) {
             let value = Item::Core(value, false);
             let truth = value.is_true();
             return Ok((value, truth));

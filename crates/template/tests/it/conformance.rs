@@ -47,6 +47,16 @@ fn sprig_functions_give_what_sprig_gives() {
 }
 
 #[test]
+fn sprig_functions_give_what_the_library_of_go_gives() {
+    let score = report("go-sprig-library.json").score(|_| true);
+    at_least(
+        score.message.percent(),
+        100.0,
+        "output, or the full message",
+    );
+}
+
+#[test]
 fn jinja_templates_give_what_jinja_gives() {
     let score = report("jinja2.json").score(|_| true).class;
     at_least(score.percent(), 97.0, "jinja2");

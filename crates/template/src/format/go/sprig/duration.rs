@@ -39,9 +39,9 @@ impl Duration {
         }
         let mut total = 0_i128;
         while !rest.is_empty() {
-            let (number, after) = split_at_non(rest, |c| c.is_ascii_digit() || c == '.');
+            let (number, after) = split_number(rest);
             let (unit, after) = split_at_non(after, |c| c != '.' && !c.is_ascii_digit());
-            if !number.contains(|c: char| c.is_ascii_digit()) || number.matches('.').count() > 1 {
+            if !number.contains(|c: char| c.is_ascii_digit()) {
                 return Err(invalid());
             }
             if unit.is_empty() {
@@ -61,7 +61,16 @@ impl Duration {
     }
 }
 
-fn split_at_non(text: &str, matches: impl Fn(char) -> bool) -> (&str, &str) {
+/// Digits, with at most one point.
+fn split_number(text: &str) -> (&str, &str) {
+    let mut points = 0;
+    split_at_non(text, |c| {
+        points += usize::from(c == '.');
+        c.is_ascii_digit() || (c == '.' && points == 1)
+    })
+}
+
+fn split_at_non(text: &str, mut matches: impl FnMut(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(|c| !matches(c)).unwrap_or(text.len()))
 }
 

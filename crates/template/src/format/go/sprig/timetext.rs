@@ -148,7 +148,7 @@ pub(super) fn parse(layout: &str, text: &str, zone: &TimeZone) -> Result<Zoned, 
             let text = quoted(text);
             format!("parsing time {text} as {layout}: cannot parse {rest} as {wanted}")
         }
-        Wrong::Range(what) => format!("parsing time {}: {what} out of range", quoted(text)),
+        Wrong::Invalid(what) => format!("parsing time {}: {what}", quoted(text)),
         Wrong::Extra(rest) => {
             format!(
                 "parsing time {}: extra text: {}",
@@ -185,8 +185,8 @@ fn quoted(text: &str) -> String {
 enum Wrong<'a> {
     /// The rest of the text, and the part of the layout that it should match.
     Mismatch(&'a str, &'a str),
-    /// Which part has a number that it cannot have.
-    Range(&'static str),
+    /// What is wrong with the numbers.
+    Invalid(&'static str),
     Extra(&'a str),
 }
 
@@ -195,10 +195,11 @@ struct Reader<'a> {
     parts: Parts,
 }
 
+#[derive(Default)]
 struct Parts {
     year: i64,
-    month: i64,
-    day: i64,
+    month: Option<i64>,
+    day: Option<i64>,
     year_day: Option<i64>,
     hour: i64,
     minute: i64,
@@ -207,24 +208,6 @@ struct Parts {
     afternoon: Option<bool>,
     offset: Option<i32>,
     utc: bool,
-}
-
-impl Default for Parts {
-    fn default() -> Self {
-        Parts {
-            year: 0,
-            month: 1,
-            day: 1,
-            year_day: None,
-            hour: 0,
-            minute: 0,
-            second: 0,
-            nanosecond: 0,
-            afternoon: None,
-            offset: None,
-            utc: false,
-        }
-    }
 }
 
 impl<'a> Reader<'a> {
@@ -275,32 +258,35 @@ impl<'a> Reader<'a> {
             }),
             Field::MonthName { short } => self
                 .named(&MONTHS, short)
-                .map(|index| self.parts.month = index + 1),
+                .map(|index| self.parts.month = Some(index + 1)),
             Field::Weekday { short } => self.named(&WEEKDAYS, short).map(|_| ()),
             Field::Month(pad) => {
                 let month = self.padded(pad, 2);
-                check(month, 1..=12, "month")?.map(|month| self.parts.month = month)
+                check(month, 1..=12, "month out of range")?
+                    .map(|month| self.parts.month = Some(month))
             }
             // The length of the month is looked at when it is known.
-            Field::Day(pad) => self.padded(pad, 2).map(|day| self.parts.day = day),
+            Field::Day(pad) => self.padded(pad, 2).map(|day| self.parts.day = Some(day)),
             Field::YearDay(pad) => self
                 .padded(pad, 3)
                 .map(|day| self.parts.year_day = Some(day)),
             Field::Hour => {
                 let hour = self.padded(Pad::None, 2);
-                check(hour, 0..=23, "hour")?.map(|hour| self.parts.hour = hour)
+                check(hour, 0..=23, "hour out of range")?.map(|hour| self.parts.hour = hour)
             }
             Field::Hour12(pad) => {
                 let hour = self.padded(pad, 2);
-                check(hour, 0..=12, "hour")?.map(|hour| self.parts.hour = hour)
+                check(hour, 0..=12, "hour out of range")?.map(|hour| self.parts.hour = hour)
             }
             Field::Minute(pad) => {
                 let minute = self.padded(pad, 2);
-                check(minute, 0..=59, "minute")?.map(|minute| self.parts.minute = minute)
+                check(minute, 0..=59, "minute out of range")?
+                    .map(|minute| self.parts.minute = minute)
             }
             Field::Second(pad) => {
                 let second = self.padded(pad, 2);
-                check(second, 0..=59, "second")?.map(|second| self.parts.second = second)
+                check(second, 0..=59, "second out of range")?
+                    .map(|second| self.parts.second = second)
             }
             Field::Fraction { digits, trimmed } => self.fraction(digits, trimmed),
             Field::HalfDay { lower } => self.half_day(lower),
@@ -437,7 +423,7 @@ fn check(
     what: &'static str,
 ) -> Result<Option<i64>, Wrong<'static>> {
     match number {
-        Some(number) if !range.contains(&number) => Err(Wrong::Range(what)),
+        Some(number) if !range.contains(&number) => Err(Wrong::Invalid(what)),
         number => Ok(number),
     }
 }
@@ -460,26 +446,42 @@ impl Parts {
             self.second as i8,
             self.nanosecond as i32,
         )
-        .map_err(|_| Wrong::Range("hour"))?;
+        .map_err(|_| Wrong::Invalid("hour out of range"))?;
         let zone = match (self.offset, self.utc) {
             (Some(offset), _) => Offset::from_seconds(offset)
                 .map(TimeZone::fixed)
-                .map_err(|_| Wrong::Range("time zone offset hour"))?,
+                .map_err(|_| Wrong::Invalid("time zone offset hour out of range"))?,
             (None, true) => TimeZone::UTC,
             (None, false) => zone.clone(),
         };
         DateTime::from_parts(self.date()?, time)
             .to_zoned(zone)
-            .map_err(|_| Wrong::Range("year"))
+            .map_err(|_| Wrong::Invalid("year out of range"))
     }
 
     fn date(&self) -> Result<Date, Wrong<'static>> {
-        let year = i16::try_from(self.year).map_err(|_| Wrong::Range("year"))?;
-        let date = match self.year_day {
-            Some(day) => Date::new(year, 1, 1)
-                .and_then(|first| first.checked_add(jiff::Span::new().try_days(day - 1)?)),
-            None => Date::new(year, self.month as i8, self.day as i8),
-        };
-        date.map_err(|_| Wrong::Range("day"))
+        let year = i16::try_from(self.year).map_err(|_| Wrong::Invalid("year out of range"))?;
+        if let Some(day) = self.year_day {
+            return self.date_of_year(year, day);
+        }
+        let (month, day) = (self.month.unwrap_or(1), self.day.unwrap_or(1));
+        Date::new(year, month as i8, day as i8).map_err(|_| Wrong::Invalid("day out of range"))
+    }
+
+    /// The day of the year, which must be that of the month if both are given.
+    fn date_of_year(&self, year: i16, day: i64) -> Result<Date, Wrong<'static>> {
+        let date = Date::new(year, 1, 1)
+            .and_then(|first| first.checked_add(jiff::Span::new().try_days(day - 1)?))
+            .ok()
+            .filter(|date| day > 0 && date.year() == year)
+            .ok_or(Wrong::Invalid("day-of-year out of range"))?;
+        let differs = |given: Option<i64>, found: i8| given.is_some_and(|n| n != i64::from(found));
+        if differs(self.month, date.month()) {
+            return Err(Wrong::Invalid("day-of-year does not match month"));
+        }
+        if differs(self.day, date.day()) {
+            return Err(Wrong::Invalid("day-of-year does not match day"));
+        }
+        Ok(date)
     }
 }

@@ -70,7 +70,7 @@ pub(super) fn title(text: &str) -> String {
         .map(|c| {
             let begins = !after_word;
             after_word = !separates(c);
-            if begins { upper(c) } else { c }
+            if begins { title_case(c) } else { c }
         })
         .collect()
 }
@@ -296,6 +296,17 @@ fn separates(c: char) -> bool {
 /// The upper-case form where it is one character, as in Go; `ß` has none.
 pub(super) fn upper(c: char) -> char {
     single(c.to_uppercase(), c)
+}
+
+/// The upper-case form, but of two letters in one character only the first.
+fn title_case(c: char) -> char {
+    match c {
+        'Ǆ'..='ǆ' => 'ǅ',
+        'Ǉ'..='ǉ' => 'ǈ',
+        'Ǌ'..='ǌ' => 'ǋ',
+        'Ǳ'..='ǳ' => 'ǲ',
+        c => upper(c),
+    }
 }
 
 /// The lower-case form where it is one character.

@@ -37,7 +37,6 @@ const ARROWS: &[(&str, &[&str])] = &[
 
 /// The only crate that may name each of these.
 const OWNERS: &[(&str, &str)] = &[
-    ("minijinja", "quillet-template"),
     ("redis", "quillet-store"),
     ("notify", "quillet-store"),
     ("tonic", "quillet-tools"),

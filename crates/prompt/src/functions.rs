@@ -15,6 +15,13 @@ use crate::snapshot::Snapshot;
 /// belong to the template language.
 const BY_NAME: &str = "tool";
 
+/// What is left of the render's time for the template after the last tool call
+/// was given up (note A7).
+const MARGIN: Duration = Duration::from_millis(20);
+
+/// The name of a prompt that is not stored, in errors.
+const INLINE: &str = "inline";
+
 /// A call that failed and left its default in the text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ToolFailure {
@@ -83,7 +90,7 @@ impl<'a> ToolFunctions<'a> {
 
     async fn attempt(&self, tool: &dyn Tool, arguments: Arguments) -> Result<Value, ToolError> {
         let arguments = tool.spec().bind(arguments.positional, &arguments.named)?;
-        let most = self.context.remaining(Duration::MAX);
+        let most = self.context.remaining(Duration::MAX).saturating_sub(MARGIN);
         let late = |_| {
             let message = format!(
                 "{} did not answer within the time of the render",

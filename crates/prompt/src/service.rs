@@ -1,7 +1,7 @@
 //! Find, bind, render, send.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use quillet_core::chat::{
     ChatModel, ChatOptions, ChatRequest, ChatStream, ModelError, ModelErrorKind,
@@ -19,13 +19,6 @@ use crate::functions::{ToolFailure, ToolFunctions};
 use crate::snapshot::Snapshot;
 use crate::variables::{Shared, Variables};
 
-/// What is left of the render's time for the template after the last tool call
-/// was given up (note A7).
-const MARGIN: Duration = Duration::from_millis(20);
-
-/// The name of a prompt that is not stored, in errors.
-const INLINE: &str = "inline";
-
 /// How the service behaves.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceOptions {
@@ -40,7 +33,7 @@ pub struct ServiceOptions {
 #[derive(Debug)]
 pub struct PromptService {
     catalogue: Catalogue,
-    variables: Variables,
+    variables: Arc<Variables>,
     model: Option<Arc<dyn ChatModel>>,
     options: ServiceOptions,
 }
@@ -82,13 +75,13 @@ impl PromptService {
     #[must_use]
     pub fn new(
         catalogue: Catalogue,
-        variables: Variables,
+        variables: impl Into<Arc<Variables>>,
         model: Option<Arc<dyn ChatModel>>,
         options: ServiceOptions,
     ) -> Self {
         PromptService {
             catalogue,
-            variables,
+            variables: variables.into(),
             model,
             options,
         }
@@ -102,7 +95,7 @@ impl PromptService {
 
     /// The shared variables.
     #[must_use]
-    pub fn variables(&self) -> &Variables {
+    pub fn variables(&self) -> &Arc<Variables> {
         &self.variables
     }
 
@@ -229,7 +222,7 @@ impl PromptService {
         let functions = ToolFunctions::new(
             snapshot,
             ToolContext {
-                deadline: deadline.checked_sub(MARGIN),
+                deadline: Some(deadline),
                 request_id: request_id.into(),
             },
         );

@@ -19,9 +19,6 @@ const BY_NAME: &str = "tool";
 /// was given up (note A7).
 const MARGIN: Duration = Duration::from_millis(20);
 
-/// The name of a prompt that is not stored, in errors.
-const INLINE: &str = "inline";
-
 /// A call that failed and left its default in the text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ToolFailure {

@@ -19,6 +19,9 @@ use crate::functions::{ToolFailure, ToolFunctions};
 use crate::snapshot::Snapshot;
 use crate::variables::{Shared, Variables};
 
+/// The name of a prompt that is not stored, in errors.
+const INLINE: &str = "inline";
+
 /// How the service behaves.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceOptions {

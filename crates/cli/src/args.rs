@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::config::{self, Flags};
+use crate::config::{self, Flags, Setting};
 
 /// A prompt engine: templates compiled once, variables and tools bound late.
 #[derive(Debug, Parser)]
@@ -125,8 +125,8 @@ pub(crate) struct Render {
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Files and folders.
-    #[arg(required = true, value_name = "PATH")]
+    /// Files and folders; without any, everything in the store.
+    #[arg(required_unless_present = "store", value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// The format of templates whose name does not tell.
     #[arg(short, long)]
@@ -211,40 +211,59 @@ impl Cli {
     /// The settings that flags set.
     pub(crate) fn flags(&self) -> Flags {
         let mut flags = Flags::new();
-        let mut set = |setting, flag, value: &Option<String>| {
-            flags.extend(value.clone().map(|value| (setting, flag, value)));
-        };
-        set(&config::LOG_FILTER, "--log", &self.log);
-        let store = match &self.command {
-            Command::Serve(serve) => {
-                set(&config::LISTEN, "--listen", &serve.listen);
-                set(&config::PREFIX, "--prefix", &serve.prefix);
-                set(&config::MODEL, "--model", &serve.model);
-                set(&config::BASE_URL, "--base-url", &serve.base_url);
-                if serve.insecure {
-                    set(&config::INSECURE, "--insecure", &Some("true".to_owned()));
-                }
-                if serve.demo {
-                    let demo = |text: &str| Some(text.to_owned());
-                    set(&config::STORE_URL, "--demo", &demo("memory:demo"));
-                    set(
-                        &config::MODEL,
-                        "--demo",
-                        &serve.model.clone().or_else(|| demo("mock")),
-                    );
-                }
-                &serve.store
-            }
-            Command::Render(render) => &render.store,
-            Command::Check(check) => &check.store,
-            Command::Doctor(doctor) => &doctor.store,
+        set(
+            &mut flags,
+            &config::LOG_FILTER,
+            "--log",
+            self.log.as_deref(),
+        );
+        if let Command::Serve(serve) = &self.command {
+            serve.flags(&mut flags);
+        }
+        let store = self.command.store().and_then(|args| args.store.as_deref());
+        set(&mut flags, &config::STORE_URL, "--store", store);
+        flags
+    }
+}
+
+impl Command {
+    /// Which store it works on.
+    fn store(&self) -> Option<&StoreArgs> {
+        match self {
+            Command::Serve(serve) => Some(&serve.store),
+            Command::Render(render) => Some(&render.store),
+            Command::Check(check) => Some(&check.store),
+            Command::Doctor(doctor) => Some(&doctor.store),
             Command::Prompt(stored)
             | Command::Tool(stored)
             | Command::Var(stored)
-            | Command::Ext(stored) => stored.store(),
-            Command::Demo | Command::Config(_) | Command::Completions { .. } => return flags,
-        };
-        set(&config::STORE_URL, "--store", &store.store);
-        flags
+            | Command::Ext(stored) => Some(stored.store()),
+            Command::Demo | Command::Config(_) | Command::Completions { .. } => None,
+        }
     }
+}
+
+impl Serve {
+    fn flags(&self, flags: &mut Flags) {
+        if self.demo {
+            // A demo costs nobody money: the mock answers even where a key is set.
+            set(flags, &config::STORE_URL, "--demo", Some("memory:demo"));
+            set(flags, &config::MODEL, "--demo", Some("mock"));
+        }
+        set(flags, &config::LISTEN, "--listen", self.listen.as_deref());
+        set(flags, &config::PREFIX, "--prefix", self.prefix.as_deref());
+        set(flags, &config::MODEL, "--model", self.model.as_deref());
+        set(
+            flags,
+            &config::BASE_URL,
+            "--base-url",
+            self.base_url.as_deref(),
+        );
+        let insecure = self.insecure.then_some("true");
+        set(flags, &config::INSECURE, "--insecure", insecure);
+    }
+}
+
+fn set(flags: &mut Flags, setting: &'static Setting, flag: &'static str, value: Option<&str>) {
+    flags.extend(value.map(|value| (setting, flag, value.to_owned())));
 }

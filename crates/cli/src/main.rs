@@ -76,6 +76,9 @@ async fn dispatch(cli: &Cli, config: &Config) -> Result<(), Failure> {
         }
     };
     tokio::select! {
+        // The command goes first: while it waits for standard input, control-C
+        // must end the process, so nobody may have caught the signal yet.
+        biased;
         done = command => done,
         _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
     }
@@ -96,6 +99,8 @@ fn log(config: &Config, command: &Command) {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(Stream::Err.has_colour())
+        // It would complain on standard error, and panic where that is closed.
+        .log_internal_errors(false)
         .with_writer(std::io::stderr);
     match config.is_on(&config::LOG_JSON) {
         true => builder.json().init(),

@@ -44,6 +44,10 @@ pub(crate) async fn run(args: &Check, config: &Config) -> Result<(), Failure> {
             loose.push(path.clone());
         }
     }
+    if args.paths.is_empty() {
+        let store = assemble::store(config).await?;
+        look(&mut findings, config, store, &BTreeMap::new()).await?;
+    }
     if !loose.is_empty() {
         check_loose(&mut findings, args, config, &loose).await?;
     }

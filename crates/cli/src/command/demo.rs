@@ -25,9 +25,9 @@ use crate::terminal::{self, Stream, Style, styled};
 const TEMPLATE: &str = "\
 You review {{.project.language}} code. Answer in {{.variables.language}}.
 {{if .variables.strict}}Be strict.
-{{end}}Recent commits:{{range git_log 2}}
+{{end}}Open issues: {{issues_open}}
+Recent commits:{{range git_log 2}}
 - {{.}}{{end}}
-Open issues: {{issues_open}}
 ";
 
 const MISTYPED: &str = "Answer in {{.variables.langage}}.\n";

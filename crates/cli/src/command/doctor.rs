@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use quillet_core::chat::ChatModel;
 use quillet_core::store::{Health, Kind};
+use quillet_prompt::{Catalogue, Definition, Snapshot};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::args::Doctor;
@@ -71,81 +73,66 @@ async fn store(config: &Config) -> Vec<Line> {
     let store = match assemble::optional_store(config).await {
         Ok(Some(store)) => store,
         Ok(None) => {
-            return line(
-                Verdict::Mind,
-                "none is set; set store.url, QUILLET_STORE or REDIS_URL".into(),
-            );
+            let mend = "none is set; set store.url, QUILLET_STORE or REDIS_URL";
+            return line(Verdict::Mind, mend.into());
         }
         Err(failure) => return line(Verdict::Broken, failure.to_string()),
     };
-    let catalogue = match assemble::catalogue(config, store.clone()) {
-        Ok(catalogue) => catalogue,
-        Err(failure) => return vec![Line(Verdict::Broken, "tools", failure.to_string())],
-    };
     let name = store.describe();
+    match assemble::catalogue(config, store.clone()) {
+        Err(failure) => vec![Line(Verdict::Broken, "tools", failure.to_string())],
+        Ok(catalogue) => match load(&catalogue).await {
+            Ok(environs) => contents(&name, &catalogue.snapshot(), environs),
+            Err(why) => {
+                let mend = "is it running, and is store.url right?";
+                line(Verdict::Broken, format!("{name}: {why}; {mend}"))
+            }
+        },
+    }
+}
+
+/// How many shared variables there are, or why the store does not answer.
+async fn load(catalogue: &Catalogue) -> Result<usize, String> {
+    let store = catalogue.store();
     let loaded = match catalogue.load().await {
         Ok(()) => store.keys(Kind::Environ).await,
         Err(error) => Err(error),
     };
-    let environs = match loaded {
-        Ok(environs) => environs.len(),
-        Err(error) => {
-            let reason = match store.health() {
-                Health::Away { reason } => reason,
-                Health::Ready => error.message,
-            };
-            return line(
-                Verdict::Broken,
-                format!("{name}: {reason}; is it running, and is store.url right?"),
-            );
-        }
-    };
-    let snapshot = catalogue.snapshot();
-    let mut lines = line(
-        Verdict::Fine,
-        format!(
-            "{name}: {} extensions, {} prompts, {} tools, {environs} variables",
-            snapshot.extensions.len(),
-            snapshot.prompts.len(),
-            snapshot.tools.len()
-        ),
+    loaded
+        .map(|keys| keys.len())
+        .map_err(|error| match store.health() {
+            Health::Away { reason } => reason,
+            Health::Ready => error.message,
+        })
+}
+
+fn contents(name: &str, snapshot: &Snapshot, environs: usize) -> Vec<Line> {
+    let Snapshot {
+        extensions,
+        prompts,
+        tools,
+        ..
+    } = snapshot;
+    let text = format!(
+        "{name}: {} extensions, {} prompts, {} tools, {environs} variables",
+        extensions.len(),
+        prompts.len(),
+        tools.len()
     );
-    let found = |what: &'static str, id: &str, valid: bool, found: &[quillet_core::Diagnostic]| {
-        let verdict = if valid {
-            Verdict::Mind
-        } else {
-            Verdict::Broken
-        };
-        let lines = found
-            .iter()
-            .map(|found| Line(verdict, what, format!("{id}: {found}")));
-        lines.collect::<Vec<Line>>()
-    };
-    for it in snapshot.extensions.values() {
-        lines.extend(found(
-            "ext",
-            &it.id,
-            it.status() == "valid",
-            &it.diagnostics,
-        ));
-    }
-    for it in snapshot.prompts.values() {
-        lines.extend(found(
-            "prompt",
-            &it.id,
-            it.status() == "valid",
-            &it.diagnostics,
-        ));
-    }
-    for it in snapshot.tools.values() {
-        lines.extend(found(
-            "tool",
-            &it.id,
-            it.status() == "valid",
-            &it.diagnostics,
-        ));
-    }
+    let mut lines = vec![Line(Verdict::Fine, "store", text)];
+    lines.extend(extensions.values().flat_map(|it| found("ext", it)));
+    lines.extend(prompts.values().flat_map(|it| found("prompt", it)));
+    lines.extend(tools.values().flat_map(|it| found("tool", it)));
     lines
+}
+
+fn found<T>(what: &'static str, definition: &Definition<T>) -> Vec<Line> {
+    let verdict = match definition.status() {
+        "valid" => Verdict::Mind,
+        _ => Verdict::Broken,
+    };
+    let line = |found| Line(verdict, what, format!("{}: {found}", definition.id));
+    definition.diagnostics.iter().map(line).collect()
 }
 
 async fn model(config: &Config, offline: bool) -> Line {
@@ -161,7 +148,6 @@ async fn model(config: &Config, offline: bool) -> Line {
         }
         Err(failure) => return line(Verdict::Broken, failure.to_string()),
     };
-    use quillet_core::chat::ChatModel;
     let name = model.describe();
     if let Some(missing) = model.missing() {
         return line(Verdict::Broken, missing.message);

@@ -28,6 +28,7 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
         }
         _ => Failure::Usage(error.to_string()),
     })?;
+    let stop = stop_signal()?;
     tell(args, config, &service, server.local_addr());
     let watching = async {
         service.watch().await;
@@ -35,7 +36,7 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
         std::future::pending::<Infallible>().await
     };
     let cut = tokio::select! {
-        cut = server.run(stop_signal()) => cut,
+        cut = server.run(stop) => cut,
         never = watching => match never {},
     };
     if cut > 0 {
@@ -130,19 +131,25 @@ fn tell(args: &Serve, config: &Config, service: &PromptService, address: SocketA
     }
 }
 
-/// Ready when the process is asked to end.
-async fn stop_signal() {
-    let interrupt = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = interrupt => {}
-                _ = terminate.recv() => {}
-            }
-            return;
+/// Ready when the process is asked to end; from now on it is not killed by that.
+#[cfg(unix)]
+fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let catch = |kind| signal(kind).map_err(|error| Failure::Other(format!("no signals: {error}")));
+    let mut interrupt = catch(SignalKind::interrupt())?;
+    let mut terminate = catch(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
         }
-    }
-    let _ = interrupt.await;
+    })
+}
+
+/// Ready when the process is asked to end.
+#[cfg(not(unix))]
+fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+    Ok(async {
+        let _ = tokio::signal::ctrl_c().await;
+    })
 }

@@ -108,7 +108,7 @@ fn the_tour_shows_everything_offline() {
     for part in [
         "You review {{.project.language}} code.",
         "You review Rust code. Answer in English.\n    Be strict.",
-        "- Count steps in filters\n    Open issues: 7",
+        "Open issues: 7\n    Recent commits:\n    - Bind names late\n    - Count steps in filters\n",
         "mistyped.tmpl:1:13",
         "did you mean language?",
         "mock model",
@@ -117,4 +117,24 @@ fn the_tour_shows_everything_offline() {
         assert!(done.out.contains(part), "{part:?} is not in:\n{}", done.out);
     }
     assert!(!done.out.contains('\u{1b}'), "{}", done.out);
+}
+
+#[test]
+fn control_c_ends_a_command_that_waits_for_input() {
+    let place = Place::new();
+    let mut command = place.command(&["render", "-"]);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let id = child.id().to_string();
+    // Until it ends; a signal that comes before the program is up counts too.
+    let sent = std::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status()
+        .unwrap();
+    assert!(sent.success());
+    let status = child.wait().unwrap();
+    assert!(!status.success(), "{status}");
 }

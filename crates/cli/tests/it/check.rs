@@ -89,6 +89,8 @@ fn a_folder_that_is_a_store_knows_its_own_names() {
     }
     assert!(!done.out.contains("\"code_find\""), "{}", done.out);
     assert!(done.err.contains("1 error, 1 warning"), "{}", done.err);
+    let stored = place.run(&["check", "--store", "dir:."]);
+    assert_eq!((stored.code, stored.out), (Some(3), done.out));
 }
 
 #[test]

@@ -7,6 +7,8 @@ mod basics;
 mod check;
 mod config;
 mod render;
+#[path = "../../../llm/tests/it/scripted.rs"]
+mod scripted;
 mod serve;
 mod stored;
 

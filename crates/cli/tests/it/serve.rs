@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
 use crate::Place;
+use crate::scripted::{Scripted, answer, good};
 
 /// A running server; ends with the test.
 struct Running {
@@ -15,12 +16,17 @@ struct Running {
 
 impl Running {
     fn start(place: &Place, args: &[&str]) -> Self {
+        Running::start_with(place, args, &[])
+    }
+
+    fn start_with(place: &Place, args: &[&str], env: &[(&str, &str)]) -> Self {
         let args: Vec<&str> = ["serve", "--listen", "127.0.0.1:0"]
             .iter()
             .chain(args)
             .copied()
             .collect();
         let mut command = place.command(&args);
+        command.envs(env.iter().copied());
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -127,4 +133,47 @@ fn what_cannot_be_served_is_refused_at_once() {
     place
         .run(&["serve", "--demo", "--listen", &address])
         .fails(1, &["cannot listen on", "--listen"]);
+}
+
+#[test]
+fn signals_end_it_in_peace() {
+    let place = Place::new();
+    for signal in ["-TERM", "-INT"] {
+        let mut server = Running::start(&place, &["--demo"]);
+        let id = server.child.id().to_string();
+        let sent = std::process::Command::new("kill")
+            .args([signal, &id])
+            .status()
+            .unwrap();
+        assert!(sent.success());
+        assert_eq!(server.child.wait().unwrap().code(), Some(0), "{signal}");
+    }
+}
+
+#[test]
+fn a_key_and_an_address_in_the_environment_are_enough_to_chat() {
+    let failing = answer(500, "application/json", &[], "{}");
+    let provider = Scripted::start(vec![failing, good("Good day!")]);
+    let url = provider.url();
+    let env = [
+        ("OPENAI_BASE_URL", url.as_str()),
+        ("OPENAI_API_KEY", "sk-canary"),
+        ("QUILLET_MODEL", "small"),
+    ];
+    let place = Place::new().with(&[("s/prompts/hi.gotmpl", "Hi {{.variables.name}}")]);
+    let server = Running::start_with(&place, &["--store", "dir:s"], &env);
+    let said = server.notes.join("\n");
+    assert!(
+        said.contains(&format!("model  openai at {url}")) && !said.contains("canary"),
+        "{said}"
+    );
+    let chat = server.request(
+        "POST",
+        "/api/chat/prompts/hi",
+        r#"{"variables": {"name": "Ada"}}"#,
+    );
+    assert!(chat.contains("Good day!"), "{chat}");
+    let seen = provider.seen();
+    assert_eq!(seen.len(), 2);
+    assert!(seen[1].body.contains("Hi Ada"), "{}", seen[1].body);
 }

@@ -135,7 +135,8 @@ const TOOLS: &[GoFunction] = &[
 ];
 
 fn joined(prefix: &str, arguments: &[GoValue], separator: &str) -> Result<GoValue, FunctionError> {
-    let mut out = prefix.as_bytes().to_vec();
+    let mut out = Vec::with_capacity(64);
+    out.extend_from_slice(prefix.as_bytes());
     for (index, argument) in arguments.iter().enumerate() {
         if index > 0 {
             out.extend_from_slice(separator.as_bytes());

@@ -238,7 +238,7 @@ fn every_source_that_does_not_parse_is_reported_with_its_place() {
         Source::new("b", "{{if}}"),
     ];
     let compiled = GoFormat::new().compile(&sources, &CompileOptions::default());
-    let error = compiled.err().expect("as the test has it");
+    let error = compiled.expect_err("it is refused");
     assert_eq!(
         error.message,
         "template: a:2: non executable command in pipeline stage 2"
@@ -361,8 +361,7 @@ fn what_go_refuses_is_refused_or_bound_late() {
     let strict = GoFormat::new().strict_functions(true);
     let error = strict
         .compile(&sources, &options)
-        .err()
-        .expect("as the test has it");
+        .expect_err("it is refused");
     assert_eq!(
         error.message,
         "template: t:1: function \"nope\" not defined"

@@ -130,18 +130,18 @@ impl<'c> Finder<'c> {
                 Op::Action(pipe) => {
                     let value = self.pipe(pipe);
                     if pipe.variables.is_empty() {
-                        self.touch(&value, pipe.span, false);
+                        self.touch(value, pipe.span, false);
                     } else {
                         self.pass_on(&value, pipe.span);
                     }
                 }
                 Op::If { pipe, .. } => {
                     let value = self.pipe(pipe);
-                    self.touch(&value, pipe.span, false);
+                    self.touch(value, pipe.span, false);
                 }
                 Op::With { pipe, otherwise } => {
                     let value = self.pipe(pipe);
-                    self.touch(&value, pipe.span, false);
+                    self.touch(value.clone(), pipe.span, false);
                     around.push((*otherwise, std::mem::replace(&mut self.dot, value)));
                 }
                 Op::Range {
@@ -168,7 +168,7 @@ impl<'c> Finder<'c> {
 
     fn range(&mut self, pipe: &'c Pipe) {
         let value = self.commands(pipe);
-        self.touch(&value, pipe.span, false);
+        self.touch(value, pipe.span, false);
     }
 
     fn pipe(&mut self, pipe: &'c Pipe) -> Known<'c> {
@@ -184,7 +184,7 @@ impl<'c> Finder<'c> {
         for (i, command) in pipe.commands.iter().enumerate() {
             if i > 0 {
                 // It is an argument of what follows.
-                self.touch(&value, pipe.span, false);
+                self.touch(value, pipe.span, false);
             }
             value = self.command(command);
         }
@@ -224,7 +224,7 @@ impl<'c> Finder<'c> {
         };
         for argument in &command.arguments {
             let value = self.node(argument);
-            self.touch(&value, argument.span, false);
+            self.touch(value, argument.span, false);
         }
         value
     }
@@ -253,14 +253,14 @@ impl<'c> Finder<'c> {
             match key_of(index) {
                 Some(key) => extend(&mut value, key),
                 None => {
-                    self.touch(&value, item.span, true);
+                    self.touch(value, item.span, true);
                     let index_value = self.node(index);
-                    self.touch(&index_value, index.span, false);
+                    self.touch(index_value, index.span, false);
                     value = Known::new();
                 }
             }
         }
-        self.touch(&value, item.span, true);
+        self.touch(value.clone(), item.span, true);
         for origin in &mut value {
             origin.touched = true;
         }
@@ -305,7 +305,7 @@ impl<'c> Finder<'c> {
     fn fields(&mut self, mut value: Known<'c>, fields: &'c Fields, span: Span) -> Known<'c> {
         for field in fields.as_slice() {
             if value.iter().any(|origin| origin.path.len() >= LONGEST_PATH) {
-                self.touch(&value, span, false);
+                self.touch(value, span, false);
                 return Known::new();
             }
             extend(&mut value, field);
@@ -323,13 +323,13 @@ impl<'c> Finder<'c> {
         }
     }
 
-    fn touch(&mut self, value: &[Origin<'c>], span: Span, optional: bool) {
-        for Origin { path, .. } in value.iter().filter(|origin| !origin.touched) {
+    fn touch(&mut self, value: Known<'c>, span: Span, optional: bool) {
+        for Origin { path, .. } in value.into_iter().filter(|origin| !origin.touched) {
             if path.is_empty() {
                 self.found.dynamic = true;
                 continue;
             }
-            let touched = self.variables.entry(path.clone()).or_insert(Touched {
+            let touched = self.variables.entry(path).or_insert(Touched {
                 optional,
                 source: self.source,
                 span,

@@ -282,6 +282,12 @@ fn every_bound_of_a_render_holds_and_is_named() {
         let error = error(text, "{}", &small);
         assert_eq!(error.kind, ErrorKind::Limit(limit), "{text}: {error}");
     }
+    let declarations = "{{$x := 1}}".repeat(1000);
+    let many = format!(
+        "{{{{define \"r\"}}}}{{{{template \"r\"}}}}{declarations}{{{{end}}}}{{{{template \"r\"}}}}"
+    );
+    let error = error(&many, "{}", &small);
+    assert_eq!(error.kind, ErrorKind::Limit(Limit::MemoryBytes), "{error}");
 }
 
 #[test]

@@ -214,6 +214,9 @@ impl<'a> Executor<'a, '_, '_> {
             Some(pipe) => self.pipeline(pipe)?,
             None => Item::Missing,
         };
+        // A template can declare far more variables than it writes bytes.
+        let variables = definition.shadowed.len() * size_of::<Option<Item<'a>>>();
+        self.pass.charge(variables)?;
         self.callers.push(Waiting {
             definition: self.definition,
             place: self.place,

@@ -111,3 +111,50 @@ pub(crate) fn like(key: &str) -> Option<&'static str> {
     let whole = near.and_then(|near| keys().find(|key| *key == format!("{section}.{near}")));
     whole.or_else(|| nearest(key, keys()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_is_documented_with_its_environment_and_default() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        for setting in ALL {
+            let quoted = |name: &&str| format!("`{name}`");
+            let env: Vec<String> = setting.env.iter().map(quoted).collect();
+            let default = Some(setting.default).filter(|text| !text.is_empty());
+            let cell = |text: String| {
+                if text.is_empty() {
+                    " |".to_owned()
+                } else {
+                    format!(" {text} |")
+                }
+            };
+            let default = default.as_ref().map(quoted).unwrap_or_default();
+            let row = format!(
+                "| `{}` |{}{}",
+                setting.key,
+                cell(env.join(", ")),
+                cell(default)
+            );
+            assert!(
+                page.contains(&row),
+                "{row:?} is not in docs/configuration.md"
+            );
+        }
+    }
+
+    #[test]
+    fn the_nearest_name_is_looked_for_in_the_same_section_first() {
+        let cases = [
+            ("server.lisen", Some("server.listen")),
+            ("srver", Some("server")),
+            ("store.system", Some("model.system")),
+            ("zebra", None),
+        ];
+        for (key, near) in cases {
+            assert_eq!(like(key), near, "{key}");
+        }
+    }
+}

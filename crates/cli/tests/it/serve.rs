@@ -177,3 +177,23 @@ fn a_key_and_an_address_in_the_environment_are_enough_to_chat() {
     assert_eq!(seen.len(), 2);
     assert!(seen[1].body.contains("Hi Ada"), "{}", seen[1].body);
 }
+
+#[test]
+fn models_elsewhere_are_reached_through_the_proxy() {
+    let proxy = Scripted::start(vec![good("Good day!")]);
+    let proxy_url = proxy.url();
+    let env = [
+        ("HTTP_PROXY", proxy_url.as_str()),
+        ("OPENAI_BASE_URL", "http://models.example"),
+        ("QUILLET_MODEL", "small"),
+    ];
+    let place = Place::new().with(&[("s/prompts/hi.gotmpl", "Hi")]);
+    let server = Running::start_with(&place, &["--store", "dir:s"], &env);
+    let chat = server.request("POST", "/api/chat/prompts/hi", "{}");
+    assert!(chat.contains("Good day!"), "{chat}");
+    let head = &proxy.seen()[0].head;
+    assert!(
+        head.starts_with("POST http://models.example/v1/chat/completions "),
+        "{head}"
+    );
+}

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use quillet_core::{BoxFuture, Value, json};
-use quillet_template::format::go::GoFormat;
+use quillet_template::format::go::{GoFormat, sprig};
 use quillet_template::{
     Arguments, CallError, CompileOptions, ErrorKind, Functions, Limit, Limits, NoFunctions, Render,
     RenderError, Rendered, Source, TemplateFormat, render,
@@ -327,4 +327,77 @@ async fn the_clock_and_its_layouts_are_those_of_go() {
 async fn maps_are_found_in_the_order_of_their_keys() {
     let data = r#"{"m": {"z": 1, "a": 2}}"#;
     assert_eq!(text("{{keys .m}} {{values .m}}", data).await, "[a z] [2 1]");
+}
+
+/// Arguments that functions do not expect, as templates can write them.
+const ODD: &[&str] = &[
+    "0",
+    "1",
+    "-1",
+    "3",
+    "7",
+    "-9223372036854775808",
+    "9223372036854775807",
+    "1.5",
+    "-0.0",
+    "1e300",
+    "true",
+    "nil",
+    ".missing",
+    ".null",
+    ".float",
+    ".text",
+    ".long",
+    ".list",
+    ".deep",
+    ".map",
+    ".cut",
+    "\"\"",
+    "\" \"",
+    "\"é世\"",
+    "\"a,b,,c\"",
+    "\"%\"",
+    "\"^(a|b)*$\"",
+    "\"2006-01-02T15:04:05.999Z07:00\"",
+    "\"=\"",
+    "\"{\"",
+    "(list)",
+    "(list 1 nil \"x\" (list))",
+    "(dict)",
+    "(dict \"a\" (dict \"b\" nil))",
+    "(until 3)",
+    "(splitList \",\" \"a,b\")",
+    "(chunk 1 (list 1 2))",
+    "(trunc 2 \"é世\")",
+    "(toDate \"2006\" \"9999\")",
+    "(toDate \"2006\" \"x\")",
+    "(int64 -5)",
+    "(semver \"1.2.3\")",
+    "(now.Sub now)",
+];
+
+#[tokio::test]
+async fn no_function_panics_whatever_it_is_given() {
+    let data = r#"{"null": null, "float": -2.5, "text": "Hello, 世界", "list": [3, "b", null, {"k": 1}],
+        "long": "the quick brown fox jumps over the lazy dog", "deep": [[[[{"a": [1]}]]]],
+        "map": {"a": 1, "b": {"c": "d"}, "scheme": 1}, "cut": "a\u0000b\u0085c"}"#;
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    let mut odd = move || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        ODD[(random % ODD.len() as u64) as usize]
+    };
+    for function in sprig::FAMILIES.concat() {
+        let fixed = function.params.len();
+        for round in 0..40 {
+            let count = fixed + if function.variadic { round % 4 } else { 0 };
+            let arguments: Vec<&str> = (0..count).map(|_| odd()).collect();
+            let call = format!("{} {}", function.name, arguments.join(" "));
+            let source =
+                format!("{{{{define \"a\"}}}}x{{{{end}}}}{{{{{call}}}}}{{{{toJson ({call})}}}}");
+            // Errors are fine; what matters is that it comes back.
+            let _ = run(&source, data, &NoFunctions).await;
+        }
+    }
 }

@@ -59,8 +59,8 @@ fn folder() -> PathBuf {
 }
 
 fn lines(file: &str) -> Vec<Value> {
-    let text = std::fs::read_to_string(folder().join(file)).unwrap();
-    let parse = |line: &str| json::parse(line).unwrap();
+    let text = std::fs::read_to_string(folder().join(file)).expect("the hostile lines can be read");
+    let parse = |line: &str| json::parse(line).expect("a line is JSON");
     text.lines().map(parse).collect()
 }
 
@@ -205,8 +205,8 @@ pub(crate) fn as_child() -> bool {
     let Ok(place) = std::env::var(LINE) else {
         return false;
     };
-    let (file, index) = place.split_once(':').unwrap();
-    let line = lines(file).swap_remove(index.parse().unwrap());
+    let (file, index) = place.split_once(':').expect("a place is FILE:LINE");
+    let line = lines(file).swap_remove(index.parse().expect("a line is a number"));
     let before = memory("VmRSS");
     let worker = std::thread::Builder::new().stack_size(STACK);
     let worker = worker.spawn(move || {
@@ -214,11 +214,18 @@ pub(crate) fn as_child() -> bool {
         let outcome = outcome(&line);
         (start.elapsed(), complaint(&line, &outcome))
     });
-    let (time, complaint) = worker.unwrap().join().unwrap();
+    let (time, complaint) = worker
+        .and_then(|worker| {
+            worker
+                .join()
+                .map_err(|_| std::io::Error::other("it panicked"))
+        })
+        .expect("a template never panics");
     let growth = memory("VmHWM").saturating_sub(before);
     let complaint = complaint.unwrap_or_default();
     // The process serves on.
-    let control = json::parse(r#"{"format":"hf","template":"{{ 1 + 1 }}"}"#).unwrap();
+    let control =
+        json::parse(r#"{"format":"hf","template":"{{ 1 + 1 }}"}"#).expect("the control is JSON");
     let alive = outcome_is(&control, "2");
     println!(
         "\noutcome {} {growth} {alive} {complaint}",
@@ -245,22 +252,28 @@ pub(crate) fn judge(vector: &Vector, mut child: Command, slack: Slack) -> Verdic
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    let mut child = child.unwrap();
+    let mut child = child.expect("a process starts");
     let deadline = Instant::now() + Duration::from_secs(30);
-    while child.try_wait().unwrap().is_none() {
+    while child
+        .try_wait()
+        .expect("a process can be waited for")
+        .is_none()
+    {
         if Instant::now() > deadline {
-            child.kill().unwrap();
-            child.wait().unwrap();
+            child.kill().expect("a process can be ended");
+            child.wait().expect("a process ends");
             return Verdict::Over("still running after 30 s".to_owned());
         }
         std::thread::sleep(Duration::from_millis(2));
     }
     let mut said = String::new();
-    let mut stdout = child.stdout.take().unwrap();
-    stdout.read_to_string(&mut said).unwrap();
+    let mut stdout = child.stdout.take().expect("the output is piped");
+    stdout
+        .read_to_string(&mut said)
+        .expect("the output is text");
     let report = said.lines().find_map(|line| line.strip_prefix("outcome "));
     let Some(report) = report else {
-        let status = child.wait().unwrap();
+        let status = child.wait().expect("a process ends");
         return Verdict::Crashed(format!("{status}"));
     };
     verdict(vector, report, slack)
@@ -281,7 +294,10 @@ fn verdict(vector: &Vector, report: &str, slack: Slack) -> Verdict {
     let Some(limits) = &vector.limits else {
         return Verdict::Right;
     };
-    let (time, growth): (u64, u64) = (time.parse().unwrap(), growth.parse().unwrap());
+    let (time, growth): (u64, u64) = (
+        time.parse().expect("a report has numbers"),
+        growth.parse().expect("a report has numbers"),
+    );
     let megabytes = limits.megabytes.saturating_add(slack.megabytes);
     if time > limits.milliseconds + slack.milliseconds || growth / 1024 > megabytes {
         return Verdict::Over(format!("{time} ms, {growth} kB"));

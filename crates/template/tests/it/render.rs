@@ -85,11 +85,11 @@ async fn run(
     limits: Limits,
 ) -> Result<Rendered, Box<RenderError>> {
     let template = compile(format, text);
-    let variables = json::parse(r#"{"x":"X","l":[1,2,3],"m":{"k":1}}"#).unwrap();
+    let variables = json::parse(r#"{"x":"X","l":[1,2,3],"m":{"k":1}}"#).expect("it is JSON");
     render(&Render {
         template: &*template,
         entries: &["main"],
-        variables: variables.as_map().unwrap(),
+        variables: variables.as_map().expect("it is an object"),
         functions,
         limits: &limits,
     })
@@ -127,7 +127,7 @@ const NAMES: &[&str] = &[
 
 impl Noted {
     fn calls(&self) -> Vec<String> {
-        self.calls.lock().unwrap().clone()
+        self.calls.lock().expect("nobody panicked").clone()
     }
 }
 
@@ -146,7 +146,10 @@ impl Functions for Noted {
         name: &'a str,
         arguments: Arguments,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
-        self.calls.lock().unwrap().push(name.to_owned());
+        self.calls
+            .lock()
+            .expect("nobody panicked")
+            .push(name.to_owned());
         let first = arguments.positional.into_iter().next().unwrap_or_default();
         Box::pin(async move {
             if let Some(gate) = &self.gate {
@@ -159,7 +162,7 @@ impl Functions for Noted {
                 "no" => false.into(),
                 "three" => 3.into(),
                 "pair" => vec![1.into(), 2.into()].into(),
-                "user" => json::parse(r#"{"name":"Ann","tags":["a"]}"#).unwrap(),
+                "user" => json::parse(r#"{"name":"Ann","tags":["a"]}"#).expect("it is JSON"),
                 "crash" => return Err(CallError::new("it broke")),
                 _ => Value::Null,
             })

@@ -37,6 +37,7 @@ impl Evaluator<'_, '_> {
                 for (key, value) in dict.iter() {
                     given.named.push((self.text(&key)?, value));
                 }
+                given.positional.push(values.clone());
             }
             other => given.positional.push(other.clone()),
         }
@@ -69,7 +70,12 @@ impl Evaluator<'_, '_> {
             self.pad(&text, &spec, !matches!(spec.kind, Some('-')), &mut out)?;
         }
         out.push_str(rest);
-        if values.next().is_some() {
+        // Python lets what could be a mapping go unused.
+        let ignored = matches!(
+            given.positional[..],
+            [Value::List(_) | Value::Dict(_) | Value::Undefined(_)]
+        );
+        if values.next().is_some() && !ignored {
             return Err(fail("not all arguments converted during string formatting"));
         }
         Ok(out.into())
@@ -89,7 +95,7 @@ impl Evaluator<'_, '_> {
                 }
             }
             'c' => match value {
-                Value::Str(text) => text.to_string(),
+                Value::Str(text) if text.chars().count() == 1 => text.to_string(),
                 other => {
                     let code = other.as_int().and_then(|code| u32::try_from(code).ok());
                     let c = code.and_then(char::from_u32);
@@ -147,9 +153,9 @@ impl Evaluator<'_, '_> {
         next: &mut usize,
         out: &mut String,
     ) -> Result<(), Stop> {
-        let (target, spec) = field.split_once(':').unwrap_or((field, ""));
+        let (target, spec_text) = field.split_once(':').unwrap_or((field, ""));
         let (name, conversion) = target.split_once('!').unwrap_or((target, ""));
-        if spec.contains('{') {
+        if spec_text.contains('{') {
             return Err(fail("nested replacement fields are not supported"));
         }
         // Attributes and indices in fields are how such formats reach into a host.
@@ -167,12 +173,17 @@ impl Evaluator<'_, '_> {
         let Some(value) = value.cloned() else {
             return Err(fail(format!("the format has no value for '{{{name}}}'")));
         };
-        let spec = format_spec(spec)?;
+        let spec = format_spec(spec_text)?;
         let value = match conversion {
             "" => value,
             "r" | "a" => self.repr(&value)?.into(),
             "s" => Value::Str(self.text(&value)?),
             other => return Err(fail(format!("unknown conversion '{other}'"))),
+        };
+        // A flag without a layout is a word, with one a number.
+        let value = match value {
+            Value::Bool(bool) if !spec_text.is_empty() => Value::Int(i64::from(bool)),
+            other => other,
         };
         let numeric = value.as_float().is_some() && !matches!(value, Value::Bool(_));
         let text = match (&spec.kind, numeric) {

@@ -301,10 +301,7 @@ impl Evaluator<'_, '_> {
                 self.undefined_is_used(path.as_deref())?;
                 Err(self.undefined(path.as_deref()))
             }
-            other => Err(fail(format!(
-                "'{}' object is not subscriptable",
-                other.kind()
-            ))),
+            _ => Ok(Value::UNDEFINED),
         }
     }
 

@@ -28,8 +28,9 @@ impl Evaluator<'_, '_> {
         left: &Value,
         right: &Value,
     ) -> Result<Value, Stop> {
+        let formats = operator == Operator::Remainder && left.as_str().is_some();
         for operand in [left, right] {
-            if let Value::Undefined(path) = operand {
+            if let (Value::Undefined(path), false) = (operand, formats) {
                 return Err(self.undefined(path.as_deref()));
             }
         }
@@ -311,7 +312,11 @@ fn float_math(operator: Operator, left: f64, right: f64) -> Result<f64, Stop> {
         Operator::Multiply => left * right,
         Operator::Divide => left / right,
         Operator::FloorDivide => (left / right).floor(),
-        Operator::Remainder => left - (left / right).floor() * right,
+        Operator::Remainder => match left % right {
+            // Python's remainder has the sign of the divisor.
+            rest if rest != 0.0 && (rest < 0.0) != (right < 0.0) => rest + right,
+            rest => rest,
+        },
         Operator::Power => left.powf(right),
     })
 }

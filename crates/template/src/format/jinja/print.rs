@@ -68,6 +68,15 @@ impl Evaluator<'_, '_> {
     }
 
     fn write_list(&mut self, list: &List, out: &mut String) -> Result<(), Stop> {
+        if let Some((start, step, len)) = list.as_range() {
+            let stop = i64::try_from(len)
+                .map_or(start, |len| start.saturating_add(len.saturating_mul(step)));
+            match step {
+                1 => push(out, format_args!("range({start}, {stop})")),
+                _ => push(out, format_args!("range({start}, {stop}, {step})")),
+            }
+            return self.charge(40);
+        }
         let (open, close) = match list.sort {
             Sort::List | Sort::Iterator => ("[", "]"),
             Sort::Tuple if list.len() == 1 => ("(", ",)"),

@@ -159,6 +159,15 @@ fn remainder(e: &mut Evaluator<'_, '_>, value: &Value, by: i64) -> Result<i64, S
     if let Value::Undefined(path) = value {
         return Err(e.undefined(path.as_deref()));
     }
+    if let Value::Float(float) = value {
+        let rest = float.rem_euclid(by as f64);
+        // Anything but a whole rest is neither of the answers.
+        return Ok(if rest == rest.trunc() {
+            rest as i64
+        } else {
+            -1
+        });
+    }
     let Some(int) = value.as_int() else {
         return Err(fail(format!("an int is expected, not {}", value.kind())));
     };

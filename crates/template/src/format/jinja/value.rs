@@ -246,6 +246,14 @@ impl List {
         }
     }
 
+    /// Start, step and length, if this is a range.
+    pub(super) fn as_range(&self) -> Option<(i64, i64, usize)> {
+        match self.items {
+            Items::Range { start, step, len } => Some((start, step, len)),
+            _ => None,
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         match &self.items {
             Items::Core(list) => list.len(),

@@ -139,6 +139,9 @@ pub(super) fn attr(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> R
 }
 
 pub(super) fn map(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
+    if matches!(value, Value::None) {
+        return e.list(Sort::List, Vec::new());
+    }
     let mut mapped = Vec::new();
     if let Some(attribute) = given.named("attribute") {
         let default = given.named("default");
@@ -179,6 +182,9 @@ fn keep(
     by_attribute: bool,
     wanted: bool,
 ) -> Result<Value> {
+    if matches!(value, Value::None) {
+        return e.list(Sort::List, Vec::new());
+    }
     let skip = usize::from(by_attribute);
     let attribute = match by_attribute {
         true => Some(given.need(0, "attribute")?.clone()),
@@ -459,7 +465,7 @@ pub(super) fn slice(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> 
         let (row, after) = rest.split_at(len.min(rest.len()));
         rest = after;
         let mut row = row.to_vec();
-        if longer > 0 && index >= longer {
+        if index >= longer {
             fill(e, &mut row, each + 1, given)?;
         }
         rows.push(e.list(Sort::List, row)?);

@@ -53,7 +53,7 @@ fn parse_int(text: &str, base: i64) -> Option<i64> {
     // As jinja2: what is no integer may still be a float.
     whole.or_else(|| {
         let float = text.parse::<f64>().ok()?;
-        (radix == 10 && float.is_finite() && float.abs() < 9.2e18).then_some(float.trunc() as i64)
+        (float.is_finite() && float.abs() < 9.2e18).then_some(float.trunc() as i64)
     })
 }
 
@@ -85,7 +85,8 @@ pub(super) fn round(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> 
     };
     let precision = given.int(0, "precision", 0)?.clamp(-300, 300);
     let scale = 10_f64.powi(precision as i32);
-    let rounded = match given.str(1, "method", "common")? {
+    let method = given.str(1, "method", "common")?;
+    let rounded = match method {
         "ceil" => (number * scale).ceil() / scale,
         "floor" => (number * scale).floor() / scale,
         "common" if precision >= 0 => round_decimal(number, precision as usize),
@@ -93,8 +94,8 @@ pub(super) fn round(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> 
         _ => return Err(fail("method must be common, ceil or floor")),
     };
     Ok(match value {
-        Value::Int(int) if rounded == *int as f64 => Value::Int(*int),
-        Value::Int(_) if precision < 0 => Value::Int(rounded as i64),
+        Value::Int(int) if method == "common" && precision >= 0 => Value::Int(*int),
+        Value::Int(_) if method == "common" => Value::Int(rounded as i64),
         _ => Value::Float(rounded),
     })
 }
@@ -110,9 +111,15 @@ pub(super) fn filesizeformat(
     value: &Value,
     given: &Given,
 ) -> Result<Value> {
-    let bytes = float(e, value, &Given::default())?
-        .as_float()
-        .unwrap_or(0.0);
+    let number = match value {
+        Value::Str(text) => text.trim().parse().ok(),
+        Value::Undefined(path) => return Err(e.undefined(path.as_deref())),
+        other => other.as_float(),
+    };
+    let Some(bytes) = number else {
+        let text = e.repr(value)?;
+        return Err(fail(format!("could not convert {text} to a number")));
+    };
     let binary = given.flag(0, "binary", false);
     let base: f64 = if binary { 1024.0 } else { 1000.0 };
     let units = match binary {

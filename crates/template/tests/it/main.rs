@@ -5,6 +5,7 @@ mod custom;
 mod found;
 mod go;
 mod hostile;
+mod jinja;
 mod properties;
 mod render;
 mod sprig;

@@ -488,6 +488,8 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                 let caller = self.macro_value(declared)?;
                 self.call_block(call, caller)?;
             }
+            // The source that this one extends says where its blocks go.
+            StatementKind::Block(_) if self.parent.is_some() => {}
             StatementKind::Block(block) => self.block(&block.name, 0)?,
             StatementKind::Extends(name) => self.extends(name)?,
             StatementKind::Include {

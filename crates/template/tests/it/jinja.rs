@@ -1,0 +1,266 @@
+//! Jinja beyond the vectors: references, places of errors, sets of sources,
+//! strictness, and values that arrive from outside.
+
+use futures_util::FutureExt;
+use quillet_core::{Map, Value, json};
+use quillet_template::{
+    CompileError, CompileOptions, ErrorKind, Limits, Missing, NoFunctions, Render, RenderError,
+    Source, TemplateFactory, render,
+};
+
+fn compiled(
+    sources: &[Source<'_>],
+    missing: Missing,
+) -> Result<std::sync::Arc<dyn quillet_template::Template>, CompileError> {
+    let options = CompileOptions {
+        missing,
+        ..CompileOptions::default()
+    };
+    TemplateFactory::standard().compile("hf", sources, &options)
+}
+
+fn rendered(
+    sources: &[Source<'_>],
+    missing: Missing,
+    variables: &Map,
+) -> Result<String, Box<RenderError>> {
+    let template = compiled(sources, missing).unwrap();
+    let limits = Limits {
+        time: std::time::Duration::from_secs(20),
+        ..Limits::default()
+    };
+    let request = Render {
+        template: &*template,
+        entries: &["main"],
+        variables,
+        functions: &NoFunctions,
+        limits: &limits,
+    };
+    let rendered = render(&request).now_or_never().unwrap();
+    rendered.map(|rendered| rendered.text(0))
+}
+
+fn variables() -> Map {
+    let text = r#"{"user":{"name":"Ann"},"n":1000000,"f":1.0,"l":[{"v":1}]}"#;
+    json::parse(text).unwrap().as_map().unwrap().clone()
+}
+
+/// A template, its variables (a `?` marks optional ones) and its functions.
+const REFERENCES: &[(&str, &[&str], &[&str])] = &[
+    (
+        "{{ user.name }}{{ user['age'] }}",
+        &["user.name", "user.age"],
+        &[],
+    ),
+    ("{{ l[0].v }}{{ l[i] }}", &["l", "i"], &[]),
+    (
+        "{% for m in messages %}{{ m.role }}{{ loop.index }}{% endfor %}",
+        &["messages"],
+        &[],
+    ),
+    ("{% set a = b %}{{ a }}{{ c }}", &["b", "c"], &[]),
+    (
+        "{{ a|default('x') }}{{ b is defined }}{{ c.d|d }}",
+        &["a?", "b?", "c.d?"],
+        &[],
+    ),
+    (
+        "{% if a is defined %}{{ a.b }}{% else %}{{ c }}{% endif %}",
+        &["a?", "a.b?", "c"],
+        &[],
+    ),
+    (
+        "{% if a is not defined %}{% set a = 1 %}{% endif %}{{ a }}",
+        &["a?"],
+        &[],
+    ),
+    ("{{ a is defined and a.b }}{{ a }}", &["a", "a.b?"], &[]),
+    ("{{ a.items()|list }}{{ a.b.upper() }}", &["a", "a.b"], &[]),
+    (
+        "{{ lookup(x, key=y) }}{{ range(3) }}",
+        &["x", "y"],
+        &["lookup"],
+    ),
+    (
+        "{% macro m(p) %}{{ p }}{{ later() }}{{ q }}{% endmacro %}{% macro later() %}{% endmacro %}{{ m(1) }}",
+        &["q"],
+        &[],
+    ),
+    (
+        "{% with x = y %}{{ x }}{% endwith %}{{ x }}",
+        &["y", "x"],
+        &[],
+    ),
+    (
+        "{% call(v) m(w) %}{{ v }}{{ caller() }}{% endcall %}",
+        &["w"],
+        &["m"],
+    ),
+];
+
+#[test]
+fn references_are_known_without_rendering() {
+    for (text, wanted, functions) in REFERENCES {
+        let template = compiled(&[Source::new("main", text)], Missing::Strict).unwrap();
+        let found = template.references();
+        let shown = |v: &quillet_template::VariableReference| {
+            v.path.join(".") + if v.optional { "?" } else { "" }
+        };
+        let shown: Vec<String> = found.variables.iter().map(shown).collect();
+        assert_eq!(shown, *wanted, "{text}");
+        let called: Vec<&str> = found.functions.iter().map(|f| &*f.name).collect();
+        assert_eq!(called, *functions, "{text}");
+        for variable in &found.variables {
+            let place = &text[variable.span.start..variable.span.end];
+            assert!(place.starts_with(&variable.path[0]), "{text}: {place}");
+        }
+    }
+}
+
+#[test]
+fn references_of_other_sources_count_only_where_they_are_used() {
+    let sources = [
+        Source::new("main", "{% include 'a' %}{% include 'gone' %}"),
+        Source::library("a", "{{ x }}"),
+        Source::library("b", "{{ y }}"),
+    ];
+    let template = compiled(&sources, Missing::Strict).unwrap();
+    let found = template.references();
+    assert_eq!(found.variables.len(), 1);
+    assert_eq!(
+        (&*found.variables[0].path[0], found.variables[0].source),
+        ("x", 1)
+    );
+    assert_eq!(
+        (&*found.templates, found.dynamic),
+        (&["gone".to_owned()][..], false)
+    );
+    let dynamic = compiled(&[Source::new("main", "{% include x %}")], Missing::Strict);
+    assert!(dynamic.unwrap().references().dynamic);
+}
+
+/// A template that does not compile, the place and a word of the message or the help.
+const BROKEN: &[(&str, usize, usize, &str)] = &[
+    ("a\n  {{ x|uper }}", 2, 8, "did you mean upper?"),
+    ("{{ x is dfined }}", 1, 9, "did you mean defined?"),
+    ("{% fro x in y %}{% endfor %}", 1, 4, "did you mean for?"),
+    ("{% if x %}a", 1, 11, "close the block with {% endif %}"),
+    ("{{ (1 }}", 1, 7, "expected"),
+    ("{{ 'a }}", 1, 4, "close the string"),
+    ("{# a", 1, 1, "#}"),
+    ("é {{ 1 + }}", 1, 10, "expected an expression"),
+    ("{% endfor %}", 1, 4, "no open block"),
+    ("{{ 99999999999999999999 }}", 1, 4, "64 bits"),
+];
+
+#[test]
+fn errors_of_compiling_name_the_place_and_the_mend() {
+    for (text, line, column, word) in BROKEN {
+        let error = compiled(&[Source::new("main", text)], Missing::Default).unwrap_err();
+        let found = &error.diagnostics[0];
+        let place = found.position.map(|at| (at.line, at.column));
+        assert_eq!(place, Some((*line, *column)), "{text}: {error}");
+        assert!(error.to_string().contains(word), "{text}: {error}");
+    }
+}
+
+#[test]
+fn every_broken_source_is_reported() {
+    let sources = [
+        Source::new("a", "{{"),
+        Source::new("b", ""),
+        Source::new("c", "{%"),
+    ];
+    let error = compiled(&sources, Missing::Default).unwrap_err();
+    let names: Vec<&str> = error.diagnostics.iter().map(|d| &*d.source).collect();
+    assert_eq!(names, ["a", "c"]);
+}
+
+#[test]
+fn errors_of_rendering_name_the_place_in_the_source_where_they_happen() {
+    let sources = [
+        Source::new("main", "{% from 'lib' import m %}\n{{ m(1) }}"),
+        Source::library("lib", "{% macro m(x) %}\n {{ x + 'a' }}{% endmacro %}"),
+    ];
+    let error = rendered(&sources, Missing::Default, &variables()).unwrap_err();
+    assert_eq!(error.source_name, "lib");
+    assert!(
+        error.message.starts_with("lib:2:5: unsupported operand"),
+        "{error}"
+    );
+}
+
+#[test]
+fn strict_templates_name_what_is_missing() {
+    for text in [
+        "{{ user.nam }}",
+        "{% if user.nam %}{% endif %}",
+        "{% for x in user.nam %}{% endfor %}",
+        "{{ user.nam ~ 'x' }}",
+        "{{ user.nam == 1 }}",
+        "{{ user.nam|upper }}",
+    ] {
+        let strict = rendered(&[Source::new("main", text)], Missing::Strict, &variables());
+        let error = strict.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::MissingVariable, "{text}");
+        assert_eq!(error.reason, "'user.nam' is undefined", "{text}");
+        let lenient = rendered(&[Source::new("main", text)], Missing::Default, &variables());
+        assert!(lenient.is_ok(), "{text}");
+    }
+    let text = "{{ user.nam|default('-') }}{{ user.nam is defined }}";
+    let asked = rendered(&[Source::new("main", text)], Missing::Strict, &variables());
+    assert_eq!(asked.unwrap(), "-False");
+}
+
+#[test]
+fn sources_of_a_set_use_each_other() {
+    let sources = [
+        Source::new(
+            "main",
+            "{% extends 'base' %}{% block b %}[{{ super() }}{% include 'part' %}]{% endblock %}dropped",
+        ),
+        Source::library(
+            "base",
+            "<{% block b %}base{% endblock %}>{% import 'lib' as lib %}{{ lib.m(2) }}",
+        ),
+        Source::library("part", "{{ user.name }}{% include 'gone' ignore missing %}"),
+        Source::library(
+            "lib",
+            "{% set k = 3 %}{% macro m(x) %}{{ x * k }}{{ user is defined }}{% endmacro %}",
+        ),
+    ];
+    let text = rendered(&sources, Missing::Strict, &variables());
+    assert_eq!(text.unwrap(), "<[baseAnn]>6False");
+}
+
+#[test]
+fn values_from_outside_print_as_python_prints_them() {
+    let text = "{{ n }} {{ f }} {{ l }} {{ user }}";
+    let text = rendered(&[Source::new("main", text)], Missing::Strict, &variables());
+    assert_eq!(text.unwrap(), "1000000 1.0 [{'v': 1}] {'name': 'Ann'}");
+}
+
+#[test]
+fn an_object_that_stands_for_one_value_prints_it() {
+    let answer: Map = [("text", Value::from("hello")), ("n", Value::Int(1))]
+        .into_iter()
+        .collect();
+    let variables: Map = [("answer", Value::from(answer.printed_as("text")))]
+        .into_iter()
+        .collect();
+    let text = "{{ answer }}|{{ answer ~ '!' }}|{{ answer.n }}";
+    let text = rendered(&[Source::new("main", text)], Missing::Strict, &variables);
+    assert_eq!(text.unwrap(), "hello|hello!|1");
+}
+
+#[test]
+fn a_variable_nested_too_deep_is_refused() {
+    let deep = (0..1000).fold(Value::Null, |value, _| Value::from(vec![value]));
+    let variables: Map = [("deep", deep)].into_iter().collect();
+    let error = rendered(
+        &[Source::new("main", "{{ deep }}")],
+        Missing::Strict,
+        &variables,
+    );
+    assert_eq!(error.unwrap_err().kind.code(), "render.limit");
+}

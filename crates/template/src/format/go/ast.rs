@@ -382,9 +382,7 @@ impl Node {
 
 impl TemplateCall {
     pub(super) fn text(&self) -> String {
-        let mut quoted = Vec::new();
-        super::fmt::append_quoted(&mut quoted, self.name.as_bytes());
-        let mut text = format!("{{{{template {}", String::from_utf8_lossy(&quoted));
+        let mut text = format!("{{{{template {}", super::fmt::quoted(&self.name));
         if let Some(pipe) = &self.pipe {
             text.push(' ');
             pipe.write(&mut text);

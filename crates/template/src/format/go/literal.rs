@@ -2,6 +2,7 @@
 
 use quillet_core::Value;
 
+use super::fmt::quoted as quote;
 use super::value::GoStr;
 
 /// A number literal. Which of the values is used depends on where it stands,
@@ -123,12 +124,6 @@ impl Number {
             _ => Ideal::Overflow,
         }
     }
-}
-
-fn quote(text: &str) -> String {
-    let mut quoted = Vec::new();
-    super::fmt::append_quoted(&mut quoted, text.as_bytes());
-    String::from_utf8_lossy(&quoted).into_owned()
 }
 
 /// Go's `ParseUint` with base 0: prefixes and underscores as in Go's syntax.

@@ -77,7 +77,7 @@ impl<'a> Executor<'a, '_, '_> {
 
     fn placed(&self, mut error: RenderError) -> Stop {
         let source = self.compiled.source_of(self.definition);
-        let name = super::quote(self.definition.name.as_bytes());
+        let name = super::quote(&self.definition.name);
         error.source_name = source.name.to_string();
         error.message = match self.at.describe() {
             None => format!("template: {}: {}", self.definition.name, error.reason),

@@ -225,7 +225,7 @@ impl<'a> Executor<'a, '_, '_> {
             },
             Item::Own(GoValue::Map(map), _) => self.field_of_map(map, name),
             Item::Missing if self.compiled.missing == Missing::Strict => {
-                let name = super::quote(name.as_bytes());
+                let name = super::quote(name);
                 Err(self.missing(format!("nil data; no entry for key {name}")))
             }
             Item::Missing => Ok(Item::Missing),
@@ -259,7 +259,7 @@ impl<'a> Executor<'a, '_, '_> {
             Missing::Default => Ok(Item::Missing),
             Missing::Zero => Ok(Item::own(GoValue::zero(element))),
             Missing::Strict => {
-                let name = super::quote(name.as_bytes());
+                let name = super::quote(name);
                 Err(self.missing(format!("map has no entry for key {name}")))
             }
         }

@@ -50,7 +50,7 @@ pub(in super::super) fn include(
 ) -> Result<GoValue, FunctionError> {
     let caller = context.caller;
     let Some(definition) = caller.compiled.definition(name) else {
-        let name = quote(name.as_bytes());
+        let name = quote(name);
         return Err(format!("template {name} not defined").into());
     };
     let most = context.pass.limits().nesting;

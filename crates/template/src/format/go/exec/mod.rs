@@ -22,7 +22,7 @@ use crate::limits::Limit;
 use crate::pass::{Pass, Stop};
 
 use super::ast::{Definition, Node, Op, Pipe, Place, TemplateCall};
-use super::fmt::{self, Full};
+use super::fmt::{self, Full, quoted as quote};
 use super::function::State;
 use super::template::Compiled;
 use super::value::GoValue;
@@ -201,7 +201,7 @@ impl<'a> Executor<'a, '_, '_> {
     fn call_template(&mut self, call: &'a TemplateCall) -> Result<(), Stop> {
         self.at = At::Call(call);
         let Some(definition) = self.compiled.definition(&call.name) else {
-            let name = quote(call.name.as_bytes());
+            let name = quote(&call.name);
             return Err(self.fail(format!("template {name} not defined")));
         };
         let most = self.pass.limits().nesting;
@@ -322,10 +322,4 @@ fn formatted(format: &[u8], values: &[GoValue]) -> String {
     let mut text = String::from_utf8_lossy(&text).into_owned();
     text.push_str(if complete { "" } else { "..." });
     text
-}
-
-fn quote(text: &[u8]) -> String {
-    let mut quoted = Vec::new();
-    fmt::append_quoted(&mut quoted, text);
-    String::from_utf8_lossy(&quoted).into_owned()
 }

@@ -93,6 +93,13 @@ pub fn printf(
     written(out, limit, |sink| printf::printf(sink, format, operands))
 }
 
+/// A string as `%q` prints it, for error texts.
+pub(super) fn quoted(text: &str) -> String {
+    let mut quoted = Vec::with_capacity(text.len() + 2);
+    append_quoted(&mut quoted, text.as_bytes());
+    String::from_utf8_lossy(&quoted).into_owned()
+}
+
 /// Appends a string as Go's `strconv.Quote` writes it (`%q`).
 pub fn append_quoted(out: &mut Vec<u8>, text: &[u8]) {
     quote::quote(out, text, false);

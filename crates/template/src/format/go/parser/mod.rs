@@ -13,6 +13,7 @@ use indexmap::IndexMap;
 use quillet_core::{Diagnostic, Span, nearest};
 
 use super::ast::{Definition, Op, Place, TemplateCall};
+use super::fmt::quoted as quote;
 use super::function::Functions;
 use super::lexer::{Kind, Lexer, Token};
 use names::Names;
@@ -274,10 +275,4 @@ impl Parser<'_> {
             Some(format!("the limit on nesting is {}", self.settings.nesting));
         failure
     }
-}
-
-fn quote(text: &str) -> String {
-    let mut quoted = Vec::new();
-    super::fmt::append_quoted(&mut quoted, text.as_bytes());
-    String::from_utf8_lossy(&quoted).into_owned()
 }

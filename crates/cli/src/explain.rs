@@ -115,12 +115,10 @@ impl Texts {
             ServiceError::Invalid { diagnostics, .. } => Some(self.place(diagnostics)),
             ServiceError::Missing { names, hints } => {
                 let compiled = self.compiled(catalogue.factory())?;
-                let missing =
-                    |variable: &&VariableReference| names.contains(&variable.path.join("."));
-                let variables = compiled.references().variables.iter().filter(missing);
-                let found: Vec<Diagnostic> = variables
-                    .map(|variable| self.missing(variable, hints, given))
-                    .collect();
+                let variables = compiled.references().variables.iter();
+                let missing = variables.filter(|variable| names.contains(&variable.path.join(".")));
+                let found = missing.map(|variable| self.missing(variable, hints, given));
+                let found: Vec<Diagnostic> = found.collect();
                 (found.len() >= names.len()).then(|| self.place(&found))
             }
             ServiceError::UnknownFunctions { names, .. } => {

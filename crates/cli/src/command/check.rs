@@ -8,7 +8,7 @@ use std::sync::Arc;
 use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{Diagnostic, json};
 use quillet_prompt::{Definition, Variables};
-use quillet_store::MemoryStore;
+use quillet_store::{MemoryStore, StoreOptions};
 
 use crate::args::Check;
 use crate::assemble;
@@ -20,8 +20,12 @@ use crate::report::{self, Finding};
 use crate::source::{self, Form};
 use crate::terminal::{self, Stream};
 
-/// How deep folders are searched; bounds links that lead in a circle.
+/// How deep folders are searched.
 const MOST_DEPTH: usize = 16;
+
+/// Files to look at, by the id that stands for each; `true` for those that are
+/// templates themselves.
+type Names = BTreeMap<String, bool>;
 
 /// What was looked at and found.
 #[derive(Default)]
@@ -31,32 +35,10 @@ struct Findings {
 }
 
 pub(crate) async fn run(args: &Check, config: &Config) -> Result<(), Failure> {
-    let mut findings = Findings::default();
-    let mut loose = Vec::new();
-    for path in &args.paths {
-        if is_store(path) {
-            let url = format!("dir:{}", path.display());
-            let store = quillet_store::open(&url, &quillet_store::StoreOptions::default()).await?;
-            look(&mut findings, config, store, &BTreeMap::new()).await?;
-        } else if path.is_dir() {
-            collect(path, &mut loose, 0);
-        } else {
-            loose.push(path.clone());
-        }
-    }
-    if args.paths.is_empty() {
-        let store = assemble::store(config).await?;
-        look(&mut findings, config, store, &BTreeMap::new()).await?;
-    }
-    if !loose.is_empty() {
-        check_loose(&mut findings, args, config, &loose).await?;
-    }
+    let findings = look_at_all(args, config).await?;
     print(args.json, &findings)?;
-    let errors = findings
-        .found
-        .iter()
-        .filter(|finding| finding.is_error())
-        .count();
+    let errors = findings.found.iter().filter(|finding| finding.is_error());
+    let errors = errors.count();
     if !args.json {
         terminal::note(&summary(&findings, errors));
     }
@@ -64,6 +46,30 @@ pub(crate) async fn run(args: &Check, config: &Config) -> Result<(), Failure> {
         0 => Ok(()),
         _ => Err(Failure::Said(code::TEMPLATE)),
     }
+}
+
+async fn look_at_all(args: &Check, config: &Config) -> Result<Findings, Failure> {
+    let mut findings = Findings::default();
+    if args.paths.is_empty() {
+        let store = assemble::store(config).await?;
+        look(&mut findings, config, store, None).await?;
+    }
+    let mut loose = Vec::new();
+    for path in &args.paths {
+        if is_store(path) {
+            let url = format!("dir:{}", path.display());
+            let store = quillet_store::open(&url, &StoreOptions::default()).await?;
+            look(&mut findings, config, store, None).await?;
+        } else if path.is_dir() {
+            collect(path, &mut loose, 0);
+        } else {
+            loose.push(path.clone());
+        }
+    }
+    if !loose.is_empty() {
+        check_loose(&mut findings, args, config, &loose).await?;
+    }
+    Ok(findings)
 }
 
 fn summary(findings: &Findings, errors: usize) -> String {
@@ -117,7 +123,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) {
         let hidden = path
             .file_name()
             .is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        if path.is_dir() && !hidden && depth < MOST_DEPTH {
+        if path.is_dir() && !path.is_symlink() && !hidden && depth < MOST_DEPTH {
             collect(&path, files, depth + 1);
         } else if source::form_of(&path.to_string_lossy()).is_some_and(|form| form != Form::Toml) {
             files.push(path);
@@ -134,7 +140,7 @@ async fn check_loose(
 ) -> Result<(), Failure> {
     let under = assemble::optional_store(config).await?;
     let mut over = Overlay::new(under.unwrap_or_else(|| Arc::new(MemoryStore::new())));
-    let mut names = BTreeMap::new();
+    let mut names = Names::new();
     for path in files {
         let path = path.strip_prefix(".").unwrap_or(path).to_string_lossy();
         match loose(&path, args) {
@@ -152,7 +158,7 @@ async fn check_loose(
             Err(other) => return Err(other),
         }
     }
-    look(findings, config, Arc::new(over), &names).await
+    look(findings, config, Arc::new(over), Some(&names)).await
 }
 
 /// The kind and the definition of a file, and whether it is a template itself.
@@ -182,13 +188,12 @@ fn loose(path: &str, args: &Check) -> Result<Option<(Kind, String, bool)>, Failu
     }))
 }
 
-/// Everything wrong in a store. With `names`, only those ids count, and it says
-/// which of them are templates themselves.
+/// Everything wrong in a store, or with those of its entries that have these names.
 async fn look(
     findings: &mut Findings,
     config: &Config,
     store: Arc<dyn Store>,
-    names: &BTreeMap<String, bool>,
+    names: Option<&Names>,
 ) -> Result<(), Failure> {
     let catalogue = assemble::catalogue(config, store.clone())?;
     catalogue.load().await?;
@@ -196,38 +201,38 @@ async fn look(
     variables.load().await?;
     let environs = variables.ids().await?;
     let snapshot = catalogue.snapshot();
-    let counts = |id: &str| names.is_empty() || names.contains_key(id);
-    for definition in snapshot
-        .extensions
-        .values()
-        .filter(|definition| counts(&definition.id))
-    {
-        findings.add(definition);
+    for definition in snapshot.extensions.values() {
+        findings.add(definition, names);
     }
-    for definition in snapshot
-        .tools
-        .values()
-        .filter(|definition| counts(&definition.id))
-    {
-        findings.add(definition);
+    for definition in snapshot.tools.values() {
+        findings.add(definition, names);
     }
-    let prompts = snapshot.prompts.values();
-    for definition in
-        prompts.filter(|definition| counts(&definition.id) || of_extension(definition, names))
-    {
-        let is_template = names.get(&*definition.id).copied().unwrap_or(false);
-        let texts = Texts::of(definition, is_template);
-        findings.looked_at += 1;
-        findings.found.extend(texts.place(&definition.diagnostics));
-        findings
-            .found
-            .extend(texts.unknown_names(&catalogue, &environs));
+    for definition in snapshot.prompts.values() {
+        if counts(definition, names) {
+            let is_template = names.and_then(|names| names.get(&*definition.id));
+            let texts = Texts::of(definition, is_template == Some(&true));
+            findings.looked_at += 1;
+            let found = texts.place(&definition.diagnostics);
+            findings.found.extend(found);
+            let unknown = texts.unknown_names(&catalogue, &environs);
+            findings.found.extend(unknown);
+        }
     }
     Ok(())
 }
 
+/// Whether a definition was asked for: by itself, or with the file of the
+/// extension that it comes out of.
+fn counts<T>(definition: &Definition<T>, names: Option<&Names>) -> bool {
+    let file = Key::new(&*definition.origin).id();
+    names.is_none_or(|names| names.contains_key(&*definition.id) || names.contains_key(&file))
+}
+
 impl Findings {
-    fn add<T>(&mut self, definition: &Definition<T>) {
+    fn add<T>(&mut self, definition: &Definition<T>, names: Option<&Names>) {
+        if !counts(definition, names) {
+            return;
+        }
         self.looked_at += 1;
         let finding = |diagnostic: &Diagnostic| Finding {
             diagnostic: Diagnostic {
@@ -239,9 +244,4 @@ impl Findings {
         self.found
             .extend(definition.diagnostics.iter().map(finding));
     }
-}
-
-/// Whether a prompt comes out of an extension's file that is looked at.
-fn of_extension<T>(definition: &Definition<T>, names: &BTreeMap<String, bool>) -> bool {
-    names.contains_key(&Key::new(&*definition.origin).id())
 }

@@ -57,22 +57,26 @@ pub(crate) async fn run(args: &Render, config: &Config) -> Result<(), Failure> {
 async fn target(args: &Render, config: &Config, variables: &Map) -> Result<Target, Failure> {
     let name = &args.target;
     let store = assemble::optional_store(config).await?;
-    let is_file = name == "-" || Path::new(name).is_file();
-    if !is_file {
-        let Some(store) = store.filter(|_| !source::looks_like_a_path(name)) else {
-            return Err(Failure::Other(format!(
-                "there is no file {name:?}; for a stored prompt pass its id and --store URL"
-            )));
-        };
-        return Ok(Target {
+    if name == "-" || Path::new(name).is_file() {
+        return file(args, store, variables);
+    }
+    match store.filter(|_| !source::looks_like_a_path(name)) {
+        Some(store) => Ok(Target {
             id: name.clone(),
             is_template: false,
             store,
-        });
+        }),
+        None => Err(Failure::Other(format!(
+            "there is no file {name:?}; for a stored prompt pass its id and --store URL"
+        ))),
     }
-    let under = store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
+}
+
+/// A file as a prompt over the store, if there is one.
+fn file(args: &Render, store: Option<Arc<dyn Store>>, variables: &Map) -> Result<Target, Failure> {
+    let name = &args.target;
     let text = source::read(name)?;
-    let mut over = Overlay::new(under);
+    let mut over = Overlay::new(store.unwrap_or_else(|| Arc::new(MemoryStore::new())));
     let form = form(args, &text);
     let definition = match form {
         Form::Template(format) => {
@@ -82,13 +86,11 @@ async fn target(args: &Render, config: &Config, variables: &Map) -> Result<Targe
         }
         _ => source::definition(name, &text)?,
     };
-    // An id as the key maps to: colons become dots.
     let key = Key::new(source::stem(name));
+    // As the key maps to it: colons become dots.
     let id = key.id();
-    over.add(
-        Kind::Prompt,
-        Entry::new(key, definition, source::shown(name)),
-    );
+    let entry = Entry::new(key, definition, source::shown(name));
+    over.add(Kind::Prompt, entry);
     Ok(Target {
         id,
         is_template: matches!(form, Form::Template(_)),

@@ -13,6 +13,8 @@ use crate::config::{self, Config};
 use crate::failure::Failure;
 use crate::terminal;
 
+const NO_MODEL: &str = "none, prompts render and do not chat (set OPENAI_API_KEY or OPENAI_BASE_URL, or pass --model mock)";
+
 pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
     let server_config = server_config(config)?;
     let store = assemble::store(config).await?;
@@ -101,32 +103,29 @@ fn tell(args: &Serve, config: &Config, service: &PromptService, address: SocketA
     let snapshot = service.catalogue().snapshot();
     let prefix = config.text(&config::PREFIX).unwrap_or_default();
     let base = format!("http://{address}{prefix}");
-    let model = service.model().map_or_else(
-        || "none, prompts render and do not chat (set OPENAI_API_KEY or OPENAI_BASE_URL, or pass --model mock)".to_owned(),
-        |model| model.describe(),
-    );
-    terminal::note(&format!("quillet {} at {base}", env!("CARGO_PKG_VERSION")));
+    let store = service.catalogue().store().describe();
+    let (prompts, tools) = (snapshot.prompts.len(), snapshot.tools.len());
+    let model = service
+        .model()
+        .map_or_else(|| NO_MODEL.to_owned(), |model| model.describe());
     terminal::note(&format!(
-        "  store  {}: {} prompts, {} tools",
-        service.catalogue().store().describe(),
-        snapshot.prompts.len(),
-        snapshot.tools.len()
+        "quillet {} at {base}\n  store  {store}: {prompts} prompts, {tools} tools\n  model  {model}\n  docs   {base}/docs",
+        env!("CARGO_PKG_VERSION")
     ));
-    terminal::note(&format!("  model  {model}"));
-    terminal::note(&format!("  docs   {base}/docs"));
-    let invalid = snapshot
+    let broken = snapshot
         .prompts
         .values()
-        .filter(|prompt| prompt.status() == "invalid")
-        .count();
-    if invalid > 0 {
-        terminal::warning(&format!(
-            "{invalid} prompts are broken; `quillet doctor` says why"
-        ));
+        .filter(|prompt| prompt.status() == "invalid");
+    match broken.count() {
+        0 => {}
+        count => terminal::warning(&format!(
+            "{count} broken prompts; `quillet doctor` says why"
+        )),
     }
     if args.demo {
+        let body = r#"{"variables": {"name": "Ada"}}"#;
         terminal::note(&format!(
-            "  try    curl -d '{{\"variables\": {{\"name\": \"Ada\"}}}}' {base}/api/render/prompts/hello"
+            "  try    curl -d '{body}' {base}/api/render/prompts/hello"
         ));
     }
 }

@@ -166,40 +166,44 @@ impl Reader<'_> {
 
 /// The value, or what it must be.
 fn of_form(form: Form, value: &DeValue<'_>) -> Result<Value, &'static str> {
-    let texts = |value: &DeValue<'_>| -> Option<Vec<String>> {
-        let items = value.as_array()?.iter();
-        items
-            .map(|item| item.get_ref().as_str().map(str::to_owned))
-            .collect()
-    };
     match form {
-        Form::Text | Form::Secret => value
-            .as_str()
-            .map(|text| Value::Text(text.to_owned()))
-            .ok_or("a text in quotes"),
+        Form::Text | Form::Secret => {
+            let text = value.as_str().map(|text| Value::Text(text.to_owned()));
+            text.ok_or("a text in quotes")
+        }
         Form::Bool => value.as_bool().map(Value::Bool).ok_or("true or false"),
-        Form::Texts | Form::Secrets => texts(value)
-            .map(Value::Texts)
-            .ok_or("a list of texts, [\"a\", \"b\"]"),
+        Form::Texts | Form::Secrets => {
+            let texts = texts(value).map(Value::Texts);
+            texts.ok_or("a list of texts, [\"a\", \"b\"]")
+        }
         Form::Integer => {
-            let number = value
-                .as_integer()
-                .and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok());
+            let number = value.as_integer();
+            let number = number.and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok());
             number.map(Value::Integer).ok_or("a whole number from 0")
         }
         Form::SecretTable => {
-            let pairs = value.as_table().and_then(|table| {
-                let pair = |(name, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
-                    let name: &std::borrow::Cow<'_, str> = name.get_ref();
-                    Some((name.to_string(), value.get_ref().as_str()?.to_owned()))
-                };
-                table.iter().map(pair).collect()
-            });
-            pairs
-                .map(Value::Pairs)
-                .ok_or("a table of texts, {name = \"value\"}")
+            let pairs = pairs(value).map(Value::Pairs);
+            pairs.ok_or("a table of texts, {name = \"value\"}")
         }
     }
+}
+
+fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {
+    let items = value.as_array()?.iter();
+    items
+        .map(|item| item.get_ref().as_str().map(str::to_owned))
+        .collect()
+}
+
+fn pairs(value: &DeValue<'_>) -> Option<Vec<(String, String)>> {
+    let mut pairs = Vec::new();
+    for (name, value) in value.as_table()? {
+        pairs.push((
+            name.get_ref().to_string(),
+            value.get_ref().as_str()?.to_owned(),
+        ));
+    }
+    Some(pairs)
 }
 
 #[cfg(test)]

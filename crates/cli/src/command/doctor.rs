@@ -85,13 +85,13 @@ async fn store(config: &Config) -> Vec<Line> {
             Ok(environs) => contents(&name, &catalogue.snapshot(), environs),
             Err(why) => {
                 let mend = "is it running, and is store.url right?";
-                line(Verdict::Broken, format!("{name}: {why}; {mend}"))
+                line(Verdict::Broken, format!("{why}; {mend}"))
             }
         },
     }
 }
 
-/// How many shared variables there are, or why the store does not answer.
+/// How many shared variables there are, or why the store, which it names, does not answer.
 async fn load(catalogue: &Catalogue) -> Result<usize, String> {
     let store = catalogue.store();
     let loaded = match catalogue.load().await {

@@ -241,7 +241,10 @@ async fn wrong_with(
     let id = key.id();
     if kind == Kind::Prompt {
         let definition = snapshot.prompt(&id)?;
-        return Ok(Texts::of(definition, false).place(&definition.diagnostics));
+        let texts = Texts::of(definition, false);
+        let mut found = texts.place(&definition.diagnostics);
+        found.extend(unknown(texts.unknown_names(&catalogue, &[])));
+        return Ok(found);
     }
     let row = rows(kind, &snapshot).into_iter().find(|row| row.id == id);
     let found = row.map(|row| row.diagnostics).unwrap_or_default();
@@ -250,6 +253,15 @@ async fn wrong_with(
         text: Some(text.to_owned()),
     };
     Ok(found.into_iter().map(finding).collect())
+}
+
+/// Names that nobody has registered may be there when the prompt is used, so
+/// they do not keep it from being written.
+fn unknown(found: Vec<Finding>) -> impl Iterator<Item = Finding> {
+    found.into_iter().map(|mut finding| {
+        finding.diagnostic.severity = Severity::Warning;
+        finding
+    })
 }
 
 async fn remove(kind: Kind, id: &str, store: &dyn Store) -> Result<(), Failure> {

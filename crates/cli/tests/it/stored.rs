@@ -69,7 +69,11 @@ fn entries_are_written_listed_shown_and_removed() {
 
 #[test]
 fn what_is_broken_is_not_written_unless_it_is_forced() {
-    let place = Place::new().with(&[("bad.gotmpl", "a\n{{if"), ("s/prompts/.keep", "")]);
+    let place = Place::new().with(&[
+        ("bad.gotmpl", "a\n{{if"),
+        ("late.gotmpl", "{{lookup 1}}"),
+        ("s/prompts/.keep", ""),
+    ]);
     let run = |args: &[&str]| place.run_with(args, "", &[("QUILLET_STORE", "dir:s")]);
     run(&["prompt", "add", "bad", "bad.gotmpl"])
         .fails(3, &["bad.gotmpl:2:", "nothing was written", "--force"]);
@@ -86,6 +90,13 @@ fn what_is_broken_is_not_written_unless_it_is_forced() {
     assert_eq!(
         (list[0]["id"].as_str(), list[0]["status"].as_str()),
         (Some("bad"), Some("invalid"))
+    );
+    let late = run(&["prompt", "add", "late", "late.gotmpl"]);
+    assert_eq!(late.code, Some(0), "{late:?}");
+    assert!(
+        late.err
+            .contains("warning: function \"lookup\" is not defined"),
+        "{late:?}"
     );
     for id in ["", "a b", "a..b", "../x"] {
         let done = run(&["prompt", "add", id, "bad.gotmpl", "--force"]);

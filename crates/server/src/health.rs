@@ -1,8 +1,5 @@
 //! `/healthz`, `/readyz` and `/metrics`.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
 use axum::Json;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
@@ -11,7 +8,6 @@ use quillet_core::store::Health;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::app::App;
 use crate::config::ServerConfig;
 use crate::exchange::Call;
 use crate::metrics::Gauges;
@@ -132,25 +128,4 @@ pub(crate) async fn metrics(call: Call) -> Response {
     });
     let kind = [(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     (kind, text).into_response()
-}
-
-/// Counts a stream for as long as it lives.
-#[derive(Debug)]
-pub(crate) struct StreamCount(Arc<App>);
-
-impl StreamCount {
-    pub(crate) fn new(app: &Arc<App>) -> Self {
-        app.metrics.streams.fetch_add(1, Ordering::Relaxed);
-        StreamCount(app.clone())
-    }
-
-    pub(crate) fn app(&self) -> &App {
-        &self.0
-    }
-}
-
-impl Drop for StreamCount {
-    fn drop(&mut self) {
-        self.0.metrics.streams.fetch_sub(1, Ordering::Relaxed);
-    }
 }

@@ -6,6 +6,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -21,9 +22,9 @@ use serde_json::json;
 use super::chat::Asking;
 use super::completion::Chunks;
 use super::{Warning, warnings};
+use crate::app::App;
 use crate::error::ApiError;
 use crate::exchange::{Call, Exchange};
-use crate::health::StreamCount;
 
 const PING: &[u8] = b": ping\n\n";
 const DONE: &[u8] = b"data: [DONE]\n\n";
@@ -143,4 +144,25 @@ impl Events {
 
 fn data(text: &str) -> Bytes {
     Bytes::from(["data: ", text, "\n\n"].concat())
+}
+
+/// Counts a stream for as long as it lives.
+#[derive(Debug)]
+struct StreamCount(Arc<App>);
+
+impl StreamCount {
+    fn new(app: &Arc<App>) -> Self {
+        app.metrics.streams.fetch_add(1, Ordering::Relaxed);
+        StreamCount(app.clone())
+    }
+
+    fn app(&self) -> &App {
+        &self.0
+    }
+}
+
+impl Drop for StreamCount {
+    fn drop(&mut self) {
+        self.0.metrics.streams.fetch_sub(1, Ordering::Relaxed);
+    }
 }

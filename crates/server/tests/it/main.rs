@@ -10,7 +10,11 @@ mod client;
 mod connections;
 mod description;
 mod health;
+mod hostile;
 mod origin_defects;
+mod redis;
+#[path = "../../../store/tests/it/redis_server.rs"]
+mod redis_server;
 mod render;
 mod routes;
 mod shutdown;

@@ -53,7 +53,9 @@ fn wrapped(vector: &Value) -> String {
     let template = text(&vector["template"]);
     match vector["format"].as_str() {
         Some("go") => {
-            format!("{{{{define \"vector\"}}}}{template}{{{{end}}}}{{{{template \"vector\" .variables}}}}")
+            format!(
+                "{{{{define \"vector\"}}}}{template}{{{{end}}}}{{{{template \"vector\" .variables}}}}"
+            )
         }
         _ => template,
     }
@@ -66,8 +68,13 @@ async fn hostile_templates_are_answered_and_the_server_serves_on() {
         let id = vector["id"].as_str().unwrap();
         // A template that defines others cannot stand inside a definition.
         let nested = !text(&vector["template"]).contains("{{define");
-        let template = if nested { wrapped(&vector) } else { text(&vector["template"]) };
-        let body = json!({"template": template, "missing": "lenient", "variables": data(&vector["data"])});
+        let template = if nested {
+            wrapped(&vector)
+        } else {
+            text(&vector["template"])
+        };
+        let body =
+            json!({"template": template, "missing": "lenient", "variables": data(&vector["data"])});
         let answer = server.post("/api/render", &body.to_string()).await;
         match vector["expect"].as_str() {
             Some("refuse") => assert!(answer.status >= 400, "{id} was rendered"),
@@ -76,7 +83,11 @@ async fn hostile_templates_are_answered_and_the_server_serves_on() {
         }
         let most = vector["limits"]["out_bytes"].as_u64().unwrap();
         // JSON may write a byte as six.
-        assert!((answer.body.len() as u64) < 6 * most + 4096, "{id} gave {} bytes", answer.body.len());
+        assert!(
+            (answer.body.len() as u64) < 6 * most + 4096,
+            "{id} gave {} bytes",
+            answer.body.len()
+        );
         let control = server.post("/api/render/prompts/a.b.c", "").await;
         assert_eq!(control.json()["rendered_prompt"], "dotted", "after {id}");
     }
@@ -85,11 +96,25 @@ async fn hostile_templates_are_answered_and_the_server_serves_on() {
 #[tokio::test]
 async fn values_with_template_syntax_stay_values() {
     let server = start().await;
-    for hostile in ["{{.vscode.lang}}", "{{ill}}", "{%raw%}", "<|im_start|>system", "\u{0}\u{1b}[31m", "\"}]}"] {
+    for hostile in [
+        "{{.vscode.lang}}",
+        "{{ill}}",
+        "{%raw%}",
+        "<|im_start|>system",
+        "\u{0}\u{1b}[31m",
+        "\"}]}",
+    ] {
         let body = json!({"variables": {"name": hostile}});
-        let answer = server.post("/api/render/prompts/hello", &body.to_string()).await.json();
+        let answer = server
+            .post("/api/render/prompts/hello", &body.to_string())
+            .await
+            .json();
         assert_eq!(answer["rendered_prompt"], format!("Hello {hostile} in go"));
-        assert_eq!(answer.get("warnings"), None, "a tool was called for {hostile:?}");
+        assert_eq!(
+            answer.get("warnings"),
+            None,
+            "a tool was called for {hostile:?}"
+        );
     }
 }
 
@@ -98,14 +123,26 @@ async fn hostile_bodies_are_answered_and_the_server_serves_on() {
     let server = start().await;
     for vector in vectors("json.jsonl") {
         let id = vector["id"].as_str().unwrap();
-        let source = ["json", "body", "text", "input"].iter().find_map(|name| vector.get(*name));
-        let Some(source) = source else { panic!("{id} has no text: {vector}") };
+        let source = ["json", "body", "text", "input"]
+            .iter()
+            .find_map(|name| vector.get(*name));
+        let Some(source) = source else {
+            panic!("{id} has no text: {vector}")
+        };
         if source.get("hex").is_some() {
             continue;
         }
-        for path in ["/api/render/prompts/hello", "/api/render", "/api/chat/prompts/hello"] {
+        for path in [
+            "/api/render/prompts/hello",
+            "/api/render",
+            "/api/chat/prompts/hello",
+        ] {
             let answer = server.post(path, &text(source)).await;
-            assert!((400..500).contains(&answer.status), "{id} at {path}: {}", answer.status);
+            assert!(
+                (400..500).contains(&answer.status),
+                "{id} at {path}: {}",
+                answer.status
+            );
         }
         let control = server.post("/api/render/prompts/a.b.c", "").await;
         assert_eq!(control.status, 200, "after {id}");

@@ -159,8 +159,9 @@ fn base32_decode(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
 }
 
 fn hex(digest: &[u8]) -> GoValue {
-    let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    digits.into()
+    let digit = |value: u8| char::from_digit(value.into(), 16);
+    let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.filter_map(digit).collect::<String>().into()
 }
 
 /// The bytes to digest; a digest takes about as long as four searches.

@@ -54,6 +54,9 @@ impl Call {
     }
 }
 
+/// Values over this size are charged for their copy too.
+const COPIED_BYTES: usize = 1 << 20;
+
 /// How often the clock is read: once in this many steps.
 const STEPS_PER_CLOCK: usize = 1024;
 
@@ -259,10 +262,14 @@ impl<'a> Pass<'a> {
     }
 
     /// Counts bytes of a string or a list that a function is about to build.
+    /// More than a mebibyte at once counts twice: such a value is copied
+    /// once on its way into a shared one.
     ///
     /// # Errors
     /// The limit on memory.
     pub fn charge(&mut self, bytes: usize) -> Result<(), Stop> {
+        let copied = if bytes > COPIED_BYTES { bytes } else { 0 };
+        let bytes = bytes.saturating_add(copied);
         self.memory = self.memory.saturating_add(bytes);
         if self.memory > self.limits.memory_bytes {
             return Err(self.limit(Limit::MemoryBytes));

@@ -24,7 +24,7 @@ fn rendered(
     missing: Missing,
     variables: &Map,
 ) -> Result<String, Box<RenderError>> {
-    let template = compiled(sources, missing).unwrap();
+    let template = compiled(sources, missing).expect("it compiles");
     let limits = Limits {
         time: std::time::Duration::from_secs(20),
         ..Limits::default()
@@ -36,13 +36,16 @@ fn rendered(
         functions: &NoFunctions,
         limits: &limits,
     };
-    let rendered = render(&request).now_or_never().unwrap();
+    let rendered = render(&request)
+        .now_or_never()
+        .expect("nothing to wait for");
     rendered.map(|rendered| rendered.text(0))
 }
 
 fn variables() -> Map {
     let text = r#"{"user":{"name":"Ann"},"n":1000000,"f":1.0,"l":[{"v":1}]}"#;
-    json::parse(text).unwrap().as_map().unwrap().clone()
+    let data = json::parse(text).expect("it is JSON");
+    data.as_map().cloned().unwrap_or_default()
 }
 
 /// A template, its variables (a `?` marks optional ones) and its functions.

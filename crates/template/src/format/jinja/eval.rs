@@ -105,11 +105,9 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         self.pass.steps(bytes / 256)
     }
 
-    /// Counts bytes that are about to be built. Large ones count twice, since
-    /// a text is copied once on its way into a shared value.
+    /// Counts bytes that are about to be built, and the work of building them.
     pub(super) fn charge(&mut self, bytes: usize) -> Result<(), Stop> {
-        let twice = if bytes > 1 << 20 { bytes } else { 0 };
-        self.pass.charge(bytes.saturating_add(twice))?;
+        self.pass.charge(bytes)?;
         self.scan(bytes)
     }
 

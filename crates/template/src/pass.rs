@@ -55,7 +55,7 @@ impl Call {
 }
 
 /// Values over this size are charged for their copy too.
-const COPIED_BYTES: usize = 1 << 20;
+const COPIED_BYTES: usize = 4 << 20;
 
 /// How often the clock is read: once in this many steps.
 const STEPS_PER_CLOCK: usize = 1024;
@@ -262,7 +262,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Counts bytes of a string or a list that a function is about to build.
-    /// More than a mebibyte at once counts twice: such a value is copied
+    /// More than 4 MiB at once count twice: such a value is copied
     /// once on its way into a shared one.
     ///
     /// # Errors

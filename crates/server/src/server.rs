@@ -166,7 +166,8 @@ impl Port {
 
     fn spawn<P: Send + 'static>(&self, stream: TcpStream, peer: SocketAddr, place: P) {
         let (app, router) = (self.app.clone(), self.router.clone());
-        let (stop, cut) = (self.stop.clone(), self.cut.clone());
+        // Children, since looking at a token locks it.
+        let (stop, cut) = (self.stop.child_token(), self.cut.child_token());
         self.connections.spawn(async move {
             let _open = Open::new(&app);
             let serving = connection::serve(app.clone(), router, stream, peer, stop);

@@ -20,7 +20,7 @@ pub(crate) struct Auth {
 pub(crate) enum Caller {
     /// The token at this place in the configuration.
     Token(usize),
-    /// No tokens are configured, or the route needs none.
+    /// No tokens are configured.
     Anyone,
 }
 

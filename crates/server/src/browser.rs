@@ -25,19 +25,17 @@ impl Browsers {
         Browsers { origins }
     }
 
-    /// Refuses what a browser says comes from a page of another site.
-    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
-        let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
-        if !matches!(site, Some(b"cross-site" | b"same-site")) || self.permitted(headers).is_some()
-        {
+    /// Refuses what a browser says comes from a page of another site. Following
+    /// a link is no such thing: the page that has the link sees nothing of ours.
+    pub(crate) fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
+        let says = |name| headers.get(name).map(HeaderValue::as_bytes);
+        let foreign = matches!(says("sec-fetch-site"), Some(b"cross-site" | b"same-site"));
+        let link = method == Method::GET && says("sec-fetch-mode") == Some(b"navigate");
+        if !foreign || link || self.permitted(headers).is_some() {
             return Ok(());
         }
-        Err(problem(
-            403,
-            "browser.origin",
-            "pages of other sites may not call this service",
-        )
-        .hint("add the page's origin to server.origins"))
+        let message = "pages of other sites may not call this service";
+        Err(problem(403, "browser.origin", message).hint("add the page's origin to server.origins"))
     }
 
     /// Whether this is a browser asking if a page may call; it is answered

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
@@ -17,7 +17,6 @@ use hyper::body::Incoming;
 use tower::Service;
 
 use crate::app::App;
-use crate::auth::Caller;
 use crate::error::{ApiError, problem};
 use crate::exchange::{Exchange, REQUEST_ID};
 use crate::health;
@@ -74,24 +73,21 @@ fn refuse(app: &App, peer: SocketAddr, request: &Request<Incoming>) -> Option<Re
     {
         return Some(StatusCode::NO_CONTENT.into_response());
     }
-    let admitted = admit(app, peer, request.uri().path(), request.headers());
+    let admitted = admit(app, peer, request);
     admitted.err().map(IntoResponse::into_response)
 }
 
-fn admit(app: &App, peer: SocketAddr, path: &str, headers: &HeaderMap) -> Result<(), ApiError> {
-    app.browsers.check(headers)?;
-    let open = health::is_open(&app.config, path);
-    let caller = match open {
-        true => Caller::Anyone,
-        false => app.auth.check(headers)?,
-    };
-    if open {
+fn admit(app: &App, peer: SocketAddr, request: &Request<Incoming>) -> Result<(), ApiError> {
+    let (path, headers) = (request.uri().path(), request.headers());
+    app.browsers.check(request.method(), headers)?;
+    if health::is_open(&app.config, path) {
         return Ok(());
     }
+    let caller = app.auth.check(headers)?;
     if app.is_stopping() {
         return Err(
             problem(503, "server.stopping", "this server is shutting down")
-                .retry_after(std::time::Duration::from_secs(1)),
+                .retry_after(Duration::from_secs(1)),
         );
     }
     let Some(rate) = &app.rate else { return Ok(()) };

@@ -225,4 +225,9 @@ async fn without_a_list_no_page_is_told_anything() {
         ("sec-fetch-site", "cross-site"),
     ];
     assert_eq!(get(&server, "/api/tools", &marked).await.status, 403);
+    let link = [
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-mode", "navigate"),
+    ];
+    assert_eq!(get(&server, "/docs", &link).await.status, 200);
 }

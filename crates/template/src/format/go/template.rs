@@ -187,6 +187,9 @@ impl Template for Compiled {
         let Some(definition) = self.definition(entry) else {
             return Err(self.no_template(entry).into());
         };
+        // Most of what is written usually stands in the template as it is.
+        let guess = self.source_of(definition).text.len();
+        pass.out().reserve(guess);
         let dot = Value::Map(pass.variables().clone());
         super::exec::run(self, definition, &dot, pass)
     }

@@ -53,7 +53,11 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo metadata runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
     let normal = |dependency: &&serde_json::Value| dependency["kind"].is_null();
     let name = |value: &serde_json::Value| value["name"].as_str().unwrap_or_default().to_owned();
@@ -62,8 +66,13 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
         .expect("it lists packages")
         .iter()
         .map(|package| {
-            let list = package["dependencies"].as_array().expect("it lists dependencies");
-            (name(package), list.iter().filter(normal).map(name).collect())
+            let list = package["dependencies"]
+                .as_array()
+                .expect("it lists dependencies");
+            (
+                name(package),
+                list.iter().filter(normal).map(name).collect(),
+            )
         })
         .collect()
 }
@@ -75,7 +84,10 @@ fn arrows_point_one_way() {
     let there: BTreeSet<&str> = found.keys().map(String::as_str).collect();
     assert_eq!(known, there, "a crate came or went: draw its arrows");
     for (name, allowed) in ARROWS {
-        for dependency in found[*name].iter().filter(|dependency| known.contains(dependency.as_str())) {
+        for dependency in found[*name]
+            .iter()
+            .filter(|dependency| known.contains(dependency.as_str()))
+        {
             let fine = dependency == "quillet-core" || allowed.contains(&dependency.as_str());
             assert!(fine, "{name} must not depend on {dependency}");
         }
@@ -92,6 +104,9 @@ fn heavy_dependencies_have_one_owner() {
                 "{dependency} belongs to {owner}, and {name} names it too"
             );
         }
-        assert!(found[*owner].contains(*dependency), "{owner} no longer names {dependency}");
+        assert!(
+            found[*owner].contains(*dependency),
+            "{owner} no longer names {dependency}"
+        );
     }
 }

@@ -26,7 +26,11 @@ struct NoTools;
 
 impl ToolBuilder for NoTools {
     fn build(&self, _: &str, source: &str, _: &str) -> Result<BuiltTool, Vec<Diagnostic>> {
-        Err(vec![Diagnostic::error("tool.definition", source, "there are no tools here")])
+        Err(vec![Diagnostic::error(
+            "tool.definition",
+            source,
+            "there are no tools here",
+        )])
     }
 }
 
@@ -43,8 +47,18 @@ async fn main() -> Result<(), Failure> {
 
 async fn quillet(address: &str) -> Result<(), Failure> {
     let store = quillet_store::open(address, &StoreOptions::default()).await?;
-    let catalogue = Catalogue::new(store.clone(), TemplateFactory::standard(), Arc::new(NoTools), 100);
-    let service = PromptService::new(catalogue, Variables::new(store), None, ServiceOptions::default());
+    let catalogue = Catalogue::new(
+        store.clone(),
+        TemplateFactory::standard(),
+        Arc::new(NoTools),
+        100,
+    );
+    let service = PromptService::new(
+        catalogue,
+        Variables::new(store),
+        None,
+        ServiceOptions::default(),
+    );
     let service = Arc::new(service);
     let config = ServerConfig {
         listen: ([127, 0, 0, 1], 0).into(),

@@ -103,6 +103,8 @@ enum Opened {
 /// An open `if`, `with` or `range`.
 struct Block {
     kind: Kind,
+    /// The line of its keyword.
+    line: usize,
     /// Its first operation.
     op: Place,
     /// How many names there were before it.

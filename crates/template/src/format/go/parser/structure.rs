@@ -30,7 +30,30 @@ impl Parser<'_> {
         if self.is_top_level() {
             return Ok(true);
         }
-        Err(self.fail("unexpected EOF".to_owned()))
+        let mut failure = self.fail("unexpected EOF".to_owned());
+        failure.diagnostic = failure.diagnostic.help(self.unclosed());
+        Err(failure)
+    }
+
+    /// What has no end yet: Go's message does not say.
+    fn unclosed(&self) -> String {
+        let Some(block) = self.tree.blocks.iter().rfind(|block| !block.chained) else {
+            let keyword = match self.tree.opened {
+                Opened::Block(_) => "block",
+                Opened::Source | Opened::Define => "define",
+            };
+            return format!(
+                "the {{{{{keyword} {}}}}} has no {{{{end}}}}",
+                quote(&self.tree.name)
+            );
+        };
+        let keyword = match block.kind {
+            Kind::If => "if",
+            Kind::With => "with",
+            _ => "range",
+        };
+        let line = block.line;
+        format!("the {{{{{keyword}}}}} on line {line} has no {{{{end}}}}")
     }
 
     /// Begins a definition if one stands here. Only the top level has them.
@@ -147,6 +170,7 @@ impl Parser<'_> {
         let tree = &mut self.tree;
         tree.blocks.push(Block {
             kind: keyword.kind,
+            line: keyword.line,
             op: tree.ops.len(),
             names,
             slots: tree.names.slots(),

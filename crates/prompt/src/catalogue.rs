@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -37,8 +38,10 @@ pub struct Catalogue {
     store: Arc<dyn Store>,
     builder: Builder,
     snapshot: ArcSwap<Snapshot>,
-    /// What was loaded, and whether each kind was ever; held while it changes.
+    /// What was loaded; held while it changes, also while the store is asked.
     stored: Mutex<Stored>,
+    /// Whether every kind was loaded at least once.
+    loaded: AtomicBool,
 }
 
 impl Catalogue {
@@ -57,6 +60,7 @@ impl Catalogue {
             builder: Builder::new(Compiler::new(factory, cache), tools),
             snapshot: ArcSwap::default(),
             stored: Mutex::default(),
+            loaded: AtomicBool::new(false),
         }
     }
 
@@ -83,9 +87,9 @@ impl Catalogue {
     }
 
     /// Whether every kind of definition was loaded at least once.
-    pub async fn is_loaded(&self) -> bool {
-        let stored = self.stored.lock().await;
-        DEFINITIONS.iter().all(|kind| stored.contains_key(kind))
+    #[must_use]
+    pub fn is_loaded(&self) -> bool {
+        self.loaded.load(Ordering::Acquire)
     }
 
     /// Loads every definition.
@@ -132,6 +136,9 @@ impl Catalogue {
         let snapshot = self.builder.build(stored, &self.snapshot.load());
         report(&self.snapshot.load(), &snapshot);
         self.snapshot.store(Arc::new(snapshot));
+        if DEFINITIONS.iter().all(|kind| stored.contains_key(kind)) {
+            self.loaded.store(true, Ordering::Release);
+        }
     }
 
     /// Follows the store's changes for as long as the future is polled.

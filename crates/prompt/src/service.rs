@@ -123,11 +123,9 @@ impl PromptService {
     }
 
     /// Whether the store answers, and everything was loaded at least once.
-    pub async fn health(&self) -> (Health, bool) {
-        (
-            self.catalogue.store().health(),
-            self.catalogue.is_loaded().await,
-        )
+    #[must_use]
+    pub fn health(&self) -> (Health, bool) {
+        (self.catalogue.store().health(), self.catalogue.is_loaded())
     }
 
     /// Renders a prompt with the variables of a request.
@@ -144,7 +142,7 @@ impl PromptService {
         let snapshot = self.catalogue.snapshot();
         let definition = match snapshot.prompt(id) {
             Ok(definition) => definition,
-            Err(error) => return Err(self.absent(error).await),
+            Err(error) => return Err(self.absent(error)),
         };
         let entry = definition.usable(Kind::Prompt)?;
         let compiled = self.compile(id, &entry.sources)?;
@@ -291,8 +289,8 @@ impl PromptService {
     }
 
     /// A prompt that is not there may be there in a store that was never read.
-    async fn absent(&self, error: ServiceError) -> ServiceError {
-        match self.health().await {
+    fn absent(&self, error: ServiceError) -> ServiceError {
+        match self.health() {
             (Health::Away { reason }, false) => {
                 StoreError::new(StoreErrorKind::Unavailable, reason).into()
             }

@@ -69,7 +69,7 @@ pub(crate) async fn healthz(_call: Call) -> Json<Alive> {
 ))]
 pub(crate) async fn readyz(call: Call) -> (StatusCode, Json<Readiness>) {
     let app = &call.app;
-    let (health, loaded) = app.service.health().await;
+    let (health, loaded) = app.service.health();
     let mut status = "ready";
     let mut reasons = Vec::new();
     if let Health::Away { reason } = health {
@@ -118,7 +118,7 @@ pub(crate) async fn readyz(call: Call) -> (StatusCode, Json<Readiness>) {
 ))]
 pub(crate) async fn metrics(call: Call) -> Response {
     let app = &call.app;
-    let (health, _) = app.service.health().await;
+    let (health, _) = app.service.health();
     let snapshot = app.service.catalogue().snapshot();
     let text = app.metrics.text(Gauges {
         store_ready: health == Health::Ready,

@@ -123,7 +123,11 @@ impl Texts {
             }
             ServiceError::UnknownFunctions { names, .. } => {
                 let compiled = self.compiled(catalogue.factory())?;
-                let found = self.unknown_functions(compiled.references(), &catalogue.snapshot());
+                let found = self.unknown_functions(
+                    compiled.references(),
+                    &catalogue.snapshot(),
+                    catalogue.factory(),
+                );
                 (found.len() >= names.len()).then(|| self.place(&found))
             }
             ServiceError::Render(error) => {
@@ -163,7 +167,16 @@ impl Texts {
         }
     }
 
-    fn unknown_functions(&self, references: &References, snapshot: &Snapshot) -> Vec<Diagnostic> {
+    fn unknown_functions(
+        &self,
+        references: &References,
+        snapshot: &Snapshot,
+        factory: &TemplateFactory,
+    ) -> Vec<Diagnostic> {
+        let own = factory
+            .format(&self.format)
+            .map(|format| format.functions())
+            .unwrap_or_default();
         let unknown = |function: &&FunctionReference| {
             function.name != "tool" && !snapshot.functions.contains_key(function.name.as_str())
         };
@@ -176,8 +189,8 @@ impl Texts {
                 "render.unknown_function",
                 message,
             );
-            let known = snapshot.functions.keys().map(AsRef::as_ref);
-            found.help(match nearest(name, known) {
+            let tools = snapshot.functions.keys().map(AsRef::as_ref);
+            found.help(match nearest(name, tools.chain(own.iter().copied())) {
                 Some(near) => format!("did you mean {near}?"),
                 None => "register a tool of that name, or name a store that has it with --store"
                     .to_owned(),
@@ -197,7 +210,8 @@ impl Texts {
             return Vec::new();
         };
         let references = compiled.references();
-        let mut found = self.unknown_functions(references, &catalogue.snapshot());
+        let mut found =
+            self.unknown_functions(references, &catalogue.snapshot(), catalogue.factory());
         let needed = references
             .variables
             .iter()

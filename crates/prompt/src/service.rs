@@ -9,7 +9,7 @@ use quillet_core::chat::{
 use quillet_core::store::{Health, Kind, StoreError, StoreErrorKind};
 use quillet_core::tool::ToolContext;
 use quillet_core::{Map, Message, Role, Table, Value, nearest};
-use quillet_template::{Functions, Limits, Missing, References, Render, render};
+use quillet_template::{Functions, Limits, Missing, References, Render, TemplateFactory, render};
 
 use crate::catalogue::Catalogue;
 use crate::compile::{Compiled, SourceSet};
@@ -211,7 +211,12 @@ impl PromptService {
         let shared = self.shared(compiled).await?;
         let root = context(&shared, bound);
         let references = compiled.template.references();
-        check_functions(references, snapshot)?;
+        check_functions(
+            references,
+            snapshot,
+            self.catalogue.factory(),
+            &prompt.format,
+        )?;
         if prompt.missing == Missing::Strict {
             check_variables(references, &root)?;
         }
@@ -356,7 +361,12 @@ fn assemble(body: &Body, texts: Vec<String>) -> RenderedPrompt {
     }
 }
 
-fn check_functions(references: &References, snapshot: &Snapshot) -> Result<(), ServiceError> {
+fn check_functions(
+    references: &References,
+    snapshot: &Snapshot,
+    formats: &TemplateFactory,
+    format: &str,
+) -> Result<(), ServiceError> {
     let unknown = |name: &&str| !snapshot.functions.contains_key(*name) && *name != "tool";
     let names: Vec<&str> = references
         .functions
@@ -367,9 +377,12 @@ fn check_functions(references: &References, snapshot: &Snapshot) -> Result<(), S
     if names.is_empty() {
         return Ok(());
     }
+    let own = formats.format(format).map(|format| format.functions());
+    let own = own.unwrap_or_default();
     let hint = |name: &&str| {
-        let near = nearest(name, snapshot.functions.keys().map(AsRef::as_ref))?;
-        Some(format!("did you mean {near}?"))
+        let tools = snapshot.functions.keys().map(AsRef::as_ref);
+        let near = nearest(name, tools.chain(own.iter().copied()))?;
+        Some(format!("{name}: did you mean {near}?"))
     };
     Err(ServiceError::UnknownFunctions {
         hints: names.iter().filter_map(hint).collect(),

@@ -92,6 +92,12 @@ pub trait TemplateFormat: Send + Sync + fmt::Debug {
         &[]
     }
 
+    /// Names of the functions that the format brings itself, to suggest one for
+    /// a mistyped name.
+    fn functions(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
     /// Compiles a set of sources that can call each other by name. Neither the
     /// variables nor the functions that they name need to exist.
     ///

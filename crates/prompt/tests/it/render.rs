@@ -54,7 +54,7 @@ async fn outcomes() {
         (
             Prompt,
             "e:unknown",
-            r#"{"prompt":"{{lookup 1}} {{tool_one 1}}{{tool_tow 2}}"}"#,
+            r#"{"prompt":"{{lookup 1}} {{tool_one 1}}{{tool_tow 2}}{{upperr 3}}"}"#,
         ),
         (Prompt, "e:syntax", r#"{"prompt":"a\n{{if}}"}"#),
         (
@@ -118,7 +118,8 @@ async fn outcomes() {
             Err(&[
                 "render.unknown_function",
                 "\"lookup\", \"tool_tow\"",
-                "did you mean tool_two?",
+                "tool_tow: did you mean tool_two?",
+                "upperr: did you mean upper?",
             ]),
         ),
         (

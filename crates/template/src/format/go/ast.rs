@@ -241,29 +241,32 @@ pub(super) enum Builtin {
 }
 
 impl Builtin {
+    /// All of them, by name.
+    pub(super) const TABLE: [(&'static str, Builtin); 19] = [
+        ("and", Builtin::And),
+        ("or", Builtin::Or),
+        ("not", Builtin::Not),
+        ("call", Builtin::Call),
+        ("html", Builtin::Html),
+        ("index", Builtin::Index),
+        ("slice", Builtin::Slice),
+        ("js", Builtin::Js),
+        ("len", Builtin::Len),
+        ("print", Builtin::Print),
+        ("printf", Builtin::Printf),
+        ("println", Builtin::Println),
+        ("urlquery", Builtin::Urlquery),
+        ("eq", Builtin::Eq),
+        ("ne", Builtin::Ne),
+        ("lt", Builtin::Lt),
+        ("le", Builtin::Le),
+        ("gt", Builtin::Gt),
+        ("ge", Builtin::Ge),
+    ];
+
     pub(super) fn of_name(name: &str) -> Option<Builtin> {
-        Some(match name {
-            "and" => Builtin::And,
-            "or" => Builtin::Or,
-            "not" => Builtin::Not,
-            "call" => Builtin::Call,
-            "html" => Builtin::Html,
-            "index" => Builtin::Index,
-            "slice" => Builtin::Slice,
-            "js" => Builtin::Js,
-            "len" => Builtin::Len,
-            "print" => Builtin::Print,
-            "printf" => Builtin::Printf,
-            "println" => Builtin::Println,
-            "urlquery" => Builtin::Urlquery,
-            "eq" => Builtin::Eq,
-            "ne" => Builtin::Ne,
-            "lt" => Builtin::Lt,
-            "le" => Builtin::Le,
-            "gt" => Builtin::Gt,
-            "ge" => Builtin::Ge,
-            _ => return None,
-        })
+        let found = Self::TABLE.iter().find(|(known, _)| *known == name);
+        found.map(|(_, builtin)| *builtin)
     }
 
     /// How many fixed parameters it has, and whether more arguments may follow.

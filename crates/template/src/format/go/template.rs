@@ -10,7 +10,7 @@ use crate::pass::{Pass, Stop};
 use crate::reference::References;
 use crate::{CompileOptions, Missing, Source, Template, TemplateFormat};
 
-use super::ast::Definition;
+use super::ast::{Builtin, Definition};
 use super::function::{Functions, GoFunction};
 use super::parser::{self, Settings};
 use super::{references, sprig};
@@ -96,6 +96,11 @@ impl TemplateFormat for GoFormat {
 
     fn aliases(&self) -> &'static [&'static str] {
         &["golang", "go-template", "localai", "ollama"]
+    }
+
+    fn functions(&self) -> Vec<&str> {
+        let builtins = Builtin::TABLE.iter().map(|(name, _)| *name);
+        builtins.chain(self.functions.names()).collect()
     }
 
     fn compile(

@@ -66,6 +66,12 @@ static FUNCTIONS: &[Function] = &[
     hugging_face("strftime_now", &["format"], strftime_now),
 ];
 
+/// The names of all functions of a preset.
+pub(super) fn names(preset: Preset) -> impl Iterator<Item = &'static str> {
+    let there = move |f: &&Function| !f.hugging_face || preset == Preset::HuggingFace;
+    FUNCTIONS.iter().filter(there).map(|f| f.name)
+}
+
 /// The function of that name.
 pub(super) fn find(name: &str, preset: Preset) -> Option<&'static Function> {
     let known =

@@ -74,6 +74,10 @@ impl TemplateFormat for JinjaFormat {
         }
     }
 
+    fn functions(&self) -> Vec<&str> {
+        functions::names(self.preset).collect()
+    }
+
     fn compile(
         &self,
         sources: &[Source<'_>],

@@ -4,9 +4,9 @@
 //! `benches/run` runs this beside real Go and prints the ratios. Each line is
 //! `what TAB prompt TAB nanoseconds`.
 
+mod measure;
 mod prompts;
 
-use std::fs;
 use std::time::{Duration, Instant};
 
 use quillet_core::{BoxFuture, Map, Value};
@@ -15,39 +15,12 @@ use quillet_template::{
     Arguments, CallError, CompileOptions, Functions, Limits, Render, Source, TemplateFormat, render,
 };
 
-/// How long each figure is measured; the best of all rounds counts, since
-/// everything that disturbs makes it worse.
-const ROUNDS: usize = 40;
-const ROUND: Duration = Duration::from_millis(10);
-
 fn main() {
-    prompts::each(|what, name, work| println!("{what}\t{name}\t{}", nanoseconds(work)));
+    prompts::each(|what, name, work| {
+        let [figure] = measure::nanoseconds([work]);
+        println!("{what}\t{name}\t{figure}");
+    });
     println!("calls\tten of 50 ms\t{}", ten_calls().as_nanos());
-}
-
-/// CPU nanoseconds of one piece of work, in the best round.
-fn nanoseconds(work: impl Fn()) -> u64 {
-    let round = || {
-        let (begin, start, mut count) = (cpu(), Instant::now(), 0);
-        while start.elapsed() < ROUND {
-            for _ in 0..10 {
-                work();
-            }
-            count += 10;
-        }
-        (cpu() - begin) / count
-    };
-    (0..ROUNDS).map(|_| round()).min().unwrap_or_default()
-}
-
-/// CPU nanoseconds that this thread has used, where Linux tells; else the wall's.
-fn cpu() -> u64 {
-    let used = fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let used = used.and_then(|text| text.split(' ').next()?.parse().ok());
-    used.unwrap_or_else(|| {
-        static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
-        START.elapsed().as_nanos() as u64
-    })
 }
 
 /// A tool that takes 50 ms.

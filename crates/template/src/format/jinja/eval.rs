@@ -20,6 +20,9 @@ const MAX_LEVELS: usize = 400;
 /// Bytes of one value in a list.
 pub(super) const VALUE_SIZE: usize = size_of::<Value>();
 
+/// Things by name.
+type Table<T> = HashMap<Arc<str>, T, foldhash::fast::RandomState>;
+
 pub(super) fn fail(reason: impl Into<String>) -> Stop {
     RenderError::new(ErrorKind::Execution, reason).into()
 }
@@ -40,7 +43,7 @@ pub(super) struct Evaluator<'t, 'p> {
     pub(super) namespaces: Vec<IndexMap<Arc<str>, Value>>,
     captures: Vec<String>,
     /// Definitions of every block, the one that counts first, with their sources.
-    blocks: HashMap<Arc<str>, Vec<(usize, Arc<Block>)>>,
+    blocks: Table<Vec<(usize, Arc<Block>)>>,
     /// The source that the current one extends.
     parent: Option<usize>,
     levels: usize,
@@ -50,7 +53,7 @@ pub(super) struct Evaluator<'t, 'p> {
 
 #[derive(Default)]
 struct Base {
-    names: HashMap<Arc<str>, Value>,
+    names: Table<Value>,
     /// Whether the variables are seen (`import … without context` hides them).
     context: bool,
 }
@@ -89,7 +92,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             frame: None,
             namespaces: Vec::new(),
             captures: Vec::new(),
-            blocks: HashMap::new(),
+            blocks: Table::default(),
             parent: None,
             levels: 0,
             templates: 0,

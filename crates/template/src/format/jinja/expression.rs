@@ -24,7 +24,7 @@ fn deepest<'a>(exprs: impl IntoIterator<Item = &'a Expr>) -> usize {
     exprs.into_iter().map(|e| e.depth).max().unwrap_or(0)
 }
 
-impl Parser {
+impl Parser<'_> {
     fn expr(&self, kind: ExprKind, start: usize, below: usize) -> Parsed<Expr> {
         let end = self.last_end();
         self.check_depth(below + 1)?;
@@ -60,7 +60,7 @@ impl Parser {
 
     /// One expression, or several with commas: a tuple.
     pub(super) fn tuple(&mut self) -> Parsed<Expr> {
-        self.tuple_of(Parser::expression)
+        self.tuple_of(Self::expression)
     }
 
     /// The same, where an `if` that follows belongs to the tag.
@@ -68,7 +68,7 @@ impl Parser {
         self.tuple_of(|p| p.nested(|p| p.ranked(OR)))
     }
 
-    fn tuple_of(&mut self, one: fn(&mut Parser) -> Parsed<Expr>) -> Parsed<Expr> {
+    fn tuple_of(&mut self, one: fn(&mut Self) -> Parsed<Expr>) -> Parsed<Expr> {
         let start = self.span().start;
         let first = one(self)?;
         if !self.is_operator(",") {
@@ -89,7 +89,7 @@ impl Parser {
         match self.peek() {
             Token::PrintEnd | Token::TagEnd => true,
             Token::Operator(operator) => matches!(*operator, ")" | "]"),
-            Token::Name(name) => name == "in" || name == "recursive",
+            Token::Name(name) => ["in", "recursive"].contains(name),
             _ => false,
         }
     }
@@ -114,6 +114,10 @@ impl Parser {
         rank: usize,
         tightest: usize,
     ) -> Parsed<Expr> {
+        // Most operands stand alone.
+        if !matches!(self.peek(), Token::Operator(_) | Token::Name(_)) {
+            return Ok(left);
+        }
         for level in (rank..tightest).rev() {
             left = match level {
                 OR => self.logic(left, start, "or", OR, ExprKind::Or)?,
@@ -154,9 +158,9 @@ impl Parser {
             Token::Operator("<=") => Comparison::LessOrEqual,
             Token::Operator(">") => Comparison::Greater,
             Token::Operator(">=") => Comparison::GreaterOrEqual,
-            Token::Name(name) if name == "in" => Comparison::In,
-            Token::Name(name) if name == "not" => {
-                if !matches!(self.peek_after(), Token::Name(next) if next == "in") {
+            Token::Name("in") => Comparison::In,
+            Token::Name("not") => {
+                if !matches!(self.peek_after(), Token::Name("in")) {
                     return None;
                 }
                 self.advance();
@@ -495,11 +499,11 @@ impl Parser {
         let operand = match self.peek() {
             Token::Operator("(") => return self.arguments(),
             Token::Operator(operator) => matches!(*operator, "[" | "{"),
-            Token::Name(name) if name == "is" => {
+            Token::Name("is") => {
                 return Err(self.unexpected("no second test: tests do not chain with is"));
             }
             Token::Name(name) => {
-                !["else", "or", "and", "if", "in", "not", "recursive"].contains(&&**name)
+                !["else", "or", "and", "if", "in", "not", "recursive"].contains(name)
             }
             Token::Str(_) | Token::Int(_) | Token::Float(_) => true,
             _ => false,
@@ -507,7 +511,7 @@ impl Parser {
         let mut arguments = Arguments::default();
         if operand {
             let start = self.span().start;
-            let operand = self.nested(Parser::primary)?;
+            let operand = self.nested(Self::primary)?;
             arguments.positional.push(self.postfix(operand, start)?);
         }
         Ok(arguments)

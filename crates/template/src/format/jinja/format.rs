@@ -185,6 +185,7 @@ impl Evaluator<'_, '_> {
             Value::Bool(bool) if !spec_text.is_empty() => Value::Int(i64::from(bool)),
             other => other,
         };
+        check_spec(&value, spec_text, &spec)?;
         let numeric = value.as_float().is_some() && !matches!(value, Value::Bool(_));
         let text = match (&spec.kind, numeric) {
             (None | Some('s'), false) => {
@@ -414,6 +415,34 @@ fn format_spec(text: &str) -> Result<Spec, Stop> {
     match characters.next() {
         None => Ok(spec),
         Some(_) => Err(fail(format!("invalid format specifier '{text}'"))),
+    }
+}
+
+/// Refuses layouts that are not for this type of value.
+fn check_spec(value: &Value, text: &str, spec: &Spec) -> Result<(), Stop> {
+    match value {
+        _ if text.is_empty() => Ok(()),
+        Value::Str(_) => {
+            if spec.group.is_some() || spec.sign.is_some() || spec.alternate {
+                return Err(fail(format!("'{text}' is not for text")));
+            }
+            match (spec.kind, spec.align) {
+                (None | Some('s'), Some('=')) => Err(fail("'=' alignment is not for text")),
+                _ => Ok(()),
+            }
+        }
+        Value::Float(_) => Ok(()),
+        Value::Int(_) => {
+            let whole = spec.kind.is_none_or(|kind| "dnboxXc".contains(kind));
+            match spec.precision {
+                Some(_) if whole => Err(fail("a precision is not for integers")),
+                _ => Ok(()),
+            }
+        }
+        other => Err(fail(format!(
+            "unsupported format string passed to {}.__format__",
+            other.kind()
+        ))),
     }
 }
 

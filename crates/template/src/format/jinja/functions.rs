@@ -89,17 +89,14 @@ fn range(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
     if step == 0 {
         return Err(fail("range() arg 3 must not be zero"));
     }
-    let span = i128::from(stop) - i128::from(start);
-    let step_wide = i128::from(step);
-    let len = (span + step_wide - step_wide.signum()) / step_wide;
-    let len = usize::try_from(len.max(0)).unwrap_or(usize::MAX);
-    if len > MAX_RANGE {
+    let range = List::range(start, stop, step);
+    if range.len() > MAX_RANGE {
         return Err(fail(format!(
             "range too big: the limit on items of one range is {MAX_RANGE}"
         )));
     }
     e.step()?;
-    Ok(Value::List(List::range(start, step, len)))
+    Ok(Value::List(range))
 }
 
 fn table(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<IndexMap<Key, Value>, Stop> {
@@ -112,6 +109,7 @@ fn table(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<IndexMap<Key, Value
                 table.insert(e.key(&key)?, value);
             }
         }
+        Some(Value::Undefined(path)) => return Err(e.undefined(path.as_deref())),
         Some(pairs) => {
             for pair in e.items(pairs)? {
                 let pair = e.items(&pair)?;

@@ -8,25 +8,34 @@ use quillet_core::Span;
 use super::syntax::{Preset, Problem};
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Token {
-    Text(String),
+pub(super) enum Token<'a> {
+    Text(Cow<'a, str>),
     PrintBegin,
     PrintEnd,
     TagBegin,
     TagEnd,
-    Name(String),
-    Str(String),
+    Name(&'a str),
+    Str(Cow<'a, str>),
     Int(i64),
     Float(f64),
     Operator(&'static str),
     End,
 }
 
-/// Longest first, so that `//` is not two divisions.
+/// Those of two characters first, so that `//` is not two divisions.
 const OPERATORS: &[&str] = &[
     "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}",
     ">", "<", "=", ".", ":", "|", ",", ";",
 ];
+
+/// The operator that a text begins with.
+fn operator(text: &str) -> Option<&'static str> {
+    let first = *text.as_bytes().first()?;
+    let begins = |operator: &&&str| {
+        operator.as_bytes().first() == Some(&first) && text.starts_with(**operator)
+    };
+    OPERATORS.iter().find(begins).copied()
+}
 
 pub(super) struct Lexer<'a> {
     source: &'a str,
@@ -34,7 +43,7 @@ pub(super) struct Lexer<'a> {
     preset: Preset,
     /// Whether the last token ended a line, so that blanks before a tag are indentation.
     line_start: bool,
-    tokens: Vec<(Token, Span)>,
+    tokens: Vec<(Token<'a>, Span)>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -51,11 +60,12 @@ impl<'a> Lexer<'a> {
             at: 0,
             preset,
             line_start: true,
-            tokens: Vec::new(),
+            // A guess that fits most templates and costs little where it does not.
+            tokens: Vec::with_capacity((source.len() / 8).min(1024)),
         }
     }
 
-    pub(super) fn run(mut self) -> Result<Vec<(Token, Span)>, Box<Problem>> {
+    pub(super) fn run(mut self) -> Result<Vec<(Token<'a>, Span)>, Box<Problem>> {
         while self.at < self.source.len() {
             self.text_and_tag()?;
         }
@@ -67,14 +77,14 @@ impl<'a> Lexer<'a> {
         &self.source[self.at..]
     }
 
-    fn push(&mut self, token: Token, start: usize) {
+    fn push(&mut self, token: Token<'a>, start: usize) {
         let end = self.at;
         self.tokens.push((token, Span { start, end }));
     }
 
-    fn text(&mut self, text: &str, start: usize) {
+    fn text(&mut self, text: &'a str, start: usize) {
         if !text.is_empty() {
-            self.push(Token::Text(newlines(text).into_owned()), start);
+            self.push(Token::Text(newlines(text)), start);
         }
     }
 
@@ -125,6 +135,9 @@ impl<'a> Lexer<'a> {
     /// Skips the end of a tag whose closing mark begins here, if it does.
     fn close(&mut self, mark: &str) -> bool {
         let rest = self.rest();
+        if !rest.starts_with(['-', '+', '}', '%', '#']) {
+            return false;
+        }
         if let Some(after) = rest.strip_prefix('-').and_then(|r| r.strip_prefix(mark)) {
             self.at += 1 + mark.len() + after.len() - after.trim_start().len();
         } else if let (true, Some(_)) = (
@@ -208,7 +221,7 @@ impl<'a> Lexer<'a> {
     fn inside(
         &mut self,
         begin: usize,
-        token: Token,
+        token: Token<'a>,
         mark: &'static str,
     ) -> Result<(), Box<Problem>> {
         let end = match token {
@@ -218,7 +231,7 @@ impl<'a> Lexer<'a> {
         self.push(token, begin);
         let mut open: Vec<&'static str> = Vec::new();
         loop {
-            self.at += self.rest().len() - self.rest().trim_start().len();
+            self.skip_blanks();
             let start = self.at;
             if open.is_empty() && self.close(mark) {
                 self.push(end, start);
@@ -237,7 +250,26 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn token(&mut self, first: char, open: &mut Vec<&'static str>) -> Result<Token, Box<Problem>> {
+    fn skip_blanks(&mut self) {
+        let rest = self.rest();
+        let blanks = rest.bytes().take_while(|byte| *byte == b' ').count();
+        // Few tokens are followed by another blank than these.
+        if rest
+            .as_bytes()
+            .get(blanks)
+            .is_some_and(u8::is_ascii_graphic)
+        {
+            self.at += blanks;
+        } else {
+            self.at += rest.len() - rest.trim_start().len();
+        }
+    }
+
+    fn token(
+        &mut self,
+        first: char,
+        open: &mut Vec<&'static str>,
+    ) -> Result<Token<'a>, Box<Problem>> {
         if first.is_ascii_digit() {
             return self.number();
         }
@@ -245,13 +277,12 @@ impl<'a> Lexer<'a> {
             return self.string(first);
         }
         if first.is_alphabetic() || first == '_' {
-            let word = |c: char| !(c.is_alphanumeric() || c == '_');
-            let end = self.rest().find(word).unwrap_or(self.rest().len());
-            let name = self.rest()[..end].to_owned();
+            let end = word_end(self.rest());
+            let name = &self.rest()[..end];
             self.at += end;
             return Ok(Token::Name(name));
         }
-        let found = OPERATORS.iter().find(|op| self.rest().starts_with(**op));
+        let found = operator(self.rest());
         let Some(operator) = found else {
             let end = self.at + first.len_utf8();
             return Err(Problem::at(
@@ -292,7 +323,7 @@ impl<'a> Lexer<'a> {
         Err(Problem::at(message, self.at, self.at + operator.len()))
     }
 
-    fn number(&mut self) -> Result<Token, Box<Problem>> {
+    fn number(&mut self) -> Result<Token<'a>, Box<Problem>> {
         let start = self.at;
         let rest = self.rest();
         let radix = match rest.get(..2).map(str::to_ascii_lowercase).as_deref() {
@@ -319,7 +350,7 @@ impl<'a> Lexer<'a> {
         token.ok_or_else(|| Problem::at("the number does not fit 64 bits", start, self.at))
     }
 
-    fn string(&mut self, quote: char) -> Result<Token, Box<Problem>> {
+    fn string(&mut self, quote: char) -> Result<Token<'a>, Box<Problem>> {
         let start = self.at;
         let mut characters = self.rest().char_indices().skip(1);
         while let Some((offset, c)) = characters.next() {
@@ -328,12 +359,26 @@ impl<'a> Lexer<'a> {
             } else if c == quote {
                 self.at = start + offset + 1;
                 let text = &self.source[start + 1..start + offset];
-                return Ok(Token::Str(unescape(&newlines(text))));
+                return Ok(Token::Str(match text.contains(['\\', '\r']) {
+                    true => unescape(&newlines(text)).into(),
+                    false => text.into(),
+                }));
             }
         }
         let problem = Problem::at("unexpected end of template in a string", start, start + 1);
         Err(problem.help("close the string"))
     }
+}
+
+/// Where the name ends that a text begins with.
+fn word_end(text: &str) -> usize {
+    let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let ascii = text.bytes().take_while(in_word).count();
+    if text.as_bytes().get(ascii).is_none_or(u8::is_ascii) {
+        return ascii;
+    }
+    let other = |c: char| !(c.is_alphanumeric() || c == '_');
+    text.find(other).unwrap_or(text.len())
 }
 
 /// The first tag in a text, and where.

@@ -80,7 +80,7 @@ pub(super) fn exists(value: &Value, name: &str) -> bool {
         Value::List(list) if list.sort == Sort::List => {
             LIST.contains(&name) || CHANGES.contains(&name)
         }
-        Value::List(_) => LIST.contains(&name),
+        Value::List(list) if list.has_places() => ["count", "index"].contains(&name),
         Value::Dict(_) => DICT.contains(&name) || CHANGES.contains(&name),
         Value::Loop(_) => LOOP.contains(&name),
         Value::Cycler(_) => CYCLER.contains(&name),
@@ -104,6 +104,7 @@ impl Evaluator<'_, '_> {
         name: &str,
         given: &Given,
     ) -> Result<Value, Stop> {
+        check_arguments(subject, name, given)?;
         match subject {
             Value::Str(text) => self.text_method(text, name, given),
             Value::List(list) => self.list_method(list, name, given),
@@ -168,10 +169,11 @@ impl Evaluator<'_, '_> {
             .steps(if name == "get" { 1 } else { dict.len() })?;
         match name {
             "copy" => Ok(Value::Dict(dict.clone())),
-            "get" => Ok(match dict.get(given.need(0, "key")?) {
-                Some(value) => value,
-                None => given.get(1, "default").cloned().unwrap_or(Value::None),
-            }),
+            "get" => {
+                let key = self.key(given.need(0, "key")?)?;
+                let default = || given.get(1, "default").cloned().unwrap_or(Value::None);
+                Ok(dict.get(&key).unwrap_or_else(default))
+            }
             "keys" => {
                 self.charge(dict.len() * VALUE_SIZE)?;
                 let keys = dict.iter().map(|(key, _)| key).collect();
@@ -238,11 +240,14 @@ impl Evaluator<'_, '_> {
                 None => return Err(fail("substring not found")),
             },
             "count" => {
-                let part = given.str(0, "sub", "")?;
-                Value::int(match part.is_empty() {
-                    true => text.chars().count() + 1,
-                    false => text.matches(part).count(),
-                })
+                let Value::Str(part) = given.need(0, "sub")? else {
+                    return Err(fail("must be str"));
+                };
+                let count = |(_, within): (usize, &str)| match part.is_empty() {
+                    true => within.chars().count() + 1,
+                    false => within.matches(&**part).count(),
+                };
+                Value::int(window(text, given)?.map_or(0, count))
             }
             "center" | "ljust" | "rjust" => self.justify(text, name, given)?,
             "zfill" => self.zero_fill(text, given)?,
@@ -407,6 +412,46 @@ impl Evaluator<'_, '_> {
     }
 }
 
+/// As many arguments as Python takes, by name only where Python has names.
+fn check_arguments(subject: &Value, name: &str, given: &Given) -> Result<(), Stop> {
+    if !matches!(subject, Value::Str(_) | Value::List(_) | Value::Dict(_)) || name == "format" {
+        return Ok(());
+    }
+    let most = match (subject, name) {
+        (Value::List(_), "count") => 1,
+        (_, "count" | "endswith" | "find" | "index" | "replace") => 3,
+        (_, "rfind" | "rindex" | "startswith") => 3,
+        (_, "center" | "get" | "ljust" | "rjust" | "rsplit" | "split") => 2,
+        (_, "expandtabs" | "format_map" | "join" | "lstrip" | "partition" | "removeprefix") => 1,
+        (_, "removesuffix" | "rpartition" | "rstrip" | "splitlines" | "strip" | "zfill") => 1,
+        _ if CHANGES.contains(&name) => return Ok(()),
+        _ => 0,
+    };
+    let names: &[&str] = match name {
+        "split" | "rsplit" => &["sep", "maxsplit"],
+        "splitlines" => &["keepends"],
+        "expandtabs" => &["tabsize"],
+        "replace" => &["count"],
+        _ => &[],
+    };
+    if given.positional.len() > most {
+        let count = given.positional.len();
+        return Err(fail(format!(
+            "{name}() takes at most {most} arguments ({count} given)"
+        )));
+    }
+    match given
+        .named
+        .iter()
+        .find(|(given, _)| !names.contains(&&**given))
+    {
+        Some((argument, _)) => Err(fail(format!(
+            "{name}() takes no keyword argument '{argument}'"
+        ))),
+        None => Ok(()),
+    }
+}
+
 fn unsafe_method(name: &str, kind: &str) -> Stop {
     fail(format!(
         "access to '{name}' of '{kind}' object is unsafe: values cannot be changed in a template"
@@ -462,6 +507,7 @@ fn affix(text: &str, given: &Given, has: fn(&str, &str) -> bool) -> Result<Value
         Value::List(parts) => parts.iter().collect(),
         part => vec![part.clone()],
     };
+    let within = window(text, given)?;
     let mut found = false;
     for part in &parts {
         let Some(part) = part.as_str() else {
@@ -470,7 +516,7 @@ fn affix(text: &str, given: &Given, has: fn(&str, &str) -> bool) -> Result<Value
                 part.kind()
             )));
         };
-        found |= has(text, part);
+        found |= within.is_some_and(|(_, within)| has(within, part));
     }
     Ok(Value::Bool(found))
 }
@@ -518,21 +564,50 @@ fn lines(text: &str, keep_ends: bool) -> impl Iterator<Item = &str> {
     })
 }
 
+/// The part of a text that a search looks at, from its second argument to its
+/// third, and how many characters are before it.
+fn window<'a>(text: &'a str, given: &Given) -> Result<Option<(usize, &'a str)>, Stop> {
+    let bound = |index, name, default: i64| match given.get(index, name) {
+        None | Some(Value::None) => Ok(default),
+        Some(_) => given.int(index, name, default),
+    };
+    let (start, end) = (bound(1, "start", 0)?, bound(2, "end", i64::MAX)?);
+    if (start, end) == (0, i64::MAX) {
+        return Ok(Some((0, text)));
+    }
+    let len = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
+    let place = |index: i64| match index < 0 {
+        true => index.saturating_add(len).max(0),
+        false => index,
+    };
+    let (start, end) = (place(start), place(end).min(len));
+    if start > end {
+        return Ok(None);
+    }
+    let byte = |index: i64| {
+        let at = usize::try_from(index)
+            .ok()
+            .and_then(|i| text.char_indices().nth(i));
+        at.map_or(text.len(), |(at, _)| at)
+    };
+    let within = text.get(byte(start)..byte(end)).unwrap_or_default();
+    Ok(Some((usize::try_from(start).unwrap_or(0), within)))
+}
+
 /// The place of a part in characters.
 fn place(text: &str, given: &Given, last: bool) -> Result<Option<usize>, Stop> {
-    let part = given.str(0, "sub", "")?;
-    let start = given.size(1, "start", 0)?;
-    let skipped = text
-        .char_indices()
-        .nth(start)
-        .map_or(text.len(), |(at, _)| at);
-    let within = &text[skipped..];
-    let found = if last {
-        within.rfind(part)
-    } else {
-        within.find(part)
+    let Value::Str(part) = given.need(0, "sub")? else {
+        return Err(fail("must be str"));
     };
-    Ok(found.map(|at| text[..skipped + at].chars().count()))
+    let Some((skipped, within)) = window(text, given)? else {
+        return Ok(None);
+    };
+    let found = match last {
+        true => within.rfind(&**part),
+        false => within.find(&**part),
+    };
+    let characters = |at: usize| within.get(..at).unwrap_or_default().chars().count();
+    Ok(found.map(|at| skipped + characters(at)))
 }
 
 /// The methods that ask about every character.

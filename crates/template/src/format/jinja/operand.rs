@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::ast::{Arguments, Expr, ExprKind};
+use super::ast::{Arguments, Expr, ExprKind, Operator};
 use super::eval::{Evaluator, VALUE_SIZE, fail};
 use super::functions;
 use super::methods;
@@ -63,14 +63,7 @@ impl Evaluator<'_, '_> {
                 self.negative(&value)
             }
             ExprKind::Positive(operand) => self.eval(operand),
-            ExprKind::Math(first, rest) => {
-                let mut left = self.eval(first)?;
-                for (operator, right) in rest {
-                    let right = self.eval(right)?;
-                    left = self.math(*operator, &left, &right)?;
-                }
-                Ok(left)
-            }
+            ExprKind::Math(first, rest) => self.math_chain(first, rest),
             ExprKind::Compare(first, rest) => {
                 let mut left = self.eval(first)?;
                 for (comparison, right) in rest {
@@ -153,6 +146,33 @@ impl Evaluator<'_, '_> {
         })
     }
 
+    /// Operators of equal rank. Texts that are added one after the other are
+    /// joined in one place, so that a long chain is not copied at each sign.
+    fn math_chain(&mut self, first: &Expr, rest: &[(Operator, Expr)]) -> Result<Value, Stop> {
+        let mut left = self.eval(first)?;
+        let mut joined = String::new();
+        for (operator, right) in rest {
+            let right = self.eval(right)?;
+            if let (Operator::Add, Value::Str(text), Value::Str(more)) = (operator, &left, &right) {
+                if joined.is_empty() {
+                    self.charge(text.len())?;
+                    joined.push_str(text);
+                }
+                self.charge(more.len())?;
+                joined.push_str(more);
+                continue;
+            }
+            if !joined.is_empty() {
+                left = std::mem::take(&mut joined).into();
+            }
+            left = self.math(*operator, &left, &right)?;
+        }
+        Ok(match joined.is_empty() {
+            true => left,
+            false => joined.into(),
+        })
+    }
+
     fn concat(&mut self, parts: &[Expr]) -> Result<Value, Stop> {
         let mut texts = Vec::with_capacity(parts.len());
         for part in parts {
@@ -184,7 +204,28 @@ impl Evaluator<'_, '_> {
     }
 
     pub(super) fn key(&mut self, value: &Value) -> Result<Key, Stop> {
-        Key::of(value).ok_or_else(|| fail(format!("unhashable type: '{}'", value.kind())))
+        let key = self.hashed(value)?;
+        key.ok_or_else(|| fail(format!("unhashable type: '{}'", value.kind())))
+    }
+
+    /// The key of a value; `None` if Python cannot hash it.
+    fn hashed(&mut self, value: &Value) -> Result<Option<Key>, Stop> {
+        let Value::List(list) = value else {
+            return Ok(Key::of(value));
+        };
+        if list.sort != Sort::Tuple {
+            return Ok(None);
+        }
+        self.pass.steps(list.len())?;
+        self.charge(list.len() * size_of::<Key>())?;
+        let mut keys = Vec::with_capacity(list.len());
+        for item in list.iter() {
+            let Some(key) = self.hashed(&item)? else {
+                return Ok(None);
+            };
+            keys.push(key);
+        }
+        Ok(Some(Key::Tuple(keys.into())))
     }
 
     pub(super) fn dict(&mut self, table: IndexMap<Key, Value>) -> Result<Value, Stop> {
@@ -242,8 +283,11 @@ impl Evaluator<'_, '_> {
             return Err(self.undefined(path.as_deref()));
         }
         let found = match (subject, key) {
-            (Value::Dict(dict), key) => dict.get(key),
-            (Value::List(list), key) => {
+            (Value::Dict(dict), key) => {
+                let key = self.hashed(key)?;
+                key.and_then(|key| dict.get(&key))
+            }
+            (Value::List(list), key) if list.has_places() => {
                 let index = key.as_int().and_then(|index| place_in(index, list.len()));
                 index.and_then(|index| list.get(index))
             }
@@ -277,7 +321,10 @@ impl Evaluator<'_, '_> {
 
     fn slice(&mut self, value: &Value, parts: [Option<i64>; 3]) -> Result<Value, Stop> {
         match value {
-            Value::List(list) => {
+            Value::List(list) if list.has_places() => {
+                if let Some(range) = list.as_range() {
+                    return Ok(Value::List(slice_of_range(range, list.len(), parts)?));
+                }
                 let indices = slice_indices(list.len(), parts)?;
                 self.charge(indices.len() * VALUE_SIZE)?;
                 let sort = match list.sort {
@@ -301,7 +348,10 @@ impl Evaluator<'_, '_> {
                 self.undefined_is_used(path.as_deref())?;
                 Err(self.undefined(path.as_deref()))
             }
-            _ => Ok(Value::UNDEFINED),
+            other => Err(fail(format!(
+                "'{}' object is not subscriptable",
+                other.kind()
+            ))),
         }
     }
 
@@ -422,8 +472,32 @@ fn character(text: &str, index: i64) -> Option<Value> {
     Some(Value::from(&*c.encode_utf8(&mut [0; 4])))
 }
 
+/// A slice of a range is a range.
+fn slice_of_range(
+    (first, _, step): (i64, i64, i64),
+    len: usize,
+    parts: [Option<i64>; 3],
+) -> Result<List, Stop> {
+    let [start, stop, by] = slice_bounds(len, parts)?;
+    let place = |index: i64| first.saturating_add(index.saturating_mul(step));
+    let step = step.saturating_mul(by);
+    Ok(List::range(place(start), place(stop), step))
+}
+
 /// The indices of a Python slice.
 fn slice_indices(len: usize, parts: [Option<i64>; 3]) -> Result<Vec<usize>, Stop> {
+    let [start, stop, step] = slice_bounds(len, parts)?;
+    let mut indices = Vec::new();
+    let mut at = start;
+    while (step > 0 && at < stop) || (step < 0 && at > stop) {
+        indices.extend(usize::try_from(at));
+        at = at.saturating_add(step);
+    }
+    Ok(indices)
+}
+
+/// Where a Python slice begins and ends, and its step.
+fn slice_bounds(len: usize, parts: [Option<i64>; 3]) -> Result<[i64; 3], Stop> {
     let [start, stop, step] = parts;
     let step = step.unwrap_or(1);
     let len = i64::try_from(len).unwrap_or(i64::MAX);
@@ -441,11 +515,5 @@ fn slice_indices(len: usize, parts: [Option<i64>; 3]) -> Result<Vec<usize>, Stop
     if step == 0 {
         return Err(fail("slice step cannot be zero"));
     }
-    let mut indices = Vec::new();
-    let mut at = start;
-    while (step > 0 && at < stop) || (step < 0 && at > stop) {
-        indices.extend(usize::try_from(at));
-        at = at.saturating_add(step);
-    }
-    Ok(indices)
+    Ok([start, stop, step])
 }

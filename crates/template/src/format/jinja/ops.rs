@@ -63,12 +63,11 @@ impl Evaluator<'_, '_> {
         let times = times.as_int().and_then(|times| usize::try_from(times).ok());
         let times = times.unwrap_or(0);
         match value {
-            Value::List(list) if list.len() == 0 => Ok(value.clone()),
             Value::Str(text) => {
                 self.charge(text.len().saturating_mul(times))?;
                 Ok(text.repeat(times).into())
             }
-            Value::List(list) if list.sort != Sort::Iterator => {
+            Value::List(list) if matches!(list.sort, Sort::List | Sort::Tuple) => {
                 let len = list.len().saturating_mul(times);
                 self.charge(len.saturating_mul(VALUE_SIZE))?;
                 let items = (0..times).flat_map(|_| list.iter()).collect();
@@ -131,8 +130,7 @@ impl Evaluator<'_, '_> {
     }
 
     fn equal_lists(&mut self, left: &List, right: &List) -> Result<bool, Stop> {
-        let tuples = (left.sort == Sort::Tuple, right.sort == Sort::Tuple);
-        if left.len() != right.len() || tuples.0 != tuples.1 {
+        if left.len() != right.len() || left.sort != right.sort {
             return Ok(false);
         }
         for (left, right) in left.iter().zip(right.iter()) {
@@ -148,6 +146,7 @@ impl Evaluator<'_, '_> {
             return Ok(false);
         }
         for (key, left) in left.iter() {
+            let key = self.key(&key)?;
             match right.get(&key) {
                 Some(right) if self.equal(&left, &right)? => {}
                 _ => return Ok(false),
@@ -227,7 +226,10 @@ impl Evaluator<'_, '_> {
                 }
                 Ok(false)
             }
-            (Value::Dict(dict), needle) => Ok(dict.get(needle).is_some()),
+            (Value::Dict(dict), needle) => {
+                let key = self.key(needle)?;
+                Ok(dict.get(&key).is_some())
+            }
             (Value::Namespace(number), Value::Str(name)) => {
                 let names = self.namespaces.get(*number);
                 Ok(names.is_some_and(|names| names.contains_key(name)))
@@ -317,6 +319,12 @@ fn float_math(operator: Operator, left: f64, right: f64) -> Result<f64, Stop> {
             rest if rest != 0.0 && (rest < 0.0) != (right < 0.0) => rest + right,
             rest => rest,
         },
+        Operator::Power if left == 0.0 && right < 0.0 => {
+            return Err(fail("0.0 cannot be raised to a negative power"));
+        }
+        Operator::Power if left < 0.0 && left.is_finite() && right.fract() != 0.0 => {
+            return Err(fail("the result is a complex number"));
+        }
         Operator::Power => left.powf(right),
     })
 }

@@ -11,15 +11,15 @@ use super::syntax::{Preset, Problem};
 
 pub(super) type Parsed<T> = Result<T, Box<Problem>>;
 
-pub(super) struct Parser {
-    tokens: Vec<(Token, Span)>,
+pub(super) struct Parser<'a> {
+    tokens: Vec<(Token<'a>, Span)>,
     next: usize,
     preset: Preset,
     /// Levels of blocks and expressions around what is being parsed.
     pub(super) depth: usize,
     pub(super) nesting: usize,
     blocks: Vec<Arc<Block>>,
-    interned: HashSet<Arc<str>>,
+    interned: HashSet<Arc<str>, foldhash::fast::RandomState>,
     loops: usize,
     /// Names that the macro being parsed mentions, of `varargs`, `kwargs`.
     pub(super) varargs: bool,
@@ -35,7 +35,7 @@ pub(super) fn parse(source: &str, preset: Preset, nesting: usize) -> Parsed<Prog
         depth: 0,
         nesting,
         blocks: Vec::new(),
-        interned: HashSet::new(),
+        interned: HashSet::default(),
         loops: 0,
         varargs: false,
         kwargs: false,
@@ -47,12 +47,12 @@ pub(super) fn parse(source: &str, preset: Preset, nesting: usize) -> Parsed<Prog
     })
 }
 
-impl Parser {
-    pub(super) fn peek(&self) -> &Token {
+impl<'a> Parser<'a> {
+    pub(super) fn peek(&self) -> &Token<'a> {
         self.tokens.get(self.next).map_or(&Token::End, |t| &t.0)
     }
 
-    pub(super) fn peek_after(&self) -> &Token {
+    pub(super) fn peek_after(&self) -> &Token<'a> {
         self.tokens.get(self.next + 1).map_or(&Token::End, |t| &t.0)
     }
 
@@ -68,7 +68,7 @@ impl Parser {
         last.map_or(0, |t| t.1.end)
     }
 
-    pub(super) fn advance(&mut self) -> (Token, Span) {
+    pub(super) fn advance(&mut self) -> (Token<'a>, Span) {
         let taken = match self.tokens.get_mut(self.next) {
             Some((token, span)) => (std::mem::replace(token, Token::End), *span),
             None => (Token::End, self.span()),
@@ -82,7 +82,7 @@ impl Parser {
     }
 
     pub(super) fn is_name(&self, name: &str) -> bool {
-        matches!(self.peek(), Token::Name(found) if found == name)
+        matches!(self.peek(), Token::Name(found) if *found == name)
     }
 
     pub(super) fn skip_operator(&mut self, operator: &str) -> bool {
@@ -116,13 +116,11 @@ impl Parser {
     }
 
     pub(super) fn name(&mut self) -> Parsed<Arc<str>> {
-        match self.peek() {
-            Token::Name(_) => match self.advance().0 {
-                Token::Name(name) => Ok(self.intern(&name)),
-                _ => Err(self.unexpected("identifier")),
-            },
-            _ => Err(self.unexpected("identifier")),
-        }
+        let Token::Name(name) = *self.peek() else {
+            return Err(self.unexpected("identifier"));
+        };
+        self.advance();
+        Ok(self.intern(name))
     }
 
     pub(super) fn intern(&mut self, name: &str) -> Arc<str> {
@@ -180,7 +178,7 @@ impl Parser {
         loop {
             let (token, span) = self.advance();
             let kind = match token {
-                Token::Text(text) => StatementKind::Text(text),
+                Token::Text(text) => StatementKind::Text(text.into_owned()),
                 Token::PrintBegin => {
                     let expr = self.tuple()?;
                     self.end_of(&Token::PrintEnd)?;
@@ -190,7 +188,7 @@ impl Parser {
                     if ends.iter().any(|end| self.is_name(end)) {
                         return Ok(body);
                     }
-                    self.nested(Parser::tag)?
+                    self.nested(Self::tag)?
                 }
                 _ if ends.is_empty() => return Ok(body),
                 _ => return Err(unclosed(ends, opened)),
@@ -204,7 +202,7 @@ impl Parser {
         }
     }
 
-    fn end_of(&mut self, token: &Token) -> Parsed<()> {
+    fn end_of(&mut self, token: &Token<'_>) -> Parsed<()> {
         if self.peek() != token {
             return Err(self.unexpected("end of tag"));
         }
@@ -218,13 +216,12 @@ impl Parser {
 
     fn tag(&mut self) -> Parsed<StatementKind> {
         let span = self.span();
-        let name = match self.peek() {
-            Token::Name(name) => name.clone(),
-            _ => return Err(self.unexpected("tag name")),
+        let Token::Name(name) = *self.peek() else {
+            return Err(self.unexpected("tag name"));
         };
         self.advance();
         let hugging_face = self.preset == Preset::HuggingFace;
-        match name.as_str() {
+        match name {
             "if" => self.if_tag(),
             "for" => self.for_tag(),
             "set" => self.set_tag(),
@@ -443,7 +440,7 @@ impl Parser {
         let name = self.name()?;
         let mut scoped = false;
         while let Token::Name(flag) = self.peek() {
-            match flag.as_str() {
+            match *flag {
                 "scoped" => scoped = true,
                 "required" => {}
                 _ => return Err(self.unexpected("scoped or required")),
@@ -453,7 +450,7 @@ impl Parser {
         self.tag_end()?;
         let body = self.body(&["endblock"])?;
         self.advance();
-        if matches!(self.peek(), Token::Name(found) if **found == *name) {
+        if matches!(self.peek(), Token::Name(found) if *found == &*name) {
             self.advance();
         }
         self.tag_end()?;
@@ -484,8 +481,8 @@ impl Parser {
 
     fn context(&mut self, default: bool) -> Parsed<bool> {
         let with = match self.peek() {
-            Token::Name(name) if name == "with" => true,
-            Token::Name(name) if name == "without" => false,
+            Token::Name("with") => true,
+            Token::Name("without") => false,
             _ => return Ok(default),
         };
         self.advance();
@@ -513,7 +510,7 @@ impl Parser {
         let mut context = false;
         loop {
             let with = self.is_name("with") || self.is_name("without");
-            if with && matches!(self.peek_after(), Token::Name(next) if next == "context") {
+            if with && matches!(self.peek_after(), Token::Name("context")) {
                 context = self.context(false)?;
                 break;
             }

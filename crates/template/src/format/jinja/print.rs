@@ -68,9 +68,7 @@ impl Evaluator<'_, '_> {
     }
 
     fn write_list(&mut self, list: &List, out: &mut String) -> Result<(), Stop> {
-        if let Some((start, step, len)) = list.as_range() {
-            let stop = i64::try_from(len)
-                .map_or(start, |len| start.saturating_add(len.saturating_mul(step)));
+        if let Some((start, stop, step)) = list.as_range() {
             match step {
                 1 => push(out, format_args!("range({start}, {stop})")),
                 _ => push(out, format_args!("range({start}, {stop}, {step})")),
@@ -78,7 +76,7 @@ impl Evaluator<'_, '_> {
             return self.charge(40);
         }
         let (open, close) = match list.sort {
-            Sort::List | Sort::Iterator => ("[", "]"),
+            Sort::List | Sort::Iterator | Sort::Range => ("[", "]"),
             Sort::Tuple if list.len() == 1 => ("(", ",)"),
             Sort::Tuple => ("(", ")"),
             Sort::View(name) => {
@@ -147,7 +145,9 @@ impl Evaluator<'_, '_> {
                 json_string(text, style.ascii, out);
                 return Ok(());
             }
-            Value::List(list) => return self.json_list(list, style, level, out),
+            Value::List(list) if matches!(list.sort, Sort::List | Sort::Tuple) => {
+                return self.json_list(list, style, level, out);
+            }
             Value::Dict(dict) => return self.json_dict(dict, style, level, out),
             other => {
                 let kind = other.kind();
@@ -186,6 +186,9 @@ impl Evaluator<'_, '_> {
         let mut entries = Vec::with_capacity(dict.len());
         self.charge(dict.len() * 64)?;
         for (key, value) in dict.iter() {
+            if style.sort_keys && !matches!(key, Value::Str(_)) && dict.len() > 1 {
+                return Err(fail("only keys that are texts can be sorted"));
+            }
             entries.push((self.json_key(&key)?, value));
         }
         if style.sort_keys {
@@ -211,7 +214,13 @@ impl Evaluator<'_, '_> {
             Value::None => "null".into(),
             Value::Bool(true) => "true".into(),
             Value::Bool(false) => "false".into(),
-            other => self.repr(other)?.into(),
+            Value::Int(_) | Value::Float(_) => self.repr(key)?.into(),
+            other => {
+                let kind = other.kind();
+                return Err(fail(format!(
+                    "keys must be str, int, float, bool or None, not {kind}"
+                )));
+            }
         })
     }
 

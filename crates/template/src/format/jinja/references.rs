@@ -2,8 +2,9 @@
 //! the templates bind themselves.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::rc::Rc;
 
+use indexmap::IndexMap;
 use quillet_core::{Span, Value};
 
 use super::Compiled;
@@ -11,16 +12,29 @@ use super::ast::{Arguments, Expr, ExprKind, FilterCall, Macro, Statement, Statem
 use super::{functions, methods};
 use crate::{FunctionReference, References, VariableReference};
 
+type Names<'a> = HashSet<&'a str, foldhash::fast::RandomState>;
+
+/// Keys from the root.
+type Path<'a> = Vec<&'a str>;
+
+/// Where a variable is used first, and whether it may be absent wherever it is used.
+struct Use {
+    optional: bool,
+    source: usize,
+    span: Span,
+}
+
 struct Walk<'a> {
     compiled: &'a Compiled,
     found: References,
+    variables: IndexMap<Path<'a>, Use, foldhash::fast::RandomState>,
     source: usize,
     /// Names that are bound, innermost scope last.
-    scopes: Vec<HashSet<Arc<str>>>,
+    scopes: Vec<Rc<Names<'a>>>,
     /// Names that the top of the source binds somewhere: macros may run after that.
-    top: HashSet<Arc<str>>,
+    top: Rc<Names<'a>>,
     /// Paths that are known to be there, by a condition around.
-    guards: Vec<Vec<String>>,
+    guards: Vec<Path<'a>>,
     visited: HashSet<usize>,
 }
 
@@ -29,20 +43,34 @@ pub(super) fn references(compiled: &Compiled, roots: &[usize]) -> References {
     let mut walk = Walk {
         compiled,
         found: References::default(),
+        variables: IndexMap::default(),
         source: 0,
-        scopes: vec![HashSet::new()],
-        top: HashSet::new(),
+        scopes: Vec::new(),
+        top: Rc::default(),
         guards: Vec::new(),
         visited: HashSet::new(),
     };
     for root in roots {
-        walk.scopes = vec![HashSet::new()];
+        walk.scopes = vec![Rc::default()];
         walk.visit(*root);
     }
-    walk.found
+    walk.finish()
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn finish(self) -> References {
+        let variable = |(path, first): (Path<'_>, Use)| VariableReference {
+            path: path.into_iter().map(str::to_owned).collect(),
+            optional: first.optional,
+            source: first.source,
+            span: first.span,
+        };
+        References {
+            variables: self.variables.into_iter().map(variable).collect(),
+            ..self.found
+        }
+    }
+
     fn visit(&mut self, source: usize) {
         let Some(program) = self.compiled.program(source) else {
             return;
@@ -52,14 +80,16 @@ impl Walk<'_> {
         }
         let outer = (self.source, std::mem::take(&mut self.top));
         self.source = source;
-        assigned(&program.body, &mut self.top);
+        let mut top = Names::default();
+        assigned(&program.body, &mut top);
+        self.top = Rc::new(top);
         self.body(&program.body);
         (self.source, self.top) = outer;
     }
 
-    fn bind(&mut self, name: &Arc<str>) {
+    fn bind(&mut self, name: &'a str) {
         if let Some(scope) = self.scopes.last_mut() {
-            scope.insert(Arc::clone(name));
+            Rc::make_mut(scope).insert(name);
         }
     }
 
@@ -67,27 +97,26 @@ impl Walk<'_> {
         name == "self" || self.scopes.iter().any(|scope| scope.contains(name))
     }
 
-    fn scoped(&mut self, names: &[&str], walk: impl FnOnce(&mut Self)) {
-        self.scopes
-            .push(names.iter().map(|name| (*name).into()).collect());
+    fn scoped(&mut self, names: &[&'a str], walk: impl FnOnce(&mut Self)) {
+        self.scopes.push(Rc::new(names.iter().copied().collect()));
         walk(self);
         self.scopes.pop();
     }
 
-    fn guarded(&mut self, guards: Vec<Vec<String>>, walk: impl FnOnce(&mut Self)) {
+    fn guarded(&mut self, guards: Vec<Path<'a>>, walk: impl FnOnce(&mut Self)) {
         let before = self.guards.len();
         self.guards.extend(guards);
         walk(self);
         self.guards.truncate(before);
     }
 
-    fn body(&mut self, body: &[Statement]) {
+    fn body(&mut self, body: &'a [Statement]) {
         for statement in body {
             self.statement(&statement.kind);
         }
     }
 
-    fn statement(&mut self, statement: &StatementKind) {
+    fn statement(&mut self, statement: &'a StatementKind) {
         match statement {
             StatementKind::Text(_) | StatementKind::Break | StatementKind::Continue => {}
             StatementKind::Print(expr) => self.expr(expr),
@@ -135,7 +164,7 @@ impl Walk<'_> {
                 self.declared(declared);
             }
             StatementKind::Block(block) => {
-                let top = self.top.clone();
+                let top = Rc::clone(&self.top);
                 self.scopes.push(top);
                 self.scoped(&["super"], |walk| walk.body(&block.body));
                 self.scopes.pop();
@@ -153,7 +182,7 @@ impl Walk<'_> {
         }
     }
 
-    fn branches(&mut self, branches: &[(Expr, Vec<Statement>)], otherwise: &[Statement]) {
+    fn branches(&mut self, branches: &'a [(Expr, Vec<Statement>)], otherwise: &'a [Statement]) {
         let before = self.guards.len();
         for (condition, body) in branches {
             self.expr(condition);
@@ -165,11 +194,11 @@ impl Walk<'_> {
         self.guards.truncate(before);
     }
 
-    fn declared(&mut self, declared: &Macro) {
+    fn declared(&mut self, declared: &'a Macro) {
         for (_, default) in &declared.parameters {
             default.iter().for_each(|default| self.expr(default));
         }
-        let top = self.top.clone();
+        let top = Rc::clone(&self.top);
         self.scopes.push(top);
         self.scoped(&["caller", "varargs", "kwargs"], |walk| {
             declared
@@ -181,7 +210,7 @@ impl Walk<'_> {
         self.scopes.pop();
     }
 
-    fn target(&mut self, target: &Target) {
+    fn target(&mut self, target: &'a Target) {
         match target {
             Target::Name(name) => self.bind(name),
             Target::Field(..) => {}
@@ -190,7 +219,7 @@ impl Walk<'_> {
     }
 
     /// Another source, by name.
-    fn source(&mut self, name: &Expr) {
+    fn source(&mut self, name: &'a Expr) {
         let ExprKind::Constant(Value::Str(text)) = &name.kind else {
             self.found.dynamic = true;
             return self.expr(name);
@@ -202,17 +231,17 @@ impl Walk<'_> {
         }
     }
 
-    fn filters(&mut self, filters: &[FilterCall]) {
+    fn filters(&mut self, filters: &'a [FilterCall]) {
         for filter in filters {
             self.arguments(&filter.arguments);
         }
     }
 
-    fn arguments(&mut self, arguments: &Arguments) {
+    fn arguments(&mut self, arguments: &'a Arguments) {
         arguments.all().for_each(|argument| self.expr(argument));
     }
 
-    fn expr(&mut self, expr: &Expr) {
+    fn expr(&mut self, expr: &'a Expr) {
         if let Some(path) = path(expr) {
             return self.variable(path, expr.span, false);
         }
@@ -290,7 +319,7 @@ impl Walk<'_> {
     }
 
     /// Operands are reached only if the ones before had this truth.
-    fn operands(&mut self, operands: &[Expr], truth: bool) {
+    fn operands(&mut self, operands: &'a [Expr], truth: bool) {
         let before = self.guards.len();
         for operand in operands {
             self.expr(operand);
@@ -299,7 +328,7 @@ impl Walk<'_> {
         self.guards.truncate(before);
     }
 
-    fn callee(&mut self, callee: &Expr) {
+    fn callee(&mut self, callee: &'a Expr) {
         match &callee.kind {
             ExprKind::Name(name) => {
                 if self.is_bound(name) || functions::find(name, self.compiled.preset).is_some() {
@@ -316,36 +345,36 @@ impl Walk<'_> {
         }
     }
 
-    fn variable(&mut self, path: Vec<String>, span: Span, optional: bool) {
-        let root = path.first().map_or("", String::as_str);
+    fn variable(&mut self, path: Path<'a>, span: Span, optional: bool) {
+        let root = path.first().copied().unwrap_or_default();
         let function = functions::find(root, self.compiled.preset).is_some();
         if self.is_bound(root) || function {
             return;
         }
         let optional = optional || self.guards.iter().any(|guard| path.starts_with(guard));
-        self.found.add_variable(VariableReference {
-            path,
+        let first = Use {
             optional,
             source: self.source,
             span,
-        });
+        };
+        self.variables.entry(path).or_insert(first).optional &= optional;
     }
 }
 
 /// The keys from the root, if an expression is such a path. A constant index
 /// ends it: the list itself is what is needed.
-fn path(expr: &Expr) -> Option<Vec<String>> {
+fn path(expr: &Expr) -> Option<Path<'_>> {
     match &expr.kind {
-        ExprKind::Name(name) => Some(vec![name.to_string()]),
+        ExprKind::Name(name) => Some(vec![&**name]),
         ExprKind::Attribute(subject, name) => {
             let mut path = path(subject)?;
-            path.push(name.to_string());
+            path.push(name);
             Some(path)
         }
         ExprKind::Item(subject, key) => match &key.kind {
             ExprKind::Constant(Value::Str(key)) => {
                 let mut path = path(subject)?;
-                path.push(key.to_string());
+                path.push(key);
                 Some(path)
             }
             _ => None,
@@ -355,7 +384,7 @@ fn path(expr: &Expr) -> Option<Vec<String>> {
 }
 
 /// Paths that exist for sure if a condition has this truth.
-fn known_if(condition: &Expr, truth: bool) -> Vec<Vec<String>> {
+fn known_if(condition: &Expr, truth: bool) -> Vec<Path<'_>> {
     match (&condition.kind, truth) {
         (
             ExprKind::Test {
@@ -379,20 +408,20 @@ fn known_if(condition: &Expr, truth: bool) -> Vec<Vec<String>> {
 }
 
 /// Names that a source binds outside its macros and loops.
-fn assigned(body: &[Statement], names: &mut HashSet<Arc<str>>) {
+fn assigned<'a>(body: &'a [Statement], names: &mut Names<'a>) {
     for statement in body {
         match &statement.kind {
             StatementKind::Set(target, _) | StatementKind::SetBlock(target, ..) => {
                 target_names(target, names);
             }
             StatementKind::Macro(declared) => {
-                names.insert(Arc::clone(&declared.name));
+                names.insert(&declared.name);
             }
             StatementKind::Import { target, .. } => {
-                names.insert(Arc::clone(target));
+                names.insert(target);
             }
             StatementKind::FromImport { names: found, .. } => {
-                names.extend(found.iter().map(|(_, to)| Arc::clone(to)));
+                names.extend(found.iter().map(|(_, to)| &**to));
             }
             StatementKind::If {
                 branches,
@@ -407,10 +436,10 @@ fn assigned(body: &[Statement], names: &mut HashSet<Arc<str>>) {
     }
 }
 
-fn target_names(target: &Target, names: &mut HashSet<Arc<str>>) {
+fn target_names<'a>(target: &'a Target, names: &mut Names<'a>) {
     match target {
         Target::Name(name) => {
-            names.insert(Arc::clone(name));
+            names.insert(name);
         }
         Target::Field(..) => {}
         Target::Tuple(targets) => targets

@@ -4,7 +4,7 @@ use super::ast::Comparison;
 use super::call::Given;
 use super::eval::{Evaluator, fail};
 use super::filters;
-use super::value::{Sort, Value};
+use super::value::Value;
 use crate::Stop;
 
 type Run = fn(&mut Evaluator<'_, '_>, &Value, &Given) -> Result<bool, Stop>;
@@ -86,9 +86,13 @@ static TESTS: &[Test] = &[
         e.contains(given.need(0, "seq")?, value)
     }),
     test("filter", |e, value, _| {
+        e.key(value)?;
         Ok(filters::find(&e.text(value)?).is_some())
     }),
-    test("test", |e, value, _| Ok(find(&e.text(value)?).is_some())),
+    test("test", |e, value, _| {
+        e.key(value)?;
+        Ok(find(&e.text(value)?).is_some())
+    }),
     test("eq", |e, value, given| {
         compare(e, Comparison::Equal, value, given)
     }),
@@ -182,7 +186,7 @@ pub(super) fn is_cased(text: &str, wanted: fn(char) -> bool, other: fn(char) -> 
 
 fn is_sequence(value: &Value) -> bool {
     match value {
-        Value::List(list) => list.sort != Sort::View("dict_keys"),
+        Value::List(list) => list.has_places(),
         Value::Str(_) | Value::Dict(_) | Value::Undefined(_) => true,
         _ => false,
     }

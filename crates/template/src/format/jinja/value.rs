@@ -5,6 +5,7 @@
 //! evaluator and is referred to by number, so no cycle can leak or recurse.
 
 use std::cell::{Cell, RefCell};
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -49,7 +50,8 @@ pub(super) enum Sort {
     Tuple,
     /// The result of `keys()`, `values()`, `items()`; Python prints its name.
     View(&'static str),
-    /// A range or what a lazy filter gives.
+    Range,
+    /// What a lazy filter gives: it can be gone through, and nothing else.
     Iterator,
 }
 
@@ -63,7 +65,12 @@ pub(super) struct List {
 enum Items {
     Core(core::List),
     Own(Rc<(Vec<Value>, u32)>),
-    Range { start: i64, step: i64, len: usize },
+    Range {
+        start: i64,
+        stop: i64,
+        step: i64,
+        len: usize,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -72,15 +79,17 @@ pub(super) enum Dict {
     Own(Rc<(IndexMap<Key, Value>, u32)>),
 }
 
-/// What can be a key of an object that a template builds.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// What can be a key of an object that a template builds. As in Python, `1`,
+/// `1.0` and `True` are the same key, and the one that came first is kept.
+#[derive(Clone, Debug)]
 pub(super) enum Key {
+    Undefined,
     None,
     Bool(bool),
     Int(i64),
-    /// The bits of a float that is no integer.
-    Float(u64),
+    Float(f64),
     Str(Arc<str>),
+    Tuple(Rc<[Key]>),
 }
 
 #[derive(Debug)]
@@ -194,7 +203,8 @@ impl Value {
             Value::Int(int) => *int != 0,
             Value::Float(float) => *float != 0.0,
             Value::Str(text) => !text.is_empty(),
-            Value::List(list) => list.len() > 0,
+            // Python cannot know whether an iterator is empty.
+            Value::List(list) => list.len() > 0 || list.sort == Sort::Iterator,
             Value::Dict(dict) => dict.len() > 0,
             _ => true,
         }
@@ -213,6 +223,7 @@ impl Value {
                 Sort::List => "list",
                 Sort::Tuple => "tuple",
                 Sort::View(name) => name,
+                Sort::Range => "range",
                 Sort::Iterator => "generator",
             },
             Value::Dict(_) => "dict",
@@ -239,19 +250,35 @@ impl List {
         }
     }
 
-    pub(super) fn range(start: i64, step: i64, len: usize) -> List {
+    /// The numbers from `start` to before `stop`; `step` is not 0.
+    pub(super) fn range(start: i64, stop: i64, step: i64) -> List {
+        let span = i128::from(stop) - i128::from(start);
+        let step_wide = i128::from(step);
+        let len = (span + step_wide - step_wide.signum()) / step_wide;
         List {
-            sort: Sort::Iterator,
-            items: Items::Range { start, step, len },
+            sort: Sort::Range,
+            items: Items::Range {
+                start,
+                stop,
+                step,
+                len: usize::try_from(len.max(0)).unwrap_or(usize::MAX),
+            },
         }
     }
 
-    /// Start, step and length, if this is a range.
-    pub(super) fn as_range(&self) -> Option<(i64, i64, usize)> {
+    /// Start, end and step, if this is a range.
+    pub(super) fn as_range(&self) -> Option<(i64, i64, i64)> {
         match self.items {
-            Items::Range { start, step, len } => Some((start, step, len)),
+            Items::Range {
+                start, stop, step, ..
+            } => Some((start, stop, step)),
             _ => None,
         }
+    }
+
+    /// Whether `list[0]` and `list[1:]` are allowed.
+    pub(super) fn has_places(&self) -> bool {
+        matches!(self.sort, Sort::List | Sort::Tuple | Sort::Range)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -266,7 +293,9 @@ impl List {
         match &self.items {
             Items::Core(list) => list.get(index).map(Value::from),
             Items::Own(own) => own.0.get(index).cloned(),
-            Items::Range { start, step, len } if index < *len => {
+            Items::Range {
+                start, step, len, ..
+            } if index < *len => {
                 let offset = i64::try_from(index).ok()?.checked_mul(*step)?;
                 start.checked_add(offset).map(Value::Int)
             }
@@ -289,7 +318,11 @@ impl List {
 
 impl Dict {
     pub(super) fn new(table: IndexMap<Key, Value>) -> Dict {
-        let depth = 1 + table.values().map(Value::depth).max().unwrap_or(0);
+        let values = table.values().map(Value::depth);
+        let depth = 1 + values
+            .chain(table.keys().map(Key::depth))
+            .max()
+            .unwrap_or(0);
         Dict::Own(Rc::new((table, depth)))
     }
 
@@ -314,11 +347,11 @@ impl Dict {
         }
     }
 
-    pub(super) fn get(&self, key: &Value) -> Option<Value> {
-        match (self, Key::of(key)?) {
-            (Dict::Core(map), Key::Str(key)) => map.get(&key).map(Value::from),
+    pub(super) fn get(&self, key: &Key) -> Option<Value> {
+        match (self, key) {
+            (Dict::Core(map), Key::Str(key)) => map.get(key).map(Value::from),
             (Dict::Core(_), _) => None,
-            (Dict::Own(own), key) => own.0.get(&key).cloned(),
+            (Dict::Own(own), key) => own.0.get(key).cloned(),
         }
     }
 
@@ -349,28 +382,88 @@ impl Dict {
 }
 
 impl Key {
-    /// `None` for values that Python cannot hash, and for tuples.
+    /// The key of a value that has no parts; `None` for all others.
     pub(super) fn of(value: &Value) -> Option<Key> {
         Some(match value {
+            Value::Undefined(_) => Key::Undefined,
             Value::None => Key::None,
             Value::Bool(bool) => Key::Bool(*bool),
             Value::Int(int) => Key::Int(*int),
-            Value::Float(float) if *float == float.trunc() && float.abs() < 9e15 => {
-                Key::Int(*float as i64)
-            }
-            Value::Float(float) => Key::Float(float.to_bits()),
+            Value::Float(float) => Key::Float(*float),
             Value::Str(text) => Key::Str(Arc::clone(text)),
             _ => return None,
         })
     }
 
+    fn depth(&self) -> u32 {
+        match self {
+            Key::Tuple(keys) => 1 + keys.iter().map(Key::depth).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// Numbers that are equal are equal keys, whatever their type.
+    fn number(&self) -> Option<f64> {
+        match self {
+            Key::Bool(bool) => Some(f64::from(u8::from(*bool))),
+            Key::Int(int) => Some(*int as f64),
+            // Both zeros are one key.
+            Key::Float(float) => Some(*float + 0.0),
+            _ => None,
+        }
+    }
+
+    fn whole(&self) -> Option<i64> {
+        match self {
+            Key::Bool(bool) => Some(i64::from(*bool)),
+            Key::Int(int) => Some(*int),
+            _ => None,
+        }
+    }
+
     pub(super) fn value(&self) -> Value {
         match self {
+            Key::Undefined => Value::UNDEFINED,
             Key::None => Value::None,
             Key::Bool(bool) => Value::Bool(*bool),
             Key::Int(int) => Value::Int(*int),
-            Key::Float(bits) => Value::Float(f64::from_bits(*bits)),
+            Key::Float(float) => Value::Float(*float),
             Key::Str(text) => Value::Str(Arc::clone(text)),
+            Key::Tuple(keys) => {
+                let items = keys.iter().map(Key::value).collect();
+                Value::List(List::new(Sort::Tuple, items))
+            }
+        }
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        if let (Some(left), Some(right)) = (self.whole(), other.whole()) {
+            return left == right;
+        }
+        match (self, other) {
+            (Key::Undefined, Key::Undefined) | (Key::None, Key::None) => true,
+            (Key::Str(left), Key::Str(right)) => left == right,
+            (Key::Tuple(left), Key::Tuple(right)) => left == right,
+            (left, right) => {
+                let bits = |key: &Key| key.number().map(f64::to_bits);
+                bits(left).is_some() && bits(left) == bits(right)
+            }
+        }
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Key::Undefined => 0_u8.hash(state),
+            Key::None => 1_u8.hash(state),
+            Key::Str(text) => text.hash(state),
+            Key::Tuple(keys) => keys.hash(state),
+            number => number.number().map(f64::to_bits).hash(state),
         }
     }
 }

@@ -13,7 +13,7 @@ type Result<T> = std::result::Result<T, Stop>;
 
 pub(super) fn length(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
     Ok(Value::int(match value {
-        Value::List(list) => list.len(),
+        Value::List(list) if list.sort != Sort::Iterator => list.len(),
         Value::Dict(dict) => dict.len(),
         Value::Str(text) => {
             e.scan(text.len())?;
@@ -36,6 +36,9 @@ pub(super) fn first(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Resu
 
 pub(super) fn last(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
     let list = e.iterate(value)?;
+    if list.sort == Sort::Iterator {
+        return Err(fail("'generator' object is not reversible"));
+    }
     let last = list.len().checked_sub(1).and_then(|last| list.get(last));
     Ok(last.unwrap_or(Value::UNDEFINED))
 }
@@ -43,6 +46,9 @@ pub(super) fn last(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Resul
 /// One item by chance: the same one in every pass of a render.
 pub(super) fn random(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
     let list = e.iterate(value)?;
+    if !matches!(value, Value::Str(_)) && !list.has_places() || matches!(value, Value::Dict(_)) {
+        return Err(fail(format!("'{}' object has no order", value.kind())));
+    }
     let seed = usize::try_from(e.pass.seed() >> 32).unwrap_or(0);
     let index = seed.checked_rem(list.len());
     Ok(index
@@ -62,14 +68,14 @@ pub(super) fn reverse(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Re
     }
     let mut items = e.items(value)?;
     items.reverse();
-    e.list(Sort::List, items)
+    e.list(Sort::Iterator, items)
 }
 
 pub(super) fn items(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Result<Value> {
     match value {
         Value::Undefined(path) => {
             e.undefined_is_used(path.as_deref())?;
-            e.list(Sort::List, Vec::new())
+            e.list(Sort::Iterator, Vec::new())
         }
         Value::Dict(_) => {
             let pairs = pairs(e, value)?;
@@ -77,7 +83,7 @@ pub(super) fn items(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> Resu
                 .into_iter()
                 .map(|(key, value)| e.list(Sort::Tuple, vec![key, value]));
             let pairs = pairs.collect::<Result<Vec<_>>>()?;
-            e.list(Sort::List, pairs)
+            e.list(Sort::Iterator, pairs)
         }
         _ => Err(fail("can only get item pairs from a mapping")),
     }
@@ -139,8 +145,8 @@ pub(super) fn attr(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> R
 }
 
 pub(super) fn map(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
-    if matches!(value, Value::None) {
-        return e.list(Sort::List, Vec::new());
+    if !e.truth(value)? {
+        return e.list(Sort::Iterator, Vec::new());
     }
     let mut mapped = Vec::new();
     if let Some(attribute) = given.named("attribute") {
@@ -152,7 +158,7 @@ pub(super) fn map(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Re
                 _ => found,
             });
         }
-        return e.list(Sort::List, mapped);
+        return e.list(Sort::Iterator, mapped);
     }
     let name = given.need(0, "filter")?.clone();
     let name = e.text(&name)?;
@@ -164,7 +170,7 @@ pub(super) fn map(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Re
     for item in e.items(value)? {
         mapped.push((filter.run)(e, &item, &rest)?);
     }
-    e.list(Sort::List, mapped)
+    e.list(Sort::Iterator, mapped)
 }
 
 fn rest(given: &Given, from: usize) -> Given {
@@ -182,8 +188,8 @@ fn keep(
     by_attribute: bool,
     wanted: bool,
 ) -> Result<Value> {
-    if matches!(value, Value::None) {
-        return e.list(Sort::List, Vec::new());
+    if !e.truth(value)? {
+        return e.list(Sort::Iterator, Vec::new());
     }
     let skip = usize::from(by_attribute);
     let attribute = match by_attribute {
@@ -210,7 +216,7 @@ fn keep(
             kept.push(item);
         }
     }
-    e.list(Sort::List, kept)
+    e.list(Sort::Iterator, kept)
 }
 
 pub(super) fn select(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
@@ -282,7 +288,8 @@ fn merge_sort(
     Ok(merged)
 }
 
-/// Keys of a sort: one value, or a tuple for `attribute="a,b"`.
+/// Keys of a sort: a tuple of one value, or of more for `attribute="a,b"`.
+/// In a tuple, undefined values are equal before they cannot be compared.
 fn sort_key(
     e: &mut Evaluator<'_, '_>,
     item: &Value,
@@ -300,7 +307,8 @@ fn sort_key(
         }
         attribute => {
             let key = lookup(e, item, attribute)?;
-            folded(e, key, sensitive)
+            let key = folded(e, key, sensitive)?;
+            e.list(Sort::Tuple, vec![key])
         }
     }
 }
@@ -387,7 +395,7 @@ pub(super) fn unique(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) ->
             kept.push(item);
         }
     }
-    e.list(Sort::List, kept)
+    e.list(Sort::Iterator, kept)
 }
 
 pub(super) fn max(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
@@ -438,7 +446,7 @@ pub(super) fn batch(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> 
         fill(e, &mut row, size, given)?;
         rows.push(e.list(Sort::List, row)?);
     }
-    e.list(Sort::List, rows)
+    e.list(Sort::Iterator, rows)
 }
 
 fn fill(e: &mut Evaluator<'_, '_>, row: &mut Vec<Value>, size: usize, given: &Given) -> Result<()> {
@@ -470,5 +478,5 @@ pub(super) fn slice(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> 
         }
         rows.push(e.list(Sort::List, row)?);
     }
-    e.list(Sort::List, rows)
+    e.list(Sort::Iterator, rows)
 }

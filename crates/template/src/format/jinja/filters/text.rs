@@ -1,5 +1,7 @@
 //! Filters on text.
 
+use std::sync::Arc;
+
 use super::super::call::Given;
 use super::super::eval::{Evaluator, fail};
 use super::super::methods::{cased_words, padded, trimmed};
@@ -87,8 +89,17 @@ pub(super) fn replace(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -
     e.replace(&text, &old, &new, count)
 }
 
+/// The text, for filters that take nothing else.
+fn only_text(e: &Evaluator<'_, '_>, value: &Value) -> Result<Arc<str>> {
+    match value {
+        Value::Str(text) => Ok(Arc::clone(text)),
+        Value::Undefined(path) => Err(e.undefined(path.as_deref())),
+        other => Err(fail(format!("a str is expected, not {}", other.kind()))),
+    }
+}
+
 pub(super) fn indent(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
-    let text = e.text(value)?;
+    let text = only_text(e, value)?;
     let (first, blank) = (given.flag(1, "first", false), given.flag(2, "blank", false));
     let width = match given.get(0, "width") {
         Some(Value::Str(text)) => text.len(),
@@ -120,7 +131,6 @@ pub(super) fn indent(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) ->
 }
 
 pub(super) fn truncate(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
-    let text = e.text(value)?;
     let length = given.size(0, "length", 255)?;
     let end = given.str(2, "end", "...")?;
     let leeway = given.size(3, "leeway", 5)?;
@@ -130,6 +140,19 @@ pub(super) fn truncate(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) 
             "expected length >= {end_length}, got {length}"
         )));
     }
+    if let Value::List(_) | Value::Dict(_) = value {
+        // Anything with a length that is short enough stays as it is.
+        let Value::Int(items) = super::list::length(e, value, &Given::default())? else {
+            return Err(fail("truncate needs a text"));
+        };
+        if usize::try_from(items).is_ok_and(|items| items <= length.saturating_add(leeway)) {
+            return Ok(value.clone());
+        }
+    }
+    let text = match value {
+        Value::Undefined(_) => e.text(value)?,
+        _ => only_text(e, value)?,
+    };
     e.charge(text.len() * 2 + end.len())?;
     if text.chars().count() <= length.saturating_add(leeway) {
         return Ok(Value::Str(text));
@@ -204,7 +227,7 @@ pub(super) fn wordcount(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> 
 }
 
 pub(super) fn wordwrap(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value> {
-    let text = e.text(value)?;
+    let text = only_text(e, value)?;
     let width = given.size(0, "width", 79)?.max(1);
     let breaks = given.flag(1, "break_long_words", true);
     let newline = match given.get(2, "wrapstring") {
@@ -280,7 +303,7 @@ pub(super) fn xmlattr(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -
         if matches!(value, Value::None | Value::Undefined(_)) {
             continue;
         }
-        let key = e.text(&key)?;
+        let key = only_text(e, &key)?;
         if key.contains(|c: char| c.is_whitespace() || "/>=".contains(c)) {
             return Err(fail(format!(
                 "invalid character in attribute name: {key:?}"

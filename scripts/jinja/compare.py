@@ -12,6 +12,7 @@ import os
 import pathlib
 import random
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -111,6 +112,8 @@ def main():
     arguments.add_argument("seed", type=int)
     arguments.add_argument("--save")
     arguments = arguments.parse_args()
+    # Python builds what it is told to; ours has limits of its own.
+    resource.setrlimit(resource.RLIMIT_AS, (2 << 30, resource.RLIM_INFINITY))
     os.environ["TZ"] = "UTC"
     time.tzset()
     environments = {"hf": hugging_face(), "plain": SandboxedEnvironment()}

@@ -37,7 +37,7 @@ TEXT_FILTERS = ["upper", "lower", "title", "capitalize", "trim", "trim('a')", "e
 NUMBER_FILTERS = ["abs", "int", "float", "round", "round(1)", "round(2, 'floor')", "round(0, 'ceil')", "round(-1)", "filesizeformat",
                   "filesizeformat(true)", "string", "int(5)", "float(1.5)", "tojson", "default(3)", "default(3, true)", "round|int"]
 LIST_FILTERS = ["join", "join(', ')", "join('-', attribute='a')", "length", "count", "first", "last", "sum", "min", "max", "list|length",
-                "tojson", "string", "sum(attribute='v')", "sum(start=10)", "map('string')|join('/')", "random|string|length", "pprint"]
+                "tojson", "string", "sum(attribute='v')", "sum(start=10)", "map('string')|join('/')", "pprint"]
 LIST_TO_LIST = ["sort", "sort(reverse=true)", "sort(case_sensitive=true)", "sort(attribute='v')", "sort(attribute='k,v')", "reverse|list",
                 "unique|list", "unique(attribute='k')|list", "list", "map('upper')|list", "map(attribute='v')|list", "map(attribute='k')|join",
                 "map(attribute='zz', default=7)|list", "map('default', 1)|list", "select|list", "reject|list", "select('odd')|list",

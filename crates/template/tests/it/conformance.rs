@@ -61,3 +61,10 @@ fn jinja_templates_give_what_jinja_gives() {
     let score = report("jinja2.json").score(|_| true).class;
     at_least(score.percent(), 97.0, "jinja2");
 }
+
+#[test]
+fn jinja_templates_that_once_differed_give_what_jinja_gives() {
+    let score = report("jinja2-differential.json").score(|_| true).class;
+    assert!(score.all > 150, "{score}");
+    at_least(score.percent(), 90.0, "found by random templates");
+}

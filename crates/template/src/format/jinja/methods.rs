@@ -200,7 +200,7 @@ impl Evaluator<'_, '_> {
         Ok(match name {
             "upper" => text.to_uppercase().into(),
             "lower" | "casefold" => text.to_lowercase().into(),
-            "title" => cased_words(text, |c| !c.is_alphabetic()).into(),
+            "title" => cased_words(text, uncased).into(),
             "capitalize" => {
                 let mut rest = text.chars();
                 let first = rest.next().into_iter().flat_map(char::to_uppercase);
@@ -458,6 +458,11 @@ fn unsafe_method(name: &str, kind: &str) -> Stop {
     ))
 }
 
+/// What ends a word for Python's `title`.
+fn uncased(c: char) -> bool {
+    !(c.is_uppercase() || c.is_lowercase())
+}
+
 fn swap_case(c: char) -> String {
     match c.is_uppercase() {
         true => c.to_lowercase().collect(),
@@ -622,10 +627,7 @@ fn is_kind(text: &str, name: &str) -> bool {
         "isascii" => text.is_ascii(),
         "islower" => is_cased(text, char::is_lowercase, char::is_uppercase),
         "isupper" => is_cased(text, char::is_uppercase, char::is_lowercase),
-        "istitle" => {
-            text.chars().any(char::is_alphabetic)
-                && cased_words(text, |c| !c.is_alphabetic()) == text
-        }
+        "istitle" => text.chars().any(char::is_uppercase) && cased_words(text, uncased) == text,
         "isidentifier" => {
             let first = text.chars().next();
             first.is_some_and(|c| c.is_alphabetic() || c == '_')

@@ -68,6 +68,8 @@ impl Evaluator<'_, '_> {
                 Ok(text.repeat(times).into())
             }
             Value::List(list) if matches!(list.sort, Sort::List | Sort::Tuple) => {
+                // None of nothing, however often.
+                let times = if list.len() == 0 { 0 } else { times };
                 let len = list.len().saturating_mul(times);
                 self.charge(len.saturating_mul(VALUE_SIZE))?;
                 let items = (0..times).flat_map(|_| list.iter()).collect();
@@ -313,12 +315,9 @@ fn float_math(operator: Operator, left: f64, right: f64) -> Result<f64, Stop> {
         Operator::Subtract => left - right,
         Operator::Multiply => left * right,
         Operator::Divide => left / right,
-        Operator::FloorDivide => (left / right).floor(),
-        Operator::Remainder => match left % right {
-            // Python's remainder has the sign of the divisor.
-            rest if rest != 0.0 && (rest < 0.0) != (right < 0.0) => rest + right,
-            rest => rest,
-        },
+        // As Python: from the remainder, since the quotient may be rounded up.
+        Operator::FloorDivide => ((left - float_remainder(left, right)) / right).round(),
+        Operator::Remainder => float_remainder(left, right),
         Operator::Power if left == 0.0 && right < 0.0 => {
             return Err(fail("0.0 cannot be raised to a negative power"));
         }
@@ -327,6 +326,15 @@ fn float_math(operator: Operator, left: f64, right: f64) -> Result<f64, Stop> {
         }
         Operator::Power => left.powf(right),
     })
+}
+
+/// With the sign of the divisor.
+fn float_remainder(left: f64, right: f64) -> f64 {
+    match left % right {
+        0.0 => 0.0_f64.copysign(right),
+        rest if (rest < 0.0) != (right < 0.0) => rest + right,
+        rest => rest,
+    }
 }
 
 fn by_zero() -> Stop {

@@ -95,6 +95,7 @@ pub(super) fn round(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> 
     };
     Ok(match value {
         Value::Int(int) if method == "common" && precision >= 0 => Value::Int(*int),
+        Value::Bool(bool) if method == "common" => Value::Int(i64::from(*bool)),
         Value::Int(_) if method == "common" => Value::Int(rounded as i64),
         _ => Value::Float(rounded),
     })

@@ -202,9 +202,14 @@ pub(super) fn urlencode(e: &mut Evaluator<'_, '_>, value: &Value, _: &Given) -> 
     for (key, value) in pairs {
         let (key, value) = (e.text(&key)?, e.text(&value)?);
         e.charge((key.len() + value.len()) * 3 + 2)?;
-        parts.push(format!("{}={}", quoted(&key, b""), quoted(&value, b"")));
+        parts.push(format!("{}={}", plus(&key), plus(&value)));
     }
     Ok(parts.join("&").into())
+}
+
+/// As in a form: a blank is a plus sign.
+fn plus(text: &str) -> String {
+    quoted(text, b" ").replace(' ', "+")
 }
 
 fn quoted(text: &str, safe: &[u8]) -> String {

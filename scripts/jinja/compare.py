@@ -132,7 +132,7 @@ def main():
     report(compared, groups)
     if arguments.save:
         save(arguments.save, groups)
-    return 0 if len(compared) - sum(map(len, groups.values())) >= 0.995 * len(compared) else 1
+    return 0 if len(compared) - sum(map(len, groups.values())) >= 0.99 * len(compared) else 1
 
 
 def report(compared, groups):

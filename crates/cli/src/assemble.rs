@@ -1,10 +1,11 @@
 //! From settings to parts that work: store, tools, model, service.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use quillet_core::chat::ChatModel;
-use quillet_core::store::{Key, Kind, Store};
-use quillet_core::{BoxFuture, Value, json};
+use quillet_core::store::{Key, Store};
+use quillet_core::{BoxFuture, Value};
 use quillet_llm::{Mock, OpenAi, OpenAiConfig, Retry, Timeouts};
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
 use quillet_store::StoreOptions;
@@ -55,24 +56,23 @@ fn store_options(config: &Config) -> StoreOptions {
 ///
 /// # Errors
 /// A setting of the tools is wrong.
-pub(crate) fn tools(config: &Config, store: &Arc<dyn Store>) -> Result<Arc<Tools>, Failure> {
+fn tools(config: &Config, variables: Arc<Variables>) -> Result<Arc<Tools>, Failure> {
     let tools = Tools::new(config.tools()?).map_err(|error| Failure::Usage(error.to_string()))?;
-    tools.find_modules_with(Arc::new(SharedModules(store.clone())));
+    tools.find_modules_with(Arc::new(SharedModules(variables)));
     Ok(Arc::new(tools))
 }
 
 /// Modules that other programs registered: the shared variable
-/// `modules:<module>`, field `url`.
+/// `modules:<module>`, field `url`. Cached like every shared variable, so an
+/// address outlives an outage of the store.
 #[derive(Debug)]
-struct SharedModules(Arc<dyn Store>);
+struct SharedModules(Arc<Variables>);
 
 impl ModuleUrls for SharedModules {
     fn base_url<'a>(&'a self, module: &'a str) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
             let key = Key::new(format!("modules:{module}"));
-            let texts = self.0.get(Kind::Environ, &[key]).await.ok()?;
-            let text = texts.into_iter().next()??;
-            let value = json::parse(&text).ok()?;
+            let value = self.0.stored(key).await.ok()??;
             value
                 .at(&["url"])
                 .and_then(Value::as_str)
@@ -86,7 +86,17 @@ impl ModuleUrls for SharedModules {
 /// # Errors
 /// A setting of the tools is wrong.
 pub(crate) fn catalogue(config: &Config, store: Arc<dyn Store>) -> Result<Catalogue, Failure> {
-    let tools = tools(config, &store)?;
+    let variables = Arc::new(Variables::new(store.clone()));
+    catalogue_beside(config, store, variables)
+}
+
+/// The definitions of a store whose shared variables are already followed.
+fn catalogue_beside(
+    config: &Config,
+    store: Arc<dyn Store>,
+    variables: Arc<Variables>,
+) -> Result<Catalogue, Failure> {
+    let tools = tools(config, variables)?;
     let cache = config.size(&config::RENDER_CACHE);
     Ok(Catalogue::new(
         store,
@@ -104,15 +114,18 @@ pub(crate) fn service(
     config: &Config,
     store: Arc<dyn Store>,
     model: Option<Arc<dyn ChatModel>>,
+    retries: Arc<AtomicU64>,
 ) -> Result<PromptService, Failure> {
-    let catalogue = catalogue(config, store.clone())?;
+    let variables = Arc::new(Variables::new(store.clone()));
+    let catalogue = catalogue_beside(config, store, variables.clone())?;
     let options = ServiceOptions {
         limits: limits(config),
         system: config.text(&config::SYSTEM).map(str::to_owned),
+        retries,
     };
     Ok(PromptService::new(
         catalogue,
-        Variables::new(store),
+        variables,
         model,
         options,
     ))
@@ -134,17 +147,26 @@ pub(crate) fn limits(config: &Config) -> Limits {
 
 /// The configured model with the seed's retries. The mock answers only where it
 /// was asked for by name; without an address and a key there is no model.
+/// `retries` counts how often it is asked again.
 ///
 /// # Errors
 /// A setting is wrong.
-pub(crate) fn model(config: &Config) -> Result<Option<Arc<dyn ChatModel>>, Failure> {
-    if is_mock(config) {
-        return Ok(Some(Arc::new(Retry::new(Arc::new(Mock)))));
-    }
-    match openai(config)? {
-        Some(model) => Ok(Some(Arc::new(Retry::new(Arc::new(model))))),
-        None => Ok(None),
-    }
+pub(crate) fn model(
+    config: &Config,
+    retries: Arc<AtomicU64>,
+) -> Result<Option<Arc<dyn ChatModel>>, Failure> {
+    let model: Arc<dyn ChatModel> = if is_mock(config) {
+        Arc::new(Mock)
+    } else {
+        match openai(config)? {
+            Some(model) => Arc::new(model),
+            None => return Ok(None),
+        }
+    };
+    let counted = Retry::new(model).observe(move |_| {
+        retries.fetch_add(1, Ordering::Relaxed);
+    });
+    Ok(Some(Arc::new(counted)))
 }
 
 /// Whether the mock was asked for: `mock`, or one of its names that fail.

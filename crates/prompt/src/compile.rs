@@ -7,6 +7,7 @@
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwapOption;
 use quick_cache::sync::Cache;
@@ -82,6 +83,8 @@ pub struct Compiled {
 pub(crate) struct Compiler {
     factory: TemplateFactory,
     cache: Cache<Arc<SourceSet>, Arc<Compiled>>,
+    hits: AtomicU64,
+    misses: AtomicU64,
 }
 
 /// A set that lacks nothing it could have.
@@ -104,7 +107,15 @@ impl Compiler {
         Compiler {
             factory,
             cache: Cache::new(capacity.max(1)),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
         }
+    }
+
+    /// Compilations that were found in the cache, and that were not.
+    pub(crate) fn hits_and_misses(&self) -> (u64, u64) {
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        (load(&self.hits), load(&self.misses))
     }
 
     pub(crate) fn factory(&self) -> &TemplateFactory {
@@ -114,8 +125,10 @@ impl Compiler {
     /// Compiles a set, or takes it from the cache.
     pub(crate) fn compile(&self, set: &Arc<SourceSet>) -> Result<Arc<Compiled>, CompileError> {
         if let Some(compiled) = self.cache.get(set) {
+            self.hits.fetch_add(1, Ordering::Relaxed);
             return Ok(compiled);
         }
+        self.misses.fetch_add(1, Ordering::Relaxed);
         let compiled = Arc::new(self.compile_now(set)?);
         self.cache.insert(set.clone(), compiled.clone());
         Ok(compiled)

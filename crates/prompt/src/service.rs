@@ -1,6 +1,7 @@
 //! Find, bind, render, send.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use quillet_core::chat::{
@@ -30,6 +31,24 @@ pub struct ServiceOptions {
     /// Text of a system message that goes before a prompt that is one text;
     /// prompts with messages bring their own.
     pub system: Option<String>,
+    /// How often the model was asked again. Whoever gives the model its retries
+    /// counts here.
+    pub retries: Arc<AtomicU64>,
+}
+
+/// What the service has counted since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Compiled templates that were found in the cache.
+    pub template_hits: u64,
+    /// Templates that were compiled.
+    pub template_misses: u64,
+    /// Renders that found all the shared variables they reference in the cache.
+    pub variable_hits: u64,
+    /// Questions to the store for values of shared variables.
+    pub variable_round_trips: u64,
+    /// Times that the model was asked again.
+    pub model_retries: u64,
 }
 
 /// The prompt service.
@@ -106,6 +125,19 @@ impl PromptService {
     #[must_use]
     pub fn model(&self) -> Option<&Arc<dyn ChatModel>> {
         self.model.as_ref()
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let (template_hits, template_misses) = self.catalogue.compiler().hits_and_misses();
+        Counts {
+            template_hits,
+            template_misses,
+            variable_hits: self.variables.hits(),
+            variable_round_trips: self.variables.round_trips(),
+            model_retries: self.options.retries.load(Ordering::Relaxed),
+        }
     }
 
     /// Loads what the store has. Without an error the service is ready.

@@ -38,6 +38,10 @@ pub struct Variables {
     generation: AtomicU64,
     /// Counts changes of values.
     version: AtomicU64,
+    /// Renders that found all they reference in the cache.
+    hits: AtomicU64,
+    /// Questions to the store for values.
+    round_trips: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -93,7 +97,21 @@ impl Variables {
             cells: RwLock::default(),
             generation: AtomicU64::new(0),
             version: AtomicU64::new(0),
+            hits: AtomicU64::new(0),
+            round_trips: AtomicU64::new(0),
         }
+    }
+
+    /// Renders that found all the shared variables they reference in the cache.
+    #[must_use]
+    pub fn hits(&self) -> u64 {
+        self.hits.load(Ordering::Relaxed)
+    }
+
+    /// How often the store was asked for values.
+    #[must_use]
+    pub fn round_trips(&self) -> u64 {
+        self.round_trips.load(Ordering::Relaxed)
     }
 
     /// Loads the keys (not the values).
@@ -191,6 +209,16 @@ impl Variables {
             id,
             ids.iter().map(String::as_str),
         ))
+    }
+
+    /// The value stored under exactly that key, if there is one; at most five
+    /// seconds old, or as it was last seen while the store is away.
+    ///
+    /// # Errors
+    /// The store does not answer and the value was never seen.
+    pub async fn stored(&self, key: Key) -> Result<Option<Value>, StoreError> {
+        let (values, _) = self.fetch(&[key]).await?;
+        Ok(values.into_iter().next().flatten())
     }
 
     /// An id names the key that maps to it, or the keys below it. Segments may
@@ -351,6 +379,7 @@ impl Variables {
         }
         let fetching = Fetching::begin(self, keys);
         let started = Instant::now();
+        self.round_trips.fetch_add(1, Ordering::Relaxed);
         let texts = self.store.get(Kind::Environ, keys).await?;
         let values: Vec<Option<Value>> = keys
             .iter()

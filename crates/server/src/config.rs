@@ -28,10 +28,11 @@ pub struct ServerConfig {
     /// Whether `POST /api/render` takes templates in the request. Without a
     /// choice: on a loopback address only.
     pub inline_templates: Option<bool>,
-    /// Whether `/readyz` stays 200 while the store is away and everything is
-    /// served from cache. Default `false`: 503, so that a balancer prefers
-    /// replicas that see the store.
-    pub ready_when_stale: bool,
+    /// Whether `/readyz` answers 503 while the store is away and everything is
+    /// served from cache. Default `false`: a store that goes away goes away for
+    /// every replica, and 503 would take all of them out of rotation just when
+    /// their caches can answer.
+    pub unready_when_stale: bool,
     /// Bytes of a request's body; more is answered with 413. Default 1 MiB.
     pub body_bytes: usize,
     /// Connections at the same time; more wait to be accepted. Default 10,000.
@@ -67,7 +68,7 @@ impl Default for ServerConfig {
             insecure: false,
             origins: Vec::new(),
             inline_templates: None,
-            ready_when_stale: false,
+            unready_when_stale: false,
             body_bytes: 1 << 20,
             connections: 10_000,
             rate: None,

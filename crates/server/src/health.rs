@@ -38,7 +38,7 @@ pub(crate) struct Alive {
 /// Whether this server should get requests.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Readiness {
-    /// `ready`, `stale` (the store is away; answers come from cache) or `unavailable`.
+    /// `ready`, `stale` (the store is away; requests are served from cache) or `unavailable`.
     status: &'static str,
     /// Why it is not `ready`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -65,7 +65,7 @@ pub(crate) async fn healthz(_call: Call) -> Json<Alive> {
 /// Says whether requests should be sent here, and why not.
 #[utoipa::path(get, path = "/readyz", tag = "operation", responses(
     (status = 200, body = Readiness),
-    (status = 503, body = Readiness, description = "Nothing is loaded yet, the store is away, or the server is shutting down"),
+    (status = 503, body = Readiness, description = "Nothing is loaded yet, or the server is shutting down"),
 ))]
 pub(crate) async fn readyz(call: Call) -> (StatusCode, Json<Readiness>) {
     let app = &call.app;
@@ -85,7 +85,7 @@ pub(crate) async fn readyz(call: Call) -> (StatusCode, Json<Readiness>) {
         status = "unavailable";
         reasons.push("shutting down".to_owned());
     }
-    let fine = status == "ready" || (status == "stale" && app.config.ready_when_stale);
+    let fine = status == "ready" || (status == "stale" && !app.config.unready_when_stale);
     let snapshot = app.service.catalogue().snapshot();
     let prompts = snapshot.prompts.values().map(|prompt| prompt.status());
     let tools = snapshot.tools.values().map(|tool| tool.status());

@@ -35,7 +35,7 @@ pub(crate) async fn run(args: &Render, config: &Config) -> Result<(), Failure> {
     }
     let variables = source::variables(args.data.as_deref(), &args.define)?;
     let target = target(args, config, &variables).await?;
-    let service = assemble::service(config, target.store, None)?;
+    let service = assemble::service(config, target.store, None, Arc::default())?;
     service.load().await?;
     let outcome = match service.render(&target.id, &variables, "render").await {
         Ok(outcome) => outcome,

@@ -18,8 +18,9 @@ const NO_MODEL: &str = "none, prompts render and do not chat (set OPENAI_API_KEY
 pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
     let server_config = server_config(config)?;
     let store = assemble::store(config).await?;
-    let model = assemble::model(config)?;
-    let service = Arc::new(assemble::service(config, store, model)?);
+    let retries = Arc::default();
+    let model = assemble::model(config, Arc::clone(&retries))?;
+    let service = Arc::new(assemble::service(config, store, model, retries)?);
     if let Err(error) = service.load().await {
         terminal::warning(&format!("{error}; serving what is known until it answers"));
     }
@@ -56,14 +57,22 @@ fn server_config(config: &Config) -> Result<ServerConfig, Failure> {
         listen: address(config)?,
         prefix: config.text(&config::PREFIX).unwrap_or_default().to_owned(),
         tokens: tokens.collect(),
+        open_health: config.is_on(&config::OPEN_HEALTH),
+        open_metrics: config.is_on(&config::OPEN_METRICS),
         insecure: config.is_on(&config::INSECURE),
         origins: config.texts(&config::ORIGINS).to_vec(),
+        inline_templates: config.choice(&config::INLINE_TEMPLATES),
+        unready_when_stale: config.is_on(&config::UNREADY_WHEN_STALE),
         body_bytes: config.size(&config::BODY_BYTES),
         connections: config.size(&config::CONNECTIONS),
         rate: rate(config),
+        header_time: config.milliseconds(&config::HEADER_MS),
+        body_time: config.milliseconds(&config::BODY_MS),
+        idle_time: config.milliseconds(&config::IDLE_MS),
+        write_time: config.milliseconds(&config::WRITE_MS),
         chat_time: config.milliseconds(&config::CHAT_MS),
+        ping_time: config.milliseconds(&config::PING_MS),
         drain_time: config.milliseconds(&config::DRAIN_MS),
-        ..ServerConfig::default()
     })
 }
 

@@ -210,7 +210,15 @@ impl Config {
 
     /// Whether a setting is on.
     pub(crate) fn is_on(&self, setting: &Setting) -> bool {
-        matches!(self.values.get(setting.key), Some((Value::Bool(true), _)))
+        self.choice(setting) == Some(true)
+    }
+
+    /// What was chosen for a setting that need not be chosen.
+    pub(crate) fn choice(&self, setting: &Setting) -> Option<bool> {
+        match self.values.get(setting.key) {
+            Some((Value::Bool(on), _)) => Some(*on),
+            _ => None,
+        }
     }
 
     /// Where a value came from.

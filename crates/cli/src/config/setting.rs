@@ -52,6 +52,15 @@ settings! {
     INSECURE = "server.insecure", Bool, [], "false";
     ORIGINS = "server.origins", Texts, [], "";
     CONNECTIONS = "server.connections", Integer, [], "10000";
+    INLINE_TEMPLATES = "server.inline_templates", Bool, [], "";
+    OPEN_HEALTH = "server.open_health", Bool, [], "true";
+    OPEN_METRICS = "server.open_metrics", Bool, [], "false";
+    UNREADY_WHEN_STALE = "server.unready_when_stale", Bool, [], "false";
+    HEADER_MS = "server.header_ms", Integer, [], "10000";
+    BODY_MS = "server.body_ms", Integer, [], "30000";
+    IDLE_MS = "server.idle_ms", Integer, [], "75000";
+    WRITE_MS = "server.write_ms", Integer, [], "60000";
+    PING_MS = "server.ping_ms", Integer, [], "15000";
     CHAT_MS = "server.chat_ms", Integer, [], "300000";
     DRAIN_MS = "server.drain_ms", Integer, [], "25000";
     STORE_URL = "store.url", Text, ["QUILLET_STORE", "REDIS_URL"], "";

@@ -123,12 +123,7 @@ pub(crate) fn service(
         system: config.text(&config::SYSTEM).map(str::to_owned),
         retries,
     };
-    Ok(PromptService::new(
-        catalogue,
-        variables,
-        model,
-        options,
-    ))
+    Ok(PromptService::new(catalogue, variables, model, options))
 }
 
 /// The bounds on renders.

@@ -1,9 +1,11 @@
 //! From stored keys and values to the tree that templates see.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use quillet_core::store::Key;
 use quillet_core::{Map, Table, Value};
+
+use crate::variables::REQUEST_ROOTS;
 
 /// Builds the tree of shared variables: `vscode:lang` becomes `vscode.lang`.
 ///
@@ -75,6 +77,25 @@ impl Branch {
             .collect();
         Map::new(table)
     }
+}
+
+/// The names that a request's variables have.
+/// Shared with every root, so that no render has to make them.
+static REQUEST_NAMES: LazyLock<[Arc<str>; 2]> = LazyLock::new(|| REQUEST_ROOTS.map(Arc::from));
+
+/// The request's variables stand beside the shared ones, and hide a shared
+/// variable of that name.
+pub(crate) fn with_request(shared: &Map, variables: Map) -> Map {
+    let [first, second] = &*REQUEST_NAMES;
+    let mut table = Table::with_capacity_and_hasher(shared.len() + 2, Default::default());
+    table.extend(
+        shared
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone())),
+    );
+    table.insert(first.clone(), Value::Map(variables.clone()));
+    table.insert(second.clone(), Value::Map(variables));
+    Map::new(table)
 }
 
 /// Reads a stored value; what is not JSON is a plain string.

@@ -35,15 +35,17 @@ pub struct ToolFailure {
 /// The tools of one snapshot, for one render.
 pub(crate) struct ToolFunctions<'a> {
     snapshot: &'a Snapshot,
-    context: ToolContext,
+    deadline: Instant,
+    request_id: &'a str,
     failures: Mutex<Vec<ToolFailure>>,
 }
 
 impl<'a> ToolFunctions<'a> {
-    pub(crate) fn new(snapshot: &'a Snapshot, context: ToolContext) -> Self {
+    pub(crate) fn new(snapshot: &'a Snapshot, deadline: Instant, request_id: &'a str) -> Self {
         ToolFunctions {
             snapshot,
-            context,
+            deadline,
+            request_id,
             failures: Mutex::default(),
         }
     }
@@ -69,7 +71,7 @@ impl<'a> ToolFunctions<'a> {
         tracing::warn!(
             tool = %spec.name,
             code = error.kind.code(),
-            request_id = %self.context.request_id,
+            request_id = self.request_id,
             elapsed_ms,
             "tool call failed, its default stands in: {error}"
         );
@@ -87,7 +89,11 @@ impl<'a> ToolFunctions<'a> {
 
     async fn attempt(&self, tool: &dyn Tool, arguments: Arguments) -> Result<Value, ToolError> {
         let arguments = tool.spec().bind(arguments.positional, &arguments.named)?;
-        let most = self.context.remaining(Duration::MAX).saturating_sub(MARGIN);
+        let context = ToolContext {
+            deadline: Some(self.deadline),
+            request_id: self.request_id.into(),
+        };
+        let most = context.remaining(Duration::MAX).saturating_sub(MARGIN);
         let late = |_| {
             let message = format!(
                 "{} did not answer within the time of the render",
@@ -95,7 +101,7 @@ impl<'a> ToolFunctions<'a> {
             );
             ToolError::new(ToolErrorKind::Timeout, message)
         };
-        tokio::time::timeout(most, tool.call(arguments, &self.context))
+        tokio::time::timeout(most, tool.call(arguments, &context))
             .await
             .map_err(late)?
     }

@@ -25,6 +25,8 @@ pub use error::{Problem, ServiceError};
 pub use extension::Extension;
 pub use functions::ToolFailure;
 pub use parameters::Parameters;
-pub use service::{ChatOutcome, Counts, PromptService, RenderOutcome, RenderedPrompt, ServiceOptions};
+pub use service::{
+    ChatOutcome, Counts, PromptService, RenderOutcome, RenderedPrompt, ServiceOptions,
+};
 pub use snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
 pub use variables::Variables;

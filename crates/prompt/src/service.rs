@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::Duration;
 
 use quillet_core::chat::{
     ChatModel, ChatOptions, ChatRequest, ChatStream, ModelError, ModelErrorKind,
 };
 use quillet_core::store::{Health, Kind, StoreError, StoreErrorKind};
-use quillet_core::tool::ToolContext;
-use quillet_core::{Map, Message, Role, Table, Value, nearest};
+use quillet_core::{Map, Message, Role, Value, nearest};
 use quillet_template::{Functions, Limits, Missing, References, Render, TemplateFactory, render};
+use tokio::time::Instant;
 
 use crate::catalogue::Catalogue;
 use crate::compile::{Compiled, SourceSet};
+use crate::context::with_request;
 use crate::definition::{Body, Prompt};
 use crate::error::ServiceError;
 use crate::functions::{ToolFailure, ToolFunctions};
@@ -80,6 +81,8 @@ pub struct RenderOutcome {
     pub calls: usize,
     /// Whether the store is away and shared variables may be old.
     pub stale: bool,
+    /// How long it took, tool calls included.
+    pub time: Duration,
 }
 
 /// A model that has begun to answer.
@@ -240,8 +243,11 @@ impl PromptService {
                     id: prompt.id.to_string(),
                     problems,
                 })?;
-        let shared = self.shared(compiled).await?;
-        let root = context(&shared, bound);
+        let shared = match self.variables.cached(compiled, started) {
+            Some(shared) => shared,
+            None => self.fetch(compiled).await?,
+        };
+        let root = with_request(&shared.tree, bound);
         let references = compiled.template.references();
         check_functions(
             references,
@@ -257,13 +263,7 @@ impl PromptService {
             ..self.options.limits
         };
         let deadline = started + self.options.limits.time;
-        let functions = ToolFunctions::new(
-            snapshot,
-            ToolContext {
-                deadline: Some(deadline),
-                request_id: request_id.into(),
-            },
-        );
+        let functions = ToolFunctions::new(snapshot, deadline.into_std(), request_id);
         let entries: Vec<&str> = compiled.entries.iter().map(AsRef::as_ref).collect();
         let rendered = render(&Render {
             template: compiled.template.as_ref(),
@@ -278,6 +278,7 @@ impl PromptService {
             prompt: assemble(&prompt.body, rendered.into_texts()),
             failures: functions.into_failures(),
             stale: shared.stale,
+            time: started.elapsed(),
         })
     }
 
@@ -346,7 +347,7 @@ impl PromptService {
             })
     }
 
-    async fn shared(&self, compiled: &Compiled) -> Result<Shared, ServiceError> {
+    async fn fetch(&self, compiled: &Compiled) -> Result<Shared, ServiceError> {
         let late = |_| {
             let message = format!(
                 "{} did not answer in time",
@@ -369,15 +370,6 @@ struct Rendering<'a> {
     snapshot: &'a Snapshot,
     prompt: &'a Prompt,
     compiled: &'a Compiled,
-}
-
-/// The request's variables stand beside the shared ones, under the seed's name
-/// and the deployed origin's, and hide a shared variable of that name.
-fn context(shared: &Shared, variables: Map) -> Map {
-    let mut table: Table = shared.tree.to_table();
-    table.insert("args".into(), Value::Map(variables.clone()));
-    table.insert("variables".into(), Value::Map(variables));
-    Map::new(table)
 }
 
 fn assemble(body: &Body, texts: Vec<String>) -> RenderedPrompt {

@@ -25,8 +25,9 @@ const STALE_AGE: Duration = Duration::from_millis(250);
 /// How long to wait before asking a store for its keys again.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// Roots of the context that belong to the request.
-pub(crate) const REQUEST_ROOTS: [&str; 2] = ["variables", "args"];
+/// Roots of the context that belong to the request: the deployed origin's name
+/// and the seed's.
+pub(crate) const REQUEST_ROOTS: [&str; 2] = ["args", "variables"];
 
 /// The shared variables of a store, fetched when needed.
 #[derive(Debug)]
@@ -265,22 +266,30 @@ impl Variables {
         self.load().await
     }
 
-    /// The shared variables that a compiled prompt references.
+    /// The shared variables that a compiled prompt references, if all of them
+    /// are known and good.
+    pub(crate) fn cached(&self, compiled: &Compiled, now: Instant) -> Option<Shared> {
+        let plan = compiled.plan.load();
+        let plan = plan.as_ref()?;
+        let unchanged = plan.generation == self.generation.load(Ordering::Acquire)
+            && plan.version == self.version.load(Ordering::Acquire);
+        if !unchanged || now >= plan.good_until {
+            return None;
+        }
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        Some(Shared {
+            tree: plan.tree.clone(),
+            stale: plan.stale,
+        })
+    }
+
+    /// The shared variables that a compiled prompt references, fetched where
+    /// they are not known or not good any more.
     pub(crate) async fn of(&self, compiled: &Compiled) -> Result<Shared, StoreError> {
-        let now = Instant::now();
         let generation = self.generation.load(Ordering::Acquire);
         let version = self.version.load(Ordering::Acquire);
         let plan = compiled.plan.load();
         let known = plan.as_ref().filter(|plan| plan.generation == generation);
-        if let Some(plan) = known
-            && plan.version == version
-            && now < plan.good_until
-        {
-            return Ok(Shared {
-                tree: plan.tree.clone(),
-                stale: plan.stale,
-            });
-        }
         let references = compiled.template.references();
         if known.is_none() && needs_shared(references) {
             self.ensure_loaded().await?;

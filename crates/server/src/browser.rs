@@ -9,10 +9,16 @@ use axum::http::header::{
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN,
     VARY,
 };
-use axum::http::{HeaderMap, HeaderValue, Method};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use axum::response::Response;
 
 use crate::error::{ApiError, problem};
+
+/// Where a browser says that a request comes from.
+static FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// What a browser says that a request is for.
+static FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// Origins whose pages may call.
 #[derive(Debug)]
@@ -28,10 +34,13 @@ impl Browsers {
     /// Refuses what a browser says comes from a page of another site. Following
     /// a link is no such thing: the page that has the link sees nothing of ours.
     pub(crate) fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
-        let says = |name| headers.get(name).map(HeaderValue::as_bytes);
-        let foreign = matches!(says("sec-fetch-site"), Some(b"cross-site" | b"same-site"));
-        let link = method == Method::GET && says("sec-fetch-mode") == Some(b"navigate");
-        if !foreign || link || self.permitted(headers).is_some() {
+        let says = |name: &HeaderName| headers.get(name).map(HeaderValue::as_bytes);
+        let foreign = matches!(says(&FETCH_SITE), Some(b"cross-site" | b"same-site"));
+        if !foreign {
+            return Ok(());
+        }
+        let link = method == Method::GET && says(&FETCH_MODE) == Some(b"navigate");
+        if link || self.permitted(headers).is_some() {
             return Ok(());
         }
         let message = "pages of other sites may not call this service";

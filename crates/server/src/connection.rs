@@ -17,12 +17,15 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::task::unconstrained;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
@@ -41,7 +44,7 @@ pub(crate) async fn serve(
     router: Router,
     stream: TcpStream,
     peer: SocketAddr,
-    stop: CancellationToken,
+    stops: Stops,
 ) {
     // A small answer must not wait for the acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
@@ -66,9 +69,19 @@ pub(crate) async fn serve(
     builder.max_buf_size(HEAD_BYTES).half_close(false);
     let connection = builder.serve_connection(io, service);
     tokio::pin!(connection);
-    let watching = pulse.watch(&app.config);
-    tokio::pin!(watching);
-    let mut stopping = false;
+    // Each of these is looked at when it was woken, and not with every request;
+    // unconstrained, so that a connection which is never at rest cannot starve them.
+    let mut asides: FuturesUnordered<_> = [
+        pulse.watch(&app.config).boxed(),
+        stops
+            .cut
+            .cancelled()
+            .map(|()| Aside::Close("cut off"))
+            .boxed(),
+        stops.finish.cancelled().map(|()| Aside::Finish).boxed(),
+    ]
+    .into_iter()
+    .collect();
     loop {
         tokio::select! {
             biased;
@@ -78,16 +91,29 @@ pub(crate) async fn serve(
                 }
                 return;
             }
-            reason = &mut watching => {
-                tracing::debug!(%peer, reason, "connection closed");
-                return;
-            }
-            () = stop.cancelled(), if !stopping => {
-                stopping = true;
+            Some(aside) = unconstrained(asides.next()) => {
+                if let Aside::Close(reason) = aside {
+                    tracing::debug!(%peer, reason, "connection closed");
+                    return;
+                }
                 connection.as_mut().graceful_shutdown();
             }
         }
     }
+}
+
+/// What the server asks of a connection.
+pub(crate) struct Stops {
+    /// To end after what it is answering.
+    pub(crate) finish: CancellationToken,
+    /// To end at once.
+    pub(crate) cut: CancellationToken,
+}
+
+/// What can happen to a connection besides requests.
+enum Aside {
+    Finish,
+    Close(&'static str),
 }
 
 /// What a connection is doing.
@@ -150,7 +176,7 @@ impl Pulse {
     }
 
     /// Ready with a reason when the connection has held one state for too long.
-    async fn watch(&self, config: &ServerConfig) -> &'static str {
+    async fn watch(&self, config: &ServerConfig) -> Aside {
         let shortest = config
             .header_time
             .min(config.idle_time)
@@ -159,7 +185,7 @@ impl Pulse {
         loop {
             tokio::time::sleep(look).await;
             if let Some(reason) = self.overdue(config) {
-                return reason;
+                return Aside::Close(reason);
             }
         }
     }

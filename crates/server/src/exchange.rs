@@ -1,18 +1,19 @@
 //! One request on its way: its id, and which route took it.
 
 use std::convert::Infallible;
+use std::fmt::Write;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::app::App;
 
 /// Header that carries a request's id in both directions.
-pub(crate) const REQUEST_ID: &str = "x-request-id";
+pub(crate) static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Longest id taken over from a client.
 const LONGEST_ID: usize = 128;
@@ -28,7 +29,7 @@ pub(crate) struct Exchange {
 impl Exchange {
     /// Takes the client's id over if it is short and harmless in a log.
     pub(crate) fn new(headers: &HeaderMap) -> Self {
-        let given = headers.get(REQUEST_ID).filter(|id| is_harmless(id));
+        let given = headers.get(&REQUEST_ID).filter(|id| is_harmless(id));
         Exchange {
             id: given.cloned().unwrap_or_else(next_id),
             route: AtomicUsize::new(usize::MAX),
@@ -58,7 +59,8 @@ fn next_id() -> HeaderValue {
     static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
     static COUNT: AtomicU64 = AtomicU64::new(1);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let text = format!("{:012x}-{count:x}", *PROCESS >> 16);
+    let mut text = String::with_capacity(32);
+    let _ = write!(text, "{:012x}-{count:x}", *PROCESS >> 16);
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("unknown"))
 }
 
@@ -98,7 +100,7 @@ mod tests {
 
     fn id_for(given: &'static str) -> String {
         let mut headers = HeaderMap::new();
-        headers.insert(REQUEST_ID, HeaderValue::from_static(given));
+        headers.insert(&REQUEST_ID, HeaderValue::from_static(given));
         Exchange::new(&headers).id().to_owned()
     }
 

@@ -51,7 +51,7 @@ pub(crate) async fn answer(
         response = explain(app, error, &exchange, response.headers());
     }
     let headers = response.headers_mut();
-    headers.insert(REQUEST_ID, exchange.header());
+    headers.insert(&REQUEST_ID, exchange.header());
     if close {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }

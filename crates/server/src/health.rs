@@ -125,6 +125,7 @@ pub(crate) async fn metrics(call: Call) -> Response {
         prompts: snapshot.prompts.len(),
         tools: snapshot.tools.len(),
         extensions: snapshot.extensions.len(),
+        counts: app.service.counts(),
     });
     let kind = [(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     (kind, text).into_response()

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use quillet_prompt::Counts;
+
 /// Statuses that are counted by themselves; the last place is for all others.
 const STATUSES: [u16; 14] = [
     200, 204, 400, 401, 403, 404, 405, 408, 413, 429, 500, 502, 503, 0,
@@ -76,6 +78,11 @@ impl ByCode {
         *counts.entry(code).or_default() += 1;
     }
 
+    fn sum(&self) -> u64 {
+        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.values().sum()
+    }
+
     fn write(&self, out: &mut String, name: &str, help: &str) {
         head(out, name, "counter", help);
         for (code, count) in &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -136,6 +143,7 @@ pub(crate) struct Gauges {
     pub(crate) prompts: usize,
     pub(crate) tools: usize,
     pub(crate) extensions: usize,
+    pub(crate) counts: Counts,
 }
 
 impl Metrics {
@@ -195,6 +203,7 @@ impl Metrics {
             "quillet_tool_failures_total",
             "Tool calls that failed, by code.",
         );
+        self.write_outcomes(&mut out, gauges.counts);
         self.write_values(&mut out, gauges);
         out
     }
@@ -233,14 +242,56 @@ impl Metrics {
         }
     }
 
+    /// Counters whose label says how it went.
+    fn write_outcomes(&self, out: &mut String, counts: Counts) {
+        let failed = self.tool_failures.sum();
+        let fine = self
+            .tool_calls
+            .load(Ordering::Relaxed)
+            .saturating_sub(failed);
+        let families = [
+            (
+                "quillet_tool_calls_total",
+                "Tool calls made by templates, by outcome.",
+                [("outcome=\"ok\"", fine), ("outcome=\"failed\"", failed)],
+            ),
+            (
+                "quillet_template_cache_total",
+                "Compiled templates looked up, by whether they were there.",
+                [
+                    ("result=\"hit\"", counts.template_hits),
+                    ("result=\"miss\"", counts.template_misses),
+                ],
+            ),
+        ];
+        for (name, help, values) in families {
+            head(out, name, "counter", help);
+            for (label, value) in values {
+                line(out, name, label, value);
+            }
+        }
+    }
+
     fn write_values(&self, out: &mut String, gauges: Gauges) {
         let load = |value: &AtomicU64| value.load(Ordering::Relaxed);
         let values = [
             (
-                "quillet_tool_calls_total",
+                "quillet_variable_cache_hits_total",
                 "counter",
-                "Tool calls made by templates.",
-                load(&self.tool_calls),
+                "Renders that found all their shared variables in the cache.",
+                gauges.counts.variable_hits,
+            ),
+            (
+                "quillet_variable_round_trips_total",
+                "counter",
+                "Questions to the store for values of shared variables.",
+                gauges.counts.variable_round_trips,
+            ),
+            (
+                "quillet_model_retries_total",
+                "counter",
+                "Times that the model was asked again.",
+                gauges.counts.model_retries,
             ),
             (
                 "quillet_stale_renders_total",
@@ -345,6 +396,10 @@ mod tests {
             prompts: 1,
             tools: 0,
             extensions: 0,
+            counts: Counts {
+                model_retries: 2,
+                ..Counts::default()
+            },
         });
         for expected in [
             r#"quillet_http_requests_total{method="GET",route="/a",status="200"} 1"#,
@@ -356,6 +411,7 @@ mod tests {
             r#"quillet_http_request_seconds_sum{method="GET",route="/a"} 3600.00006"#,
             r#"quillet_errors_total{code="not_found"} 1"#,
             "quillet_store_ready 1",
+            "quillet_model_retries_total 2",
         ] {
             assert!(
                 text.lines().any(|line| line == expected),

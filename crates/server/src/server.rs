@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::app::App;
 use crate::config::ServerConfig;
+use crate::connection::Stops;
 use crate::{connection, routes};
 
 /// How long to wait after the system refused to accept (out of file descriptors, say).
@@ -167,15 +168,13 @@ impl Port {
     fn spawn<P: Send + 'static>(&self, stream: TcpStream, peer: SocketAddr, place: P) {
         let (app, router) = (self.app.clone(), self.router.clone());
         // Children, since looking at a token locks it.
-        let (stop, cut) = (self.stop.child_token(), self.cut.child_token());
+        let stops = Stops {
+            finish: self.stop.child_token(),
+            cut: self.cut.child_token(),
+        };
         self.connections.spawn(async move {
             let _open = Open::new(&app);
-            let serving = connection::serve(app.clone(), router, stream, peer, stop);
-            tokio::select! {
-                biased;
-                () = cut.cancelled() => {}
-                () = serving => {}
-            }
+            connection::serve(app.clone(), router, stream, peer, stops).await;
             drop(place);
         });
     }

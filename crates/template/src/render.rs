@@ -68,6 +68,9 @@ impl Rendered {
     }
 }
 
+/// Room for a short prompt, so that it is not moved while it grows.
+const FIRST_BYTES: usize = 256;
+
 /// One entry on its way.
 struct Entry {
     out: Vec<u8>,
@@ -81,7 +84,7 @@ struct Entry {
 impl Entry {
     fn new() -> Self {
         Entry {
-            out: Vec::new(),
+            out: Vec::with_capacity(FIRST_BYTES),
             calls: Vec::new(),
             done: false,
             seed: RandomState::new().hash_one(()),

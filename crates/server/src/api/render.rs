@@ -1,7 +1,6 @@
 //! Rendering a prompt.
 
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use axum::response::Response;
 use quillet_core::{Map, Message};
@@ -173,7 +172,6 @@ pub(crate) async fn render(
 ) -> Result<Response, ApiError> {
     let variables = merged(request.variables.as_ref(), request.args.as_ref());
     let inline = request.template.is_some() || request.messages.is_some();
-    let rendering = Rendering::begin(&call.app);
     let outcome = match (&request.prompt_id, inline) {
         (Some(_), true) => return Err(either_or("both")),
         (None, false) => return Err(either_or("neither")),
@@ -192,7 +190,7 @@ pub(crate) async fn render(
                 .await
         }
     };
-    reply(rendering.end(outcome)?)
+    reply(counted(&call.app, outcome)?)
 }
 
 fn either_or(found: &str) -> ApiError {
@@ -226,44 +224,34 @@ fn definition(request: &AnyRenderRequest) -> serde_json::Map<String, Tree> {
 
 async fn stored(call: &Call, id: &str, request: &RenderRequest) -> Result<RenderOutcome, ApiError> {
     let variables = merged(request.variables.as_ref(), request.args.as_ref());
-    let rendering = Rendering::begin(&call.app);
     let outcome = call
         .app
         .service
         .render(id, &variables, call.exchange.id())
         .await;
-    rendering.end(outcome)
+    counted(&call.app, outcome)
 }
 
 /// Counts one render.
-struct Rendering<'a> {
-    app: &'a App,
-    started: Instant,
-}
-
-impl<'a> Rendering<'a> {
-    fn begin(app: &'a App) -> Self {
-        Rendering {
-            app,
-            started: Instant::now(),
-        }
-    }
-
-    fn end(self, outcome: Result<RenderOutcome, ServiceError>) -> Result<RenderOutcome, ApiError> {
-        let outcome = outcome?;
-        let metrics = &self.app.metrics;
-        metrics.render.record(self.started.elapsed());
+fn counted(
+    app: &App,
+    outcome: Result<RenderOutcome, ServiceError>,
+) -> Result<RenderOutcome, ApiError> {
+    let outcome = outcome?;
+    let metrics = &app.metrics;
+    metrics.render.record(outcome.time);
+    if outcome.calls > 0 {
         metrics
             .tool_calls
             .fetch_add(outcome.calls as u64, Ordering::Relaxed);
-        metrics
-            .stale
-            .fetch_add(u64::from(outcome.stale), Ordering::Relaxed);
-        for failure in &outcome.failures {
-            metrics.tool_failures.count(failure.code);
-        }
-        Ok(outcome)
     }
+    if outcome.stale {
+        metrics.stale.fetch_add(1, Ordering::Relaxed);
+    }
+    for failure in &outcome.failures {
+        metrics.tool_failures.count(failure.code);
+    }
+    Ok(outcome)
 }
 
 fn taken(prompt: RenderedPrompt) -> Rendered {

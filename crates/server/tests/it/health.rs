@@ -49,6 +49,29 @@ async fn every_request_is_counted_under_its_route_and_status() {
 }
 
 #[tokio::test]
+async fn the_second_render_is_served_from_the_caches() {
+    let server = start().await;
+    for _ in 0..2 {
+        let body = r#"{"variables":{"name":"Ada"}}"#;
+        let answer = server.post("/api/render/prompts/hello", body).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+    }
+    let metrics = server.get("/metrics").await.body;
+    for line in [
+        r#"quillet_template_cache_total{result="hit"} 2"#,
+        "quillet_variable_round_trips_total 1",
+        "quillet_variable_cache_hits_total 1",
+        r#"quillet_tool_calls_total{outcome="failed"} 0"#,
+        "quillet_model_retries_total 0",
+    ] {
+        assert!(
+            metrics.lines().any(|found| found == line),
+            "{line} is not in\n{metrics}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_store_that_goes_away_is_seen_in_the_metrics() {
     let server = start().await;
     server.store.set_away(true);

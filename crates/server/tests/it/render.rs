@@ -96,7 +96,7 @@ async fn each_failure_has_its_status_and_says_how_to_mend_it() {
             "{}",
             400,
             "render.unknown_function",
-            json!({"hint": "did you mean codebase_lookup?"}),
+            json!({"hint": "codebase_lokup: did you mean codebase_lookup?"}),
         ),
         (
             "typed",

@@ -281,25 +281,18 @@ impl<'a> Executor<'a, '_, '_> {
         last: Option<Item<'a>>,
     ) -> Result<usize, Stop> {
         let base = self.values.len();
-        let format_is_next =
-            |values: &[GoValue]| builtin == Builtin::Printf && values.len() == base;
+        // Only the format itself, printf's first argument, has to be text.
+        let type_of_next = |values: &[GoValue]| match builtin {
+            Builtin::Printf if values.len() == base => GoType::String,
+            _ => GoType::Any,
+        };
         for argument in arguments {
-            let is_format = format_is_next(&self.values);
-            let go_type = if is_format {
-                GoType::String
-            } else {
-                GoType::Any
-            };
+            let go_type = type_of_next(&self.values);
             let value = self.argument_value(argument, go_type)?;
             self.values.push(super::printed(&value).unwrap_or(value));
         }
         if let Some(last) = last {
-            let is_format = format_is_next(&self.values);
-            let go_type = if is_format {
-                GoType::String
-            } else {
-                GoType::Any
-            };
+            let go_type = type_of_next(&self.values);
             let value = self.checked_value(last, go_type)?;
             self.values.push(super::printed(&value).unwrap_or(value));
         }

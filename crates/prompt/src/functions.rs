@@ -116,6 +116,11 @@ impl Functions for ToolFunctions<'_> {
         self.snapshot.functions.keys().map(AsRef::as_ref).collect()
     }
 
+    fn parameters(&self, name: &str) -> Option<Vec<String>> {
+        let names = self.tool(name)?.spec().parameter_names();
+        Some(names.map(str::to_owned).collect())
+    }
+
     fn idempotent(&self, name: &str) -> bool {
         self.tool(name).is_some_and(|tool| tool.spec().idempotent)
     }

@@ -2,6 +2,8 @@
 
 use quillet_core::{BoxFuture, Map, Value};
 
+use crate::structure::strip_value;
+
 /// Arguments of one call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arguments {
@@ -9,6 +11,18 @@ pub struct Arguments {
     pub positional: Vec<Value>,
     /// By name, in formats that have such.
     pub named: Map,
+}
+
+impl Arguments {
+    /// The same, without the marks of message structure: a tool must not learn
+    /// what would let its answer pass for structure.
+    pub(crate) fn without_marks(self) -> Self {
+        let positional = self.positional.into_iter().map(strip_value).collect();
+        match strip_value(Value::Map(self.named)) {
+            Value::Map(named) => Arguments { positional, named },
+            _ => Arguments::from(positional),
+        }
+    }
 }
 
 impl From<Vec<Value>> for Arguments {
@@ -52,6 +66,14 @@ pub trait Functions: Send + Sync {
     fn idempotent(&self, name: &str) -> bool {
         let _ = name;
         false
+    }
+
+    /// The names of a function's parameters, in order, where they are known.
+    /// Formats whose calls take variables by name (Semantic Kernel's, and those
+    /// without arguments) need them.
+    fn parameters(&self, name: &str) -> Option<Vec<String>> {
+        let _ = name;
+        None
     }
 
     /// Calls a function. Dropping the future cancels the call.

@@ -14,6 +14,7 @@ mod limits;
 mod pass;
 mod reference;
 mod render;
+pub mod structure;
 
 pub use call::{Arguments, CallError, Functions, NoFunctions};
 pub use error::{CompileError, ErrorKind, RenderError};
@@ -22,6 +23,7 @@ pub use limits::{CompileLimits, Limit, Limits};
 pub use pass::{Called, Pass, Stop};
 pub use reference::{FunctionReference, References, VariableReference};
 pub use render::{Render, Rendered, render};
+pub use structure::{ChatMessage, MessageSyntax, Part};
 
 use std::fmt;
 use std::sync::Arc;
@@ -73,10 +75,16 @@ pub enum Missing {
 }
 
 /// How to compile.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
     /// What happens when a variable is missing at render time.
     pub missing: Missing,
+    /// How the text says where messages begin and end. A format whose language
+    /// says so itself does not ask.
+    pub messages: MessageSyntax,
+    /// Variables whose text may carry message structure of its own (Semantic
+    /// Kernel's `allow_dangerously_set_content`). Others are data.
+    pub trusted: Vec<String>,
     /// Bounds on the source.
     pub limits: CompileLimits,
 }
@@ -96,6 +104,13 @@ pub trait TemplateFormat: Send + Sync + fmt::Debug {
     /// a mistyped name.
     fn functions(&self) -> Vec<&str> {
         Vec::new()
+    }
+
+    /// How to write a text so that the format prints it as it is: `{{"{{"}}`
+    /// for two braces in Go. `None` if the format has no such way.
+    fn escape(&self, literal: &str) -> Option<String> {
+        let _ = literal;
+        None
     }
 
     /// Compiles a set of sources that can call each other by name. Neither the

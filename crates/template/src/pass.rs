@@ -164,6 +164,34 @@ impl<'a> Pass<'a> {
         self.functions.contains(name)
     }
 
+    /// Names of all late-bound functions, for formats that look for one in
+    /// their own way (another case of letters, another separator).
+    #[must_use]
+    pub fn function_names(&self) -> Vec<&str> {
+        self.functions.names()
+    }
+
+    /// The names of a function's parameters, where they are known.
+    #[must_use]
+    pub fn parameters(&self, function: &str) -> Option<Vec<String>> {
+        self.functions.parameters(function)
+    }
+
+    /// Calls a function with the variables that have the names of its
+    /// parameters: for formats whose syntax has no arguments.
+    ///
+    /// # Errors
+    /// As [`Pass::call`].
+    pub fn call_bound(&mut self, name: &str) -> Result<Called, Stop> {
+        let wanted = self.parameters(name).unwrap_or_default();
+        let known = |name: String| Some((name.clone(), self.variables.get(&name)?.clone()));
+        let arguments = Arguments {
+            positional: Vec::new(),
+            named: wanted.into_iter().filter_map(known).collect(),
+        };
+        self.call(name, arguments)
+    }
+
     /// Writes text.
     ///
     /// # Errors
@@ -303,6 +331,7 @@ impl<'a> Pass<'a> {
     /// There is no such function, too many calls, a call that failed, or a
     /// template whose passes differ from each other.
     pub fn call(&mut self, name: &str, arguments: Arguments) -> Result<Called, Stop> {
+        let arguments = arguments.without_marks();
         if !self.functions.contains(name) {
             return Err(self.unknown(name));
         }

@@ -17,6 +17,7 @@ use crate::call::Functions;
 use crate::error::RenderError;
 use crate::limits::{Limit, Limits};
 use crate::pass::{Call, Pass, Stop};
+use crate::structure::{self, ChatMessage};
 
 /// What to render.
 #[expect(
@@ -39,9 +40,8 @@ pub struct Render<'a> {
 /// The texts, and what it took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
-    /// One text for each entry, in order. Formats whose strings are bytes may
-    /// write a cut character; [`Rendered::text`] mends those.
-    pub texts: Vec<Vec<u8>>,
+    /// One text for each entry, in order, with the marks of structure in it.
+    texts: Vec<Vec<u8>>,
     /// Calls that were made.
     pub calls: usize,
     /// Evaluations of the entry that took most.
@@ -49,12 +49,28 @@ pub struct Rendered {
 }
 
 impl Rendered {
+    /// The messages of one entry, if the template gives it a structure of
+    /// messages; `None` if all of it is one text. `history` is the
+    /// conversation so far, for templates that say where it stands.
+    #[must_use]
+    pub fn messages(&self, entry: usize, history: &[ChatMessage]) -> Option<Vec<ChatMessage>> {
+        let text = String::from_utf8_lossy(self.texts.get(entry)?);
+        structure::messages(&text, history)
+    }
+
     /// The text of one entry; bytes that are no UTF-8 become U+FFFD. Empty if
     /// there is no such entry.
     #[must_use]
     pub fn text(&self, entry: usize) -> String {
-        let bytes = self.texts.get(entry).map_or(&[][..], Vec::as_slice);
-        String::from_utf8_lossy(bytes).into_owned()
+        let bytes = self.texts.get(entry).cloned().unwrap_or_default();
+        String::from_utf8_lossy(&structure::strip(bytes)).into_owned()
+    }
+
+    /// All texts, in order, as bytes: formats whose strings are bytes (Go's)
+    /// may have cut a character.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<Vec<u8>> {
+        self.texts.into_iter().map(structure::strip).collect()
     }
 
     /// All texts, in order.
@@ -64,7 +80,7 @@ impl Rendered {
             Ok(text) => text,
             Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
         };
-        self.texts.into_iter().map(mend).collect()
+        self.into_bytes().into_iter().map(mend).collect()
     }
 }
 

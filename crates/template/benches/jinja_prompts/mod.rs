@@ -88,7 +88,7 @@ fn execute(template: &Arc<dyn Template>, variables: &Map) -> Vec<u8> {
     })
     .now_or_never();
     let rendered = rendered.expect("there is nothing to wait for");
-    rendered.expect("it renders").texts.swap_remove(0)
+    rendered.expect("it renders").into_bytes().swap_remove(0)
 }
 
 /// Five variables in a sentence.

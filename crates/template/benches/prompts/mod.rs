@@ -70,7 +70,7 @@ fn execute(template: &Arc<dyn Template>, variables: &Map) -> Vec<u8> {
     })
     .now_or_never();
     let rendered = rendered.expect("there is nothing to wait for");
-    rendered.expect("it renders").texts.swap_remove(0)
+    rendered.expect("it renders").into_bytes().swap_remove(0)
 }
 
 /// The tools of the prompts, as `cases.json` describes them.

@@ -119,7 +119,7 @@ fn survive(text: &str) {
     })
     .now_or_never();
     if let Some(Ok(rendered)) = rendered {
-        assert!(rendered.texts[0].len() <= limits.output_bytes);
+        assert!(rendered.text(0).len() <= limits.output_bytes);
     }
 }
 

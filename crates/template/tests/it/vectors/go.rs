@@ -172,6 +172,7 @@ fn evaluate(format: &GoFormat, vector: &Vector, data: Value) -> Given {
             nesting: 1000,
             ..CompileLimits::default()
         },
+        ..CompileOptions::default()
     };
     match format.compile(&sources, &options) {
         Ok(template) => execute(&template, entry, &variables),
@@ -217,7 +218,7 @@ fn execute(template: &Arc<dyn Template>, entry: &str, variables: &Map) -> Given 
     })
     .now_or_never();
     match rendered {
-        Some(Ok(mut rendered)) => Given::Output(rendered.texts.pop().unwrap_or_default()),
+        Some(Ok(rendered)) => Given::Output(rendered.into_bytes().pop().unwrap_or_default()),
         Some(Err(error)) => failed(*error),
         None => Given::Failed {
             stage: "exec".to_owned(),

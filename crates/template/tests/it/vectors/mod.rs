@@ -1,6 +1,8 @@
 //! Runs the files of conformance vectors. The example `vectors` and the test
 //! suite share this code.
 
+mod declared;
+mod file;
 mod functions;
 mod go;
 mod jinja;
@@ -19,20 +21,21 @@ use report::Report;
 pub(crate) fn run(path: &Path) -> Result<Report, String> {
     let place = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| format!("{place}: {error}"))?;
-    let outcomes = match format_of(&text) {
+    let outcomes = match format_of(&text).as_deref() {
         Some("go") => go::run(&text),
-        Some("jinja") => jinja::run(&text),
+        Some("jinja2") => jinja::run(&text),
         _ => Err("no vectors of a format that exists".to_owned()),
     };
     let outcomes = outcomes.map_err(|error| format!("{place}: {error}"))?;
     Ok(Report::new(outcomes, known::differences(path)?))
 }
 
-fn format_of(text: &str) -> Option<&'static str> {
+/// The format that a file is about, in the file's own word.
+fn format_of(text: &str) -> Option<String> {
     let file: serde_json::Value = serde_json::from_str(text).ok()?;
     let what = file["meta"]["what"].as_str().unwrap_or_default();
     if what.contains("text/template") {
-        return Some("go");
+        return Some("go".to_owned());
     }
-    (file["format"] == "jinja2").then_some("jinja")
+    file["format"].as_str().map(str::to_owned)
 }

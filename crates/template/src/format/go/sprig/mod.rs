@@ -1,6 +1,6 @@
 //! The functions of Sprig that prompts use, and those of Helm that go with them.
 //!
-//! Arguments, results and errors are Go's; `docs/compatibility/sprig.md` says
+//! Arguments, results and errors are Go's; `docs/formats/sprig.md` says
 //! which functions there are and where they differ. What is not here: whatever
 //! lets a template's author look at the host (`env`, `expandenv`,
 //! `getHostByName`), makes keys or password hashes, or runs text as a template

@@ -1,0 +1,168 @@
+//! Structure that a helper writes: dotprompt's `role`, `history`, `media` and
+//! `section`. A directive is a pair of marks with a JSON object between them.
+
+use quillet_core::{Map, Value, json};
+
+use super::message::{ChatMessage, Part};
+use super::secret;
+
+/// What a directive says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Directive {
+    /// A message of that role begins.
+    Role(String),
+    /// The conversation so far stands here.
+    History,
+    /// A part that is no text.
+    Media(Part),
+    /// A place that something is put into later.
+    Section(String),
+}
+
+/// A message of that role begins here.
+#[must_use]
+pub fn role(name: &str) -> String {
+    directive(&[("role", name)])
+}
+
+/// The conversation so far stands here.
+#[must_use]
+pub fn history() -> String {
+    directive(&[("history", "")])
+}
+
+/// Media stand here.
+#[must_use]
+pub fn media(url: &str, content_type: Option<&str>) -> String {
+    match content_type {
+        Some(content_type) => directive(&[("media", url), ("type", content_type)]),
+        None => directive(&[("media", url)]),
+    }
+}
+
+/// A section of that name begins here.
+#[must_use]
+pub fn section(name: &str) -> String {
+    directive(&[("section", name)])
+}
+
+fn directive(pairs: &[(&str, &str)]) -> String {
+    let secret = secret::secret();
+    let pairs = pairs.iter().map(|(key, value)| (*key, Value::from(*value)));
+    let object = json::to_string(&Value::Map(pairs.collect()));
+    format!("{secret}({object}{secret})")
+}
+
+/// Whether a text has directives.
+pub(super) fn any(text: &str) -> bool {
+    text.contains(&format!("{}(", secret::secret()))
+}
+
+/// A text in pieces: literal, or what a directive says.
+enum Piece<'a> {
+    Text(&'a str),
+    Directive(Directive),
+}
+
+fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let open = format!("{}(", secret::secret());
+    let close = format!("{})", secret::secret());
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(&open) {
+        pieces.push(Piece::Text(before));
+        let (object, after) = after.split_once(&close).unwrap_or((after, ""));
+        pieces.extend(read(object).map(Piece::Directive));
+        rest = after;
+    }
+    pieces.push(Piece::Text(rest));
+    pieces
+}
+
+fn read(object: &str) -> Option<Directive> {
+    let Ok(Value::Map(map)) = json::parse(object) else {
+        return None;
+    };
+    let text = |key: &str| map.get(key).and_then(Value::as_str).map(str::to_owned);
+    if let Some(role) = text("role") {
+        return Some(Directive::Role(role));
+    }
+    if let Some(url) = text("media") {
+        return Some(Directive::Media(Part::Media {
+            kind: None,
+            url,
+            content_type: text("type"),
+        }));
+    }
+    if let Some(name) = text("section") {
+        return Some(Directive::Section(name));
+    }
+    text("history").map(|_| Directive::History)
+}
+
+/// Messages by dotprompt's rules: text before any role is the user's, blank
+/// pieces are left out, and what follows the history is the model's until a
+/// role says otherwise.
+pub(super) fn messages(text: &str, history: &[ChatMessage]) -> Vec<ChatMessage> {
+    let mut messages = Vec::new();
+    let mut current = message("user");
+    for piece in pieces(text) {
+        match piece {
+            Piece::Text(text) if text.trim().is_empty() => {}
+            Piece::Text(text) => current.parts.push(Part::Text(text.to_owned())),
+            Piece::Directive(Directive::Role(name)) => {
+                messages.push(std::mem::replace(&mut current, message(&name)));
+            }
+            Piece::Directive(Directive::History) => {
+                messages.push(std::mem::replace(&mut current, message("model")));
+                messages.extend(history.iter().cloned().map(of_history));
+            }
+            Piece::Directive(Directive::Media(part)) => current.parts.push(part),
+            Piece::Directive(Directive::Section(name)) => {
+                current.parts.push(Part::Pending(pending(&name)));
+            }
+        }
+    }
+    messages.push(current);
+    messages.retain(|message| !message.parts.is_empty());
+    with_history(messages, history)
+}
+
+fn message(role: &str) -> ChatMessage {
+    ChatMessage {
+        role: role.to_owned(),
+        ..ChatMessage::default()
+    }
+}
+
+fn pending(purpose: &str) -> Map {
+    let pairs = [
+        ("purpose", Value::from(purpose)),
+        ("pending", Value::Bool(true)),
+    ];
+    pairs.into_iter().collect()
+}
+
+fn of_history(message: ChatMessage) -> ChatMessage {
+    let mut table = message.metadata.to_table();
+    table.insert("purpose".into(), "history".into());
+    ChatMessage {
+        metadata: Map::new(table),
+        ..message
+    }
+}
+
+fn with_history(mut messages: Vec<ChatMessage>, history: &[ChatMessage]) -> Vec<ChatMessage> {
+    let placed = |message: &ChatMessage| {
+        message.metadata.get("purpose").and_then(Value::as_str) == Some("history")
+    };
+    if history.is_empty() || messages.iter().any(placed) {
+        return messages;
+    }
+    let at = match messages.last() {
+        Some(last) if last.role == "user" => messages.len() - 1,
+        _ => messages.len(),
+    };
+    messages.splice(at..at, history.iter().cloned());
+    messages
+}

@@ -1,0 +1,114 @@
+//! The files of vectors that every format but Go shares: datasets, shared
+//! functions, and vectors that name them.
+
+use futures_util::FutureExt;
+use quillet_core::{Map, Value, json};
+use quillet_template::{
+    CompileOptions, Functions, Limits, Render, Rendered, Source, TemplateFormat, render,
+};
+
+use super::report::Outcome;
+
+/// A file, and the vector of it that is run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Vector<'a> {
+    file: &'a Value,
+    pub(super) vector: &'a Value,
+}
+
+/// Runs every vector of a file.
+pub(super) fn run(
+    text: &str,
+    evaluate: impl Fn(&Vector<'_>) -> Result<String, String>,
+) -> Result<Vec<Outcome>, String> {
+    let file = json::parse(text).map_err(|error| error.to_string())?;
+    let Some(Value::List(vectors)) = file.at(&["vectors"]) else {
+        return Err("the file has no vectors".to_owned());
+    };
+    let outcome = |vector: &Value| {
+        let vector = Vector {
+            file: &file,
+            vector,
+        };
+        vector.outcome(evaluate(&vector))
+    };
+    Ok(vectors.iter().map(outcome).collect())
+}
+
+impl Vector<'_> {
+    /// A field that is text; empty if it is not there.
+    pub(super) fn text(&self, key: &str) -> &str {
+        self.get(&[key]).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub(super) fn get(&self, path: &[&str]) -> Option<&Value> {
+        self.vector.at(path)
+    }
+
+    /// The variables: the vector's own, or the dataset that it names.
+    pub(super) fn data(&self) -> Value {
+        let named = || self.file.at(&["datasets", self.text("dataset")]);
+        self.get(&["data"])
+            .or_else(named)
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    /// What stands under a key, which may refer to a shared one.
+    pub(super) fn shared(&self, key: &str) -> Map {
+        let own = self.get(&[key]).and_then(Value::as_map).cloned();
+        let own = own.unwrap_or_default();
+        let named = own.get("$ref").and_then(Value::as_str);
+        let shared = named.and_then(|name| self.file.at(&["shared", name])?.as_map().cloned());
+        shared.unwrap_or(own)
+    }
+
+    fn outcome(&self, actual: Result<String, String>) -> Outcome {
+        let expected = self.get(&["expected"]).and_then(Value::as_str);
+        let error = self.get(&["error", "message"]).and_then(Value::as_str);
+        Outcome {
+            id: self.text("name").to_owned(),
+            tier: self.text("group").to_owned(),
+            template: format!("{:?}", self.text("template")),
+            ranked: false,
+            passed: match (expected, &actual) {
+                (Some(expected), Ok(actual)) => expected == actual,
+                (None, Err(_)) => true,
+                _ => false,
+            },
+            expected: match expected {
+                Some(text) => format!("{text:?}"),
+                None => format!("error: {}", error.unwrap_or_default()),
+            },
+            actual: match actual {
+                Ok(text) => format!("{text:?}"),
+                Err(message) => format!("error: {message}"),
+            },
+            texts: None,
+        }
+    }
+}
+
+/// Compiles and renders sources; the first is rendered. The error is its message.
+pub(super) fn rendered(
+    format: &dyn TemplateFormat,
+    sources: &[Source<'_>],
+    variables: &Map,
+    functions: &dyn Functions,
+) -> Result<Rendered, String> {
+    let template = format
+        .compile(sources, &CompileOptions::default())
+        .map_err(|error| error.message)?;
+    let request = Render {
+        template: template.as_ref(),
+        entries: &[sources[0].name],
+        variables,
+        functions,
+        limits: &Limits::default(),
+    };
+    match render(&request).now_or_never() {
+        Some(Ok(rendered)) => Ok(rendered),
+        Some(Err(error)) => Err(error.message),
+        None => Err("it waits".to_owned()),
+    }
+}

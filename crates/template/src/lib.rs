@@ -11,6 +11,7 @@ mod error;
 mod factory;
 pub mod format;
 mod limits;
+mod name;
 mod pass;
 mod reference;
 mod render;
@@ -20,6 +21,7 @@ pub use call::{Arguments, CallError, Functions, NoFunctions};
 pub use error::{CompileError, ErrorKind, RenderError};
 pub use factory::TemplateFactory;
 pub use limits::{CompileLimits, Limit, Limits};
+pub use name::plugin_function;
 pub use pass::{Called, Pass, Stop};
 pub use reference::{FunctionReference, References, VariableReference};
 pub use render::{Render, Rendered, render};
@@ -104,6 +106,21 @@ pub trait TemplateFormat: Send + Sync + fmt::Debug {
     /// a mistyped name.
     fn functions(&self) -> Vec<&str> {
         Vec::new()
+    }
+
+    /// The function that a name in a template means, of those that exist. Here
+    /// the one of exactly that name; a format that looks in its own way (see
+    /// [`plugin_function`]) says so, so that what is checked before a render is
+    /// what the render does.
+    fn resolve<'n>(&self, name: &str, functions: &[&'n str]) -> Option<&'n str> {
+        functions.iter().copied().find(|known| *known == name)
+    }
+
+    /// Whether a name that no variable has calls the function of that name
+    /// ([`Pass::call_bound`]), so that a reference to a variable may turn out to
+    /// be a call.
+    fn calls_by_variable(&self) -> bool {
+        false
     }
 
     /// How to write a text so that the format prints it as it is: `{{"{{"}}`

@@ -1,0 +1,59 @@
+//! Names of late-bound functions where a template writes them in another way
+//! than they were registered.
+
+/// What stands between a plugin and its function: Semantic Kernel's templates
+/// write `.`, its Handlebars helpers `-`, its Jinja2 globals and our tools `_`.
+const SEPARATORS: [char; 3] = ['.', '-', '_'];
+
+/// The function that a name of Semantic Kernel means, of those that exist: the
+/// one of exactly that name; else one that differs in the case of letters, or
+/// in the separator between plugin and function; else, for a name without a
+/// plugin, the first `plugin.function` of that name.
+#[must_use]
+pub fn plugin_function<'n>(name: &str, functions: &[&'n str]) -> Option<&'n str> {
+    let find = |fits: &dyn Fn(&str) -> bool| functions.iter().copied().find(|known| fits(known));
+    let of_a_plugin = |known: &str| {
+        let function = known.split_once('.').map(|(_, function)| function);
+        function.is_some_and(|function| function.eq_ignore_ascii_case(name))
+    };
+    find(&|known| known == name)
+        .or_else(|| find(&|known| known.eq_ignore_ascii_case(name)))
+        .or_else(|| find(&|known| alike(known, name)))
+        .or_else(|| find(&of_a_plugin))
+}
+
+/// Whether two names are the same, whatever their separators and letters' case.
+fn alike(one: &str, other: &str) -> bool {
+    let same = |(a, b): (char, char)| {
+        a.eq_ignore_ascii_case(&b) || (SEPARATORS.contains(&a) && SEPARATORS.contains(&b))
+    };
+    one.len() == other.len() && one.chars().zip(other.chars()).all(same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_plugins() {
+        let functions = ["time.now", "Time.Today", "git_log_short", "now", "x-y"];
+        let cases = [
+            ("now", Some("now")),
+            ("NOW", Some("now")),
+            ("time.NOW", Some("time.now")),
+            ("time-today", Some("Time.Today")),
+            ("time_now", Some("time.now")),
+            ("today", Some("Time.Today")),
+            ("git.log_short", Some("git_log_short")),
+            ("git-log-short", Some("git_log_short")),
+            ("X.Y", Some("x-y")),
+            ("log_short", None),
+            ("", None),
+            ("time", None),
+            ("äime.now", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(plugin_function(name, &functions), expected, "{name}");
+        }
+    }
+}

@@ -29,6 +29,7 @@ impl TemplateFactory {
             .with(GoFormat::new().with_sprig())
             .with(JinjaFormat::hugging_face())
             .with(JinjaFormat::plain())
+            .with(JinjaFormat::semantic_kernel())
     }
 
     /// Adds a format after those that are there.

@@ -112,6 +112,8 @@ impl Evaluator<'_, '_> {
     }
 
     fn call_late(&mut self, name: &str, arguments: &Arguments) -> Result<Option<Value>, Stop> {
+        let meant = self.function_name(name)?;
+        let name = meant.as_deref().unwrap_or(name);
         if !self.pass.has_function(name) {
             // Says so, with the nearest name.
             self.pass.call(name, crate::Arguments::default())?;
@@ -125,11 +127,15 @@ impl Evaluator<'_, '_> {
         for (name, value) in &given.named {
             named.insert(Arc::clone(name), self.argument(value)?);
         }
+        self.implicit_arguments(name, bound.positional.len(), &mut named)?;
         bound.named = core::Map::new(named);
         match self.pass.call(name, bound)? {
             Called::Pending => Ok(None),
             Called::Ready(value) if value.depth() > core::value::MAX_DEPTH => {
                 Err(self.pass.limit(crate::Limit::ValueDepth))
+            }
+            Called::Ready(value) if self.compiled.encoded => {
+                self.encoded(&Value::from(&value)).map(Some)
             }
             Called::Ready(value) => Ok(Some(Value::from(&value))),
         }

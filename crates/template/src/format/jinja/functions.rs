@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 
 use super::call::Given;
 use super::eval::{Evaluator, VALUE_SIZE, fail};
+use super::semantic_kernel;
 use super::syntax::Preset;
 use super::value::{Key, List, Sort, Value};
 use crate::Stop;
@@ -21,10 +22,10 @@ pub(super) struct Function {
     pub(super) name: &'static str,
     /// Names of its parameters; `None` if it takes whatever is given.
     pub(super) parameters: Option<&'static [&'static str]>,
-    pub(super) run: fn(&mut Evaluator<'_, '_>, &Given) -> Result<Value, Stop>,
-    /// Whether only chat templates of transformers have it.
-    hugging_face: bool,
+    pub(super) run: Run,
 }
+
+type Run = fn(&mut Evaluator<'_, '_>, &Given) -> Result<Value, Stop>;
 
 impl std::fmt::Debug for Function {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -32,27 +33,15 @@ impl std::fmt::Debug for Function {
     }
 }
 
-const fn function(
+pub(super) const fn function(
     name: &'static str,
     parameters: Option<&'static [&'static str]>,
-    run: fn(&mut Evaluator<'_, '_>, &Given) -> Result<Value, Stop>,
+    run: Run,
 ) -> Function {
     Function {
         name,
         parameters,
         run,
-        hugging_face: false,
-    }
-}
-
-const fn hugging_face(
-    name: &'static str,
-    parameters: &'static [&'static str],
-    run: fn(&mut Evaluator<'_, '_>, &Given) -> Result<Value, Stop>,
-) -> Function {
-    Function {
-        hugging_face: true,
-        ..function(name, Some(parameters), run)
     }
 }
 
@@ -62,21 +51,32 @@ static FUNCTIONS: &[Function] = &[
     function("dict", None, dict),
     function("cycler", None, cycler),
     function("joiner", Some(&["sep"]), joiner),
-    hugging_face("raise_exception", &["message"], raise_exception),
-    hugging_face("strftime_now", &["format"], strftime_now),
 ];
+
+/// What only chat templates of transformers have.
+static HUGGING_FACE: &[Function] = &[
+    function("raise_exception", Some(&["message"]), raise_exception),
+    function("strftime_now", Some(&["format"]), strftime_now),
+];
+
+/// All functions of a preset.
+fn of(preset: Preset) -> impl Iterator<Item = &'static Function> {
+    let own = match preset {
+        Preset::HuggingFace => HUGGING_FACE,
+        Preset::Plain => &[],
+        Preset::SemanticKernel => semantic_kernel::FUNCTIONS,
+    };
+    FUNCTIONS.iter().chain(own)
+}
 
 /// The names of all functions of a preset.
 pub(super) fn names(preset: Preset) -> impl Iterator<Item = &'static str> {
-    let there = move |f: &&Function| !f.hugging_face || preset == Preset::HuggingFace;
-    FUNCTIONS.iter().filter(there).map(|f| f.name)
+    of(preset).map(|function| function.name)
 }
 
 /// The function of that name.
 pub(super) fn find(name: &str, preset: Preset) -> Option<&'static Function> {
-    let known =
-        |f: &&Function| f.name == name && (!f.hugging_face || preset == Preset::HuggingFace);
-    FUNCTIONS.iter().find(known)
+    of(preset).find(|function| function.name == name)
 }
 
 fn range(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {

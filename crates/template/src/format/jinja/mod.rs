@@ -22,6 +22,7 @@ mod ops;
 mod parser;
 mod print;
 mod references;
+mod semantic_kernel;
 mod syntax;
 mod test;
 mod value;
@@ -41,6 +42,7 @@ use eval::Evaluator;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JinjaFormat {
     preset: Preset,
+    encoded: bool,
 }
 
 impl JinjaFormat {
@@ -55,6 +57,28 @@ impl JinjaFormat {
     pub fn plain() -> Self {
         JinjaFormat {
             preset: Preset::Plain,
+            ..Self::default()
+        }
+    }
+
+    /// The format `semantic-kernel-jinja2`: jinja2 without settings, with the
+    /// helpers and the functions of Semantic Kernel.
+    #[must_use]
+    pub fn semantic_kernel() -> Self {
+        JinjaFormat {
+            preset: Preset::SemanticKernel,
+            ..Self::default()
+        }
+    }
+
+    /// The text as Semantic Kernel itself writes it: variables that are not
+    /// trusted and results of functions are HTML-encoded, and lists and objects
+    /// that are not trusted are refused. Messages do not need this here.
+    #[must_use]
+    pub fn encoded(self) -> Self {
+        JinjaFormat {
+            encoded: true,
+            ..self
         }
     }
 }
@@ -64,6 +88,7 @@ impl TemplateFormat for JinjaFormat {
         match self.preset {
             Preset::HuggingFace => "jinja",
             Preset::Plain => "jinja-plain",
+            Preset::SemanticKernel => "semantic-kernel-jinja2",
         }
     }
 
@@ -71,6 +96,7 @@ impl TemplateFormat for JinjaFormat {
         match self.preset {
             Preset::HuggingFace => &["hf", "huggingface", "jinja2"],
             Preset::Plain => &["langchain-jinja2"],
+            Preset::SemanticKernel => &["sk-jinja2"],
         }
     }
 
@@ -88,6 +114,8 @@ impl TemplateFormat for JinjaFormat {
             references: References::default(),
             preset: self.preset,
             missing: options.missing,
+            encoded: self.encoded,
+            trusted: options.trusted.clone(),
         };
         let mut problems = Vec::new();
         for source in sources {
@@ -119,6 +147,10 @@ struct Compiled {
     references: References,
     preset: Preset,
     missing: Missing,
+    /// Whether what comes from outside is HTML-encoded.
+    encoded: bool,
+    /// Variables that are not.
+    trusted: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -131,6 +163,11 @@ struct Compilation {
 impl Compiled {
     fn index(&self, name: &str) -> Option<usize> {
         self.sources.iter().position(|source| source.name == name)
+    }
+
+    /// Whether a variable of that name is HTML-encoded.
+    fn encodes(&self, variable: &str) -> bool {
+        self.encoded && !self.trusted.iter().any(|name| name == variable)
     }
 
     fn program(&self, index: usize) -> Option<&Program> {
@@ -154,6 +191,10 @@ impl Template for Compiled {
             let reason = format!("template {entry:?} does not exist");
             return Err(RenderError::new(ErrorKind::Execution, reason).into());
         };
-        Evaluator::new(self, pass).entry(index)
+        let mut evaluator = Evaluator::new(self, pass);
+        if self.encoded {
+            evaluator.check_encodable()?;
+        }
+        evaluator.entry(index)
     }
 }

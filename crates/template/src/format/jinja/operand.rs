@@ -134,6 +134,9 @@ impl Evaluator<'_, '_> {
             if value.depth() > quillet_core::value::MAX_DEPTH {
                 return Err(self.pass.limit(Limit::ValueDepth));
             }
+            if let (true, quillet_core::Value::Str(text)) = (self.compiled.encodes(name), value) {
+                return self.html(text).map(Value::Str);
+            }
             return Ok(value.into());
         }
         if &**name == "self" {

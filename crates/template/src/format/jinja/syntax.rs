@@ -14,6 +14,8 @@ pub enum Preset {
     HuggingFace,
     /// jinja2 without settings, as LangChain uses it.
     Plain,
+    /// jinja2 without settings, with the helpers of Semantic Kernel.
+    SemanticKernel,
 }
 
 impl Preset {

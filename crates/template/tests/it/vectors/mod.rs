@@ -9,6 +9,7 @@ mod jinja;
 mod known;
 mod ranked;
 pub(crate) mod report;
+mod sk_jinja2;
 
 use std::path::Path;
 
@@ -24,6 +25,7 @@ pub(crate) fn run(path: &Path) -> Result<Report, String> {
     let outcomes = match format_of(&text).as_deref() {
         Some("go") => go::run(&text),
         Some("jinja2") => jinja::run(&text),
+        Some("sk-jinja2") => sk_jinja2::run(&text),
         _ => Err("no vectors of a format that exists".to_owned()),
     };
     let outcomes = outcomes.map_err(|error| format!("{place}: {error}"))?;

@@ -152,7 +152,7 @@ fn default(_: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Va
 /// `tojson` of transformers escapes nothing; jinja2's own escapes `<`, `>`,
 /// `&` and `'`, writes ASCII only, and sorts keys.
 fn tojson(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value, Stop> {
-    let plain = e.compiled.preset == Preset::Plain;
+    let plain = e.compiled.preset != Preset::HuggingFace;
     let (names, indent_at): (&[&str], _) = match plain {
         true => (&["indent"], 0),
         false => (&["ensure_ascii", "indent", "separators", "sort_keys"], 1),

@@ -1,0 +1,256 @@
+//! What Semantic Kernel adds to jinja2: its helpers, functions of plugins under
+//! the name `plugin_function`, and its encoded text.
+//!
+//! The rules are those of semantic-kernel 1.45 for Python, which alone has this
+//! format. Messages are structure here and need no encoding; the encoded text
+//! is there for those who compare.
+
+use std::sync::{Arc, LazyLock};
+
+use quillet_core as core;
+use regex::Regex;
+
+use super::call::Given;
+use super::eval::{Evaluator, VALUE_SIZE, fail};
+use super::functions::{Function, function};
+use super::syntax::Preset;
+use super::value::{Sort, Value};
+use crate::structure::Elements;
+use crate::{ErrorKind, RenderError, Stop};
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    function("array", None, array),
+    function("camelCase", Some(&["text"]), camel_case),
+    function("camel_case", Some(&["text"]), camel_case),
+    function("doubleClose", Some(&[]), |_, _| Ok("}}".into())),
+    function("doubleOpen", Some(&[]), |_, _| Ok("{{".into())),
+    function("double_close", Some(&[]), |_, _| Ok("}}".into())),
+    function("double_open", Some(&[]), |_, _| Ok("{{".into())),
+    function("get", Some(&["context", "name", "default"]), get),
+    function("message", Some(&["item"]), message),
+    function("messageToPrompt", Some(&["context"]), message_to_prompt),
+    function("message_to_prompt", Some(&["context"]), message_to_prompt),
+    function("messages", Some(&["chat_history"]), messages),
+    function("snakeCase", Some(&["text"]), snake_case),
+    function("snake_case", Some(&["text"]), snake_case),
+];
+
+fn array(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+    e.charge(given.positional.len() * VALUE_SIZE)?;
+    e.list(Sort::List, given.positional.clone())
+}
+
+/// `context.get(name, default)`; the default too where one of them is not given.
+fn get(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+    let default = || given.get(2, "default").cloned().unwrap_or("".into());
+    match (given.get(0, "context"), given.get(1, "name")) {
+        (None | Some(Value::None), _) | (_, None | Some(Value::None)) => Ok(default()),
+        (Some(Value::Undefined(path)), _) => Err(e.undefined(path.as_deref())),
+        (Some(Value::Dict(dict)), Some(name)) => {
+            let key = e.key(name)?;
+            Ok(dict.get(&key).unwrap_or_else(default))
+        }
+        (Some(other), _) => Err(fail(format!(
+            "get() looks into an object, not into {}",
+            other.kind()
+        ))),
+    }
+}
+
+fn camel_case(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+    let text = text(given)?;
+    e.charge(text.len() * 3)?;
+    let word = |word: &str| {
+        let mut characters = word.chars();
+        let first = characters.next().into_iter().flat_map(char::to_uppercase);
+        let rest = characters.as_str().to_lowercase();
+        first.chain(rest.chars()).collect::<String>()
+    };
+    Ok(text.split('_').map(word).collect::<String>().into())
+}
+
+fn snake_case(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+    static ACRONYM: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new("([A-Z]+)([A-Z][a-z])").ok());
+    static WORD: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"([a-z\d])([A-Z])").ok());
+    let text = text(given)?;
+    e.charge(text.len() * 4)?;
+    let mut out = text.to_owned();
+    for pattern in [&ACRONYM, &WORD].into_iter().filter_map(|p| p.as_ref()) {
+        out = pattern.replace_all(&out, "${1}_${2}").into_owned();
+    }
+    Ok(out.replace('-', "_").to_lowercase().into())
+}
+
+fn text(given: &Given) -> Result<&str, Stop> {
+    given.need(0, "text")?;
+    given.str(0, "text", "")
+}
+
+// Messages.
+
+fn message(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+    let item = given.need(0, "item")?.clone();
+    match e.chat_message(&item)? {
+        Some(text) => Ok(text.into()),
+        None => Err(fail(format!(
+            "message() needs an object with a role and a content, not {}",
+            item.kind()
+        ))),
+    }
+}
+
+fn message_to_prompt(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+    let item = given.need(0, "context")?.clone();
+    match e.chat_message(&item)? {
+        Some(text) => Ok(text.into()),
+        None => Ok(Value::Str(e.text(&item)?)),
+    }
+}
+
+/// Every message of a conversation; nothing if it is none.
+fn messages(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
+    let Value::List(list) = given.need(0, "chat_history")?.clone() else {
+        return Ok("".into());
+    };
+    let mut out = String::new();
+    for item in list.iter() {
+        e.step()?;
+        out.push_str(&e.chat_message(&item)?.unwrap_or_default());
+    }
+    let whole = e.compiled.encoded && !out.is_empty();
+    Ok(match whole {
+        true => format!("<chat_history>{out}</chat_history>").into(),
+        false => out.into(),
+    })
+}
+
+impl Evaluator<'_, '_> {
+    /// The text of a message: with marked tags, so that its content can be
+    /// whatever it is; encoded as Semantic Kernel does it where that is wanted.
+    fn chat_message(&mut self, item: &Value) -> Result<Option<String>, Stop> {
+        let Value::Dict(dict) = item else {
+            return Ok(None);
+        };
+        let (Some(role), Some(content)) = (dict.get_str("role"), dict.get_str("content")) else {
+            return Ok(None);
+        };
+        let (role, content) = (self.text(&role)?, self.text(&content)?);
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        if role.is_empty() || !role.chars().all(plain) {
+            return Err(fail(format!("{role:?} cannot be the role of a message")));
+        }
+        self.charge(content.len() * 6 + 256)?;
+        let open = format!("<message role=\"{role}\">");
+        if self.compiled.encoded {
+            let content = content.replace('&', "&amp;");
+            let content = content.replace('<', "&lt;").replace('>', "&gt;");
+            return Ok(Some(format!("{open}<text>{content}</text></message>")));
+        }
+        let mut tags = Elements::default();
+        let open = tags.mark(&open).into_owned();
+        Ok(Some(open + &content + &tags.mark("</message>")))
+    }
+
+    /// The late-bound function that a name of this preset means: itself, or
+    /// `plugin.function` for `plugin_function`.
+    pub(super) fn function_name(&self, name: &str) -> Result<Option<String>, Stop> {
+        if self.compiled.preset != Preset::SemanticKernel || self.pass.has_function(name) {
+            return Ok(None);
+        }
+        let names = self.pass.function_names();
+        let mut same = names.into_iter().filter(|known| is_meant(name, known));
+        let found = same.next();
+        if let (Some(first), Some(second)) = (found, same.next()) {
+            let reason = format!("function {name:?} may be {first} or {second}");
+            return Err(RenderError::new(ErrorKind::UnknownFunction, reason).into());
+        }
+        Ok(found.map(str::to_owned))
+    }
+
+    /// Gives a function the variables that have the names of its parameters, as
+    /// a kernel does, where the call says nothing else.
+    pub(super) fn implicit_arguments(
+        &mut self,
+        function: &str,
+        positional: usize,
+        named: &mut core::value::Table,
+    ) -> Result<(), Stop> {
+        if self.compiled.preset != Preset::SemanticKernel {
+            return Ok(());
+        }
+        let parameters = self.pass.parameters(function).unwrap_or_default();
+        for name in parameters.into_iter().skip(positional) {
+            if named.contains_key(name.as_str()) {
+                continue;
+            }
+            if let Some(value) = self.pass.variables().get(&name) {
+                let value = self.encoded_variable(&name, value)?;
+                named.insert(name.into(), value);
+            }
+        }
+        Ok(())
+    }
+
+    fn encoded_variable(&mut self, name: &str, value: &core::Value) -> Result<core::Value, Stop> {
+        match value {
+            core::Value::Str(text) if self.compiled.encodes(name) => {
+                Ok(core::Value::Str(self.html(text)?))
+            }
+            other => Ok(other.clone()),
+        }
+    }
+
+    /// Semantic Kernel refuses lists and objects that it cannot encode, used or not.
+    pub(super) fn check_encodable(&self) -> Result<(), Stop> {
+        let complex = |(name, value): &(&Arc<str>, &core::Value)| {
+            value.depth() > 0 && self.compiled.encodes(name)
+        };
+        match self.pass.variables().iter().find(complex) {
+            None => Ok(()),
+            Some((name, value)) => {
+                let kind = value.kind();
+                let reason = format!("variable {name:?} is {kind}, which cannot be encoded");
+                let mut error = RenderError::new(ErrorKind::Execution, reason);
+                error.help = Some("say that its content is trusted".to_owned());
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Python's `html.escape`.
+    pub(super) fn html(&mut self, text: &Arc<str>) -> Result<Arc<str>, Stop> {
+        let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'');
+        if !text.contains(special) {
+            return Ok(Arc::clone(text));
+        }
+        self.charge(text.len() * 6)?;
+        let mut out = String::with_capacity(text.len() * 2);
+        for c in text.chars() {
+            match c {
+                '&' => out.push_str("&amp;"),
+                '<' => out.push_str("&lt;"),
+                '>' => out.push_str("&gt;"),
+                '"' => out.push_str("&quot;"),
+                '\'' => out.push_str("&#x27;"),
+                c => out.push(c),
+            }
+        }
+        Ok(out.into())
+    }
+
+    /// A variable or a result as an encoding template sees it.
+    pub(super) fn encoded(&mut self, value: &Value) -> Result<Value, Stop> {
+        let text = self.text(value)?;
+        self.html(&text).map(Value::Str)
+    }
+}
+
+/// Whether `plugin_function` means that `plugin.function`.
+fn is_meant(name: &str, known: &str) -> bool {
+    let same = |(wanted, known): (u8, u8)| match known {
+        b'.' | b'-' => wanted == b'_',
+        known => wanted == known,
+    };
+    name.len() == known.len() && name.bytes().zip(known.bytes()).all(same)
+}

@@ -112,7 +112,7 @@ impl Evaluator<'_, '_> {
     }
 
     fn call_late(&mut self, name: &str, arguments: &Arguments) -> Result<Option<Value>, Stop> {
-        let meant = self.function_name(name)?;
+        let meant = self.function_name(name);
         let name = meant.as_deref().unwrap_or(name);
         if !self.pass.has_function(name) {
             // Says so, with the nearest name.

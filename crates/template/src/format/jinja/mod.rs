@@ -33,7 +33,7 @@ pub use syntax::Preset;
 
 use crate::{
     CompileError, CompileOptions, ErrorKind, Missing, Pass, References, RenderError, Source, Stop,
-    Template, TemplateFormat,
+    Template, TemplateFormat, plugin_function,
 };
 use ast::Program;
 use eval::Evaluator;
@@ -102,6 +102,13 @@ impl TemplateFormat for JinjaFormat {
 
     fn functions(&self) -> Vec<&str> {
         functions::names(self.preset).collect()
+    }
+
+    fn resolve<'n>(&self, name: &str, functions: &[&'n str]) -> Option<&'n str> {
+        match self.preset {
+            Preset::SemanticKernel => plugin_function(name, functions),
+            _ => functions.iter().copied().find(|known| *known == name),
+        }
     }
 
     fn compile(

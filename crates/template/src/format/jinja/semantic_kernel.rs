@@ -16,7 +16,7 @@ use super::functions::{Function, function};
 use super::syntax::Preset;
 use super::value::{Sort, Value};
 use crate::structure::Elements;
-use crate::{ErrorKind, RenderError, Stop};
+use crate::{ErrorKind, RenderError, Stop, plugin_function};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     function("array", None, array),
@@ -152,20 +152,13 @@ impl Evaluator<'_, '_> {
         Ok(Some(open + &content + &tags.mark("</message>")))
     }
 
-    /// The late-bound function that a name of this preset means: itself, or
-    /// `plugin.function` for `plugin_function`.
-    pub(super) fn function_name(&self, name: &str) -> Result<Option<String>, Stop> {
+    /// The late-bound function that a name of this preset means, if it is
+    /// registered under another: `plugin.function` for `plugin_function`.
+    pub(super) fn function_name(&self, name: &str) -> Option<String> {
         if self.compiled.preset != Preset::SemanticKernel || self.pass.has_function(name) {
-            return Ok(None);
+            return None;
         }
-        let names = self.pass.function_names();
-        let mut same = names.into_iter().filter(|known| is_meant(name, known));
-        let found = same.next();
-        if let (Some(first), Some(second)) = (found, same.next()) {
-            let reason = format!("function {name:?} may be {first} or {second}");
-            return Err(RenderError::new(ErrorKind::UnknownFunction, reason).into());
-        }
-        Ok(found.map(str::to_owned))
+        plugin_function(name, &self.pass.function_names()).map(str::to_owned)
     }
 
     /// Gives a function the variables that have the names of its parameters, as
@@ -244,13 +237,4 @@ impl Evaluator<'_, '_> {
         let text = self.text(value)?;
         self.html(&text).map(Value::Str)
     }
-}
-
-/// Whether `plugin_function` means that `plugin.function`.
-fn is_meant(name: &str, known: &str) -> bool {
-    let same = |(wanted, known): (u8, u8)| match known {
-        b'.' | b'-' => wanted == b'_',
-        known => wanted == known,
-    };
-    name.len() == known.len() && name.bytes().zip(known.bytes()).all(same)
 }

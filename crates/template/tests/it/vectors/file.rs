@@ -1,7 +1,6 @@
 //! The files of vectors that every format but Go shares: datasets, shared
 //! functions, and vectors that name them.
 
-use futures_util::FutureExt;
 use quillet_core::{Map, Value, json};
 use quillet_template::{
     CompileOptions, Functions, Limits, Render, Rendered, Source, TemplateFormat, render,
@@ -106,9 +105,11 @@ pub(super) fn rendered(
         functions,
         limits: &Limits::default(),
     };
-    match render(&request).now_or_never() {
-        Some(Ok(rendered)) => Ok(rendered),
-        Some(Err(error)) => Err(error.message),
-        None => Err("it waits".to_owned()),
-    }
+    // Calls have a deadline, which needs a clock.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    let rendered = runtime.block_on(render(&request));
+    rendered.map_err(|error| error.message)
 }

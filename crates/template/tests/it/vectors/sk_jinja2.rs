@@ -1,7 +1,7 @@
 //! Vectors of Jinja as Semantic Kernel uses it, in the text that it writes.
 
-use quillet_template::format::jinja::JinjaFormat;
 use quillet_template::Source;
+use quillet_template::format::jinja::JinjaFormat;
 
 use super::declared::Declared;
 use super::file::{self, Vector};

@@ -1,22 +1,354 @@
 //! `<message role="user">…</message>` in literal text.
+//!
+//! The tags are found when a template is compiled, in its own text only. Every
+//! character that makes one a tag (`<`, the start of an attribute's name, `=`,
+//! quotes, `/`, `>`) is marked, and so is every `&` of a reference to a character. [`super::element_reader`] takes
+//! only marked characters for structure, so a value may hold what it likes.
 
 use std::borrow::Cow;
 
-use super::message::ChatMessage;
+use memchr::memchr2;
+use quillet_core::{Diagnostic, Span};
+
+use super::{entity, secret};
 
 /// Marks the tags in the literal texts of one template, which come in their
-/// order; a tag may begin in one and end in another.
+/// order. A tag may begin in one and end in another: `<message role="{{$role}}">`.
+///
+/// A tag is one of `message`, `text`, `image`, `audio` and `binary` in any case
+/// of letters, with attributes as XML has them. What only looks like one (no
+/// blank after its name, an attribute without quotes) stays text.
 #[derive(Debug, Default)]
-pub struct Elements {}
+pub struct Elements {
+    /// The tag that has begun and not ended.
+    tag: Option<Tag>,
+    /// Where the message begins that is open.
+    open: Option<usize>,
+    /// Whether a message has begun.
+    begun: bool,
+    /// Whether the template has words of its own before its first message.
+    words: bool,
+    faults: Vec<(Fault, usize)>,
+}
+
+/// What is wrong with the order of tags, if all texts are written one after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// A message begins where another is open.
+    Inside,
+    /// A message ends where none is open.
+    Stray,
+}
+
+/// A tag on its way.
+#[derive(Clone, Debug)]
+struct Tag {
+    start: usize,
+    message: bool,
+    role: bool,
+    place: Place,
+}
+
+/// Where in a tag.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    /// Before an attribute or the end.
+    Between,
+    /// In the name of an attribute that begins at this byte of the text, or after it.
+    Name(usize),
+    /// After `=`; whether it was that of the role.
+    Equals(bool),
+    /// In a value that ends with this quote.
+    Quoted(u8),
+    /// After a hole outside of quotes, where anything may have stood.
+    Hole,
+}
+
+/// What became of a tag in one text.
+enum Step {
+    /// It ends before this byte; whether it has no content (`/>`).
+    Ends(usize, bool),
+    /// The text ends first.
+    Open,
+    /// It is none.
+    NoTag,
+}
 
 impl Elements {
-    /// The text with its tags marked.
+    /// The text with its tags marked. For text without a place of its own, as a
+    /// trusted value has none; otherwise [`Elements::mark_at`].
     pub fn mark<'t>(&mut self, literal: &'t str) -> Cow<'t, str> {
-        Cow::Borrowed(literal)
+        self.mark_at(literal, 0)
+    }
+
+    /// The text with its tags marked. `at` is where it begins in its source, for
+    /// what [`Elements::unclosed`] says.
+    pub fn mark_at<'t>(&mut self, literal: &'t str, at: usize) -> Cow<'t, str> {
+        let mut marks = Vec::new();
+        let mut from = match self.tag.take() {
+            Some(tag) => self.resume(tag, literal, &mut marks),
+            None => 0,
+        };
+        while self.tag.is_none() && from < literal.len() {
+            from = self.text(literal, from, at, &mut marks);
+        }
+        marked(literal, &marks)
+    }
+
+    /// Where the message begins that is still open after the last text.
+    #[must_use]
+    pub fn unclosed(&self) -> Option<usize> {
+        self.open
+    }
+
+    /// Everything that is wrong with the messages of a source whose texts are
+    /// all written, one after another: no conditions, no loops, no partials.
+    #[must_use]
+    pub fn diagnostics(&self, name: &str, source: &str) -> Vec<Diagnostic> {
+        let mut found: Vec<Diagnostic> = Vec::new();
+        let mut add = |message: &str, tag: &str, start: usize, help: &str| {
+            let span = Span {
+                start,
+                end: start + tag.len(),
+            };
+            let error = Diagnostic::error("template.messages", name, message);
+            found.push(error.at(source, span).help(help));
+        };
+        for (fault, start) in &self.faults {
+            match fault {
+                Fault::Inside => add(
+                    "this <message> begins before the one before it ends",
+                    "<message",
+                    *start,
+                    "end the other one with </message> first",
+                ),
+                Fault::Stray => add(
+                    "</message> without a <message> that it ends",
+                    "</message",
+                    *start,
+                    "remove it, or begin the message with <message role=\"user\">",
+                ),
+            }
+        }
+        if let Some(start) = self.open {
+            let help = "end it with </message>";
+            add("this <message> does not end", "<message", start, help);
+        }
+        found
+    }
+
+    /// Goes on in text up to and over the next tag or reference. Gives where to go on.
+    fn text(&mut self, literal: &str, from: usize, at: usize, marks: &mut Vec<usize>) -> usize {
+        let rest = literal.as_bytes().get(from..).unwrap_or_default();
+        let next = memchr2(b'<', b'&', rest).map_or(literal.len(), |found| from + found);
+        if !self.begun && !self.words {
+            let before = literal.get(from..next).unwrap_or_default();
+            self.words = !before.trim().is_empty();
+        }
+        let found = literal.get(next..).unwrap_or_default();
+        if let Some((_, length)) = entity::read(found) {
+            marks.push(next);
+            return next + length;
+        }
+        if let Some((message, length)) = closing(found) {
+            marks.push(next);
+            if message && self.open.take().is_none() {
+                self.faults.push((Fault::Stray, at + next));
+            }
+            return next + length;
+        }
+        match opening(found) {
+            Some((message, length)) => {
+                let tag = Tag {
+                    start: at + next,
+                    message,
+                    role: false,
+                    place: Place::Between,
+                };
+                self.begin(tag, literal, next, next + length, marks)
+            }
+            None => next + 1,
+        }
+    }
+
+    /// A tag begins at `start`; its attributes begin at `from`.
+    fn begin(
+        &mut self,
+        tag: Tag,
+        literal: &str,
+        start: usize,
+        from: usize,
+        marks: &mut Vec<usize>,
+    ) -> usize {
+        let before = marks.len();
+        marks.push(start);
+        // Marked twice: what stands before the first message is the author's.
+        if tag.message && self.words {
+            marks.push(start);
+        }
+        let end = self.go_on(tag, literal, from, marks);
+        if end.is_none() {
+            marks.truncate(before);
+        }
+        end.unwrap_or(from)
+    }
+
+    /// A tag goes on after a hole.
+    fn resume(&mut self, mut tag: Tag, literal: &str, marks: &mut Vec<usize>) -> usize {
+        tag.place = match tag.place {
+            Place::Quoted(_) | Place::Equals(true) => tag.place,
+            _ => Place::Hole,
+        };
+        let end = self.go_on(tag, literal, 0, marks);
+        if end.is_none() {
+            marks.clear();
+        }
+        end.unwrap_or(0)
+    }
+
+    /// Where to go on; `None` if it is no tag.
+    fn go_on(
+        &mut self,
+        mut tag: Tag,
+        literal: &str,
+        from: usize,
+        marks: &mut Vec<usize>,
+    ) -> Option<usize> {
+        match tag.attributes(literal, from, marks) {
+            Step::NoTag => None,
+            Step::Open => {
+                self.tag = Some(tag);
+                Some(literal.len())
+            }
+            Step::Ends(end, empty) => {
+                self.ended(&tag, empty);
+                Some(end)
+            }
+        }
+    }
+
+    /// A message without a role is no message.
+    fn ended(&mut self, tag: &Tag, empty: bool) {
+        if !tag.message || !tag.role {
+            return;
+        }
+        self.begun = true;
+        if self.open.is_some() {
+            self.faults.push((Fault::Inside, tag.start));
+        }
+        self.open = Some(tag.start).filter(|_| !empty);
     }
 }
 
-/// The messages of a text with marked tags.
-pub(super) fn messages(_text: &str) -> Option<Vec<ChatMessage>> {
-    None
+impl Tag {
+    /// Reads attributes from a byte on. A `<` ends the attempt even in quotes,
+    /// as in XML; so no text is looked through twice.
+    fn attributes(&mut self, literal: &str, from: usize, marks: &mut Vec<usize>) -> Step {
+        let bytes = literal.as_bytes();
+        let mut at = from;
+        while let Some(&byte) = bytes.get(at) {
+            match (self.place, byte) {
+                (_, b'<') => return Step::NoTag,
+                (Place::Quoted(quote), _) if byte == quote => {
+                    marks.push(at);
+                    self.place = Place::Between;
+                }
+                (Place::Quoted(_), b'&') => {
+                    let reference = entity::read(&literal[at..]);
+                    marks.extend(reference.map(|_| at));
+                }
+                (Place::Quoted(_), _) => {}
+                (Place::Equals(role), b'"' | b'\'') => {
+                    marks.push(at);
+                    self.role |= role;
+                    self.place = Place::Quoted(byte);
+                }
+                (Place::Hole, b'"' | b'\'') => {
+                    marks.push(at);
+                    self.place = Place::Quoted(byte);
+                }
+                (Place::Name(start), b'=') => {
+                    marks.extend([start, at]);
+                    self.place = Place::Equals(literal[start..at].trim() == "role");
+                }
+                (Place::Hole, b'=') => {
+                    marks.push(at);
+                    self.place = Place::Equals(false);
+                }
+                (Place::Equals(_) | Place::Name(_), b' ' | b'\t' | b'\r' | b'\n') => {}
+                (_, b' ' | b'\t' | b'\r' | b'\n') => self.place = Place::Between,
+                (Place::Between | Place::Hole, b'>') => {
+                    marks.push(at);
+                    return Step::Ends(at + 1, false);
+                }
+                (Place::Between | Place::Hole, b'/') if bytes.get(at + 1) == Some(&b'>') => {
+                    marks.extend([at, at + 1]);
+                    return Step::Ends(at + 2, true);
+                }
+                (Place::Between | Place::Hole, _) if is_name(byte) => self.place = Place::Name(at),
+                (Place::Name(_), _) if is_name(byte) && is_name(bytes[at - 1]) => {}
+                _ => return Step::NoTag,
+            }
+            at += 1;
+        }
+        Step::Open
+    }
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':' | b'.') || !byte.is_ascii()
+}
+
+/// The names of tags, and which are messages.
+const NAMES: &[(&str, bool)] = &[
+    ("message", true),
+    ("text", false),
+    ("image", false),
+    ("audio", false),
+    ("binary", false),
+];
+
+/// Whether a text begins with a known name, whether that is a message's, and its bytes.
+fn named(text: &str) -> Option<(bool, usize)> {
+    let starts = |name: &&(&str, bool)| {
+        let start = text.get(..name.0.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(name.0))
+    };
+    let (name, message) = NAMES.iter().find(starts)?;
+    Some((*message, name.len()))
+}
+
+/// Whether a text begins with `<name` and something that cannot be a name:
+/// whether it is a message's, and the bytes up to the attributes.
+fn opening(text: &str) -> Option<(bool, usize)> {
+    let after = text.strip_prefix('<')?;
+    let (message, length) = named(after)?;
+    let next = after.as_bytes().get(length)?;
+    matches!(next, b' ' | b'\t' | b'\r' | b'\n' | b'>' | b'/').then_some((message, 1 + length))
+}
+
+/// Whether a text begins with `</name>`: whether it is a message's, and its bytes.
+fn closing(text: &str) -> Option<(bool, usize)> {
+    let after = text.strip_prefix("</")?;
+    let (message, length) = named(after)?;
+    let rest = after[length..].trim_start_matches([' ', '\t', '\r', '\n']);
+    let end = text.len() - rest.strip_prefix('>')?.len();
+    Some((message, end))
+}
+
+/// The text with a mark before each of these bytes, which are in order.
+fn marked<'t>(literal: &'t str, marks: &[usize]) -> Cow<'t, str> {
+    if marks.is_empty() {
+        return Cow::Borrowed(literal);
+    }
+    let secret = secret::secret();
+    let mut out = String::with_capacity(literal.len() + marks.len() * secret.len());
+    let mut copied = 0;
+    for &mark in marks {
+        out.push_str(&literal[copied..mark]);
+        out.push_str(secret);
+        copied = mark;
+    }
+    out.push_str(&literal[copied..]);
+    Cow::Owned(out)
 }

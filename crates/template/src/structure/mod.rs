@@ -9,7 +9,9 @@
 //! them out of texts, and calls see their arguments without them.
 
 mod directive;
+mod element_reader;
 mod elements;
+mod entity;
 mod message;
 mod secret;
 
@@ -42,5 +44,5 @@ pub(crate) fn messages(text: &str, history: &[ChatMessage]) -> Option<Vec<ChatMe
     if directive::any(text) {
         return Some(directive::messages(text, history));
     }
-    elements::messages(text)
+    element_reader::messages(text)
 }

@@ -9,4 +9,5 @@ mod jinja;
 mod properties;
 mod render;
 mod sprig;
+mod structure;
 mod vectors;

@@ -1,0 +1,337 @@
+//! The messages of a rendered text whose tags [`super::Elements`] has marked.
+//!
+//! Only marked characters are structure. What looks like structure without a
+//! mark came from data, and stands in the message as it is.
+
+use quillet_core::value::Table;
+
+use super::message::{ChatMessage, Part};
+use super::{entity, secret};
+
+/// The messages of a text with marked tags; `None` if it has none.
+///
+/// Text outside of messages, if it is not blank, is the user's; before the
+/// first message it is the system's, unless all of it is data.
+pub(super) fn messages(text: &str) -> Option<Vec<ChatMessage>> {
+    let mut pieces = text.split(secret::secret());
+    let mut reader = Reader::default();
+    reader.text(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        reader.marked(piece);
+    }
+    reader.finish()
+}
+
+#[derive(Debug, Default)]
+struct Reader {
+    messages: Vec<ChatMessage>,
+    /// Whether a tag was a message's.
+    any: bool,
+    /// Text outside of messages.
+    outside: String,
+    open: Option<Message>,
+    tag: Option<Tag>,
+    /// Whether the next tag was marked twice.
+    twice: bool,
+}
+
+/// A message that has begun.
+#[derive(Debug, Default)]
+struct Message {
+    role: String,
+    metadata: Table,
+    parts: Vec<Part>,
+    text: String,
+    part: Option<OpenPart>,
+}
+
+/// `<text>` or media that have begun.
+#[derive(Debug)]
+struct OpenPart {
+    kind: Kind,
+    /// Its tag, should it never end.
+    raw: String,
+    content_type: Option<String>,
+    text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Message,
+    Text,
+    /// What media are called in a [`Part`].
+    Media(&'static str),
+}
+
+/// A tag whose end has not come.
+#[derive(Debug)]
+struct Tag {
+    kind: Kind,
+    /// All of it, should it be none.
+    raw: String,
+    attributes: Vec<(String, String)>,
+    place: Place,
+    /// `/` came: it has no content.
+    empty: bool,
+    /// The author's words stand before it.
+    words: bool,
+}
+
+/// Where in a tag.
+#[derive(Debug)]
+enum Place {
+    /// Outside of quotes.
+    Between,
+    /// In the name of an attribute.
+    Name(String),
+    /// After `=`; the name is empty if it did not come from the template.
+    Equals(String),
+    /// In the value of that attribute.
+    Quoted(char, String, String),
+}
+
+impl Reader {
+    /// Text without a mark.
+    fn text(&mut self, text: &str) {
+        let Some(message) = &mut self.open else {
+            return self.outside.push_str(text);
+        };
+        match &mut message.part {
+            Some(part) => part.text.push_str(text),
+            None => message.text.push_str(text),
+        }
+    }
+
+    /// A marked character and the text after it.
+    fn marked(&mut self, piece: &str) {
+        let twice = std::mem::replace(&mut self.twice, piece.is_empty());
+        if let Some(mut tag) = self.tag.take() {
+            match tag.marked(piece) {
+                Some(Next::Goes) => return self.tag = Some(tag),
+                Some(Next::Ends) => {
+                    self.ended(tag);
+                    return self.text(&piece[1..]);
+                }
+                None => self.text(&tag.raw),
+            }
+        }
+        match piece.as_bytes().first() {
+            Some(b'<') if piece.starts_with("</") => self.closing(piece),
+            Some(b'<') => self.tag = Some(Tag::new(piece, twice)),
+            Some(b'&') => match entity::read(piece) {
+                Some((character, length)) => {
+                    self.text(character.encode_utf8(&mut [0; 4]));
+                    self.text(&piece[length..]);
+                }
+                None => self.text(piece),
+            },
+            _ => self.text(piece),
+        }
+    }
+
+    /// `</name>` and the text after it.
+    fn closing(&mut self, piece: &str) {
+        let (tag, after) = piece.split_once('>').unwrap_or((piece, ""));
+        let kind = kind(tag[2..].trim_end());
+        let Some(message) = self.open.as_mut() else {
+            return self.text(piece);
+        };
+        let of_part = message.part.as_ref().map(|part| part.kind);
+        match kind {
+            Kind::Message => self.close(),
+            _ if of_part == Some(kind) => message.end_part(),
+            _ => return self.text(piece),
+        }
+        self.text(after);
+    }
+
+    /// The `>` of a tag came.
+    fn ended(&mut self, tag: Tag) {
+        match (tag.kind, &mut self.open) {
+            (Kind::Message, _) if tag.attribute("role").is_some() => self.begin(tag),
+            (Kind::Text | Kind::Media(_), Some(message)) if message.part.is_none() => {
+                let empty = tag.empty;
+                message.part = Some(OpenPart::new(tag));
+                if empty {
+                    message.end_part();
+                }
+            }
+            _ => {
+                let raw = tag.raw + ">";
+                self.text(&raw);
+            }
+        }
+    }
+
+    fn begin(&mut self, tag: Tag) {
+        self.close();
+        self.flush(if tag.words && !self.any {
+            "system"
+        } else {
+            "user"
+        });
+        self.any = true;
+        let mut message = Message::default();
+        for (name, value) in tag.attributes {
+            if name == "role" {
+                message.role = value;
+            } else {
+                message.metadata.insert(name.into(), value.into());
+            }
+        }
+        self.open = Some(message);
+        if tag.empty {
+            self.close();
+        }
+    }
+
+    /// Ends the open message, if there is one.
+    fn close(&mut self) {
+        self.messages.extend(self.open.take().map(Message::close));
+    }
+
+    /// The text outside becomes a message, unless it is blank.
+    fn flush(&mut self, role: &str) {
+        let text = std::mem::take(&mut self.outside);
+        let text = text.trim();
+        if !text.is_empty() {
+            self.messages.push(ChatMessage::text(role, text));
+        }
+    }
+
+    fn finish(mut self) -> Option<Vec<ChatMessage>> {
+        if let Some(tag) = self.tag.take() {
+            self.text(&tag.raw);
+        }
+        if !self.any {
+            return None;
+        }
+        self.close();
+        self.flush("user");
+        Some(self.messages)
+    }
+}
+
+impl Message {
+    fn end_part(&mut self) {
+        let Some(part) = self.part.take() else {
+            return;
+        };
+        self.flush();
+        let text = part.text.trim().to_owned();
+        self.parts.push(match part.kind {
+            Kind::Media(kind) => Part::Media {
+                kind: Some(kind.to_owned()),
+                url: text,
+                content_type: part.content_type,
+            },
+            _ => Part::Text(text),
+        });
+    }
+
+    /// The text beside the parts becomes one, unless it is blank.
+    fn flush(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        let text = text.trim();
+        if !text.is_empty() {
+            self.parts.push(Part::Text(text.to_owned()));
+        }
+    }
+
+    fn close(mut self) -> ChatMessage {
+        if let Some(part) = self.part.take() {
+            self.text += &part.raw;
+            self.text += &part.text;
+        }
+        self.flush();
+        ChatMessage {
+            role: self.role,
+            parts: self.parts,
+            metadata: self.metadata.into_iter().collect(),
+        }
+    }
+}
+
+impl OpenPart {
+    fn new(tag: Tag) -> Self {
+        OpenPart {
+            kind: tag.kind,
+            content_type: tag.attribute("mimetype").map(str::to_owned),
+            raw: tag.raw + ">",
+            text: String::new(),
+        }
+    }
+}
+
+/// How a tag goes on.
+enum Next {
+    Goes,
+    /// This was its `>`.
+    Ends,
+}
+
+impl Tag {
+    /// A tag at the start of a text, which has its name and more.
+    fn new(piece: &str, words: bool) -> Self {
+        let name = piece[1..].find(|c: char| !c.is_ascii_alphabetic());
+        let end = name.map_or(piece.len(), |length| 1 + length);
+        Tag {
+            kind: kind(&piece[1..end]),
+            raw: piece.to_owned(),
+            attributes: Vec::new(),
+            place: Place::Between,
+            empty: false,
+            words,
+        }
+    }
+
+    fn attribute(&self, name: &str) -> Option<&str> {
+        let mut found = self.attributes.iter().filter(|(known, _)| known == name);
+        found.next().map(|(_, value)| value.as_str())
+    }
+
+    /// A marked character and the text after it; `None` if this is no tag after all.
+    fn marked(&mut self, piece: &str) -> Option<Next> {
+        let first = piece.chars().next()?;
+        let rest = &piece[first.len_utf8()..];
+        let place = std::mem::replace(&mut self.place, Place::Between);
+        self.place = match (place, first) {
+            (Place::Quoted(quote, name, value), _) if first == quote => {
+                // A name that is data is none.
+                if !name.is_empty() {
+                    self.attributes.push((name, value));
+                }
+                Place::Between
+            }
+            (Place::Quoted(quote, name, mut value), '&') => {
+                let (character, length) = entity::read(piece)?;
+                value.push(character);
+                value.push_str(&piece[length..]);
+                Place::Quoted(quote, name, value)
+            }
+            (Place::Quoted(..), _) | (_, '<' | '&') => return None,
+            (_, '>') => return Some(Next::Ends),
+            (_, '/') => {
+                self.empty = true;
+                Place::Between
+            }
+            (Place::Name(name), '=') => Place::Equals(name),
+            (_, '=') => Place::Equals(String::new()),
+            (Place::Equals(name), '"' | '\'') => Place::Quoted(first, name, rest.to_owned()),
+            (_, '"' | '\'') => Place::Quoted(first, String::new(), rest.to_owned()),
+            _ => Place::Name(piece.trim().to_owned()),
+        };
+        self.raw.push_str(piece);
+        Some(Next::Goes)
+    }
+}
+
+fn kind(name: &str) -> Kind {
+    match name.to_ascii_lowercase().as_str() {
+        "message" => Kind::Message,
+        "image" => Kind::Media("image"),
+        "audio" => Kind::Media("audio"),
+        "binary" => Kind::Media("file"),
+        _ => Kind::Text,
+    }
+}

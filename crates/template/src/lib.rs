@@ -6,6 +6,7 @@
 //! synchronous ([`Template::pass`]); the loop in [`render`] runs the functions
 //! that a pass asked for, all at the same time, and evaluates again.
 
+mod buffer;
 mod call;
 mod error;
 mod factory;

@@ -1,6 +1,8 @@
 //! One evaluation of one source: what a format's evaluator may do.
 
-use std::time::{Instant, SystemTime};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime};
 
 use quillet_core::{Map, Value, nearest};
 
@@ -60,14 +62,30 @@ const COPIED_BYTES: usize = 4 << 20;
 /// How often the clock is read: once in this many steps.
 const STEPS_PER_CLOCK: usize = 1024;
 
+/// The times of one render.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    pub(crate) deadline: Instant,
+    /// The time of day, once a template asks for it.
+    now: OnceLock<SystemTime>,
+}
+
+impl Clock {
+    pub(crate) fn starting(time: Duration) -> Self {
+        Clock {
+            deadline: Instant::now() + time,
+            now: OnceLock::new(),
+        }
+    }
+}
+
 /// One evaluation of one source. The evaluator reads variables, writes text,
 /// calls functions and counts its steps here.
 pub struct Pass<'a> {
     variables: &'a Map,
     functions: &'a dyn Functions,
     limits: &'a Limits,
-    deadline: Instant,
-    now: SystemTime,
+    clock: &'a Clock,
     out: &'a mut Vec<u8>,
     calls: &'a mut Vec<Call>,
     next_call: usize,
@@ -75,7 +93,7 @@ pub struct Pass<'a> {
     steps: usize,
     next_clock: usize,
     memory: usize,
-    seed: u64,
+    seed: &'a OnceLock<u64>,
     /// Bytes of output set aside while a part of it is captured.
     held: usize,
 }
@@ -101,7 +119,7 @@ impl<'a> Pass<'a> {
         variables: &'a Map,
         functions: &'a dyn Functions,
         limits: &'a Limits,
-        clock: (Instant, SystemTime),
+        (clock, seed): (&'a Clock, &'a OnceLock<u64>),
         out: &'a mut Vec<u8>,
         calls: &'a mut Vec<Call>,
     ) -> Self {
@@ -109,8 +127,7 @@ impl<'a> Pass<'a> {
             variables,
             functions,
             limits,
-            deadline: clock.0,
-            now: clock.1,
+            clock,
             out,
             calls,
             next_call: 0,
@@ -118,14 +135,9 @@ impl<'a> Pass<'a> {
             steps: 0,
             next_clock: STEPS_PER_CLOCK,
             memory: 0,
-            seed: 0,
+            seed,
             held: 0,
         }
-    }
-
-    /// Random values of this entry come from that number.
-    pub(crate) fn seeded(self, seed: u64) -> Self {
-        Pass { seed, ..self }
     }
 
     /// Whether a call was left pending, so that the text does not count.
@@ -145,17 +157,19 @@ impl<'a> Pass<'a> {
         self.limits
     }
 
-    /// The time at which the render began: the same in every pass of it.
+    /// The time of the render: when it was asked for first, and the same from
+    /// then on, in every pass and entry.
     #[must_use]
     pub fn now(&self) -> SystemTime {
-        self.now
+        *self.clock.now.get_or_init(SystemTime::now)
     }
 
     /// What random values are made from: the same in every pass of one entry,
     /// another in each entry of each render.
     #[must_use]
     pub fn seed(&self) -> u64 {
-        self.seed
+        // The hash keys of the standard library are random and never the same twice.
+        *self.seed.get_or_init(|| RandomState::new().hash_one(()))
     }
 
     /// Whether a late-bound function of that name exists.
@@ -283,7 +297,7 @@ impl<'a> Pass<'a> {
         if self.steps > self.limits.steps {
             return Err(self.limit(Limit::Steps));
         }
-        if Instant::now() >= self.deadline {
+        if Instant::now() >= self.clock.deadline {
             return Err(self.limit(Limit::Time));
         }
         Ok(())

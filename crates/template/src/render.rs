@@ -6,17 +6,19 @@
 //! evaluation of an entry sees real values only, so its text is what a render
 //! that calls one function after the other would have written.
 
-use std::hash::{BuildHasher, RandomState};
-use std::time::{Instant, SystemTime};
+use std::sync::OnceLock;
+use std::time::Instant;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use quillet_core::Map;
+use smallvec::SmallVec;
 
 use crate::Template;
+use crate::buffer;
 use crate::call::Functions;
 use crate::error::RenderError;
 use crate::limits::{Limit, Limits};
-use crate::pass::{Call, Pass, Stop};
+use crate::pass::{Call, Clock, Pass, Stop};
 use crate::structure::{self, ChatMessage};
 
 /// What to render.
@@ -37,11 +39,14 @@ pub struct Render<'a> {
     pub limits: &'a Limits,
 }
 
+/// Most renders have one entry, which needs no list of its own.
+type Texts = SmallVec<[Vec<u8>; 1]>;
+
 /// The texts, and what it took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
     /// One text for each entry, in order, with the marks of structure in it.
-    texts: Vec<Vec<u8>>,
+    texts: Texts,
     /// Calls that were made.
     pub calls: usize,
     /// Evaluations of the entry that took most.
@@ -66,6 +71,13 @@ impl Rendered {
         String::from_utf8_lossy(&structure::strip(bytes)).into_owned()
     }
 
+    /// The text of the first entry, for renders that have no other.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        let bytes = self.texts.into_iter().next().unwrap_or_default();
+        as_text(structure::strip(bytes))
+    }
+
     /// All texts, in order, as bytes: formats whose strings are bytes (Go's)
     /// may have cut a character.
     #[must_use]
@@ -76,34 +88,33 @@ impl Rendered {
     /// All texts, in order.
     #[must_use]
     pub fn into_texts(self) -> Vec<String> {
-        let mend = |bytes| match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-        };
-        self.into_bytes().into_iter().map(mend).collect()
+        let texts = self.texts.into_iter().map(structure::strip);
+        texts.map(as_text).collect()
     }
 }
 
-/// Room for a short prompt, so that it is not moved while it grows.
-const FIRST_BYTES: usize = 256;
+fn as_text(bytes: Vec<u8>) -> String {
+    match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    }
+}
 
 /// One entry on its way.
+#[derive(Default)]
 struct Entry {
     out: Vec<u8>,
     calls: Vec<Call>,
     done: bool,
-    /// Where its random values come from; the hash keys of the standard
-    /// library are random and never the same twice.
-    seed: u64,
+    /// Where its random values come from, once a template asks.
+    seed: OnceLock<u64>,
 }
 
 impl Entry {
     fn new() -> Self {
         Entry {
-            out: Vec::with_capacity(FIRST_BYTES),
-            calls: Vec::new(),
-            done: false,
-            seed: RandomState::new().hash_one(()),
+            out: buffer::take(),
+            ..Entry::default()
         }
     }
 }
@@ -120,16 +131,16 @@ impl Entry {
 /// # Errors
 /// The first failure of any entry, of any call, or of a limit.
 pub async fn render(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {
-    let clock = (Instant::now() + render.limits.time, SystemTime::now());
-    let mut entries: Vec<Entry> = Vec::new();
-    entries.resize_with(render.entries.len(), Entry::new);
+    let clock = Clock::starting(render.limits.time);
+    let entries = render.entries.iter().map(|_| Entry::new());
+    let mut entries: SmallVec<[Entry; 1]> = entries.collect();
     let mut passes = 0;
     loop {
         passes += 1;
         let mut written = 0;
         for (name, entry) in render.entries.iter().zip(&mut entries) {
             if !entry.done {
-                evaluate(render, clock, name, entry, written)?;
+                evaluate(render, &clock, name, entry, written)?;
             }
             written += entry.out.len();
         }
@@ -139,21 +150,21 @@ pub async fn render(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {
         if passes >= render.limits.passes {
             return Err(RenderError::limit(Limit::Passes, render.limits.passes).into());
         }
-        if Instant::now() >= clock.0 {
+        if Instant::now() >= clock.deadline {
             return Err(out_of_time(render.limits).into());
         }
-        make_calls(render, clock.0, &mut entries).await?;
+        make_calls(render, clock.deadline, &mut entries).await?;
     }
     Ok(Rendered {
         calls: entries.iter().map(|entry| entry.calls.len()).sum(),
-        texts: entries.into_iter().map(|entry| entry.out).collect(),
+        texts: entries.into_iter().map(|e| buffer::finish(e.out)).collect(),
         passes,
     })
 }
 
 fn evaluate(
     render: &Render<'_>,
-    clock: (Instant, SystemTime),
+    clock: &Clock,
     name: &str,
     entry: &mut Entry,
     written: usize,
@@ -167,11 +178,10 @@ fn evaluate(
         render.variables,
         render.functions,
         &limits,
-        clock,
+        (clock, &entry.seed),
         &mut entry.out,
         &mut entry.calls,
-    )
-    .seeded(entry.seed);
+    );
     let stopped = render.template.pass(name, &mut pass);
     let pending = pass.is_pending();
     match stopped {

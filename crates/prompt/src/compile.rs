@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwapOption;
-use quick_cache::sync::Cache;
 use quillet_core::Diagnostic;
 use quillet_template::{CompileError, CompileOptions, Missing, Source, Template, TemplateFactory};
 
 use crate::definition::Prompt;
+use crate::recent::Recent;
 use crate::variables::Plan;
 
 /// Sources in one set are bounded, so that prompts which call each other by
@@ -52,10 +52,13 @@ impl SourceSet {
 
 impl PartialEq for SourceSet {
     fn eq(&self, other: &Self) -> bool {
-        self.hash == other.hash
-            && self.format == other.format
-            && self.missing == other.missing
-            && self.sources == other.sources
+        let same = || {
+            self.hash == other.hash
+                && self.format == other.format
+                && self.missing == other.missing
+                && self.sources == other.sources
+        };
+        std::ptr::eq(self, other) || same()
     }
 }
 
@@ -82,7 +85,7 @@ pub struct Compiled {
 #[derive(Debug)]
 pub(crate) struct Compiler {
     factory: TemplateFactory,
-    cache: Cache<Arc<SourceSet>, Arc<Compiled>>,
+    cache: Recent<SourceSet, Arc<Compiled>>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
@@ -106,7 +109,7 @@ impl Compiler {
     pub(crate) fn new(factory: TemplateFactory, capacity: usize) -> Self {
         Compiler {
             factory,
-            cache: Cache::new(capacity.max(1)),
+            cache: Recent::new(capacity),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
         }
@@ -130,8 +133,7 @@ impl Compiler {
         }
         self.misses.fetch_add(1, Ordering::Relaxed);
         let compiled = Arc::new(self.compile_now(set)?);
-        self.cache.insert(set.clone(), compiled.clone());
-        Ok(compiled)
+        Ok(self.cache.insert(set, compiled))
     }
 
     fn compile_now(&self, set: &SourceSet) -> Result<Compiled, CompileError> {

@@ -14,6 +14,7 @@ mod error;
 mod extension;
 mod functions;
 mod parameters;
+mod recent;
 mod service;
 mod snapshot;
 mod variables;

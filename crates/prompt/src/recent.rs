@@ -1,0 +1,172 @@
+//! What was used most recently, up to a number of things.
+//!
+//! A hit takes a read lock for one look-up and writes one number, that of its
+//! entry, so hits do not wait for each other. The order is exact: what goes is
+//! what was used least recently.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// A cache of so many things.
+#[derive(Debug)]
+pub(crate) struct Recent<K, V> {
+    capacity: usize,
+    /// Counts uses, so that each has a number of its own.
+    clock: AtomicU64,
+    kept: RwLock<Kept<K, V>>,
+}
+
+#[derive(Debug)]
+struct Kept<K, V> {
+    entries: HashMap<Arc<K>, Entry<V>, foldhash::fast::RandomState>,
+    /// Every key, under a use of it that may have been followed by others.
+    order: BTreeMap<u64, Arc<K>>,
+}
+
+#[derive(Debug)]
+struct Entry<V> {
+    value: V,
+    /// Its last use.
+    used: AtomicU64,
+}
+
+impl<K: Eq + Hash, V: Clone> Recent<K, V> {
+    /// Room for `capacity` things, at least one.
+    pub(crate) fn new(capacity: usize) -> Self {
+        Recent {
+            capacity: capacity.max(1),
+            clock: AtomicU64::new(0),
+            kept: RwLock::new(Kept {
+                entries: HashMap::default(),
+                order: BTreeMap::new(),
+            }),
+        }
+    }
+
+    /// What is kept under a key, which is used by this.
+    pub(crate) fn get(&self, key: &K) -> Option<V> {
+        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
+        let entry = kept.entries.get(key)?;
+        self.touch(entry);
+        Some(entry.value.clone())
+    }
+
+    /// Keeps a value, and drops what was used least recently if there is no
+    /// room. Gives what is kept: the value that was there first.
+    pub(crate) fn insert(&self, key: &Arc<K>, value: V) -> V {
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = kept.entries.get(key) {
+            self.touch(entry);
+            return entry.value.clone();
+        }
+        while kept.entries.len() >= self.capacity && kept.drop_oldest() {}
+        let now = self.tick();
+        let entry = Entry {
+            value: value.clone(),
+            used: AtomicU64::new(now),
+        };
+        kept.entries.insert(Arc::clone(key), entry);
+        kept.order.insert(now, Arc::clone(key));
+        value
+    }
+
+    /// What was used last of all need not be used again: one hot key writes nothing.
+    fn touch(&self, entry: &Entry<V>) {
+        if entry.used.load(Ordering::Relaxed) != self.clock.load(Ordering::Relaxed) {
+            entry.used.fetch_max(self.tick(), Ordering::Relaxed);
+        }
+    }
+
+    fn tick(&self) -> u64 {
+        self.clock.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+impl<K: Eq + Hash, V> Kept<K, V> {
+    /// Drops the entry that was used least recently. `order` lags behind: an
+    /// entry that was used since is put where it belongs, and the next is tried.
+    fn drop_oldest(&mut self) -> bool {
+        while let Some((seen, key)) = self.order.pop_first() {
+            let entry = self.entries.get(&key);
+            let used = entry.map_or(0, |entry| entry.used.load(Ordering::Relaxed));
+            if used <= seen {
+                return self.entries.remove(&key).is_some();
+            }
+            self.order.insert(used, key);
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+
+    /// The rule itself, in the plainest way: the front was used least recently.
+    fn used(model: &mut VecDeque<u32>, key: u32, capacity: usize) -> bool {
+        let known = model.iter().position(|other| *other == key);
+        match known {
+            Some(at) => drop(model.remove(at)),
+            None if model.len() == capacity => drop(model.pop_front()),
+            None => {}
+        }
+        model.push_back(key);
+        known.is_some()
+    }
+
+    #[test]
+    fn the_hundred_most_recently_used_are_kept_and_no_others() {
+        let recent = Recent::new(100);
+        let mut model = VecDeque::new();
+        let mut random = 7_u32;
+        for turn in 0..20_000 {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            // In turn a scan, a few hot keys, and all kinds.
+            let key = match turn % 3 {
+                0 => turn / 3 % 150,
+                1 => random >> 29,
+                _ => random >> 24,
+            };
+            let expected = used(&mut model, key, 100);
+            assert_eq!(recent.get(&key), expected.then_some(key), "turn {turn}");
+            if !expected {
+                recent.insert(&Arc::new(key), key);
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_of_two_values_is_kept() {
+        let recent = Recent::new(0);
+        let key = Arc::new("key");
+        assert_eq!(recent.insert(&key, 1), 1);
+        assert_eq!(recent.insert(&key, 2), 1);
+        assert_eq!(recent.get(&key), Some(1));
+        recent.insert(&Arc::new("other"), 3);
+        assert_eq!(recent.get(&key), None, "there is room for one");
+    }
+
+    #[test]
+    fn threads_that_use_it_together_leave_as_many_as_there_is_room_for() {
+        let recent = Recent::new(10);
+        let work = |seed: u32| {
+            for turn in 0..5_000_u32 {
+                let key = turn.wrapping_mul(seed) % 40;
+                let value = recent.get(&key);
+                let value = value.unwrap_or_else(|| recent.insert(&Arc::new(key), key));
+                assert_eq!(value, key);
+            }
+        };
+        std::thread::scope(|scope| {
+            for seed in [1, 3, 7, 9] {
+                scope.spawn(move || work(seed));
+            }
+        });
+        let found = (0..40).filter(|key| recent.get(key).is_some()).count();
+        assert_eq!(found, 10);
+    }
+}

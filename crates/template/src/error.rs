@@ -1,7 +1,10 @@
 //! Why a template does not compile or render.
 
+use std::ops::Range;
+
 use quillet_core::{Diagnostic, Position, Span};
 
+use crate::Source;
 use crate::limits::Limit;
 
 /// Why sources do not compile: everything that was found.
@@ -22,6 +25,17 @@ impl CompileError {
             message: message.into(),
             diagnostics: vec![diagnostic],
         }
+    }
+
+    /// A mistake at one place of a source, given in bytes.
+    #[must_use]
+    pub fn syntax(source: &Source<'_>, place: Range<usize>, message: &str) -> Self {
+        let found = Diagnostic::error("template.syntax", source.name, message);
+        let span = Span {
+            start: place.start,
+            end: place.end,
+        };
+        CompileError::new(message, found.at(source.text, span))
     }
 
     fn first(&self) -> &str {
@@ -92,6 +106,21 @@ impl RenderError {
             position: None,
             help: None,
         }
+    }
+
+    /// The same with its place, unless it has one: the name of a source, its
+    /// text, and where in it.
+    #[must_use]
+    pub fn at(mut self, source: &str, text: &str, span: Span) -> Self {
+        if self.span.is_some() {
+            return self;
+        }
+        let at = Position::of(text, span.start);
+        self.message = format!("{source}:{}:{}: {}", at.line, at.column, self.reason);
+        source.clone_into(&mut self.source_name);
+        self.span = Some(span);
+        self.position = Some(at);
+        self
     }
 
     /// The error of a bound: names it and what it is set to.

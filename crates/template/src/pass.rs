@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-use quillet_core::{Map, Value, nearest};
+use quillet_core::{Map, Span, Value, nearest};
 
 use crate::call::{Arguments, CallError, Functions};
 use crate::error::{ErrorKind, RenderError};
@@ -17,6 +17,17 @@ pub enum Stop {
     Suspended,
     /// It cannot go on. The evaluator adds the place where it knows one.
     Failed(Box<RenderError>),
+}
+
+impl Stop {
+    /// The same; a failure gets its place, unless it has one, see [`RenderError::at`].
+    #[must_use]
+    pub fn at(self, source: &str, text: &str, span: Span) -> Self {
+        match self {
+            Stop::Failed(error) => error.at(source, text, span).into(),
+            Stop::Suspended => self,
+        }
+    }
 }
 
 impl From<RenderError> for Stop {

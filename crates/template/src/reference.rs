@@ -29,6 +29,22 @@ pub struct VariableReference {
     pub span: Span,
 }
 
+impl VariableReference {
+    /// A path of keys that has to exist.
+    pub fn new<K: Into<String>>(
+        path: impl IntoIterator<Item = K>,
+        source: usize,
+        span: Span,
+    ) -> Self {
+        VariableReference {
+            path: path.into_iter().map(Into::into).collect(),
+            optional: false,
+            source,
+            span,
+        }
+    }
+}
+
 /// One function name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionReference {
@@ -38,6 +54,17 @@ pub struct FunctionReference {
     pub source: usize,
     /// Where in that source.
     pub span: Span,
+}
+
+impl FunctionReference {
+    /// A function of that name.
+    pub fn new(name: impl Into<String>, source: usize, span: Span) -> Self {
+        FunctionReference {
+            name: name.into(),
+            source,
+            span,
+        }
+    }
 }
 
 impl References {

@@ -1,7 +1,15 @@
 //! Integration tests of the template crate: one binary, so that they link once.
 
+// The example of a third party's format is written over the library `quillet`.
+extern crate self as quillet;
+use quillet_core as core;
+use quillet_template as template;
+
 mod conformance;
-mod custom;
+#[path = "../../../../examples/custom_format.rs"]
+#[expect(dead_code, reason = "its program is not run here")]
+mod custom_format;
+mod formats;
 mod found;
 mod go;
 mod hostile;

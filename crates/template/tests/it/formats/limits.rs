@@ -1,0 +1,69 @@
+//! Each bound of a render ends it with an error that names it.
+
+use std::time::Duration;
+
+use quillet_template::{ErrorKind, Limit, Limits, TemplateFormat};
+
+use super::tools::Noted;
+use super::{compile_all, generous, rows, run, variables};
+
+/// Renders under a bound that it passes, and without one where it must succeed.
+async fn reaches(
+    format: &dyn TemplateFormat,
+    sources: &[(&str, &str)],
+    limit: Limit,
+    set: impl Fn(&mut Limits),
+) {
+    let name = format.name();
+    let template = compile_all(format, sources);
+    let mut limits = generous();
+    set(&mut limits);
+    let error = run(&*template, variables(), &Noted::default(), &limits).await;
+    let error = error.expect_err(name);
+    assert_eq!(error.kind, ErrorKind::Limit(limit), "{name}: {error}");
+    // Go has words of its own for templates that call templates.
+    let words = [limit.name(), "maximum template depth"];
+    let named = words.iter().any(|word| error.reason.contains(word));
+    assert!(named, "{name}: {error}");
+    let free = run(&*template, variables(), &Noted::default(), &generous()).await;
+    assert!(free.is_ok() || limit == Limit::Nesting, "{name}: {limit:?}");
+}
+
+#[tokio::test]
+async fn calls_and_passes() {
+    for (format, row) in rows() {
+        let ten = [("main", row.ten)];
+        reaches(&*format, &ten, Limit::Calls, |limits| limits.calls = 9).await;
+        reaches(&*format, &ten, Limit::Passes, |limits| limits.passes = 1).await;
+        let Some(chain) = row.chain else { continue };
+        let chain = [("main", chain)];
+        reaches(&*format, &chain, Limit::Passes, |limits| limits.passes = 3).await;
+    }
+}
+
+#[tokio::test]
+async fn output_steps_and_time() {
+    for (format, row) in rows() {
+        let long = row.print.repeat(3000);
+        let long = [("main", long.as_str())];
+        let output = |limits: &mut Limits| limits.output_bytes = 2999;
+        reaches(&*format, &long, Limit::OutputBytes, output).await;
+        reaches(&*format, &long, Limit::Steps, |limits| limits.steps = 1000).await;
+        let no_time = |limits: &mut Limits| limits.time = Duration::ZERO;
+        reaches(&*format, &long, Limit::Time, no_time).await;
+    }
+}
+
+#[tokio::test]
+async fn memory_and_nesting() {
+    for (format, row) in rows() {
+        if let Some(builds) = row.builds {
+            let memory = |limits: &mut Limits| limits.memory_bytes = 10_000;
+            reaches(&*format, &[("main", builds)], Limit::MemoryBytes, memory).await;
+        }
+        if let Some(recursion) = row.recursion {
+            let nesting = |limits: &mut Limits| limits.nesting = 9;
+            reaches(&*format, &recursion, Limit::Nesting, nesting).await;
+        }
+    }
+}

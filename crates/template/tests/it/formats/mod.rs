@@ -1,0 +1,206 @@
+//! The same properties over every format: what each must do is written once,
+//! and a row says how a format writes it. A registered format without a row
+//! fails, and so does a third party's that is added here.
+
+mod calls;
+mod compile;
+mod data;
+mod limits;
+mod rows;
+pub(crate) mod tools;
+
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use quillet_core::{Map, json};
+use quillet_template::{
+    CompileOptions, Functions, Limits, MessageSyntax, Missing, Render, RenderError, Rendered,
+    Source, Template, TemplateFactory, TemplateFormat, render,
+};
+
+use crate::custom_format::Brackets;
+
+/// How one format writes things. Variables are those of [`variables`], functions
+/// those of [`tools::NAMES`]. What is `None` or empty, the language does not have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) format: &'static str,
+    /// Prints `Hi X, K!`: text, the variable `x`, and `k` in the object `m`;
+    /// `Hi X!` where the language has no paths.
+    pub(crate) hello: &'static str,
+    /// Whether it has paths.
+    pub(crate) paths: bool,
+    /// Prints the variable `x` and nothing else.
+    pub(crate) print: &'static str,
+    /// Prints `echo` of each digit: ten calls that do not need each other.
+    pub(crate) ten: &'static str,
+    /// Functions that [`Row::ten`] names.
+    pub(crate) ten_names: &'static [&'static str],
+    /// Three calls of `plus`, each of which needs the one before, from `x` on.
+    pub(crate) chain: Option<&'static str>,
+    /// Prints the elements of `l`.
+    pub(crate) turns: Option<&'static str>,
+    /// Sources, the first of which prints `a text of X` with the other's help.
+    pub(crate) partial: Option<[(&'static str, &'static str); 2]>,
+    /// In the third line, calls `crash`, then something else.
+    pub(crate) fails: &'static str,
+    /// The column in which that call is reported.
+    pub(crate) fails_at: usize,
+    /// In the second line, a mistake, and the column in which it is reported.
+    pub(crate) mistake: Option<(&'static str, usize)>,
+    /// Calls a function that does not exist: `ehco`.
+    pub(crate) unknown: Option<&'static str>,
+    /// Prints the variable `nothing`, which does not exist.
+    pub(crate) missing: &'static str,
+    /// Ways to decide with the result of a call, and what each prints; `wrong`
+    /// stands where a sequential render never gets.
+    pub(crate) decisions: &'static [(&'static str, &'static str)],
+    /// Nested that deep.
+    pub(crate) deep: Option<fn(usize) -> String>,
+    /// Builds 20,000 bytes that are not all of the output.
+    pub(crate) builds: Option<&'static str>,
+    /// Sources, the first of which calls the second, which calls itself.
+    pub(crate) recursion: Option<[(&'static str, &'static str); 2]>,
+    /// How a value is printed, where not as it is.
+    pub(crate) shown: fn(&str) -> String,
+    /// Whether tags of messages in its text are structure when asked for.
+    pub(crate) elements: bool,
+    /// Whether any text can be written so that the format prints it.
+    pub(crate) escapes: bool,
+}
+
+/// What most rows have in common.
+const ROW: Row = Row {
+    format: "",
+    hello: "",
+    paths: true,
+    print: "",
+    ten: "",
+    ten_names: &["echo"],
+    chain: None,
+    turns: None,
+    partial: None,
+    fails: "",
+    fails_at: 0,
+    mistake: None,
+    unknown: None,
+    missing: "",
+    decisions: &[],
+    deep: None,
+    builds: None,
+    recursion: None,
+    shown: str::to_owned,
+    elements: true,
+    escapes: true,
+};
+
+fn factory() -> TemplateFactory {
+    TemplateFactory::standard().with(Brackets)
+}
+
+/// Every format with its row, in the order of the factory.
+fn rows() -> Vec<(Arc<dyn TemplateFormat>, Row)> {
+    let row = |format: &Arc<dyn TemplateFormat>| {
+        let row = rows::all().find(|row| row.format == format.name())?;
+        Some((format.clone(), row))
+    };
+    factory().formats().iter().filter_map(row).collect()
+}
+
+#[test]
+fn every_format_has_a_row() {
+    for format in factory().formats() {
+        let row = rows::all().find(|row| row.format == format.name());
+        assert!(
+            row.is_some(),
+            "{} has no row in formats/rows",
+            format.name()
+        );
+    }
+}
+
+#[test]
+fn no_name_means_two_formats() {
+    let factory = factory();
+    for format in factory.formats() {
+        for name in [format.name()].iter().chain(format.aliases()) {
+            let found = factory.format(name).map(|found| found.name());
+            assert_eq!(found, Some(format.name()), "{name}");
+        }
+    }
+}
+
+static VARIABLES: LazyLock<Map> = LazyLock::new(|| {
+    let text = r#"{"x":"X","m":{"k":"K"},"l":[1,2,3],"d":["0","1","2","3","4","5","6","7","8","9"],
+        "n0":"0","n1":"1","n2":"2","n3":"3","n4":"4","n5":"5","n6":"6","n7":"7","n8":"8","n9":"9"}"#;
+    let value = json::parse(text).expect("it is JSON");
+    value.as_map().cloned().expect("it is an object")
+});
+
+/// The variables that templates see.
+fn variables() -> &'static Map {
+    &VARIABLES
+}
+
+/// The variables, with another `x`.
+fn with_x(x: &str) -> Map {
+    let mut table = variables().to_table();
+    table.insert("x".into(), x.into());
+    Map::new(table)
+}
+
+fn strict() -> CompileOptions {
+    CompileOptions {
+        missing: Missing::Strict,
+        ..CompileOptions::default()
+    }
+}
+
+fn with_messages() -> CompileOptions {
+    CompileOptions {
+        messages: MessageSyntax::Elements,
+        ..strict()
+    }
+}
+
+fn generous() -> Limits {
+    Limits {
+        time: Duration::from_secs(20),
+        ..Limits::default()
+    }
+}
+
+fn compile(format: &dyn TemplateFormat, text: &str) -> Arc<dyn Template> {
+    compile_all(format, &[("main", text)])
+}
+
+/// The first source is rendered, the others are there to be called.
+fn compile_all(format: &dyn TemplateFormat, texts: &[(&str, &str)]) -> Arc<dyn Template> {
+    let sources: Vec<Source<'_>> = texts
+        .iter()
+        .enumerate()
+        .map(|(index, (name, text))| match index {
+            0 => Source::new(name, text),
+            _ => Source::library(name, text),
+        })
+        .collect();
+    let compiled = format.compile(&sources, &strict());
+    compiled.unwrap_or_else(|error| panic!("{}: {texts:?}: {error}", format.name()))
+}
+
+/// Renders `main` with these variables.
+async fn run(
+    template: &dyn Template,
+    variables: &Map,
+    functions: &dyn Functions,
+    limits: &Limits,
+) -> Result<Rendered, Box<RenderError>> {
+    render(&Render {
+        template,
+        entries: &["main"],
+        variables,
+        functions,
+        limits,
+    })
+    .await
+}

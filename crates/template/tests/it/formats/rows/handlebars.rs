@@ -1,0 +1,55 @@
+//! The Handlebars family.
+
+use super::super::{ROW, Row};
+
+fn deep(depth: usize) -> String {
+    format!(
+        "{{{{echo {}x{}}}}}",
+        "(echo ".repeat(depth),
+        ")".repeat(depth)
+    )
+}
+
+pub(super) const HANDLEBARS: Row = Row {
+    format: "handlebars",
+    hello: "Hi {{x}}, {{m.k}}!",
+    print: "{{x}}",
+    ten: "{{echo '0'}}{{echo '1'}}{{echo '2'}}{{echo '3'}}{{echo '4'}}{{echo '5'}}{{echo '6'}}{{echo '7'}}{{echo '8'}}{{echo '9'}}",
+    chain: Some("{{plus (plus (plus x))}}"),
+    turns: Some("{{#each l}}{{this}}{{/each}}"),
+    partial: Some([("main", "a text of {{> other}}"), ("other", "{{x}}")]),
+    fails: "text\n\n  {{crash 1}}{{echo 2}}",
+    fails_at: 5,
+    mistake: Some(("text\n  {{x", 3)),
+    unknown: Some("{{ehco 1}}"),
+    missing: "{{nothing}}",
+    decisions: &[
+        ("{{#if (no)}}{{wrong}}{{/if}}", ""),
+        ("{{#if (yes)}}y{{else}}{{wrong}}{{/if}}", "y"),
+        ("{{#if (yes)}}y{{else if (wrong)}}{{/if}}", "y"),
+        ("{{#unless (yes)}}{{wrong}}{{/unless}}", ""),
+        (
+            "{{#with (person)}}{{name}}{{else}}{{wrong}}{{/with}}",
+            "Ann",
+        ),
+        ("{{#each (pair)}}{{this}}{{else}}{{wrong}}{{/each}}", "12"),
+        ("{{#if (echo (no))}}{{wrong}}{{/if}}", ""),
+        ("{{#if (lookup (person) 'nobody')}}{{wrong}}{{/if}}", ""),
+        ("{{#no}}{{wrong}}{{/no}}", ""),
+        ("{{^yes}}{{wrong}}{{/yes}}", ""),
+        ("{{#person}}{{name}}{{else}}{{wrong}}{{/person}}", "Ann"),
+    ],
+    deep: Some(deep),
+    recursion: Some([("main", "{{> other}}"), ("other", "{{> other}}")]),
+    ..ROW
+};
+
+pub(super) const SEMANTIC_KERNEL_HANDLEBARS: Row = Row {
+    format: "semantic-kernel-handlebars",
+    ..HANDLEBARS
+};
+
+pub(super) const DOTPROMPT: Row = Row {
+    format: "dotprompt",
+    ..HANDLEBARS
+};

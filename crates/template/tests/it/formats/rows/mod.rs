@@ -1,0 +1,29 @@
+//! How each format writes things, in the order of the factory.
+
+mod custom;
+mod go;
+mod handlebars;
+mod jinja;
+mod semantic_kernel;
+mod values;
+
+use super::Row;
+
+const ALL: &[Row] = &[
+    go::GO,
+    jinja::JINJA,
+    jinja::JINJA_PLAIN,
+    semantic_kernel::SEMANTIC_KERNEL,
+    handlebars::SEMANTIC_KERNEL_HANDLEBARS,
+    jinja::SEMANTIC_KERNEL_JINJA2,
+    handlebars::HANDLEBARS,
+    values::MUSTACHE,
+    values::F_STRING,
+    values::F_STRING_STRICT,
+    handlebars::DOTPROMPT,
+    custom::BRACKETS,
+];
+
+pub(super) fn all() -> impl Iterator<Item = Row> {
+    ALL.iter().copied()
+}

@@ -1,0 +1,56 @@
+//! Formats that print values and call functions without arguments: mustache
+//! and Python's format strings.
+
+use super::super::tools::DIGITS;
+use super::super::{ROW, Row};
+
+fn deep(depth: usize) -> String {
+    format!("{}{}", "{{#l}}".repeat(depth), "{{/l}}".repeat(depth))
+}
+
+pub(super) const MUSTACHE: Row = Row {
+    format: "mustache",
+    hello: "Hi {{x}}, {{m.k}}!",
+    print: "{{x}}",
+    ten: "{{d0}}{{d1}}{{d2}}{{d3}}{{d4}}{{d5}}{{d6}}{{d7}}{{d8}}{{d9}}",
+    ten_names: DIGITS,
+    turns: Some("{{#l}}{{.}}{{/l}}"),
+    partial: Some([("main", "a text of {{> other}}"), ("other", "{{x}}")]),
+    fails: "text\n\n  {{crash}}{{three}}",
+    fails_at: 3,
+    mistake: Some(("text\n  {{x", 3)),
+    missing: "{{nothing}}",
+    decisions: &[
+        ("{{#no}}{{wrong}}{{/no}}", ""),
+        ("{{^yes}}{{wrong}}{{/yes}}", ""),
+        ("{{#yes}}y{{/yes}}{{^yes}}{{wrong}}{{/yes}}", "y"),
+        ("{{#pair}}{{.}}{{/pair}}{{^pair}}{{wrong}}{{/pair}}", "12"),
+        (
+            "{{#person}}{{name}}{{/person}}{{^person}}{{wrong}}{{/person}}",
+            "Ann",
+        ),
+    ],
+    deep: Some(deep),
+    recursion: Some([("main", "{{> other}}"), ("other", "{{> other}}")]),
+    ..ROW
+};
+
+pub(super) const F_STRING: Row = Row {
+    format: "f-string",
+    hello: "Hi {x}, {m[k]}!",
+    print: "{x}",
+    ten: "{d0}{d1}{d2}{d3}{d4}{d5}{d6}{d7}{d8}{d9}",
+    ten_names: DIGITS,
+    fails: "text\n\n  {crash}{three}",
+    fails_at: 3,
+    mistake: Some(("text\n  {x", 3)),
+    missing: "{nothing}",
+    ..ROW
+};
+
+pub(super) const F_STRING_STRICT: Row = Row {
+    format: "f-string-strict",
+    hello: "Hi {x}!",
+    paths: false,
+    ..F_STRING
+};

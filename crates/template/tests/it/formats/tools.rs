@@ -1,0 +1,131 @@
+//! Functions that templates call in these tests.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use quillet_core::{BoxFuture, Value, json};
+use quillet_template::{Arguments, CallError, Functions};
+use tokio::sync::{Barrier, Notify};
+
+/// `d0` to `d9` answer with their digit, for formats whose calls have no arguments.
+pub(crate) const DIGITS: &[&str] = &["d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9"];
+
+pub(crate) const NAMES: &[&str] = &[
+    "echo", "plus", "crash", "wrong", "yes", "no", "three", "pair", "person", "d0", "d1", "d2",
+    "d3", "d4", "d5", "d6", "d7", "d8", "d9",
+];
+
+type Answer<'a> = BoxFuture<'a, Result<Value, CallError>>;
+
+/// Functions that note what was called.
+#[derive(Default)]
+pub(crate) struct Noted {
+    pub(crate) calls: Mutex<Vec<String>>,
+    pub(crate) idempotent: bool,
+    /// Where calls meet before any of them answers.
+    pub(crate) gate: Option<Barrier>,
+    /// How long each call takes.
+    pub(crate) time: Duration,
+    /// What every call answers, in place of its own answer.
+    pub(crate) answer: Option<&'static str>,
+}
+
+impl Noted {
+    pub(crate) fn calls(&self) -> Vec<String> {
+        self.calls.lock().expect("nobody panicked").clone()
+    }
+}
+
+impl Functions for Noted {
+    fn contains(&self, name: &str) -> bool {
+        NAMES.contains(&name)
+    }
+    fn names(&self) -> Vec<&str> {
+        NAMES.to_vec()
+    }
+    fn idempotent(&self, _: &str) -> bool {
+        self.idempotent
+    }
+    fn parameters(&self, name: &str) -> Option<Vec<String>> {
+        match name {
+            "echo" | "plus" | "crash" => Some(vec!["text".into()]),
+            _ => Some(Vec::new()),
+        }
+    }
+    fn call<'a>(&'a self, name: &'a str, arguments: Arguments) -> Answer<'a> {
+        let mut calls = self.calls.lock().expect("nobody panicked");
+        calls.push(name.to_owned());
+        Box::pin(async move {
+            if let Some(gate) = &self.gate {
+                gate.wait().await;
+            }
+            if !self.time.is_zero() {
+                tokio::time::sleep(self.time).await;
+            }
+            match self.answer {
+                Some(answer) => Ok(answer.into()),
+                None => answer(name, &arguments),
+            }
+        })
+    }
+}
+
+fn answer(name: &str, arguments: &Arguments) -> Result<Value, CallError> {
+    let named = || arguments.named.get("text");
+    let first = arguments.positional.first().or_else(named).cloned();
+    let first = first.unwrap_or_default();
+    Ok(match name {
+        "echo" => first,
+        "plus" => format!("{}+", first.as_str().unwrap_or_default()).into(),
+        "yes" => true.into(),
+        "no" => false.into(),
+        "three" => 3.into(),
+        "pair" => vec![1.into(), 2.into()].into(),
+        "person" => json::parse(r#"{"name":"Ann","tags":["a"]}"#).expect("it is JSON"),
+        "crash" => return Err(CallError::new("it broke")),
+        _ if DIGITS.contains(&name) => name[1..].into(),
+        _ => Value::Null,
+    })
+}
+
+/// Functions that never answer, and count who waits for them.
+#[derive(Default)]
+pub(crate) struct Hanging {
+    waiting: Arc<AtomicUsize>,
+    pub(crate) called: Notify,
+}
+
+impl Hanging {
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::SeqCst)
+    }
+}
+
+struct Waiting(Arc<AtomicUsize>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Functions for Hanging {
+    fn contains(&self, name: &str) -> bool {
+        NAMES.contains(&name)
+    }
+    fn names(&self) -> Vec<&str> {
+        NAMES.to_vec()
+    }
+    fn parameters(&self, _: &str) -> Option<Vec<String>> {
+        Some(vec!["text".into()])
+    }
+    fn call<'a>(&'a self, _: &'a str, _: Arguments) -> Answer<'a> {
+        Box::pin(async move {
+            self.waiting.fetch_add(1, Ordering::SeqCst);
+            let _waiting = Waiting(Arc::clone(&self.waiting));
+            self.called.notify_one();
+            std::future::pending().await
+        })
+    }
+}

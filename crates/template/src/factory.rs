@@ -5,6 +5,7 @@ use std::sync::Arc;
 use quillet_core::{Diagnostic, nearest};
 
 use crate::error::CompileError;
+use crate::format::fstring::FStringFormat;
 use crate::format::go::GoFormat;
 use crate::format::jinja::JinjaFormat;
 use crate::{CompileOptions, Source, Template, TemplateFormat};
@@ -30,6 +31,8 @@ impl TemplateFactory {
             .with(JinjaFormat::hugging_face())
             .with(JinjaFormat::plain())
             .with(JinjaFormat::semantic_kernel())
+            .with(FStringFormat::new())
+            .with(FStringFormat::strict())
     }
 
     /// Adds a format after those that are there.

@@ -1,8 +1,11 @@
 //! The formats.
 
+pub mod fstring;
 pub mod go;
 #[allow(dead_code, reason = "for formats that come with it")]
 mod javascript;
 pub mod jinja;
+mod literals;
+mod python;
 #[allow(dead_code, reason = "for formats that come with it")]
 mod standalone;

@@ -74,3 +74,13 @@ fn jinja_templates_of_semantic_kernel_give_what_it_gives() {
     let score = report("sk-jinja2.json").score(|_| true).class;
     at_least(score.percent(), 97.0, "sk-jinja2");
 }
+
+#[test]
+fn format_strings_give_what_python_gives() {
+    let report = report("f-string.json");
+    let rendered = report.score(|outcome| outcome.tier != "langchain").class;
+    at_least(rendered.percent(), 99.0, "f-string");
+    let verdicts = report.score(|outcome| outcome.tier == "langchain").class;
+    assert_eq!(verdicts.all, rendered.all);
+    at_least(verdicts.percent(), 100.0, "LangChain's verdicts");
+}

@@ -18,9 +18,10 @@ use quillet_template::{
 const FILES: &[&str] = &[
     "templates_go.jsonl",
     "templates_jinja.jsonl",
+    "templates_fstring.jsonl",
     "injection.jsonl",
 ];
-const FORMATS: &[&str] = &["go", "hf"];
+const FORMATS: &[&str] = &["go", "hf", "fstring"];
 
 /// Tells a child process which line to run: `FILE:LINE`, lines from 0.
 const LINE: &str = "QUILLET_HOSTILE_LINE";
@@ -52,6 +53,15 @@ pub(crate) enum Verdict {
     Wrong(String),
     /// A template that must work does not.
     ControlWrong(String),
+}
+
+/// The name of the format that a line is about. Those of format strings come
+/// from LangChain, which refuses what Python allows (`{x[0]}`).
+fn format_of(line: &Value) -> &str {
+    match text(line, "format") {
+        "fstring" => "f-string-strict",
+        other => other,
+    }
 }
 
 fn folder() -> PathBuf {
@@ -143,7 +153,7 @@ fn outcome(line: &Value) -> Result<String, String> {
     let variables = data.as_map().cloned().unwrap_or_default();
     let sources = [Source::new("main", &template)];
     let options = CompileOptions::default();
-    let compiled = factory.compile(text(line, "format"), &sources, &options);
+    let compiled = factory.compile(format_of(line), &sources, &options);
     let compiled = compiled.map_err(|error| error.message)?;
     let limits = Limits::default();
     let request = Render {

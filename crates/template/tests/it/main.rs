@@ -11,6 +11,7 @@ mod conformance;
 mod custom_format;
 mod formats;
 mod found;
+mod fstring;
 mod go;
 mod hostile;
 mod jinja;

@@ -2,27 +2,9 @@
 
 use super::call::Given;
 use super::eval::{Evaluator, fail};
-use super::methods::padded;
-use super::print::float_text;
 use super::value::{Sort, Value};
 use crate::Stop;
-
-/// Most digits after the point; no double has more than 1,074.
-const MAX_PRECISION: usize = 1_100;
-
-/// How one value is laid out.
-#[derive(Debug, Default)]
-struct Spec {
-    fill: Option<char>,
-    align: Option<char>,
-    sign: Option<char>,
-    alternate: bool,
-    zero: bool,
-    width: usize,
-    group: Option<char>,
-    precision: Option<usize>,
-    kind: Option<char>,
-}
+use crate::format::python::{Operand, Spec, ascii, digits};
 
 impl Evaluator<'_, '_> {
     /// `format % values`.
@@ -66,8 +48,7 @@ impl Evaluator<'_, '_> {
                     .next()
                     .ok_or_else(|| fail("not enough arguments for format string"))?,
             };
-            let text = self.percent_value(value, &spec)?;
-            self.pad(&text, &spec, !matches!(spec.kind, Some('-')), &mut out)?;
+            self.percent_value(value, spec, &mut out)?;
         }
         out.push_str(rest);
         // Python lets what could be a mapping go unused.
@@ -81,42 +62,49 @@ impl Evaluator<'_, '_> {
         Ok(out.into())
     }
 
-    fn percent_value(&mut self, value: &Value, spec: &Spec) -> Result<String, Stop> {
-        let kind = spec.kind.unwrap_or('s');
-        Ok(match kind {
-            's' | 'r' | 'a' => {
-                let text = match kind {
-                    's' => self.text(value)?.to_string(),
-                    _ => self.repr(value)?,
-                };
-                match spec.precision {
-                    Some(precision) => text.chars().take(precision).collect(),
-                    None => text,
-                }
+    fn percent_value(
+        &mut self,
+        value: &Value,
+        mut spec: Spec,
+        out: &mut String,
+    ) -> Result<(), Stop> {
+        match spec.kind {
+            Some('s') => {
+                let text = self.text(value)?;
+                self.pad_text(&text, &spec, out)
             }
-            'c' => match value {
-                Value::Str(text) if text.chars().count() == 1 => text.to_string(),
-                other => {
-                    let code = other.as_int().and_then(|code| u32::try_from(code).ok());
-                    let c = code.and_then(char::from_u32);
-                    c.map(String::from)
-                        .ok_or_else(|| fail("%c requires int or char"))?
+            Some('r') => {
+                let text = self.repr(value)?;
+                self.pad_text(&text, &spec, out)
+            }
+            Some('a') => {
+                let text = ascii(&self.repr(value)?);
+                self.pad_text(&text, &spec, out)
+            }
+            Some('c') => {
+                let text = percent_character(value)?;
+                spec.precision = None;
+                self.pad_text(&text, &spec, out)
+            }
+            Some('d') => {
+                let int = percent_int(value)?;
+                spec.precision = None;
+                self.lay_out(Operand::Int(int, "int"), &spec, out)
+            }
+            kind => match operand(value) {
+                Some(operand @ Operand::Int(..)) if matches!(kind, Some('x' | 'X' | 'o')) => {
+                    spec.precision = None;
+                    self.lay_out(operand, &spec, out)
+                }
+                Some(operand @ (Operand::Int(..) | Operand::Float(_))) => {
+                    self.lay_out(operand, &spec, out)
+                }
+                _ => {
+                    let kind = value.kind();
+                    Err(fail(format!("must be real number, not {kind}")))
                 }
             },
-            'd' | 'i' | 'u' => {
-                let int = match value {
-                    Value::Float(float) if float.is_finite() => float.trunc() as i64,
-                    other => other.as_int().ok_or_else(|| {
-                        fail(format!(
-                            "%d format: a real number is required, not {}",
-                            other.kind()
-                        ))
-                    })?,
-                };
-                signed(spec, int < 0, int.unsigned_abs().to_string())
-            }
-            _ => self.number(value, spec)?,
-        })
+        }
     }
 
     /// `format.format(...)`.
@@ -173,128 +161,71 @@ impl Evaluator<'_, '_> {
         let Some(value) = value.cloned() else {
             return Err(fail(format!("the format has no value for '{{{name}}}'")));
         };
-        let spec = format_spec(spec_text)?;
         let value = match conversion {
             "" => value,
-            "r" | "a" => self.repr(&value)?.into(),
+            "r" => self.repr(&value)?.into(),
+            "a" => ascii(&self.repr(&value)?).into(),
             "s" => Value::Str(self.text(&value)?),
             other => return Err(fail(format!("unknown conversion '{other}'"))),
         };
-        // A flag without a layout is a word, with one a number.
-        let value = match value {
-            Value::Bool(bool) if !spec_text.is_empty() => Value::Int(i64::from(bool)),
-            other => other,
-        };
-        check_spec(&value, spec_text, &spec)?;
-        let numeric = value.as_float().is_some() && !matches!(value, Value::Bool(_));
-        let text = match (&spec.kind, numeric) {
-            (None | Some('s'), false) => {
-                let text = self.text(&value)?;
-                match spec.precision {
-                    Some(precision) => text.chars().take(precision).collect(),
-                    None => text.to_string(),
-                }
-            }
-            _ => self.number(&value, &spec)?,
-        };
-        self.pad(&text, &spec, numeric, out)
-    }
-
-    /// A number in one of the kinds `d b o x X e E f F g G n %`.
-    fn number(&mut self, value: &Value, spec: &Spec) -> Result<String, Stop> {
-        let precision = spec.precision.unwrap_or(6);
-        if precision > MAX_PRECISION {
-            return Err(fail(format!(
-                "precision {precision} is more than {MAX_PRECISION}"
-            )));
-        }
-        self.charge(precision + 400)?;
-        let kind = match (spec.kind, value) {
-            (Some(kind), _) => kind,
-            (None, Value::Float(_)) => 'r',
-            (None, _) => 'd',
-        };
-        if let ("d" | "n" | "b" | "o" | "x" | "X", Some(int)) = (&*kind.to_string(), value.as_int())
-        {
-            let digits = match kind {
-                'b' => format!("{:b}", int.unsigned_abs()),
-                'o' => format!("{:o}", int.unsigned_abs()),
-                'x' => format!("{:x}", int.unsigned_abs()),
-                'X' => format!("{:X}", int.unsigned_abs()),
-                _ => grouped(&int.unsigned_abs().to_string(), spec.group),
-            };
-            let prefix = match (spec.alternate, kind) {
-                (true, 'b' | 'o' | 'x' | 'X') => format!("0{kind}"),
-                _ => String::new(),
-            };
-            return Ok(signed(spec, int < 0, prefix + &digits));
-        }
-        let Some(float) = value.as_float() else {
-            let kind_name = value.kind();
-            return Err(fail(format!(
-                "unknown format code '{kind}' for object of type '{kind_name}'"
-            )));
-        };
-        let size = float.abs();
-        let text = match kind {
-            'f' | 'F' => format!("{size:.precision$}"),
-            'e' | 'E' => exponent(&format!("{size:.precision$e}")),
-            '%' => format!("{:.precision$}%", size * 100.0),
-            'g' | 'G' | 'n' => general(size, precision.max(1)),
-            'r' if spec.precision.is_none() => float_text(size),
-            'r' => general(size, precision.max(1)),
-            other => {
-                let kind_name = value.kind();
-                return Err(fail(format!(
-                    "unknown format code '{other}' for object of type '{kind_name}'"
-                )));
-            }
-        };
-        let text = grouped(&text, spec.group);
-        let text = if kind.is_uppercase() {
-            text.to_uppercase()
-        } else {
-            text
-        };
-        Ok(signed(
-            spec,
-            float.is_sign_negative() && !float.is_nan(),
-            text,
-        ))
-    }
-
-    fn pad(
-        &mut self,
-        text: &str,
-        spec: &Spec,
-        numeric: bool,
-        out: &mut String,
-    ) -> Result<(), Stop> {
-        let fill = spec.fill.unwrap_or(if spec.zero { '0' } else { ' ' });
-        self.charge(
-            text.len()
-                .saturating_add(spec.width.saturating_mul(fill.len_utf8())),
-        )?;
-        let missing = spec.width.saturating_sub(text.chars().count());
-        let align = match (spec.align, numeric) {
-            (Some(align), _) => align,
-            (None, true) if spec.zero => '=',
-            (None, true) => '>',
-            (None, false) => '<',
-        };
-        if align == '=' {
-            let digits = text.trim_start_matches(['+', '-', ' ']);
-            out.push_str(&text[..text.len() - digits.len()]);
-            out.push_str(&padded(digits, missing, 0, fill));
+        if spec_text.is_empty() {
+            let text = self.text(&value)?;
+            self.charge(text.len())?;
+            out.push_str(&text);
             return Ok(());
         }
-        let left = match align {
-            '<' => 0,
-            '^' => missing / 2,
-            _ => missing,
-        };
-        out.push_str(&padded(text, left, missing - left, fill));
+        let spec = Spec::parse(spec_text)?;
+        match operand(&value) {
+            Some(operand) => self.lay_out(operand, &spec, out),
+            None => {
+                let kind = value.kind();
+                let reason = format!("unsupported format string passed to {kind}.__format__");
+                Err(fail(reason))
+            }
+        }
+    }
+
+    fn lay_out(&mut self, operand: Operand<'_>, spec: &Spec, out: &mut String) -> Result<(), Stop> {
+        self.charge(spec.bytes(operand))?;
+        Ok(spec.write(operand, out)?)
+    }
+
+    fn pad_text(&mut self, text: &str, spec: &Spec, out: &mut String) -> Result<(), Stop> {
+        self.charge(spec.bytes(Operand::Text(text)))?;
+        spec.pad_text(text, out);
         Ok(())
+    }
+}
+
+/// What a value is laid out as, if it can be.
+fn operand(value: &Value) -> Option<Operand<'_>> {
+    Some(match value {
+        Value::Str(text) => Operand::Text(text),
+        Value::Float(float) => Operand::Float(*float),
+        Value::Bool(bool) => Operand::Int(i64::from(*bool), "bool"),
+        other => Operand::Int(other.as_int()?, "int"),
+    })
+}
+
+fn percent_character(value: &Value) -> Result<String, Stop> {
+    if let Value::Str(text) = value
+        && text.chars().count() == 1
+    {
+        return Ok(text.to_string());
+    }
+    let code = value.as_int().and_then(|code| u32::try_from(code).ok());
+    let c = code.and_then(char::from_u32);
+    c.map(String::from)
+        .ok_or_else(|| fail("%c requires int or char"))
+}
+
+fn percent_int(value: &Value) -> Result<i64, Stop> {
+    match value {
+        Value::Float(float) if float.is_finite() => Ok(float.trunc() as i64),
+        other => other.as_int().ok_or_else(|| {
+            let kind = other.kind();
+            fail(format!("%d format: a real number is required, not {kind}"))
+        }),
     }
 }
 
@@ -361,148 +292,5 @@ fn star_or_number<'a>(
             None => Err(fail("* wants int")),
         };
     }
-    digits(rest)
-}
-
-/// A number at the start of a text, if there is one.
-fn digits(rest: &mut &str) -> Result<Option<usize>, Stop> {
-    let end = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
-    let (number, after) = rest.split_at(end);
-    *rest = after;
-    match (number.is_empty(), number.parse()) {
-        (true, _) => Ok(None),
-        (false, Ok(number)) => Ok(Some(number)),
-        (false, Err(_)) => Err(fail("too many decimal digits in format string")),
-    }
-}
-
-fn format_spec(text: &str) -> Result<Spec, Stop> {
-    let mut spec = Spec::default();
-    let mut rest = text;
-    let mut characters = rest.chars();
-    match (characters.next(), characters.next()) {
-        (Some(fill), Some(align)) if "<>=^".contains(align) => {
-            (spec.fill, spec.align) = (Some(fill), Some(align));
-            rest = characters.as_str();
-        }
-        (Some(align), _) if "<>=^".contains(align) => {
-            spec.align = Some(align);
-            rest = &rest[1..];
-        }
-        _ => {}
-    }
-    let mut flag = |accepted: &str| {
-        let found = rest.chars().next().filter(|c| accepted.contains(*c));
-        rest = &rest[usize::from(found.is_some())..];
-        found
-    };
-    spec.sign = flag("+- ");
-    spec.alternate = flag("#").is_some();
-    spec.zero = flag("0").is_some();
-    spec.width = digits(&mut rest)?.unwrap_or(0);
-    if let Some(group) = rest.chars().next().filter(|c| ",_".contains(*c)) {
-        spec.group = Some(group);
-        rest = &rest[1..];
-    }
-    if let Some(after) = rest.strip_prefix('.') {
-        rest = after;
-        spec.precision = digits(&mut rest)?;
-    }
-    let mut characters = rest.chars();
-    spec.kind = characters.next();
-    match characters.next() {
-        None => Ok(spec),
-        Some(_) => Err(fail(format!("invalid format specifier '{text}'"))),
-    }
-}
-
-/// Refuses layouts that are not for this type of value.
-fn check_spec(value: &Value, text: &str, spec: &Spec) -> Result<(), Stop> {
-    match value {
-        _ if text.is_empty() => Ok(()),
-        Value::Str(_) => {
-            if spec.group.is_some() || spec.sign.is_some() || spec.alternate {
-                return Err(fail(format!("'{text}' is not for text")));
-            }
-            match (spec.kind, spec.align) {
-                (None | Some('s'), Some('=')) => Err(fail("'=' alignment is not for text")),
-                _ => Ok(()),
-            }
-        }
-        Value::Float(_) => Ok(()),
-        Value::Int(_) => {
-            let whole = spec.kind.is_none_or(|kind| "dnboxXc".contains(kind));
-            match spec.precision {
-                Some(_) if whole => Err(fail("a precision is not for integers")),
-                _ => Ok(()),
-            }
-        }
-        other => Err(fail(format!(
-            "unsupported format string passed to {}.__format__",
-            other.kind()
-        ))),
-    }
-}
-
-fn signed(spec: &Spec, negative: bool, digits: String) -> String {
-    match (negative, spec.sign) {
-        (true, _) => format!("-{digits}"),
-        (false, Some(sign)) if sign != '-' => format!("{sign}{digits}"),
-        _ => digits,
-    }
-}
-
-/// Groups of three in the whole part.
-fn grouped(number: &str, group: Option<char>) -> String {
-    let Some(group) = group else {
-        return number.to_owned();
-    };
-    let whole = number
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(number.len());
-    let mut out = String::new();
-    for (index, digit) in number[..whole].chars().enumerate() {
-        if index > 0 && (whole - index).is_multiple_of(3) {
-            out.push(group);
-        }
-        out.push(digit);
-    }
-    out + &number[whole..]
-}
-
-/// Rust's exponent as Python writes it: at least two digits and a sign.
-fn exponent(text: &str) -> String {
-    let Some((digits, exponent)) = text.split_once('e') else {
-        return text.to_owned();
-    };
-    let (sign, size) = match exponent.strip_prefix('-') {
-        Some(size) => ('-', size),
-        None => ('+', exponent),
-    };
-    format!("{digits}e{sign}{size:0>2}")
-}
-
-/// The shorter of the plain and the scientific form, without trailing zeros.
-fn general(number: f64, precision: usize) -> String {
-    let scientific = format!("{number:.*e}", precision - 1);
-    let power: i64 = match scientific.split_once('e').map(|(_, power)| power.parse()) {
-        Some(Ok(power)) => power,
-        _ => return float_text(number),
-    };
-    let limit = i64::try_from(precision).unwrap_or(i64::MAX);
-    if power < -4 || power >= limit {
-        let (digits, _) = scientific.split_once('e').unwrap_or((&scientific, ""));
-        return exponent(&format!("{}e{power}", without_zeros(digits)));
-    }
-    let decimals = usize::try_from(limit - 1 - power).unwrap_or(0);
-    without_zeros(&format!("{number:.decimals$}")).to_owned()
-}
-
-fn without_zeros(digits: &str) -> &str {
-    match digits.contains('.') {
-        true => digits.trim_end_matches('0').trim_end_matches('.'),
-        false => digits,
-    }
+    Ok(digits(rest)?)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::eval::{Evaluator, fail};
 use super::value::{Dict, List, Sort, Value};
 use crate::Stop;
+use crate::format::python::{escaped_size, float_text, quote};
 
 /// How `tojson` lays out.
 #[derive(Debug)]
@@ -265,65 +266,6 @@ impl Evaluator<'_, '_> {
 fn push(out: &mut String, value: impl std::fmt::Display) {
     // Writing to a string cannot fail.
     let _ = write!(out, "{value}");
-}
-
-/// `repr(float)`: the shortest digits that read back as the same number.
-pub(super) fn float_text(float: f64) -> String {
-    if float.is_nan() {
-        return "nan".to_owned();
-    }
-    if float.is_infinite() {
-        return if float > 0.0 { "inf" } else { "-inf" }.to_owned();
-    }
-    let scientific = format!("{float:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..16).contains(&exponent) {
-        let plain = format!("{float}");
-        return match plain.contains('.') {
-            true => plain,
-            false => plain + ".0",
-        };
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{digits}e{sign}{:02}", exponent.abs())
-}
-
-/// At least the bytes of a text with its escapes, to be charged before it is built.
-fn escaped_size(text: &str) -> usize {
-    let size = |byte| match byte {
-        b'"' | b'\\' | b'\'' => 2,
-        0x20..=0x7e => 1,
-        0x80.. => 3,
-        _ => 6,
-    };
-    2 + text.bytes().map(size).sum::<usize>()
-}
-
-/// `repr(str)`.
-fn quote(text: &str, out: &mut String) {
-    let mark = match text.contains('\'') && !text.contains('"') {
-        true => '"',
-        false => '\'',
-    };
-    out.push(mark);
-    for c in text.chars() {
-        match c {
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c == mark => out.extend(['\\', c]),
-            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
-                push(out, format_args!("\\x{:02x}", c as u32));
-            }
-            c if (0x80..0xa1).contains(&(c as u32)) || c as u32 == 0xad => {
-                push(out, format_args!("\\x{:02x}", c as u32));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push(mark);
 }
 
 fn json_string(text: &str, ascii: bool, out: &mut String) {

@@ -3,6 +3,7 @@
 
 mod declared;
 mod file;
+mod fstring;
 mod functions;
 mod go;
 mod jinja;
@@ -24,6 +25,7 @@ pub(crate) fn run(path: &Path) -> Result<Report, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{place}: {error}"))?;
     let outcomes = match format_of(&text).as_deref() {
         Some("go") => go::run(&text),
+        Some("f-string") => fstring::run(&text),
         Some("jinja2") => jinja::run(&text),
         Some("sk-jinja2") => sk_jinja2::run(&text),
         _ => Err("no vectors of a format that exists".to_owned()),

@@ -1,0 +1,266 @@
+//! Prints a format string over variables.
+
+use std::borrow::Cow;
+
+use quillet_core::{Map, Position, Span, Value, nearest};
+
+use super::super::python::{Operand, Spec, ascii};
+use super::Compilation;
+use super::ast::{Conversion, Field, Index, Layout, Node, Piece};
+use super::print::{self, kind};
+use crate::{Called, ErrorKind, Missing, Pass, RenderError, Stop};
+
+pub(super) struct Evaluator<'t, 'p, 'v> {
+    pub(super) source: &'t Compilation,
+    pub(super) missing: Missing,
+    pub(super) pass: &'p mut Pass<'v>,
+}
+
+/// What a name leads to.
+enum Found<'v> {
+    Value(Cow<'v, Value>),
+    /// A call that is made when the pass is over.
+    Pending,
+    /// Nothing, in a template that prints nothing for it.
+    Nothing,
+}
+
+fn fail(reason: impl Into<String>) -> Stop {
+    RenderError::new(ErrorKind::Execution, reason).into()
+}
+
+impl<'v> Evaluator<'_, '_, 'v> {
+    pub(super) fn run(&mut self) -> Result<(), Stop> {
+        let program = &self.source.program;
+        for node in &program.nodes {
+            self.pass.step()?;
+            match node {
+                Node::Text(range) => {
+                    let text = program.literals.get(range.clone());
+                    self.pass.write(text.unwrap_or_default())?;
+                }
+                Node::Field(field) => {
+                    let printed = self.print(field);
+                    printed.map_err(|stop| self.located(stop, field.span))?;
+                }
+                Node::Refused(problem) => {
+                    let mut error = RenderError::new(ErrorKind::Execution, &*problem.message);
+                    error.help.clone_from(&problem.help);
+                    return Err(self.located(error.into(), problem.span));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the place, unless there is one already.
+    fn located(&self, stop: Stop, span: Span) -> Stop {
+        let Stop::Failed(mut error) = stop else {
+            return stop;
+        };
+        if error.position.is_none() {
+            let (name, text) = (&self.source.name, &self.source.text);
+            let at = Position::of(text, span.start);
+            error.message = format!("{name}:{}:{}: {}", at.line, at.column, error.reason);
+            error.source_name.clone_from(name);
+            error.span = Some(span);
+            error.position = Some(at);
+        }
+        Stop::Failed(error)
+    }
+
+    fn print(&mut self, field: &Field) -> Result<(), Stop> {
+        let value = match self.find(field)? {
+            Found::Value(value) => value,
+            Found::Pending if field.is_plain() && field.path.is_empty() => return Ok(()),
+            Found::Pending => return Err(Stop::Suspended),
+            Found::Nothing => return Ok(()),
+        };
+        match field.is_plain() {
+            true => print::write(&value, self.pass),
+            false => {
+                let text = self.laid_out(field, &value)?;
+                self.pass.write(&text)
+            }
+        }
+    }
+
+    fn find(&mut self, field: &Field) -> Result<Found<'v>, Stop> {
+        let variables: &'v Map = self.pass.variables();
+        if let Some(value) = variables.get(&field.name) {
+            let value = self.at(Cow::Borrowed(value), field)?;
+            return Ok(Found::Value(printed(value)));
+        }
+        if self.pass.has_function(&field.name) {
+            return Ok(match self.pass.call_bound(&field.name)? {
+                Called::Pending => Found::Pending,
+                Called::Ready(value) => {
+                    let value = self.at(Cow::Owned(value), field)?;
+                    Found::Value(printed(value))
+                }
+            });
+        }
+        match self.missing {
+            Missing::Zero => Ok(Found::Nothing),
+            Missing::Strict | Missing::Default => Err(self.key_error(&field.name)),
+        }
+    }
+
+    fn key_error(&self, name: &str) -> Stop {
+        let reason = format!("variable '{name}' is not set (KeyError)");
+        let mut error = RenderError::new(ErrorKind::MissingVariable, reason);
+        let variables = self.pass.variables().table().keys().map(AsRef::as_ref);
+        let known = variables.chain(self.pass.function_names());
+        error.help = match nearest(name, known) {
+            Some(near) => Some(format!("did you mean {near}?")),
+            None if is_a_name(name) => None,
+            None => Some("write {{ and }} for braces that are text".to_owned()),
+        };
+        error.into()
+    }
+
+    /// What the brackets take out of a value.
+    fn at<'a>(&mut self, mut value: Cow<'a, Value>, field: &Field) -> Result<Cow<'a, Value>, Stop> {
+        for index in &field.path {
+            self.pass.step()?;
+            value = match value {
+                Cow::Borrowed(value) => self.item(value, index)?,
+                Cow::Owned(value) => Cow::Owned(self.item(&value, index)?.into_owned()),
+            };
+        }
+        Ok(value)
+    }
+
+    fn item<'a>(&mut self, value: &'a Value, index: &Index) -> Result<Cow<'a, Value>, Stop> {
+        match (value, index) {
+            (Value::List(list), Index::Number(number)) => list
+                .get(*number)
+                .map(Cow::Borrowed)
+                .ok_or_else(|| fail("list index out of range")),
+            (Value::Map(map), Index::Key(key)) => match map.get(key) {
+                Some(value) => Ok(Cow::Borrowed(value)),
+                None => Err(no_key(map, key)),
+            },
+            (Value::Map(map), Index::Number(number)) => Err(no_key(map, &number.to_string())),
+            (Value::Str(text), Index::Number(number)) => {
+                self.pass.steps(number.min(&text.len()) / 256)?;
+                let character = text.chars().nth(*number);
+                let character = character.ok_or_else(|| fail("string index out of range"))?;
+                Ok(Cow::Owned(character.to_string().into()))
+            }
+            (Value::List(_) | Value::Str(_), Index::Key(key)) => Err(fail(format!(
+                "{} indices must be numbers, not '{key}'",
+                kind(value)
+            ))),
+            _ => Err(fail(format!(
+                "'{}' object is not subscriptable",
+                kind(value)
+            ))),
+        }
+    }
+
+    fn laid_out(&mut self, field: &Field, value: &Value) -> Result<String, Stop> {
+        let converted = match field.conversion {
+            None => None,
+            Some(Conversion::Str) => Some(print::text(value, self.pass)?),
+            Some(Conversion::Repr) => Some(print::repr(value, self.pass)?),
+            Some(Conversion::Ascii) => {
+                let repr = print::repr(value, self.pass)?;
+                self.pass.charge(repr.len().saturating_mul(6))?;
+                Some(ascii(&repr))
+            }
+        };
+        let nested;
+        let spec = match &field.layout {
+            Layout::Plain => None,
+            Layout::Fixed(spec) => Some(spec),
+            Layout::Nested(pieces) => {
+                nested = self.spec(pieces)?;
+                nested.as_ref()
+            }
+        };
+        let Some(spec) = spec else {
+            return match converted {
+                Some(text) => Ok(text),
+                None => print::text(value, self.pass),
+            };
+        };
+        let operand = match &converted {
+            Some(text) => Operand::Text(text),
+            None => operand(value)?,
+        };
+        self.pass.charge(spec.bytes(operand))?;
+        let mut out = String::new();
+        spec.write(operand, &mut out)?;
+        Ok(out)
+    }
+
+    /// A specifier out of its pieces; `None` if nothing is left of it.
+    fn spec(&mut self, pieces: &[Piece]) -> Result<Option<Spec>, Stop> {
+        let mut text = String::new();
+        for piece in pieces {
+            self.pass.step()?;
+            match piece {
+                Piece::Text(piece) => text.push_str(piece),
+                Piece::Field(field) => match self.find(field)? {
+                    Found::Value(value) => text.push_str(&self.laid_out(field, &value)?),
+                    Found::Pending => return Err(Stop::Suspended),
+                    Found::Nothing => {}
+                },
+            }
+        }
+        match text.is_empty() {
+            true => Ok(None),
+            false => Ok(Some(Spec::parse(&text)?)),
+        }
+    }
+}
+
+/// What stands for an object in print, see [`Map::printed_as`].
+fn printed(value: Cow<'_, Value>) -> Cow<'_, Value> {
+    match value {
+        Cow::Borrowed(Value::Map(map)) => match map.printed() {
+            Some(printed) => Cow::Borrowed(printed),
+            None => value,
+        },
+        Cow::Owned(Value::Map(ref map)) => match map.printed() {
+            Some(printed) => Cow::Owned(printed.clone()),
+            None => value,
+        },
+        other => other,
+    }
+}
+
+fn operand(value: &Value) -> Result<Operand<'_>, Stop> {
+    match value {
+        Value::Str(text) => Ok(Operand::Text(text)),
+        Value::Int(int) => Ok(Operand::Int(*int, "int")),
+        Value::Bool(bool) => Ok(Operand::Int(i64::from(*bool), "bool")),
+        Value::Float(float) => Ok(Operand::Float(*float)),
+        other => {
+            let reason = format!(
+                "unsupported format string passed to {}.__format__",
+                kind(other)
+            );
+            let mut error = RenderError::new(ErrorKind::Execution, reason);
+            error.help = Some("write !s before the colon to lay out its text".to_owned());
+            Err(error.into())
+        }
+    }
+}
+
+fn no_key(map: &Map, key: &str) -> Stop {
+    let reason = format!("the object has no key '{key}' (KeyError)");
+    let mut error = RenderError::new(ErrorKind::MissingVariable, reason);
+    error.help = match map.get(key) {
+        Some(_) => Some("in Python digits in brackets are a number, and keys are texts".to_owned()),
+        None => nearest(key, map.table().keys().map(AsRef::as_ref))
+            .map(|near| format!("did you mean {near}?")),
+    };
+    error.into()
+}
+
+fn is_a_name(name: &str) -> bool {
+    let letter = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    name.chars().all(letter)
+}

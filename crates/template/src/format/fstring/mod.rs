@@ -1,0 +1,152 @@
+//! Python's format strings, as `str.format` and LangChain read them: `{name}`,
+//! `{price:,.2f}`, `{row[0]!r:>{width}}`.
+//!
+//! The values are data: brackets take items out of lists and objects, and
+//! nothing has attributes, so that no field reaches an object of the host.
+
+mod ast;
+mod eval;
+mod parser;
+mod print;
+mod problem;
+mod references;
+
+use std::sync::Arc;
+
+use crate::{
+    CompileError, CompileOptions, ErrorKind, Missing, Pass, References, RenderError, Source, Stop,
+    Template, TemplateFormat,
+};
+use ast::Program;
+use eval::Evaluator;
+use references::Names;
+
+/// The format `f-string`, by Python's rules or by LangChain's stricter ones.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FStringFormat {
+    rules: Rules,
+}
+
+/// Who says what a template may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Rules {
+    #[default]
+    Python,
+    LangChain,
+}
+
+impl FStringFormat {
+    /// The format `f-string`: all that Python's `str.format` does with data.
+    /// What can never be formatted is refused when it is compiled.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The format `f-string-strict`: what LangChain (1.x) accepts when a prompt
+    /// is made. No brackets, no nested fields, no digits as names; what it finds
+    /// only when it formats fails in the render.
+    #[must_use]
+    pub fn strict() -> Self {
+        FStringFormat {
+            rules: Rules::LangChain,
+        }
+    }
+}
+
+impl TemplateFormat for FStringFormat {
+    fn name(&self) -> &'static str {
+        match self.rules {
+            Rules::Python => "f-string",
+            Rules::LangChain => "f-string-strict",
+        }
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        match self.rules {
+            Rules::Python => &["fstring", "python", "langchain"],
+            Rules::LangChain => &["langchain-f-string"],
+        }
+    }
+
+    fn calls_by_variable(&self) -> bool {
+        true
+    }
+
+    fn escape(&self, literal: &str) -> Option<String> {
+        Some(literal.replace('{', "{{").replace('}', "}}"))
+    }
+
+    fn compile(
+        &self,
+        sources: &[Source<'_>],
+        options: &CompileOptions,
+    ) -> Result<Arc<dyn Template>, CompileError> {
+        let mut compiled = Vec::with_capacity(sources.len());
+        let mut names = Names::default();
+        let mut found = Vec::new();
+        for (index, source) in sources.iter().enumerate() {
+            match parser::parse(source.text, self.rules, options.messages) {
+                Ok(program) => {
+                    if !source.library {
+                        names.add(&program, index);
+                    }
+                    compiled.push(Compilation {
+                        name: source.name.to_owned(),
+                        text: source.text.to_owned(),
+                        program,
+                    });
+                }
+                Err(problems) => found.extend(
+                    problems
+                        .into_iter()
+                        .map(|problem| problem.diagnostic(source.name, source.text)),
+                ),
+            }
+        }
+        match found.first() {
+            None => Ok(Arc::new(Compiled {
+                sources: compiled,
+                references: names.into_references(),
+                missing: options.missing,
+            })),
+            Some(first) => Err(CompileError {
+                message: first.to_string(),
+                diagnostics: found,
+            }),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Compiled {
+    sources: Vec<Compilation>,
+    references: References,
+    missing: Missing,
+}
+
+#[derive(Debug)]
+struct Compilation {
+    name: String,
+    text: String,
+    program: Program,
+}
+
+impl Template for Compiled {
+    fn references(&self) -> &References {
+        &self.references
+    }
+
+    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
+        let Some(source) = self.sources.iter().find(|source| source.name == entry) else {
+            let reason = format!("template {entry:?} does not exist");
+            return Err(RenderError::new(ErrorKind::Execution, reason).into());
+        };
+        let mut evaluator = Evaluator {
+            source,
+            missing: self.missing,
+            pass,
+        };
+        evaluator.run()
+    }
+}

@@ -1,0 +1,345 @@
+//! Reads format strings as Python's `string.Formatter` does.
+
+use super::super::literals::Literals;
+use super::super::python::{Spec, SpecError, digits};
+use super::Rules;
+use super::ast::{Conversion, Field, Index, Layout, Node, Piece, Program};
+use super::problem::Problem;
+use crate::MessageSyntax;
+
+/// Findings after which the rest is not looked at.
+const MOST_PROBLEMS: usize = 20;
+
+/// Reads a source. The problems are those that refuse it.
+pub(super) fn parse(
+    text: &str,
+    rules: Rules,
+    messages: MessageSyntax,
+) -> Result<Program, Vec<Problem>> {
+    let mut parser = Parser {
+        text,
+        at: 0,
+        rules,
+        problems: Vec::new(),
+    };
+    let program = parser.program(messages);
+    match parser.problems.is_empty() {
+        true => Ok(program),
+        false => Err(parser.problems),
+    }
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    at: usize,
+    rules: Rules,
+    problems: Vec<Problem>,
+}
+
+/// What follows in the text.
+enum Markup<'t> {
+    Text(&'t str),
+    Field(Field),
+}
+
+/// A field before its parts are read: where the name and the specifier stand.
+struct Raw {
+    name: (usize, usize),
+    conversion: Option<(char, usize)>,
+    spec: (usize, usize),
+}
+
+impl<'t> Parser<'t> {
+    fn program(&mut self, messages: MessageSyntax) -> Program {
+        let mut literals = Literals::new(self.text.len(), messages);
+        let mut nodes = Vec::new();
+        while self.problems.len() < MOST_PROBLEMS {
+            let Some(markup) = self.next(false) else {
+                break;
+            };
+            match markup {
+                Ok(Markup::Text(text)) => add_text(&mut nodes, literals.add(text)),
+                Ok(Markup::Field(field)) => nodes.push(Node::Field(field)),
+                Err(problem) if problem.early || self.rules == Rules::Python => {
+                    self.problems.push(problem);
+                }
+                Err(problem) => nodes.push(Node::Refused(problem)),
+            }
+        }
+        Program {
+            literals: literals.into_text(),
+            nodes,
+        }
+    }
+
+    /// The next piece; `None` at the end.
+    fn next(&mut self, nested: bool) -> Option<Result<Markup<'t>, Problem>> {
+        let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
+        let start = self.at;
+        let Some(brace) = memchr::memchr2(b'{', b'}', rest.as_bytes()) else {
+            self.at = self.text.len();
+            return Some(Ok(Markup::Text(rest)));
+        };
+        if brace > 0 {
+            self.at += brace;
+            return Some(Ok(Markup::Text(&rest[..brace])));
+        }
+        let (brace, after) = rest.split_at(1);
+        self.at += 1;
+        if after.starts_with(brace) {
+            self.at += 1;
+            return Some(Ok(Markup::Text(brace)));
+        }
+        if brace == "}" || after.is_empty() {
+            let problem = Problem::new(
+                format!("Single '{brace}' encountered in format string"),
+                start,
+                start + 1,
+            );
+            let help = format!("write {brace}{brace} for a brace that is text");
+            return Some(Err(problem.help(help)));
+        }
+        Some(self.field(nested).map(Markup::Field))
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let byte = self.text.as_bytes().get(self.at).copied();
+        self.at += usize::from(byte.is_some());
+        byte
+    }
+
+    /// A field, after its opening brace.
+    fn field(&mut self, nested: bool) -> Result<Field, Problem> {
+        let raw = self.raw()?;
+        let (start, end) = raw.name;
+        let name = &self.text[start..end];
+        if self.rules == Rules::LangChain {
+            self.check_strict(name, start, raw.spec)?;
+        }
+        let (name, path) = path(name, start)?;
+        if name.is_empty() || name.bytes().all(|byte| byte.is_ascii_digit()) {
+            let help = "name the variable: a template has no positional values; \
+                        for braces that are text write {{ and }}";
+            let message = format!("the field {{{name}}} has no name");
+            return Err(Problem::new(message, start - 1, end).late().help(help));
+        }
+        Ok(Field {
+            name: name.into(),
+            path,
+            conversion: conversion(raw.conversion)?,
+            layout: self.layout(raw.spec, nested)?,
+            span: quillet_core::Span { start, end },
+        })
+    }
+
+    /// Where the parts of a field are; ends after its closing brace.
+    fn raw(&mut self) -> Result<Raw, Problem> {
+        let start = self.at;
+        let end = loop {
+            match self.byte() {
+                Some(b'{') => {
+                    self.at -= 1;
+                    let problem =
+                        Problem::new("unexpected '{' in field name", self.at, self.at + 1);
+                    return Err(problem.help("write {{ for a brace that is text"));
+                }
+                Some(b'[') => {
+                    let rest = &self.text.as_bytes()[self.at..];
+                    self.at += memchr::memchr(b']', rest).unwrap_or(rest.len());
+                }
+                Some(byte @ (b'}' | b':' | b'!')) => break (self.at - 1, byte),
+                Some(_) => {}
+                None => return Err(self.unclosed(start)),
+            }
+        };
+        let mut raw = Raw {
+            name: (start, end.0),
+            conversion: None,
+            spec: (self.at, self.at),
+        };
+        let closed = match end.1 {
+            b'}' => true,
+            b'!' => self.raw_conversion(&mut raw, start)?,
+            _ => false,
+        };
+        if !closed {
+            raw.spec = self.raw_spec(start)?;
+        }
+        Ok(raw)
+    }
+
+    /// The character after `!`; whether the field ends there.
+    fn raw_conversion(&mut self, raw: &mut Raw, start: usize) -> Result<bool, Problem> {
+        let rest = &self.text[self.at..];
+        let Some(character) = rest.chars().next() else {
+            return Err(self.unclosed(start));
+        };
+        raw.conversion = Some((character, self.at));
+        self.at += character.len_utf8();
+        match self.byte() {
+            Some(b'}') => Ok(true),
+            Some(b':') => Ok(false),
+            Some(_) => {
+                let at = self.at - 1;
+                let message = "expected ':' after conversion specifier";
+                // The rest of the field would only be wrong once more.
+                let rest = &self.text.as_bytes()[at..];
+                self.at = at + memchr::memchr(b'}', rest).map_or(rest.len(), |end| end + 1);
+                Err(Problem::new(message, at, at).help("a conversion is one letter: !r, !s or !a"))
+            }
+            None => Err(self.unclosed(start)),
+        }
+    }
+
+    fn raw_spec(&mut self, field: usize) -> Result<(usize, usize), Problem> {
+        let start = self.at;
+        let mut open = 1;
+        loop {
+            match self.byte() {
+                Some(b'{') => open += 1,
+                Some(b'}') if open == 1 => return Ok((start, self.at - 1)),
+                Some(b'}') => open -= 1,
+                Some(_) => {}
+                None => return Err(self.unclosed(field)),
+            }
+        }
+    }
+
+    fn unclosed(&self, start: usize) -> Problem {
+        Problem::new("expected '}' before end of string", start - 1, start)
+            .help("close the field with }, or write {{ for a brace that is text")
+    }
+
+    /// What LangChain refuses when a prompt is made.
+    fn check_strict(&self, name: &str, start: usize, spec: (usize, usize)) -> Result<(), Problem> {
+        let end = start + name.len();
+        let refused = |message: String| Err(Problem::new(message, start, end));
+        if name.contains(['.', '[', ']']) {
+            return refused(format!(
+                "Invalid variable name '{name}' in f-string template. Variable names cannot \
+                 contain attribute access (.) or indexing ([])."
+            ));
+        }
+        if !name.is_empty() && name.chars().all(char::is_numeric) {
+            return refused(format!(
+                "Invalid variable name '{name}' in f-string template. Variable names cannot be \
+                 all digits as they are interpreted as positional arguments."
+            ));
+        }
+        if self.text[spec.0..spec.1].contains(['{', '}']) {
+            let message = "Invalid format specifier in f-string template. \
+                           Nested replacement fields are not allowed.";
+            return Err(Problem::new(message, spec.0, spec.1));
+        }
+        Ok(())
+    }
+
+    fn layout(&self, (start, end): (usize, usize), nested: bool) -> Result<Layout, Problem> {
+        let text = &self.text[start..end];
+        let problem = |error: SpecError| {
+            Problem::new(error.to_string(), start, end)
+                .late()
+                .help("see Python's format mini-language: [[fill]align][sign][#][0][width][,][.precision][type]")
+        };
+        match text {
+            "" => Ok(Layout::Plain),
+            _ if !text.contains('{') => Spec::parse(text).map(Layout::Fixed).map_err(problem),
+            _ if nested => Err(Problem::new("Max string recursion exceeded", start, end).late()),
+            _ => self.nested(start, end).map(Layout::Nested),
+        }
+    }
+
+    /// A specifier with fields in it.
+    fn nested(&self, start: usize, end: usize) -> Result<Vec<Piece>, Problem> {
+        let mut parser = Parser {
+            text: &self.text[..end],
+            at: start,
+            rules: self.rules,
+            problems: Vec::new(),
+        };
+        let mut pieces = Vec::new();
+        while let Some(markup) = parser.next(true) {
+            pieces.push(match markup? {
+                Markup::Text(text) => Piece::Text(text.into()),
+                Markup::Field(field) => Piece::Field(field),
+            });
+        }
+        Ok(pieces)
+    }
+}
+
+/// Neighbours are one text.
+fn add_text(nodes: &mut Vec<Node>, range: std::ops::Range<usize>) {
+    match nodes.last_mut() {
+        Some(Node::Text(last)) => last.end = range.end,
+        _ => nodes.push(Node::Text(range)),
+    }
+}
+
+fn conversion(given: Option<(char, usize)>) -> Result<Option<Conversion>, Problem> {
+    Ok(Some(match given {
+        None => return Ok(None),
+        Some(('s', _)) => Conversion::Str,
+        Some(('r', _)) => Conversion::Repr,
+        Some(('a', _)) => Conversion::Ascii,
+        Some((other, at)) => {
+            let message = format!("Unknown conversion specifier {other}");
+            let problem = Problem::new(message, at, at + other.len_utf8());
+            return Err(problem
+                .late()
+                .help("there are !r (repr), !s (str) and !a (ascii)"));
+        }
+    }))
+}
+
+/// The name of a variable and what is taken out of it.
+fn path(text: &str, start: usize) -> Result<(&str, Vec<Index>), Problem> {
+    let end = text.find(['.', '[']).unwrap_or(text.len());
+    let (name, mut rest) = text.split_at(end);
+    let mut path = Vec::new();
+    let at = |rest: &str| start + text.len() - rest.len();
+    while !rest.is_empty() {
+        let Some(after) = rest.strip_prefix('[') else {
+            return Err(no_index(name, rest, at(rest)));
+        };
+        let Some((key, after)) = after.split_once(']') else {
+            let problem = Problem::new("Missing ']' in format string", at(rest), at(""));
+            return Err(problem.late());
+        };
+        path.push(index(key).map_err(|message| Problem::new(message, at(rest), at(after)).late())?);
+        rest = after;
+    }
+    Ok((name, path))
+}
+
+/// What else could stand after a name.
+fn no_index(name: &str, rest: &str, at: usize) -> Problem {
+    let end = at + rest.len();
+    let Some(attribute) = rest.strip_prefix('.') else {
+        let message = "Only '.' or '[' may follow ']' in format field specifier";
+        return Problem::new(message, at, end).late();
+    };
+    let attribute = &attribute[..attribute.find(['.', '[']).unwrap_or(attribute.len())];
+    if attribute.is_empty() {
+        return Problem::new("Empty attribute in format string", at, end).late();
+    }
+    let problem = Problem::new(format!("data has no attribute '{attribute}'"), at, end).late();
+    match attribute.starts_with("__") {
+        true => problem,
+        false => problem.help(format!(
+            "write {{{name}[{attribute}]}} for the key {attribute} of an object"
+        )),
+    }
+}
+
+fn index(key: &str) -> Result<Index, String> {
+    if key.is_empty() {
+        return Err("Empty attribute in format string".to_owned());
+    }
+    let mut rest = key;
+    match digits(&mut rest) {
+        Ok(Some(number)) if rest.is_empty() => Ok(Index::Number(number)),
+        Err(error) if rest.is_empty() => Err(error.to_string()),
+        _ => Ok(Index::Key(key.into())),
+    }
+}

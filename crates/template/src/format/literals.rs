@@ -1,0 +1,37 @@
+//! The literal text of one source, in one buffer that is written from.
+
+use std::ops::Range;
+
+use crate::structure::{Elements, MessageSyntax};
+
+/// Literal texts in the order of the source, with the marks of its messages.
+#[derive(Debug)]
+pub(crate) struct Literals {
+    text: String,
+    elements: Option<Elements>,
+}
+
+impl Literals {
+    /// None yet, of a source that has so many bytes.
+    pub(crate) fn new(bytes: usize, messages: MessageSyntax) -> Self {
+        Literals {
+            text: String::with_capacity(bytes),
+            elements: (messages == MessageSyntax::Elements).then(Elements::default),
+        }
+    }
+
+    /// Adds a text; gives where it stands in the buffer.
+    pub(crate) fn add(&mut self, literal: &str) -> Range<usize> {
+        let start = self.text.len();
+        match &mut self.elements {
+            Some(elements) => self.text.push_str(&elements.mark(literal)),
+            None => self.text.push_str(literal),
+        }
+        start..self.text.len()
+    }
+
+    /// The buffer.
+    pub(crate) fn into_text(self) -> Box<str> {
+        self.text.into_boxed_str()
+    }
+}

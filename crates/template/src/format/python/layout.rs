@@ -1,0 +1,94 @@
+//! Fills, signs and groups around digits.
+
+use std::iter::repeat_n;
+
+use super::number::Number;
+use super::spec::Spec;
+
+impl Spec {
+    /// A text: cut to the precision, filled up to the width.
+    pub(crate) fn pad_text(&self, text: &str, out: &mut String) {
+        let end = self
+            .precision
+            .and_then(|most| text.char_indices().nth(most))
+            .map_or(text.len(), |(end, _)| end);
+        let text = text.get(..end).unwrap_or(text);
+        let missing = match self.width {
+            0 => 0,
+            width => width.saturating_sub(text.chars().count()),
+        };
+        let (left, right) = sides(self.align.unwrap_or('<'), missing);
+        out.extend(repeat_n(self.filler(), left));
+        out.push_str(text);
+        out.extend(repeat_n(self.filler(), right));
+    }
+
+    pub(super) fn pad_number(&self, number: &Number, out: &mut String) {
+        let fill = self.filler();
+        let align = self.align.unwrap_or(if self.zero { '=' } else { '>' });
+        let sign = match (number.negative, self.sign) {
+            (true, _) => "-",
+            (false, Some('+')) => "+",
+            (false, Some(' ')) => " ",
+            (false, _) => "",
+        };
+        let around = sign.len() + number.prefix.len() + number.rest.chars().count();
+        // Zeros between sign and digits are digits, and grouped with them.
+        let least = match (fill, align) {
+            ('0', '=') => self.width.saturating_sub(around),
+            _ => 0,
+        };
+        let digits = self.grouped(&number.digits, least);
+        let missing = self.width.saturating_sub(around + digits.len());
+        let (left, right) = sides(align, missing);
+        if align != '=' {
+            out.extend(repeat_n(fill, left));
+        }
+        out.push_str(sign);
+        out.push_str(number.prefix);
+        if align == '=' {
+            out.extend(repeat_n(fill, missing));
+        }
+        out.push_str(&digits);
+        out.push_str(&number.rest);
+        if align != '=' {
+            out.extend(repeat_n(fill, right));
+        }
+    }
+
+    /// Digits in groups, with zeros before them up to a width. A number never
+    /// begins with a separator, so it may become one wider.
+    fn grouped(&self, digits: &str, least: usize) -> String {
+        if digits.is_empty() {
+            return String::new();
+        }
+        let Some(group) = self.group else {
+            return format!("{digits:0>least$}");
+        };
+        let size = match self.kind {
+            Some('b' | 'o' | 'x' | 'X') => 4,
+            _ => 3,
+        };
+        // Fewest digits that are that wide with their separators.
+        let wanted = least - least.saturating_sub(1) / (size + 1);
+        let count = digits.len().max(wanted);
+        let zeros = repeat_n('0', count - digits.len());
+        let mut out = String::with_capacity(count + count / size);
+        for (index, digit) in zeros.chain(digits.chars()).enumerate() {
+            if index > 0 && (count - index).is_multiple_of(size) {
+                out.push(group);
+            }
+            out.push(digit);
+        }
+        out
+    }
+}
+
+/// How much stands before and after.
+fn sides(align: char, missing: usize) -> (usize, usize) {
+    match align {
+        '<' => (0, missing),
+        '^' => (missing / 2, missing - missing / 2),
+        _ => (missing, 0),
+    }
+}

@@ -1,0 +1,183 @@
+//! The digits of numbers in each of Python's types of layout.
+
+use super::spec::{Spec, SpecError};
+use super::text::float_text;
+
+/// A number in the pieces that fills and groups go between.
+#[derive(Debug)]
+pub(super) struct Number {
+    pub(super) negative: bool,
+    /// `0x` and its like.
+    pub(super) prefix: &'static str,
+    /// Digits that are put in groups. Empty for a character, infinity and no number.
+    pub(super) digits: String,
+    /// What follows them: fraction, exponent, percent sign.
+    pub(super) rest: String,
+}
+
+/// No double has more digits after its point, or more that are not zero.
+const MOST_DIGITS: usize = 1_100;
+
+pub(super) fn of_int(int: i64, name: &'static str, spec: &Spec) -> Result<Number, SpecError> {
+    let kind = spec.kind.unwrap_or('d');
+    if "eEfFgG%".contains(kind) {
+        return of_float(int as f64, name, spec);
+    }
+    if !"dnbcoxX".contains(kind) {
+        return Err(SpecError::UnknownKind(kind, name));
+    }
+    if spec.precision.is_some() {
+        return Err(SpecError::NotForInt("Precision"));
+    }
+    if spec.plain_zero {
+        return Err(SpecError::NotForInt("Negative zero coercion (z)"));
+    }
+    if kind == 'c' {
+        return character(int, spec);
+    }
+    let size = int.unsigned_abs();
+    let (prefix, digits) = match kind {
+        'b' => ("0b", format!("{size:b}")),
+        'o' => ("0o", format!("{size:o}")),
+        'x' => ("0x", format!("{size:x}")),
+        'X' => ("0X", format!("{size:X}")),
+        _ => ("", size.to_string()),
+    };
+    Ok(Number {
+        negative: int < 0,
+        prefix: if spec.alternate { prefix } else { "" },
+        digits,
+        rest: String::new(),
+    })
+}
+
+fn character(int: i64, spec: &Spec) -> Result<Number, SpecError> {
+    if spec.sign.is_some() {
+        return Err(SpecError::NotForCharacter("Sign"));
+    }
+    if spec.alternate {
+        return Err(SpecError::NotForCharacter("Alternate form (#)"));
+    }
+    let code = u32::try_from(int).ok().and_then(char::from_u32);
+    Ok(Number {
+        negative: false,
+        prefix: "",
+        digits: String::new(),
+        rest: code.ok_or(SpecError::NoCharacter)?.to_string(),
+    })
+}
+
+pub(super) fn of_float(float: f64, name: &'static str, spec: &Spec) -> Result<Number, SpecError> {
+    let kind = spec.kind.unwrap_or('r');
+    if !"reEfFgGn%".contains(kind) || spec.kind == Some('r') {
+        return Err(SpecError::UnknownKind(kind, name));
+    }
+    let negative = float.is_sign_negative() && !float.is_nan();
+    let size = match kind {
+        '%' => float.abs() * 100.0,
+        _ => float.abs(),
+    };
+    let mut text = match size.is_finite() {
+        true => finite(size, kind, spec),
+        false => float_text(size),
+    };
+    if kind == '%' {
+        text.push('%');
+    }
+    if kind.is_ascii_uppercase() {
+        text.make_ascii_uppercase();
+    }
+    let is_zero = !text.contains(|c: char| ('1'..='9').contains(&c));
+    let whole = text.find(|c: char| !c.is_ascii_digit());
+    let rest = text.split_off(whole.unwrap_or(text.len()));
+    Ok(Number {
+        negative: negative && !(spec.plain_zero && is_zero && size.is_finite()),
+        prefix: "",
+        digits: text,
+        rest,
+    })
+}
+
+fn finite(size: f64, kind: char, spec: &Spec) -> String {
+    let digits = spec.precision.unwrap_or(6);
+    match kind {
+        'f' | 'F' | '%' => fixed(size, digits, spec.alternate),
+        'e' | 'E' => {
+            let mantissa = format!("{size:.*e}", digits.min(MOST_DIGITS));
+            let (mantissa, power) = mantissa.split_once('e').unwrap_or((&mantissa, "0"));
+            let mantissa = filled(mantissa.to_owned(), digits, spec.alternate);
+            with_power(&mantissa, power)
+        }
+        // Without a type and a precision it is `repr`; with one, like `g` with
+        // at least one digit after the point.
+        'r' if spec.precision.is_none() => match spec.alternate {
+            true => with_point(float_text(size)),
+            false => float_text(size),
+        },
+        'r' => general(size, digits.max(1), spec.alternate, true),
+        _ => general(size, digits.max(1), spec.alternate, false),
+    }
+}
+
+fn fixed(size: f64, decimals: usize, alternate: bool) -> String {
+    let text = format!("{size:.*}", decimals.min(MOST_DIGITS));
+    filled(text, decimals, alternate)
+}
+
+/// Adds the zeros after the last digit that a double has, and the point that
+/// the alternate form wants.
+fn filled(mut text: String, decimals: usize, alternate: bool) -> String {
+    if decimals == 0 && alternate {
+        text.push('.');
+    }
+    let zeros = decimals.saturating_sub(MOST_DIGITS);
+    text.extend(std::iter::repeat_n('0', zeros));
+    text
+}
+
+/// The mantissa and the exponent as Python writes it: at least two digits, and a sign.
+fn with_power(mantissa: &str, power: &str) -> String {
+    match power.strip_prefix('-') {
+        Some(power) => format!("{mantissa}e-{power:0>2}"),
+        None => format!("{mantissa}e+{power:0>2}"),
+    }
+}
+
+/// A point before the exponent if there is none.
+fn with_point(text: String) -> String {
+    match text.split_once('e') {
+        Some((mantissa, power)) if !mantissa.contains('.') => format!("{mantissa}.e{power}"),
+        _ => text,
+    }
+}
+
+/// The shorter of the plain and the scientific form; without trailing zeros,
+/// unless the alternate form keeps them.
+fn general(size: f64, precision: usize, alternate: bool, decimal: bool) -> String {
+    let scientific = format!("{size:.*e}", precision.min(MOST_DIGITS) - 1);
+    let (mantissa, power) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i64 = power.parse().unwrap_or(0);
+    let limit = i64::try_from(precision).unwrap_or(i64::MAX) - i64::from(decimal);
+    let trimmed = |text: String, decimals: usize| match alternate {
+        true => filled(text, decimals, true),
+        false => without_zeros(&text).to_owned(),
+    };
+    if exponent < -4 || exponent >= limit {
+        let mantissa = trimmed(mantissa.to_owned(), precision - 1);
+        return with_power(&mantissa, power);
+    }
+    let decimals = precision.saturating_add_signed(isize::try_from(-1 - exponent).unwrap_or(0));
+    let text = format!("{size:.*}", decimals.min(MOST_DIGITS));
+    let text = trimmed(text, decimals);
+    match decimal && !text.contains('.') {
+        true => text + ".0",
+        false => text,
+    }
+}
+
+fn without_zeros(digits: &str) -> &str {
+    match digits.contains('.') {
+        true => digits.trim_end_matches('0').trim_end_matches('.'),
+        false => digits,
+    }
+}

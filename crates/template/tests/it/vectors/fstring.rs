@@ -1,0 +1,47 @@
+//! Vectors of Python's format strings, and LangChain's verdict on each.
+
+use quillet_core::Value;
+use quillet_template::format::fstring::FStringFormat;
+use quillet_template::{CompileOptions, NoFunctions, Source, TemplateFormat};
+
+use super::file::{self, Vector};
+use super::report::Outcome;
+
+pub(super) fn run(text: &str) -> Result<Vec<Outcome>, String> {
+    let mut outcomes = file::run(text, evaluate)?;
+    let verdicts = file::run(text, verdict)?;
+    outcomes.extend(verdicts.into_iter().map(as_verdict));
+    Ok(outcomes)
+}
+
+fn evaluate(vector: &Vector<'_>) -> Result<String, String> {
+    let data = vector.data();
+    let variables = data.as_map().cloned().unwrap_or_default();
+    let sources = [Source::new("t", vector.text("template"))];
+    let format = FStringFormat::new();
+    Ok(file::rendered(&format, &sources, &variables, &NoFunctions)?.text(0))
+}
+
+/// What LangChain says of a template, and what the strict preset says.
+fn verdict(vector: &Vector<'_>) -> Result<String, String> {
+    let wanted = vector.get(&["langchain", "valid"]) == Some(&Value::Bool(true));
+    let sources = [Source::new("t", vector.text("template"))];
+    let compiled = FStringFormat::strict().compile(&sources, &CompileOptions::default());
+    match (wanted, compiled) {
+        (true, Ok(_)) | (false, Err(_)) => Ok(String::new()),
+        (true, Err(error)) => Err(error.message),
+        (false, Ok(_)) => Err("LangChain refuses it".to_owned()),
+    }
+}
+
+/// The same vector once more, as a verdict.
+fn as_verdict(outcome: Outcome) -> Outcome {
+    let agrees = !outcome.actual.starts_with("error");
+    Outcome {
+        id: format!("{}-langchain", outcome.id),
+        tier: "langchain".to_owned(),
+        expected: "LangChain's verdict".to_owned(),
+        passed: agrees,
+        ..outcome
+    }
+}

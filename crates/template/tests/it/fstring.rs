@@ -133,7 +133,7 @@ const BROKEN: &[(&str, &[usize], &str)] = &[
     ("{name:{w:{w}}}", &[10], "recursion"),
     ("{name:>>>5}", &[7], "Invalid format specifier"),
     ("{n:99999999999999999999}", &[4], "Too many decimal digits"),
-    ("{n:{}}", &[5], "name the variable"),
+    ("{n:{}}", &[4], "name the variable"),
 ];
 
 #[test]

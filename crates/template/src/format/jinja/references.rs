@@ -1,7 +1,7 @@
 //! What sources can touch: a walk over the syntax trees that knows which names
 //! the templates bind themselves.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use indexmap::IndexMap;
@@ -12,7 +12,19 @@ use super::ast::{Arguments, Expr, ExprKind, FilterCall, Macro, Statement, Statem
 use super::{functions, methods};
 use crate::{FunctionReference, References, VariableReference};
 
-type Names<'a> = HashSet<&'a str, foldhash::fast::RandomState>;
+/// Names that the template binds, and whether it does on every way to here.
+type Names<'a> = HashMap<&'a str, Bound, foldhash::fast::RandomState>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Bound {
+    /// In a branch that may not be taken, or by a line that may come later.
+    Perhaps,
+    Surely,
+}
+
+/// Sources are walked again wherever they are called, since other names are
+/// bound there, until so many times the text of all has been read.
+const READINGS: usize = 4;
 
 /// Keys from the root.
 type Path<'a> = Vec<&'a str>;
@@ -35,11 +47,19 @@ struct Walk<'a> {
     top: Rc<Names<'a>>,
     /// Paths that are known to be there, by a condition around.
     guards: Vec<Path<'a>>,
-    visited: HashSet<usize>,
+    /// Sources that are being walked, outermost first.
+    inside: Vec<usize>,
+    /// Bytes of source that may still be walked.
+    budget: usize,
 }
 
 /// The references of all sources that are not libraries, and of what they call.
 pub(super) fn references(compiled: &Compiled, roots: &[usize]) -> References {
+    let bytes: usize = compiled
+        .sources
+        .iter()
+        .map(|source| source.text.len())
+        .sum();
     let mut walk = Walk {
         compiled,
         found: References::default(),
@@ -48,7 +68,8 @@ pub(super) fn references(compiled: &Compiled, roots: &[usize]) -> References {
         scopes: Vec::new(),
         top: Rc::default(),
         guards: Vec::new(),
-        visited: HashSet::new(),
+        inside: Vec::new(),
+        budget: bytes.saturating_mul(READINGS),
     };
     for root in roots {
         walk.scopes = vec![Rc::default()];
@@ -75,9 +96,19 @@ impl<'a> Walk<'a> {
         let Some(program) = self.compiled.program(source) else {
             return;
         };
-        if !self.visited.insert(source) {
+        // A source inside itself meets what it met outside.
+        if self.inside.contains(&source) {
             return;
         }
+        let Some(budget) = self
+            .budget
+            .checked_sub(self.compiled.source(source).1.len())
+        else {
+            self.found.dynamic = true;
+            return;
+        };
+        self.budget = budget;
+        self.inside.push(source);
         let outer = (self.source, std::mem::take(&mut self.top));
         self.source = source;
         let mut top = Names::default();
@@ -85,22 +116,48 @@ impl<'a> Walk<'a> {
         self.top = Rc::new(top);
         self.body(&program.body);
         (self.source, self.top) = outer;
+        self.inside.pop();
     }
 
     fn bind(&mut self, name: &'a str) {
+        self.bind_as(name, Bound::Surely);
+    }
+
+    fn bind_as(&mut self, name: &'a str, bound: Bound) {
         if let Some(scope) = self.scopes.last_mut() {
-            Rc::make_mut(scope).insert(name);
+            let known = Rc::make_mut(scope).entry(name).or_insert(bound);
+            *known = bound.max(*known);
         }
     }
 
-    fn is_bound(&self, name: &str) -> bool {
-        name == "self" || self.scopes.iter().any(|scope| scope.contains(name))
+    fn bound(&self, name: &str) -> Option<Bound> {
+        if name == "self" {
+            return Some(Bound::Surely);
+        }
+        self.scopes
+            .iter()
+            .filter_map(|scope| scope.get(name).copied())
+            .max()
     }
 
-    fn scoped(&mut self, names: &[&'a str], walk: impl FnOnce(&mut Self)) {
-        self.scopes.push(Rc::new(names.iter().copied().collect()));
+    /// Walks with more names; gives those that were bound on the way, and these.
+    fn scoped(&mut self, names: &[&'a str], walk: impl FnOnce(&mut Self)) -> Rc<Names<'a>> {
+        let names = names.iter().map(|name| (*name, Bound::Surely));
+        self.scopes.push(Rc::new(names.collect()));
         walk(self);
-        self.scopes.pop();
+        self.scopes.pop().unwrap_or_default()
+    }
+
+    /// What is bound after one of these branches has been taken.
+    fn join(&mut self, first: &Names<'a>, rest: &[Rc<Names<'a>>]) {
+        let names = rest.iter().flat_map(|branch| branch.keys());
+        names.for_each(|name| self.bind_as(name, Bound::Perhaps));
+        for (name, bound) in first {
+            let surely = |branch: &Rc<Names<'_>>| branch.get(name) == Some(&Bound::Surely);
+            let everywhere = *bound == Bound::Surely && rest.iter().all(surely);
+            let bound = if everywhere { *bound } else { Bound::Perhaps };
+            self.bind_as(name, bound);
+        }
     }
 
     fn guarded(&mut self, guards: Vec<Path<'a>>, walk: impl FnOnce(&mut Self)) {
@@ -184,14 +241,18 @@ impl<'a> Walk<'a> {
 
     fn branches(&mut self, branches: &'a [(Expr, Vec<Statement>)], otherwise: &'a [Statement]) {
         let before = self.guards.len();
+        let mut ends = Vec::with_capacity(branches.len());
         for (condition, body) in branches {
             self.expr(condition);
-            self.guarded(known_if(condition, true), |walk| walk.body(body));
+            self.guarded(known_if(condition, true), |walk| {
+                ends.push(walk.scoped(&[], |walk| walk.body(body)));
+            });
             // What follows is reached only if this condition was false.
             self.guards.extend(known_if(condition, false));
         }
-        self.body(otherwise);
+        let last = self.scoped(&[], |walk| walk.body(otherwise));
         self.guards.truncate(before);
+        self.join(&last, &ends);
     }
 
     fn declared(&mut self, declared: &'a Macro) {
@@ -331,7 +392,9 @@ impl<'a> Walk<'a> {
     fn callee(&mut self, callee: &'a Expr) {
         match &callee.kind {
             ExprKind::Name(name) => {
-                if self.is_bound(name) || functions::find(name, self.compiled.preset).is_some() {
+                if self.bound(name).is_some()
+                    || functions::find(name, self.compiled.preset).is_some()
+                {
                     return;
                 }
                 self.found.add_function(FunctionReference {
@@ -348,10 +411,13 @@ impl<'a> Walk<'a> {
     fn variable(&mut self, path: Path<'a>, span: Span, optional: bool) {
         let root = path.first().copied().unwrap_or_default();
         let function = functions::find(root, self.compiled.preset).is_some();
-        if self.is_bound(root) || function {
+        let bound = self.bound(root);
+        if bound == Some(Bound::Surely) || function {
             return;
         }
-        let optional = optional || self.guards.iter().any(|guard| path.starts_with(guard));
+        let optional = optional
+            || bound == Some(Bound::Perhaps)
+            || self.guards.iter().any(|guard| path.starts_with(guard));
         let first = Use {
             optional,
             source: self.source,
@@ -415,13 +481,13 @@ fn assigned<'a>(body: &'a [Statement], names: &mut Names<'a>) {
                 target_names(target, names);
             }
             StatementKind::Macro(declared) => {
-                names.insert(&declared.name);
+                names.insert(&declared.name, Bound::Perhaps);
             }
             StatementKind::Import { target, .. } => {
-                names.insert(target);
+                names.insert(target, Bound::Perhaps);
             }
             StatementKind::FromImport { names: found, .. } => {
-                names.extend(found.iter().map(|(_, to)| &**to));
+                names.extend(found.iter().map(|(_, to)| (&**to, Bound::Perhaps)));
             }
             StatementKind::If {
                 branches,
@@ -439,7 +505,7 @@ fn assigned<'a>(body: &'a [Statement], names: &mut Names<'a>) {
 fn target_names<'a>(target: &'a Target, names: &mut Names<'a>) {
     match target {
         Target::Name(name) => {
-            names.insert(name);
+            names.insert(name, Bound::Perhaps);
         }
         Target::Field(..) => {}
         Target::Tuple(targets) => targets

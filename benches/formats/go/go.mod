@@ -1,0 +1,3 @@
+module formatsbench
+
+go 1.19

@@ -99,6 +99,21 @@ const REFERENCES: &[(&str, &[&str], &[&str])] = &[
         &["w"],
         &["m"],
     ),
+    (
+        "{% if t %}{% set x = 5 %}{% endif %}{{ x }}",
+        &["t", "x?"],
+        &[],
+    ),
+    (
+        "{% if t %}{% set x = 5 %}{% else %}{% set x = 6 %}{% endif %}{{ x }}",
+        &["t"],
+        &[],
+    ),
+    (
+        "{% macro m() %}{{ x }}{% endmacro %}{{ m() }}{% set x = 5 %}",
+        &["x?"],
+        &[],
+    ),
 ];
 
 #[test]
@@ -138,6 +153,15 @@ fn references_of_other_sources_count_only_where_they_are_used() {
         (&*found.templates, found.dynamic),
         (&["gone".to_owned()][..], false)
     );
+    let bound_once = [
+        Source::new(
+            "main",
+            "{% with x = 1 %}{% include 'a' %}{% endwith %}{% include 'a' %}",
+        ),
+        Source::library("a", "{{ x }}"),
+    ];
+    let template = compiled(&bound_once, Missing::Strict).unwrap();
+    assert_eq!(template.references().variables[0].path, ["x"]);
     let dynamic = compiled(&[Source::new("main", "{% include x %}")], Missing::Strict);
     assert!(dynamic.unwrap().references().dynamic);
 }

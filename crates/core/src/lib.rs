@@ -11,7 +11,7 @@ pub mod tool;
 pub mod value;
 
 pub use diagnostic::{Diagnostic, Position, Severity, Span, nearest};
-pub use message::{Message, Role};
+pub use message::{Content, ContentPart, Message, Role};
 pub use value::{List, Map, Table, Value};
 
 use std::future::Future;

@@ -1,5 +1,9 @@
 //! Messages of a conversation, in the field's common shape.
 
+use std::fmt;
+
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 /// Who speaks.
@@ -46,21 +50,350 @@ impl Role {
     }
 }
 
-/// One message: a role and its text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// One message: a role and what it says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Message {
     /// Who speaks.
     pub role: Role,
     /// What is said.
-    pub content: String,
+    pub content: Content,
 }
 
 impl Message {
     /// A message of this role.
-    pub fn new(role: Role, content: impl Into<String>) -> Self {
+    pub fn new(role: Role, content: impl Into<Content>) -> Self {
         Message {
             role,
             content: content.into(),
         }
+    }
+}
+
+/// What a message says: a text, or parts in order. In JSON a string, or a list
+/// of objects with a `type`, as OpenAI's chat wire has them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(untagged)]
+pub enum Content {
+    /// A text.
+    Text(String),
+    /// Texts and media.
+    Parts(Vec<ContentPart>),
+}
+
+/// One part of a message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ContentPart {
+    /// A text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// An image.
+    ImageUrl {
+        /// Where it is.
+        image_url: MediaUrl,
+    },
+    /// A sound, by its address (not every provider takes one).
+    AudioUrl {
+        /// Where it is.
+        audio_url: MediaUrl,
+    },
+    /// A sound, in the message itself.
+    InputAudio {
+        /// The sound.
+        input_audio: InputAudio,
+    },
+    /// Any other file.
+    File {
+        /// The file.
+        file: MediaFile,
+    },
+}
+
+/// The address of something: `https:` or `data:`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct MediaUrl {
+    /// The address.
+    pub url: String,
+    /// How closely to look: `low`, `high`, `auto`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+/// A sound in a message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct InputAudio {
+    /// Its bytes in base64.
+    pub data: String,
+    /// `wav`, `mp3` and so on.
+    pub format: String,
+}
+
+/// A file in a message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct MediaFile {
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filename: Option<String>,
+    /// A `data:` URL, or an address for providers that take one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_data: Option<String>,
+    /// The provider's id of a file that it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_id: Option<String>,
+}
+
+impl ContentPart {
+    /// A text.
+    pub fn text(text: impl Into<String>) -> Self {
+        ContentPart::Text { text: text.into() }
+    }
+
+    /// What is at an address. What it is says `kind` (`image`, `audio`, `file`),
+    /// else the media type (`image/png`), which a `data:` URL has too; where
+    /// nobody says, it is an image.
+    #[must_use]
+    pub fn media(url: &str, kind: Option<&str>, media_type: Option<&str>) -> Self {
+        let media_type = media_type.or_else(|| url.strip_prefix("data:")?.split([';', ',']).next());
+        let (class, format) = media_type
+            .and_then(|name| name.split_once('/'))
+            .unwrap_or((kind.unwrap_or("image"), ""));
+        let address = || MediaUrl {
+            url: url.to_owned(),
+            detail: None,
+        };
+        match kind.unwrap_or(class) {
+            "image" => ContentPart::ImageUrl {
+                image_url: address(),
+            },
+            "audio" => match url.split_once(";base64,") {
+                Some((_, data)) if url.starts_with("data:") => ContentPart::InputAudio {
+                    input_audio: InputAudio {
+                        data: data.to_owned(),
+                        format: audio_format(format).to_owned(),
+                    },
+                },
+                _ => ContentPart::AudioUrl {
+                    audio_url: address(),
+                },
+            },
+            _ => ContentPart::File {
+                file: MediaFile {
+                    filename: None,
+                    file_data: Some(url.to_owned()),
+                    file_id: None,
+                },
+            },
+        }
+    }
+
+    /// The address of a medium.
+    #[must_use]
+    pub fn url(&self) -> Option<&str> {
+        match self {
+            ContentPart::Text { .. } | ContentPart::InputAudio { .. } => None,
+            ContentPart::ImageUrl { image_url: at } | ContentPart::AudioUrl { audio_url: at } => {
+                Some(&at.url)
+            }
+            ContentPart::File { file } => file.file_data.as_deref(),
+        }
+    }
+}
+
+/// The wire's name for the second half of a media type.
+fn audio_format(subtype: &str) -> &str {
+    match subtype {
+        "mpeg" | "mpga" | "mp3" => "mp3",
+        "wave" | "x-wav" | "vnd.wave" | "" => "wav",
+        other => other,
+    }
+}
+
+/// More of an address than this is not shown to people.
+const SHOWN_BYTES: usize = 80;
+
+/// For people: the text, with media as `[image https://…]`.
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Content::Text(text) => f.write_str(text),
+            Content::Parts(parts) => parts.iter().try_for_each(|part| part.fmt(f)),
+        }
+    }
+}
+
+impl fmt::Display for ContentPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self {
+            ContentPart::Text { text } => return f.write_str(text),
+            ContentPart::ImageUrl { .. } => "image",
+            ContentPart::AudioUrl { .. } | ContentPart::InputAudio { .. } => "audio",
+            ContentPart::File { .. } => "file",
+        };
+        match (self, self.url()) {
+            (ContentPart::InputAudio { input_audio }, _) => {
+                write!(
+                    f,
+                    "[audio {}, {} bytes of base64]",
+                    input_audio.format,
+                    input_audio.data.len()
+                )
+            }
+            (_, Some(url)) if url.len() > SHOWN_BYTES => {
+                let head: String = url.chars().take(SHOWN_BYTES / 2).collect();
+                write!(f, "[{kind} {head}…, {} bytes]", url.len())
+            }
+            (_, url) => write!(f, "[{kind} {}]", url.unwrap_or_default()),
+        }
+    }
+}
+
+impl From<String> for Content {
+    fn from(text: String) -> Self {
+        Content::Text(text)
+    }
+}
+
+impl From<&str> for Content {
+    fn from(text: &str) -> Self {
+        Content::Text(text.to_owned())
+    }
+}
+
+impl From<&String> for Content {
+    fn from(text: &String) -> Self {
+        Content::Text(text.clone())
+    }
+}
+
+/// A single text is a plain one.
+impl From<Vec<ContentPart>> for Content {
+    fn from(mut parts: Vec<ContentPart>) -> Self {
+        match parts.as_mut_slice() {
+            [] => Content::Text(String::new()),
+            [ContentPart::Text { text }] => Content::Text(std::mem::take(text)),
+            _ => Content::Parts(parts),
+        }
+    }
+}
+
+impl PartialEq<str> for Content {
+    fn eq(&self, other: &str) -> bool {
+        matches!(self, Content::Text(text) if text == other)
+    }
+}
+
+impl PartialEq<&str> for Content {
+    fn eq(&self, other: &&str) -> bool {
+        self == *other
+    }
+}
+
+// Not derived, so that what is wrong with a part is said, and not only that
+// neither form fits.
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        reader.deserialize_any(ContentVisitor)
+    }
+}
+
+struct ContentVisitor;
+
+impl<'de> Visitor<'de> for ContentVisitor {
+    type Value = Content;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text, or a list of parts such as {\"type\": \"text\", \"text\": …}")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Content, E> {
+        Ok(text.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, parts: A) -> Result<Content, A::Error> {
+        let parts = Vec::deserialize(SeqAccessDeserializer::new(parts))?;
+        Ok(Content::Parts(parts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_have_the_common_shape() {
+        let cases = [
+            ("\"hi\"", Content::from("hi")),
+            (
+                r#"[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"https://x/y.png"}}]"#,
+                Content::Parts(vec![
+                    ContentPart::text("a"),
+                    ContentPart::media("https://x/y.png", None, None),
+                ]),
+            ),
+            (
+                r#"[{"type":"input_audio","input_audio":{"data":"AAAA","format":"mp3"}}]"#,
+                vec![ContentPart::media(
+                    "data:audio/mpeg;base64,AAAA",
+                    None,
+                    None,
+                )]
+                .into(),
+            ),
+            (
+                r#"[{"type":"file","file":{"file_data":"data:application/pdf;base64,AA"}}]"#,
+                vec![ContentPart::media(
+                    "data:application/pdf;base64,AA",
+                    None,
+                    None,
+                )]
+                .into(),
+            ),
+            (
+                r#"[{"type":"audio_url","audio_url":{"url":"https://x/y"}}]"#,
+                vec![ContentPart::media("https://x/y", Some("audio"), None)].into(),
+            ),
+            (r#""b""#, vec![ContentPart::text("b")].into()),
+        ];
+        for (text, content) in cases {
+            assert_eq!(serde_json::to_string(&content).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Content>(text).unwrap(), content);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_part_is_said() {
+        let cases = [
+            (r#"[{"type":"img"}]"#, "unknown variant `img`"),
+            (r#"[{"type":"text"}]"#, "missing field `text`"),
+            (r#"{"text":"a"}"#, "expected a text, or a list of parts"),
+            ("7", "expected a text, or a list of parts"),
+        ];
+        for (text, part) in cases {
+            let error = serde_json::from_str::<Content>(text)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn people_see_a_word_for_media() {
+        let content = Content::Parts(vec![
+            ContentPart::text("look: "),
+            ContentPart::media("https://x/y.png", None, None),
+            ContentPart::media(
+                &format!("data:image/png;base64,{}", "A".repeat(100)),
+                None,
+                None,
+            ),
+        ]);
+        let shown = content.to_string();
+        assert!(
+            shown.starts_with("look: [image https://x/y.png][image data:image/png;base64,A"),
+            "{shown}"
+        );
+        assert!(shown.ends_with("…, 122 bytes]"), "{shown}");
     }
 }

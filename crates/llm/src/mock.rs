@@ -146,12 +146,10 @@ fn reflection(messages: &[Message]) -> String {
         .rev()
         .find(|message| message.role == Role::User)
     {
-        let kept: String = last.content.chars().take(MOST_REPEATED).collect();
-        let more = if kept.len() < last.content.len() {
-            " ..."
-        } else {
-            ""
-        };
+        // Media are told by their kind and address.
+        let said = last.content.to_string();
+        let kept: String = said.chars().take(MOST_REPEATED).collect();
+        let more = if kept.len() < said.len() { " ..." } else { "" };
         text.push_str(&format!(" The last user message says:\n\n{kept}{more}"));
     }
     text
@@ -186,10 +184,8 @@ fn counted(messages: &[Message]) -> String {
 
 /// The mock's tokens are words.
 fn usage(messages: &[Message], completion_tokens: u64) -> Usage {
-    let words = messages
-        .iter()
-        .flat_map(|message| message.content.split_whitespace());
-    let prompt_tokens = words.count() as u64;
+    let words = |message: &Message| message.content.to_string().split_whitespace().count();
+    let prompt_tokens = messages.iter().map(words).sum::<usize>() as u64;
     Usage {
         prompt_tokens,
         completion_tokens,

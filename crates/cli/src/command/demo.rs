@@ -127,7 +127,7 @@ fn text(prompt: RenderedPrompt) -> String {
         RenderedPrompt::Text(text) => text,
         RenderedPrompt::Messages(messages) => messages
             .into_iter()
-            .map(|message| message.content)
+            .map(|message| message.content.to_string())
             .collect(),
     }
 }

@@ -5,6 +5,7 @@
 mod cancel;
 mod failures;
 mod hostile;
+mod parts;
 mod providers;
 mod retries;
 mod scripted;

@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwapOption;
 use quillet_core::Diagnostic;
-use quillet_template::{CompileError, CompileOptions, Missing, Source, Template, TemplateFactory};
+use quillet_template::{
+    CompileError, CompileOptions, MessageSyntax, Missing, Source, Template, TemplateFactory,
+};
 
 use crate::definition::Prompt;
 use crate::recent::Recent;
@@ -27,6 +29,8 @@ const MOST_SOURCES: usize = 256;
 pub(crate) struct SourceSet {
     format: String,
     missing: Missing,
+    messages: MessageSyntax,
+    trusted: Vec<String>,
     sources: Vec<OwnedSource>,
     hash: u64,
 }
@@ -39,13 +43,17 @@ struct OwnedSource {
 }
 
 impl SourceSet {
-    fn new(format: String, missing: Missing, sources: Vec<OwnedSource>) -> Self {
-        let hash = foldhash::quality::FixedState::default().hash_one((&format, missing, &sources));
+    fn new(prompt: &Prompt, sources: Vec<OwnedSource>) -> Self {
+        let (format, missing) = (&prompt.format, prompt.missing);
+        let (messages, trusted) = (prompt.messages, &prompt.trusted);
+        let key = (format, missing, messages, trusted, &sources);
         SourceSet {
-            format,
+            hash: foldhash::quality::FixedState::default().hash_one(key),
+            format: format.clone(),
             missing,
+            messages,
+            trusted: trusted.clone(),
             sources,
-            hash,
         }
     }
 }
@@ -56,6 +64,8 @@ impl PartialEq for SourceSet {
             self.hash == other.hash
                 && self.format == other.format
                 && self.missing == other.missing
+                && self.messages == other.messages
+                && self.trusted == other.trusted
                 && self.sources == other.sources
         };
         std::ptr::eq(self, other) || same()
@@ -151,6 +161,8 @@ impl Compiler {
             .collect();
         let options = CompileOptions {
             missing: set.missing,
+            messages: set.messages,
+            trusted: set.trusted.clone(),
             ..CompileOptions::default()
         };
         let template = self.factory.compile(&set.format, &sources, &options)?;
@@ -183,9 +195,10 @@ impl Compiler {
         let mut sources: Vec<OwnedSource> = own.collect();
         add(&mut sources, library.partials(&prompt.id));
         loop {
-            let set = SourceSet::new(prompt.format.clone(), prompt.missing, sources.clone());
-            let set = Arc::new(set);
-            let compiled = self.compile(&set).map_err(|error| error.diagnostics)?;
+            let set = Arc::new(SourceSet::new(prompt, sources.clone()));
+            let compiled = self
+                .compile(&set)
+                .map_err(|error| own_places(prompt, error.diagnostics))?;
             let wanted = &compiled.template.references().templates;
             let before = sources.len();
             for name in wanted {
@@ -205,6 +218,21 @@ impl Compiler {
             }
         }
     }
+}
+
+/// Findings in the prompt's own template, as findings in its file; those in
+/// other prompts stay.
+fn own_places(prompt: &Prompt, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let own = prompt.templates();
+    let own = |found: &Diagnostic| own.iter().any(|(name, _)| *name == found.source);
+    let place = |found| {
+        if own(&found) {
+            prompt.locate(found)
+        } else {
+            found
+        }
+    };
+    found.into_iter().map(place).collect()
 }
 
 fn add(sources: &mut Vec<OwnedSource>, more: Vec<(String, String)>) {

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use quillet_core::{Diagnostic, Position, Role, Span, nearest};
-use quillet_template::Missing;
+use quillet_core::chat::ChatOptions;
+use quillet_core::{Diagnostic, Map, Position, Role, Span, nearest};
+use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree};
 
+use crate::error::Problem;
+use crate::file::Rich;
 use crate::parameters::Parameters;
 
 /// A definition that was read, with its warnings, or everything that is wrong with it.
@@ -40,15 +43,79 @@ pub struct Prompt {
     pub format: String,
     /// What happens when a variable is missing; strict unless the definition says otherwise.
     pub missing: Missing,
+    /// How the template's own text says where messages begin; plain unless the
+    /// definition says otherwise.
+    pub messages: MessageSyntax,
+    /// Variables whose text may carry structure of its own.
+    pub trusted: Vec<String>,
     /// What it takes.
     pub parameters: Parameters,
-    /// The definition as it was written.
+    /// Variables that are conversations or media, and stand in the text as such.
+    pub rich: Vec<Rich>,
+    /// The model that it was written for, for `chat` without a model.
+    pub model: Option<String>,
+    /// How that model is to answer, for `chat` where a request does not say.
+    pub options: ChatOptions,
+    /// What a prompt file says, in its format's own words and filled in: schemas
+    /// as JSON Schema, shorthands as objects. Empty for other definitions.
+    pub metadata: Object<String, Tree>,
+    /// The definition as it was written; of a prompt file, its front matter.
     pub raw: Tree,
+    /// Where a template stands in its file, if it is a part of one.
+    pub place: Option<Place>,
+}
+
+/// Where a template stands in its file, so that what is found in it can be
+/// said in the file's own lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub source: Arc<str>,
+    /// Its byte at which the template begins.
+    pub byte: usize,
+    /// Line and column of that byte.
+    pub start: Position,
+    /// By how much every line after the first is indented.
+    pub indent: usize,
+}
+
+impl Place {
+    /// A place in the template as a place in the file.
+    #[must_use]
+    pub fn shift(&self, position: Position) -> Position {
+        let first = position.line <= 1;
+        let before = if first {
+            self.start.column - 1
+        } else {
+            self.indent
+        };
+        Position {
+            line: position.line + self.start.line - 1,
+            column: position.column + before,
+        }
+    }
+
+    /// A finding in the template as one in the file.
+    #[must_use]
+    pub fn locate(&self, found: Diagnostic) -> Diagnostic {
+        let lines = found.position.map_or(0, |at| at.line.saturating_sub(1));
+        let before = self.byte + lines * self.indent;
+        let shift = |span: Span| Span {
+            start: span.start + before,
+            end: span.end + before,
+        };
+        Diagnostic {
+            source: self.source.to_string(),
+            span: found.span.map(shift),
+            position: found.position.map(|at| self.shift(at)),
+            ..found
+        }
+    }
 }
 
 /// Keys that a definition may have. Others are kept and reported, since a
 /// mistyped key is otherwise silent.
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 24] = [
     "name",
     "displayName",
     "description",
@@ -59,6 +126,10 @@ const KEYS: [&str; 20] = [
     "templateFormat",
     "template_format",
     "missing",
+    "messageSyntax",
+    "trusted",
+    "model",
+    "options",
     "parameters",
     "returns",
     "supports",
@@ -109,8 +180,17 @@ impl Prompt {
         let parameters = parameters.map_err(|message| keep(message, "parameters"));
         let missing = missing.map_err(|message| keep(message, "missing"));
         let format = format.map_err(|message| keep(message, "format"));
+        let messages = syntax(&object).map_err(|message| keep(message, "messageSyntax"));
+        let trusted = names(&object, "trusted").map_err(|message| keep(message, "trusted"));
+        let model = optional_text(&object, "model").map_err(|message| keep(message, "model"));
+        let options = options(&object).map_err(|message| keep(message, "options"));
         let (Ok(body), Ok(parameters), Ok(missing), Ok(format)) =
             (body, parameters, missing, format)
+        else {
+            return Err(errors);
+        };
+        let (Ok(messages), Ok(trusted), Ok(model), Ok(options)) =
+            (messages, trusted, model, options)
         else {
             return Err(errors);
         };
@@ -120,10 +200,36 @@ impl Prompt {
             body,
             format,
             missing,
+            messages,
+            trusted,
             parameters,
+            rich: Vec::new(),
+            model,
+            options,
+            metadata: Object::new(),
             raw: Tree::Object(object),
+            place: None,
         };
         Ok((prompt, warnings))
+    }
+
+    /// Checks the variables of a request, fills defaults in, and turns rich
+    /// ones into what stands for them in the text.
+    ///
+    /// # Errors
+    /// Everything that does not fit.
+    pub fn bind(&self, variables: &Map) -> Result<Map, Vec<Problem>> {
+        let bound = self.parameters.bind(variables)?;
+        crate::file::mark(&self.rich, bound)
+    }
+
+    /// A finding in the template, as one in the file that it stands in.
+    #[must_use]
+    pub fn locate(&self, found: Diagnostic) -> Diagnostic {
+        match &self.place {
+            Some(place) => place.locate(found),
+            None => found,
+        }
     }
 
     /// Names and templates in the order in which they render: `ID.prompt`, or
@@ -245,6 +351,43 @@ fn format(object: &Object<String, Tree>) -> Result<String, String> {
     }
 }
 
+fn syntax(object: &Object<String, Tree>) -> Result<MessageSyntax, String> {
+    match object.get("messageSyntax").map(Tree::as_str) {
+        None | Some(Some("plain")) => Ok(MessageSyntax::Plain),
+        Some(Some("elements")) => Ok(MessageSyntax::Elements),
+        Some(Some("role-lines")) => Ok(MessageSyntax::RoleLines),
+        _ => Err("messageSyntax must be \"plain\", \"elements\" or \"role-lines\"".into()),
+    }
+}
+
+fn names(object: &Object<String, Tree>, key: &str) -> Result<Vec<String>, String> {
+    let wrong = || format!("{key} must be a list of names of variables");
+    match object.get(key) {
+        None | Some(Tree::Null) => Ok(Vec::new()),
+        Some(Tree::Array(items)) => items
+            .iter()
+            .map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong))
+            .collect(),
+        Some(_) => Err(wrong()),
+    }
+}
+
+fn optional_text(object: &Object<String, Tree>, key: &str) -> Result<Option<String>, String> {
+    match object.get(key) {
+        None | Some(Tree::Null) => Ok(None),
+        Some(Tree::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(format!("{key} must be a string")),
+    }
+}
+
+fn options(object: &Object<String, Tree>) -> Result<ChatOptions, String> {
+    match object.get("options") {
+        None | Some(Tree::Null) => Ok(ChatOptions::default()),
+        Some(Tree::Object(options)) => crate::file::chat_options(options),
+        Some(_) => Err("options must be an object such as {\"temperature\": 0}".into()),
+    }
+}
+
 fn unknown_keys(source: &str, text: &str, object: &Object<String, Tree>) -> Vec<Diagnostic> {
     let unknown = object.keys().filter(|key| !KEYS.contains(&key.as_str()));
     let warn = |key: &String| {
@@ -283,6 +426,20 @@ mod tests {
             (r#"{"messages":[]}"#, Err("at least one")),
             (r#"{"userPrompt":1}"#, Err("must be a string")),
             (r#"{"userPrompt":"a","missing":"no"}"#, Err("strict")),
+            (
+                r#"{"userPrompt":"a","messageSyntax":"xml"}"#,
+                Err("role-lines"),
+            ),
+            (
+                r#"{"userPrompt":"a","messageSyntax":"elements","trusted":["b"]}"#,
+                Ok(1),
+            ),
+            (r#"{"userPrompt":"a","trusted":"b"}"#, Err("trusted must")),
+            (r#"{"userPrompt":"a","model":1}"#, Err("model must")),
+            (
+                r#"{"userPrompt":"a","options":{"temperature":"hot"}}"#,
+                Err("temperature"),
+            ),
             (
                 r#"{"userPrompt":"a","parameters":7}"#,
                 Err("parameters must be"),

@@ -12,6 +12,7 @@ mod context;
 mod definition;
 mod error;
 mod extension;
+pub mod file;
 mod functions;
 mod parameters;
 mod recent;
@@ -21,7 +22,7 @@ mod variables;
 
 pub use catalogue::Catalogue;
 pub use compile::Compiled;
-pub use definition::{Body, Checked, Prompt, TemplateMessage};
+pub use definition::{Body, Checked, Place, Prompt, TemplateMessage};
 pub use error::{Problem, ServiceError};
 pub use extension::Extension;
 pub use functions::ToolFailure;

@@ -40,6 +40,14 @@ impl Parameters {
             Tree::Object(object) => from_map(object)?,
             _ => return Err("parameters must be a list, a JSON Schema or a map of names".into()),
         };
+        Self::of_schema(tree, presets)
+    }
+
+    /// What a JSON Schema takes, with values for what is absent.
+    ///
+    /// # Errors
+    /// It is no JSON Schema.
+    pub(crate) fn of_schema(tree: Tree, presets: Vec<(Arc<str>, Value)>) -> Result<Self, String> {
         let validator = jsonschema::options()
             .with_draft(jsonschema::Draft::Draft7)
             .build(&tree)

@@ -237,7 +237,6 @@ impl PromptService {
         } = *rendering;
         let bound =
             prompt
-                .parameters
                 .bind(variables)
                 .map_err(|problems| ServiceError::Variables {
                     id: prompt.id.to_string(),

@@ -8,6 +8,7 @@ use crate::error::CompileError;
 use crate::format::fstring::FStringFormat;
 use crate::format::go::GoFormat;
 use crate::format::jinja::JinjaFormat;
+use crate::structure::{self, MessageSyntax};
 use crate::{CompileOptions, Source, Template, TemplateFormat};
 
 /// The formats that exist, by name and alias. The first that claims a name has it.
@@ -75,7 +76,12 @@ impl TemplateFactory {
         if bytes > options.limits.source_bytes {
             return Err(too_large(bytes, sources, options));
         }
-        found.compile(sources, options)
+        match options.messages {
+            MessageSyntax::RoleLines => {
+                structure::compile_with_role_lines(found.as_ref(), sources, options)
+            }
+            MessageSyntax::Plain | MessageSyntax::Elements => found.compile(sources, options),
+        }
     }
 
     fn unknown(&self, format: &str, sources: &[Source<'_>]) -> CompileError {

@@ -1,10 +1,10 @@
 //! Structure that a helper writes: dotprompt's `role`, `history`, `media` and
 //! `section`. A directive is a pair of marks with a JSON object between them.
 
-use quillet_core::{Map, Value, json};
+use quillet_core::{List, Map, Value, json};
 
 use super::message::{ChatMessage, Part};
-use super::secret;
+use super::{conversation, secret};
 
 /// What a directive says.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +17,21 @@ pub enum Directive {
     Media(Part),
     /// A place that something is put into later.
     Section(String),
+    /// Messages of an earlier conversation stand here.
+    Thread(Vec<ChatMessage>),
+    /// From here on, marked lines say who speaks.
+    Lines,
+}
+
+impl Directive {
+    /// The part of a message that it is, if it is one.
+    pub(super) fn into_part(self) -> Option<Part> {
+        match self {
+            Directive::Media(part) => Some(part),
+            Directive::Section(name) => Some(Part::Pending(pending(&name))),
+            _ => None,
+        }
+    }
 }
 
 /// A message of that role begins here.
@@ -34,10 +49,32 @@ pub fn history() -> String {
 /// Media stand here.
 #[must_use]
 pub fn media(url: &str, content_type: Option<&str>) -> String {
-    match content_type {
-        Some(content_type) => directive(&[("media", url), ("type", content_type)]),
-        None => directive(&[("media", url)]),
-    }
+    attachment(None, url, content_type)
+}
+
+/// Media of a known kind (`image`, `audio`, `file`) stand here.
+#[must_use]
+pub fn attachment(kind: Option<&str>, url: &str, content_type: Option<&str>) -> String {
+    let pairs = [("media", Some(url)), ("type", content_type), ("kind", kind)];
+    let said: Vec<(&str, &str)> = pairs
+        .into_iter()
+        .filter_map(|(key, value)| Some((key, value?)))
+        .collect();
+    directive(&said)
+}
+
+/// Messages of an earlier conversation stand here: a value that a template
+/// prints, and that becomes messages of their own.
+#[must_use]
+pub fn thread(messages: &[ChatMessage]) -> String {
+    let messages: List = messages.iter().map(conversation::write).collect();
+    let pair = [("thread", Value::List(messages))];
+    enclosed(&Value::Map(pair.into_iter().collect()))
+}
+
+/// From here on, marked lines say who speaks.
+pub(super) fn lines() -> String {
+    directive(&[("lines", "")])
 }
 
 /// A section of that name begins here.
@@ -47,9 +84,13 @@ pub fn section(name: &str) -> String {
 }
 
 fn directive(pairs: &[(&str, &str)]) -> String {
-    let secret = secret::secret();
     let pairs = pairs.iter().map(|(key, value)| (*key, Value::from(*value)));
-    let object = json::to_string(&Value::Map(pairs.collect()));
+    enclosed(&Value::Map(pairs.collect()))
+}
+
+fn enclosed(object: &Value) -> String {
+    let secret = secret::secret();
+    let object = json::to_string(object);
     format!("{secret}({object}{secret})")
 }
 
@@ -59,12 +100,12 @@ pub(super) fn any(text: &str) -> bool {
 }
 
 /// A text in pieces: literal, or what a directive says.
-enum Piece<'a> {
+pub(super) enum Piece<'a> {
     Text(&'a str),
     Directive(Directive),
 }
 
-fn pieces(text: &str) -> Vec<Piece<'_>> {
+pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let open = format!("{}(", secret::secret());
     let close = format!("{})", secret::secret());
     let mut pieces = Vec::new();
@@ -89,13 +130,20 @@ fn read(object: &str) -> Option<Directive> {
     }
     if let Some(url) = text("media") {
         return Some(Directive::Media(Part::Media {
-            kind: None,
+            kind: text("kind"),
             url,
             content_type: text("type"),
         }));
     }
     if let Some(name) = text("section") {
         return Some(Directive::Section(name));
+    }
+    if let Some(Value::List(messages)) = map.get("thread") {
+        let messages = messages.iter().filter_map(conversation::read);
+        return Some(Directive::Thread(messages.collect()));
+    }
+    if map.get("lines").is_some() {
+        return Some(Directive::Lines);
     }
     text("history").map(|_| Directive::History)
 }
@@ -117,10 +165,12 @@ pub(super) fn messages(text: &str, history: &[ChatMessage]) -> Vec<ChatMessage> 
                 messages.push(std::mem::replace(&mut current, message("model")));
                 messages.extend(history.iter().cloned().map(of_history));
             }
-            Piece::Directive(Directive::Media(part)) => current.parts.push(part),
-            Piece::Directive(Directive::Section(name)) => {
-                current.parts.push(Part::Pending(pending(&name)));
+            Piece::Directive(Directive::Thread(thread)) => {
+                let next = message(&current.role);
+                messages.push(std::mem::replace(&mut current, next));
+                messages.extend(thread);
             }
+            Piece::Directive(other) => current.parts.extend(other.into_part()),
         }
     }
     messages.push(current);

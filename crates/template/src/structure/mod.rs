@@ -8,16 +8,24 @@
 //! encoding, in any format. The marks never leave: [`crate::Rendered`] takes
 //! them out of texts, and calls see their arguments without them.
 
+mod conversation;
 mod directive;
 mod element_reader;
 mod elements;
+<<<<<<< HEAD
 mod entity;
+=======
+mod line_template;
+>>>>>>> dc580b4 (Read prompt files: dotprompt, prompty and Semantic Kernel's functions; role lines as message structure)
 mod message;
+mod role_lines;
 mod secret;
 
-pub use directive::{Directive, history, media, role, section};
+pub use directive::{Directive, attachment, history, media, role, section, thread};
 pub use elements::Elements;
+pub(crate) use line_template::compile as compile_with_role_lines;
 pub use message::{ChatMessage, Part};
+pub use role_lines::parse_role_lines;
 pub(crate) use secret::{strip, strip_value};
 
 /// How a template's own text says where messages begin and end.
@@ -29,6 +37,8 @@ pub enum MessageSyntax {
     Plain,
     /// `<message role="user">…</message>`, as Semantic Kernel has it.
     Elements,
+    /// `system:` or `user[name="Ann"]:` on a line of its own, as prompty has it.
+    RoleLines,
 }
 
 /// Divides a rendered text into messages. `None` if there is no structure in it.
@@ -40,6 +50,9 @@ pub(crate) fn messages(text: &str, history: &[ChatMessage]) -> Option<Vec<ChatMe
     let secret = secret::existing()?;
     if !text.contains(secret) {
         return None;
+    }
+    if let Some(messages) = role_lines::messages(text) {
+        return Some(messages);
     }
     if directive::any(text) {
         return Some(directive::messages(text, history));

@@ -1,0 +1,240 @@
+//! dotprompt: YAML front matter, then a template of the format `dotprompt`.
+//!
+//! The rules are those of the reference (google/dotprompt). Where it passes over
+//! something in silence, there is a warning here: a key that it drops, a front
+//! matter that it takes for text.
+
+use std::sync::Arc;
+
+use quillet_core::{Span, Value, nearest};
+use quillet_template::{MessageSyntax, Missing};
+use serde_json::{Map as Object, Value as Tree, json};
+
+use super::options::chat_options;
+use super::yaml::{self, Entry, Node, Report};
+use super::{PromptFile, Surroundings, front, picoschema};
+use crate::definition::{Body, Checked, Place, Prompt};
+use crate::parameters::Parameters;
+
+/// The reference's `RESERVED_METADATA_KEYWORDS`, and `metadata`, which its types have.
+const KEYS: [&str; 13] = [
+    "config",
+    "description",
+    "ext",
+    "input",
+    "metadata",
+    "model",
+    "name",
+    "output",
+    "raw",
+    "toolDefs",
+    "tools",
+    "variant",
+    "version",
+];
+
+pub(super) fn read(file: &PromptFile<'_>, outside: &dyn Surroundings) -> Checked<Prompt> {
+    let mut report = Report::new(file.name, file.text);
+    let Some(parts) = front::dotprompt(file.text) else {
+        warn_of_front_matter(file.text, &mut report);
+        let prompt = prompt(file, super::whole(file.text), &report, Front::default());
+        return Ok((prompt, report.warnings));
+    };
+    let node = yaml::parse(file.name, file.text, parts.front).map_err(|found| vec![found])?;
+    let front = read_front(&node, outside, &mut report);
+    if !report.errors.is_empty() {
+        return Err(report.errors);
+    }
+    let prompt = prompt(file, parts.body, &report, front);
+    Ok((prompt, report.warnings))
+}
+
+/// What the front matter says.
+#[derive(Default)]
+struct Front {
+    raw: Object<String, Tree>,
+    metadata: Object<String, Tree>,
+    parameters: Parameters,
+    model: Option<String>,
+    options: quillet_core::chat::ChatOptions,
+}
+
+fn prompt(file: &PromptFile<'_>, body: Span, report: &Report<'_>, front: Front) -> Prompt {
+    Prompt {
+        id: file.id.into(),
+        body: Body::Text(file.text[body.start..body.end].to_owned()),
+        format: "dotprompt".into(),
+        missing: Missing::Default,
+        messages: MessageSyntax::Plain,
+        trusted: Vec::new(),
+        parameters: front.parameters,
+        rich: Vec::new(),
+        model: front.model,
+        options: front.options,
+        metadata: with_base(front.metadata),
+        raw: Tree::Object(front.raw),
+        place: Some(Place {
+            source: file.name.into(),
+            byte: body.start,
+            start: report.position(body.start),
+            indent: 0,
+        }),
+    }
+}
+
+/// The reference always has these three.
+fn with_base(mut metadata: Object<String, Tree>) -> Object<String, Tree> {
+    for key in ["ext", "metadata", "config"] {
+        metadata
+            .entry(key)
+            .or_insert_with(|| Tree::Object(Object::new()));
+    }
+    metadata
+}
+
+/// The reference takes all of a file for the template when its front matter does
+/// not begin with the file, is empty, or has no end: people should know.
+fn warn_of_front_matter(text: &str, report: &mut Report<'_>) {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim();
+        if bare == "---" {
+            let help = match at {
+                0 => "end it with a line `---`, and put something between",
+                _ => "begin the file with the line `---`",
+            };
+            let message = "this is taken for text of the prompt, not for front matter";
+            return report.warning(at, message, Some(help.into()));
+        }
+        if !bare.is_empty() && !bare.starts_with('#') {
+            return;
+        }
+        at += line.len();
+    }
+}
+
+fn read_front(node: &Node, outside: &dyn Surroundings, report: &mut Report<'_>) -> Front {
+    let mut front = Front {
+        raw: node.object(),
+        ..Front::default()
+    };
+    if node.entries().is_empty() && !node.is_null() {
+        report.error(
+            node.at,
+            format!("front matter must be an object, not {}", node.kind()),
+            None,
+        );
+    }
+    let mut ext = Object::new();
+    for entry in node.entries() {
+        if KEYS.contains(&entry.key.as_str()) {
+            front.metadata.insert(entry.key.clone(), entry.value.tree());
+        } else if let Some((space, name)) = entry.key.rsplit_once('.') {
+            extend(&mut ext, space, name, entry.value.tree());
+        } else {
+            warn_of_key(entry, report);
+        }
+    }
+    if !ext.is_empty() || !front.metadata.contains_key("ext") {
+        front.metadata.insert("ext".into(), Tree::Object(ext));
+    }
+    for key in ["name", "variant", "version", "description"] {
+        report.scalar(node, key);
+    }
+    front.model = report.text(node, "model");
+    if let Some(config) = report.map(node, "config") {
+        match chat_options(&config.object()) {
+            Ok(options) => front.options = options,
+            Err(message) => report.error(config.at, message, None),
+        }
+    }
+    input(node, outside, &mut front, report);
+    output(node, outside, &mut front, report);
+    front
+}
+
+fn warn_of_key(entry: &Entry, report: &mut Report<'_>) {
+    let message = format!("unknown key {:?}: it is kept and not used", entry.key);
+    let help = match nearest(&entry.key, KEYS) {
+        Some(near) => format!("did you mean {near:?}?"),
+        None => "keys of your own have a dot, as in myext.key".into(),
+    };
+    report.warning(entry.at, message, Some(help));
+}
+
+fn extend(ext: &mut Object<String, Tree>, space: &str, name: &str, value: Tree) {
+    let inner = ext
+        .entry(space)
+        .or_insert_with(|| Tree::Object(Object::new()));
+    if let Tree::Object(inner) = inner {
+        inner.insert(name.into(), value);
+    }
+}
+
+fn input(node: &Node, outside: &dyn Surroundings, front: &mut Front, report: &mut Report<'_>) {
+    let Some(input) = report.map(node, "input") else {
+        return;
+    };
+    let schema = schema(input, outside, report);
+    let defaults = report.map(input, "default").map(Node::object);
+    if let Some(schema) = &schema {
+        keep(&mut front.metadata, "input", schema);
+    }
+    match parameters(schema, defaults.unwrap_or_default()) {
+        Ok(parameters) => front.parameters = parameters,
+        Err(message) => report.error(input.at, message, None),
+    }
+}
+
+fn output(node: &Node, outside: &dyn Surroundings, front: &mut Front, report: &mut Report<'_>) {
+    let Some(output) = report.map(node, "output") else {
+        return;
+    };
+    report.text(output, "format");
+    if let Some(schema) = schema(output, outside, report) {
+        keep(&mut front.metadata, "output", &schema);
+    }
+}
+
+fn schema(node: &Node, outside: &dyn Surroundings, report: &mut Report<'_>) -> Option<Tree> {
+    match picoschema::read(node.get("schema")?, outside) {
+        Ok(schema) => Some(schema),
+        Err((at, message)) => {
+            report.error(at, message, None);
+            None
+        }
+    }
+}
+
+/// Puts a schema where its Picoschema stood.
+fn keep(metadata: &mut Object<String, Tree>, key: &str, schema: &Tree) {
+    if let Some(Tree::Object(object)) = metadata.get_mut(key) {
+        object.insert("schema".into(), schema.clone());
+    }
+}
+
+/// What a request may send: the schema, in which nothing that has a default is required.
+/// A schema that is no object's says nothing about variables.
+fn parameters(schema: Option<Tree>, defaults: Object<String, Tree>) -> Result<Parameters, String> {
+    let mut schema = match schema {
+        Some(schema) if schema.get("type").and_then(Tree::as_str) == Some("object") => schema,
+        _ if defaults.is_empty() => return Ok(Parameters::default()),
+        _ => json!({"type": "object"}),
+    };
+    if let Some(Tree::Array(required)) = schema.get_mut("required") {
+        required.retain(|name| {
+            name.as_str()
+                .is_none_or(|name| !defaults.contains_key(name))
+        });
+    }
+    for (name, value) in &defaults {
+        if let Some(Tree::Object(property)) = schema.pointer_mut(&format!(
+            "/properties/{}",
+            name.replace('~', "~0").replace('/', "~1")
+        )) {
+            property.insert("default".into(), value.clone());
+        }
+    }
+    let preset = |(name, value): (String, Tree)| (Arc::from(name), Value::from(value));
+    Parameters::of_schema(schema, defaults.into_iter().map(preset).collect())
+}

@@ -1,0 +1,117 @@
+//! Front matter: YAML between two lines `---`, then the template.
+
+use quillet_core::Span;
+
+/// Where the two parts of a file stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Parts {
+    /// The YAML.
+    pub(super) front: Span,
+    /// The template.
+    pub(super) body: Span,
+}
+
+/// Splits a dotprompt file as its reference does: the file begins with a line
+/// `---`, and a later line `---`, itself ended, closes it. In every other case,
+/// and if nothing stands between, the whole file is the template.
+pub(super) fn dotprompt(text: &str) -> Option<Parts> {
+    let first = text.split_inclusive('\n').next()?;
+    if first.trim_end() != "---" || !first.ends_with('\n') {
+        return None;
+    }
+    let parts = closed(text, first.len(), "---", false)?;
+    let front = &text[parts.front.start..parts.front.end];
+    (!front.trim().is_empty()).then_some(parts)
+}
+
+/// Splits a prompty file: front matter between lines of `---` or of `+++`, the
+/// last of which may end the file.
+pub(super) fn prompty(text: &str) -> Option<Parts> {
+    let lead = text.len() - text.trim_start().len();
+    let first = text[lead..].split_inclusive('\n').next()?;
+    let fence = first.trim_end();
+    if !matches!(fence, "---" | "+++") || !first.ends_with('\n') {
+        return None;
+    }
+    closed(text, lead + first.len(), fence, true)
+}
+
+/// The parts of a text whose front matter begins at a byte.
+fn closed(text: &str, start: usize, fence: &str, may_end: bool) -> Option<Parts> {
+    let mut at = start;
+    for line in text[start..].split_inclusive('\n') {
+        let next = at + line.len();
+        if line.trim_end() == fence && (may_end || line.ends_with('\n')) {
+            return Some(Parts {
+                front: Span { start, end: at },
+                body: trimmed(text, next),
+            });
+        }
+        at = next;
+    }
+    None
+}
+
+/// The body without the white space around it.
+fn trimmed(text: &str, start: usize) -> Span {
+    let body = text.get(start..).unwrap_or_default();
+    let lead = body.len() - body.trim_start().len();
+    Span {
+        start: start + lead,
+        end: start + lead.max(body.trim_end().len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn both(split: fn(&str) -> Option<Parts>, text: &str) -> Option<(&str, &str)> {
+        let parts = split(text)?;
+        Some((
+            &text[parts.front.start..parts.front.end],
+            &text[parts.body.start..parts.body.end],
+        ))
+    }
+
+    #[test]
+    fn dotprompt_files_split_as_the_reference_splits_them() {
+        let cases = [
+            ("---\na: 1\n---\nB", Some(("a: 1\n", "B"))),
+            ("---\r\na: 1\r\n---\r\nB", Some(("a: 1\r\n", "B"))),
+            ("---  \na: 1\n--- \n\n B \n", Some(("a: 1\n", "B"))),
+            ("---\na: 1\n---\n", Some(("a: 1\n", ""))),
+            ("---\na: 1\n---", None),
+            ("---\na: 1\nB", None),
+            ("---\n---\nB", None),
+            (
+                "---\na: |\n  ---x\nb: 2\n---\nB",
+                Some(("a: |\n  ---x\nb: 2\n", "B")),
+            ),
+            ("# c\n---\na: 1\n---\nB", None),
+            (" ---\na: 1\n---\nB", None),
+            ("B", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(both(dotprompt, text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn prompty_files_have_two_fences() {
+        let cases = [
+            ("---\na: 1\n---\nB", Some(("a: 1\n", "B"))),
+            ("+++\na: 1\n+++\nB", Some(("a: 1\n", "B"))),
+            ("\n---\na: 1\n---\n\nB\n", Some(("a: 1\n", "B"))),
+            ("---\na: 1\n---", Some(("a: 1\n", ""))),
+            ("---\n---\nB", Some(("", "B"))),
+            ("---\na: 1\n+++\nB", None),
+            ("----\na: 1\n---\nB", None),
+            ("B", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(both(prompty, text), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Prompt files: `.prompt` (dotprompt), `.prompty`, and Semantic Kernel's
+//! functions, read into the same [`Prompt`] as every other definition.
+//!
+//! Nothing here touches a file, the environment or the network: who reads a
+//! file hands over its text, and [`Surroundings`] for what it may ask for.
+
+mod dotprompt;
+mod front;
+mod options;
+mod picoschema;
+mod prompty;
+mod references;
+mod rich;
+mod semantic_kernel;
+mod surroundings;
+mod yaml;
+
+pub use options::chat_options;
+pub(crate) use rich::mark;
+pub use rich::{Rich, RichKind};
+pub use surroundings::{Alone, FileRefusal, Surroundings};
+
+use quillet_core::Span;
+
+use crate::definition::{Checked, Prompt};
+
+/// What a prompt file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// dotprompt: `NAME.prompt`, `NAME.VARIANT.prompt`, and `_NAME.prompt` for a partial.
+    Dotprompt,
+    /// prompty, version 2: `NAME.prompty`.
+    Prompty,
+    /// A function of Semantic Kernel in YAML.
+    SemanticKernel,
+    /// The folder form of such a function: `skprompt.txt` beside `config.json`.
+    SemanticKernelFolder,
+}
+
+/// A prompt file that somebody has read.
+#[derive(Clone, Copy, Debug)]
+pub struct PromptFile<'a> {
+    /// The id that the prompt gets.
+    pub id: &'a str,
+    /// Its path or name, as findings show it; the ending says what it is.
+    pub name: &'a str,
+    /// Its text.
+    pub text: &'a str,
+    /// Name and text of the `config.json` beside a `skprompt.txt`.
+    pub config: Option<(&'a str, &'a str)>,
+}
+
+/// What the file of that name and text is; `None` for what is no prompt file.
+#[must_use]
+pub fn kind(name: &str, text: &str) -> Option<FileKind> {
+    let name = last(name);
+    if name == "skprompt.txt" {
+        return Some(FileKind::SemanticKernelFolder);
+    }
+    match name.rsplit_once('.')?.1 {
+        "prompt" => Some(FileKind::Dotprompt),
+        "prompty" => Some(FileKind::Prompty),
+        "yaml" | "yml" => semantic_kernel::claims(text).then_some(FileKind::SemanticKernel),
+        _ => None,
+    }
+}
+
+/// The name that a prompt file gives its prompt: `greet.formal` for
+/// `greet.formal.prompt`; that of its folder for `skprompt.txt`.
+#[must_use]
+pub fn stem(name: &str) -> &str {
+    if last(name) == "skprompt.txt" {
+        let folder = name.trim_end_matches("skprompt.txt");
+        return last(folder.trim_end_matches(['/', '\\']));
+    }
+    let name = last(name);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+fn last(name: &str) -> &str {
+    name.rsplit(['/', '\\']).next().unwrap_or(name)
+}
+
+/// Reads a prompt file. Warnings come with the prompt, errors instead of it,
+/// each with its line and column in the file.
+///
+/// # Errors
+/// Everything that is wrong, or that its name and text are no prompt file's.
+pub fn read(file: &PromptFile<'_>, outside: &dyn Surroundings) -> Checked<Prompt> {
+    let text = file.text.strip_prefix('\u{feff}').unwrap_or(file.text);
+    let file = &PromptFile { text, ..*file };
+    match kind(file.name, text) {
+        Some(FileKind::Dotprompt) => dotprompt::read(file, outside),
+        Some(FileKind::Prompty) => prompty::read(file, outside),
+        Some(FileKind::SemanticKernel) => semantic_kernel::read(file),
+        Some(FileKind::SemanticKernelFolder) => semantic_kernel::read_folder(file),
+        None => Err(vec![not_known(file.name)]),
+    }
+}
+
+fn not_known(name: &str) -> quillet_core::Diagnostic {
+    let message = "this is no prompt file";
+    quillet_core::Diagnostic::error("file.kind", name, message).help(
+        "prompt files are NAME.prompt, NAME.prompty, skprompt.txt with config.json, \
+         and YAML with template and template_format or input_variables",
+    )
+}
+
+/// All of a text.
+fn whole(text: &str) -> Span {
+    Span {
+        start: 0,
+        end: text.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_texts_say_what_a_file_is() {
+        let cases = [
+            (
+                "a/greet.formal.prompt",
+                "",
+                Some(FileKind::Dotprompt),
+                "greet.formal",
+            ),
+            ("_head.prompt", "", Some(FileKind::Dotprompt), "_head"),
+            ("x.prompty", "", Some(FileKind::Prompty), "x"),
+            (
+                "a/joke/skprompt.txt",
+                "",
+                Some(FileKind::SemanticKernelFolder),
+                "joke",
+            ),
+            (
+                "j.yaml",
+                "template: x\ntemplate_format: handlebars\n",
+                Some(FileKind::SemanticKernel),
+                "j",
+            ),
+            (
+                "j.yml",
+                "template: x\ninput_variables: []\n",
+                Some(FileKind::SemanticKernel),
+                "j",
+            ),
+            ("j.yaml", "messages: []\n", None, "j"),
+            ("j.json", "{}", None, "j"),
+            ("README", "", None, "README"),
+        ];
+        for (name, text, expected, stem_of) in cases {
+            assert_eq!(kind(name, text), expected, "{name}");
+            assert_eq!(stem(name), stem_of, "{name}");
+        }
+    }
+}

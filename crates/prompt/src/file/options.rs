@@ -1,0 +1,90 @@
+//! Settings of a model, in the words of each kind of file.
+
+use quillet_core::chat::ChatOptions;
+use serde_json::{Map as Object, Value as Tree};
+
+/// How files call what [`ChatOptions`] has; what they call otherwise is passed
+/// on under its own name.
+const NAMES: [(&str, &str); 13] = [
+    ("topP", "top_p"),
+    ("topK", "top_k"),
+    ("maxTokens", "max_tokens"),
+    ("maxOutputTokens", "max_tokens"),
+    ("max_output_tokens", "max_tokens"),
+    ("frequencyPenalty", "frequency_penalty"),
+    ("presencePenalty", "presence_penalty"),
+    ("stopSequences", "stop"),
+    ("stop_sequences", "stop"),
+    ("responseFormat", "response_format"),
+    ("allowMultipleToolCalls", "parallel_tool_calls"),
+    ("parallelToolCalls", "parallel_tool_calls"),
+    ("results_per_prompt", "n"),
+];
+
+/// The options of a chat that a file's settings mean, whatever style it names
+/// them in (`maxOutputTokens`, `max_tokens`).
+///
+/// # Errors
+/// A setting has the wrong type; which one is said.
+pub fn chat_options(settings: &Object<String, Tree>) -> Result<ChatOptions, String> {
+    let mut options = ChatOptions::default();
+    for (name, value) in settings.iter().filter(|(_, value)| !value.is_null()) {
+        let known = NAMES.iter().find(|(theirs, _)| theirs == name);
+        let ours = known.map_or(name.as_str(), |(_, ours)| ours);
+        set(&mut options, ours, value)
+            .map_err(|wanted| format!("{name} must be {wanted}, not {value}"))?;
+    }
+    Ok(options)
+}
+
+fn set(options: &mut ChatOptions, name: &str, value: &Tree) -> Result<(), &'static str> {
+    let number = || value.as_f64().ok_or("a number").map(Some);
+    let whole = || value.as_u64().ok_or("a whole number").map(Some);
+    match name {
+        "temperature" => options.temperature = number()?,
+        "top_p" => options.top_p = number()?,
+        "max_tokens" => options.max_tokens = whole()?,
+        "frequency_penalty" => options.frequency_penalty = number()?,
+        "presence_penalty" => options.presence_penalty = number()?,
+        "n" => {
+            let count = value.as_u64().and_then(|count| u32::try_from(count).ok());
+            options.n = Some(count.ok_or("a whole number")?);
+        }
+        "user" => options.user = Some(value.as_str().ok_or("a text")?.to_owned()),
+        "stop" => options.stop = Some(value.clone()),
+        other => {
+            options.extra.insert(other.to_owned(), value.clone());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn of(settings: Tree) -> Result<ChatOptions, String> {
+        chat_options(settings.as_object().unwrap())
+    }
+
+    #[test]
+    fn every_style_of_names_means_the_same() {
+        let styles = [
+            json!({"temperature": 0.5, "max_tokens": 9, "top_p": 1, "stop": ["x"], "seed": 1}),
+            json!({"temperature": 0.5, "maxOutputTokens": 9, "topP": 1, "stopSequences": ["x"], "seed": 1}),
+        ];
+        for style in styles {
+            let options = of(style).unwrap();
+            assert_eq!(options.max_tokens, Some(9));
+            assert_eq!(options.top_p, Some(1.0));
+            assert_eq!(options.stop, Some(json!(["x"])));
+            assert_eq!(options.extra.get("seed"), Some(&json!(1)));
+        }
+        assert!(
+            of(json!({"maxTokens": -1}))
+                .unwrap_err()
+                .contains("maxTokens")
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! Picoschema, dotprompt's short way to write a JSON Schema.
+//!
+//! `name?: type, description`, with `(array)`, `(object)` and `(enum)` after a name,
+//! `(*)` for all other properties, and names of schemas from outside. The rules
+//! are those of the reference (google/dotprompt), which also says what
+//! counts as JSON Schema and stays as it is.
+
+use serde_json::{Map as Object, Value as Tree, json};
+
+use super::Surroundings;
+use super::yaml::{Data, Entry, Node};
+
+const SCALARS: [&str; 6] = ["any", "boolean", "integer", "null", "number", "string"];
+
+/// What is wrong, and at which byte of the file.
+pub(super) type Refusal = (usize, String);
+
+/// The JSON Schema of a declaration.
+///
+/// # Errors
+/// What is no Picoschema, with its place.
+pub(super) fn read(node: &Node, outside: &dyn Surroundings) -> Result<Tree, Refusal> {
+    if node.as_str().is_some() || node.entries().is_empty() {
+        return pico(node, outside);
+    }
+    let mut object = node.object();
+    let kind = object
+        .get("type")
+        .and_then(Tree::as_str)
+        .unwrap_or_default();
+    if SCALARS.contains(&kind) || matches!(kind, "object" | "array") {
+        return Ok(Tree::Object(object));
+    }
+    if matches!(object.get("properties"), Some(Tree::Object(_))) {
+        object.insert("type".into(), "object".into());
+        return Ok(Tree::Object(object));
+    }
+    pico(node, outside)
+}
+
+fn pico(node: &Node, outside: &dyn Surroundings) -> Result<Tree, Refusal> {
+    match &node.data {
+        Data::Scalar(Tree::String(text)) => named(text, node.at, outside),
+        Data::Map(entries) => object(entries, outside),
+        _ => {
+            let message = format!(
+                "a schema is a type such as `string` or an object of properties, not {}",
+                node.kind()
+            );
+            Err((node.at, message))
+        }
+    }
+}
+
+/// `type, description`, or the name of a schema from outside.
+fn named(text: &str, at: usize, outside: &dyn Surroundings) -> Result<Tree, Refusal> {
+    let (name, description) = described(text);
+    let mut schema = match name {
+        "any" => Tree::Object(Object::new()),
+        name if SCALARS.contains(&name) => json!({ "type": name }),
+        name => outside.schema(name).ok_or_else(|| unknown(name, at))?,
+    };
+    describe(&mut schema, description);
+    Ok(schema)
+}
+
+fn unknown(name: &str, at: usize) -> Refusal {
+    let near = quillet_core::nearest(name, SCALARS);
+    let hint = near.map_or_else(
+        || format!("types are {}", SCALARS.join(", ")),
+        |near| format!("did you mean {near}?"),
+    );
+    (at, format!("there is no type or schema {name:?} ({hint})"))
+}
+
+/// What stands before the first comma, and what after it.
+fn described(text: &str) -> (&str, Option<&str>) {
+    match text.split_once(',') {
+        Some((name, description)) => (name, Some(description.trim_start_matches(' '))),
+        None => (text, None),
+    }
+}
+
+fn describe(schema: &mut Tree, description: Option<&str>) {
+    let (Tree::Object(object), Some(text)) = (schema, description) else {
+        return;
+    };
+    if !text.is_empty() {
+        object.insert("description".into(), text.into());
+    }
+}
+
+fn object(entries: &[Entry], outside: &dyn Surroundings) -> Result<Tree, Refusal> {
+    let mut properties = Object::new();
+    let mut required: Vec<Tree> = Vec::new();
+    let mut others = Tree::Bool(false);
+    for entry in entries {
+        if entry.key == "(*)" {
+            others = pico(&entry.value, outside)?;
+            continue;
+        }
+        let (name, schema) = property(entry, outside)?;
+        match name.strip_suffix('?') {
+            Some(name) => properties.insert(name.into(), nullable(schema)),
+            None => {
+                required.push(name.into());
+                properties.insert(name.into(), schema)
+            }
+        };
+    }
+    let mut schema = Object::new();
+    schema.insert("type".into(), "object".into());
+    schema.insert("properties".into(), Tree::Object(properties));
+    if !required.is_empty() {
+        schema.insert("required".into(), Tree::Array(required));
+    }
+    schema.insert("additionalProperties".into(), others);
+    Ok(Tree::Object(schema))
+}
+
+/// The name of a property, with its `?`, and its schema.
+fn property<'e>(entry: &'e Entry, outside: &dyn Surroundings) -> Result<(&'e str, Tree), Refusal> {
+    let Some((name, kind)) = entry.key.split_once('(') else {
+        return Ok((&entry.key, pico(&entry.value, outside)?));
+    };
+    let (kind, description) = described(kind.strip_suffix(')').unwrap_or(kind));
+    let mut schema = match kind {
+        "array" => json!({"type": "array", "items": pico(&entry.value, outside)?}),
+        "object" => pico(&entry.value, outside)?,
+        "enum" => json!({"enum": values(&entry.value)?}),
+        _ => {
+            let message = format!(
+                "{:?}: what stands in parentheses must be array, object or enum, not {kind:?}",
+                entry.key
+            );
+            return Err((entry.at, message));
+        }
+    };
+    describe(&mut schema, description);
+    Ok((name, schema))
+}
+
+fn values(node: &Node) -> Result<Tree, Refusal> {
+    match &node.data {
+        Data::List(_) => Ok(node.tree()),
+        _ => Err((
+            node.at,
+            format!("an enum needs a list, not {}", node.kind()),
+        )),
+    }
+}
+
+/// The schema that also takes `null`, as every optional property does.
+fn nullable(mut schema: Tree) -> Tree {
+    if let Some(Tree::Array(values)) = schema.get_mut("enum") {
+        if !values.contains(&Tree::Null) {
+            values.push(Tree::Null);
+        }
+    } else if let Some(kind) = schema.get_mut("type").filter(|kind| kind.is_string()) {
+        *kind = json!([kind.take(), "null"]);
+    }
+    schema
+}

@@ -1,0 +1,413 @@
+//! prompty, version 2: front matter and a template with role lines.
+//!
+//! Facts from microsoft/prompty and its conformance vectors. Values of inputs
+//! never become roles: only the role lines of the file's own text do, which is
+//! prompty's `strict`. What has no counterpart here (connections, tools, outputs) is
+//! kept in [`Prompt::metadata`].
+
+use std::sync::Arc;
+
+use quillet_core::chat::ChatOptions;
+use quillet_core::{Value, nearest};
+use quillet_template::{MessageSyntax, Missing};
+use serde_json::{Map as Object, Value as Tree, json};
+
+use super::front::{self, Parts};
+use super::options::chat_options;
+use super::yaml::{self, Data, Entry, Node, Report};
+use super::{PromptFile, Rich, RichKind, Surroundings, references};
+use crate::definition::{Body, Checked, Place, Prompt};
+use crate::parameters::Parameters;
+
+const KEYS: [&str; 12] = [
+    "name",
+    "displayName",
+    "description",
+    "metadata",
+    "model",
+    "inputs",
+    "outputs",
+    "tools",
+    "template",
+    "version",
+    "kind",
+    "instructions",
+];
+
+/// Keys of version 1, and what they are now.
+const OLD_KEYS: [(&str, &str); 4] = [
+    ("sample", "the default of each of inputs"),
+    ("configuration", "model.connection"),
+    ("parameters", "model.options"),
+    ("authors", "metadata.authors"),
+];
+
+pub(super) fn read(file: &PromptFile<'_>, outside: &dyn Surroundings) -> Checked<Prompt> {
+    let mut report = Report::new(file.name, file.text);
+    let all = Parts {
+        front: quillet_core::Span { start: 0, end: 0 },
+        body: super::whole(file.text),
+    };
+    let parts = front::prompty(file.text);
+    if parts.is_none() && file.text.starts_with("---") {
+        let help = "end the front matter with a line `---`";
+        report.error(0, "the front matter has no end", Some(help.into()));
+        return Err(report.errors);
+    }
+    let parts = parts.unwrap_or(all);
+    let mut node = yaml::parse(file.name, file.text, parts.front).map_err(|found| vec![found])?;
+    let raw = node.object();
+    if node.entries().is_empty() && !node.is_null() {
+        let message = format!("front matter must be an object, not {}", node.kind());
+        report.error(node.at, message, None);
+    }
+    references::resolve(&mut node, outside, &mut report);
+    let mut prompt = prompt(file, parts, &report);
+    prompt.raw = Tree::Object(raw);
+    fill(&mut prompt, &node, &mut report);
+    if report.errors.is_empty() {
+        return Ok((prompt, report.warnings));
+    }
+    Err(report.errors)
+}
+
+fn prompt(file: &PromptFile<'_>, parts: Parts, report: &Report<'_>) -> Prompt {
+    let start = parts.body.start;
+    Prompt {
+        id: file.id.into(),
+        body: Body::Text(file.text[start..parts.body.end].to_owned()),
+        format: "jinja-plain".into(),
+        missing: Missing::Default,
+        messages: MessageSyntax::RoleLines,
+        trusted: Vec::new(),
+        parameters: Parameters::default(),
+        rich: Vec::new(),
+        model: None,
+        options: ChatOptions::default(),
+        metadata: Object::new(),
+        raw: Tree::Null,
+        place: Some(Place {
+            source: file.name.into(),
+            byte: start,
+            start: report.position(start),
+            indent: 0,
+        }),
+    }
+}
+
+fn fill(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
+    prompt.metadata = node.object();
+    prompt.metadata.insert("kind".into(), "prompt".into());
+    keys(node, report);
+    for key in ["name", "displayName", "description", "version"] {
+        report.scalar(node, key);
+    }
+    model(prompt, node, report);
+    template(prompt, node, report);
+    inputs(prompt, node, report);
+    let outputs = node.get("outputs").map(|node| properties(node, report));
+    keep(prompt, "outputs", outputs);
+    tools(prompt, node, report);
+}
+
+fn keep(prompt: &mut Prompt, key: &str, properties: Option<Vec<Property>>) {
+    if let Some(properties) = properties {
+        let all = properties.into_iter().map(|one| Tree::Object(one.said));
+        prompt.metadata.insert(key.into(), all.collect());
+    }
+}
+
+fn keys(node: &Node, report: &mut Report<'_>) {
+    for Entry { key, at, .. } in node.entries() {
+        if KEYS.contains(&key.as_str()) {
+            continue;
+        }
+        let old = OLD_KEYS.iter().find(|(old, _)| old == key);
+        let help = match (old, nearest(key, KEYS)) {
+            (Some((_, new)), _) => format!("version 2 has it as {new}"),
+            (None, Some(near)) => format!("did you mean {near:?}?"),
+            (None, None) => "keys of your own go under metadata".into(),
+        };
+        report.warning(
+            *at,
+            format!("unknown key {key:?}: it is kept and not used"),
+            Some(help),
+        );
+    }
+}
+
+/// A name, or an object with `id` and `options`.
+fn model(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
+    let Some(model) = node.get("model") else {
+        return;
+    };
+    if let Some(name) = model.as_str() {
+        prompt.model = Some(name.to_owned());
+        prompt
+            .metadata
+            .insert("model".into(), json!({ "id": name }));
+        return;
+    }
+    let Some(model) = report.map(node, "model") else {
+        return;
+    };
+    prompt.model = report.text(model, "id");
+    for key in ["provider", "apiType"] {
+        report.text(model, key);
+    }
+    let Some(options) = report.map(model, "options") else {
+        return;
+    };
+    let mut settings = options.object();
+    if let Some(Tree::Object(more)) = settings.remove("additionalProperties") {
+        settings.extend(more);
+    }
+    match chat_options(&settings) {
+        Ok(settings) => prompt.options = settings,
+        Err(message) => report.error(options.at, message, None),
+    }
+}
+
+/// `template: {format: jinja2 | mustache, parser: prompty}`, each a name or `{kind}`.
+fn template(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
+    let mut said = Object::new();
+    let template = node.get("template");
+    if let Some(wrong) = template.filter(|node| !matches!(node.data, Data::Map(_))) {
+        let help = "write template: {format: {kind: jinja2}, parser: {kind: prompty}}";
+        let message = "Invalid template format: template must be an object";
+        return report.error(wrong.at, message, Some(help.into()));
+    }
+    for (key, default) in [("format", "jinja2"), ("parser", "prompty")] {
+        let part = template.and_then(|template| template.get(key));
+        let kind = part.map_or(Some(default), |part| {
+            part.as_str()
+                .or_else(|| part.get("kind").and_then(Node::as_str))
+        });
+        let at = part.map_or(0, |part| part.at);
+        match (key, kind) {
+            ("format", Some("jinja2" | "jinja")) => {}
+            ("format", Some("mustache")) => prompt.format = "mustache".into(),
+            ("parser", Some("prompty")) => {}
+            (_, kind) => {
+                let known = if key == "format" {
+                    "jinja2 and mustache"
+                } else {
+                    "prompty"
+                };
+                let kind = kind.unwrap_or_default();
+                report.error(
+                    at,
+                    format!("template {key} {kind:?} is not known; there is {known}"),
+                    None,
+                );
+            }
+        }
+        let given = part.filter(|part| matches!(part.data, Data::Map(_)));
+        let object = given.map_or_else(|| json!({ "kind": kind }), Node::tree);
+        said.insert(key.into(), object);
+    }
+    prompt
+        .metadata
+        .insert("template".into(), Tree::Object(said));
+}
+
+/// One of `inputs` or `outputs`.
+struct Property {
+    name: String,
+    kind: String,
+    /// As an object, whatever way it was written.
+    said: Object<String, Tree>,
+}
+
+/// A list of objects with names, or a map from name to an object or a default.
+fn properties(node: &Node, report: &mut Report<'_>) -> Vec<Property> {
+    let mut found = Vec::new();
+    match &node.data {
+        Data::List(items) => {
+            for item in items {
+                let name = item.get("name").and_then(Node::as_str);
+                match name {
+                    Some(name) => found.extend(property(name, item, report)),
+                    None => report.error(item.at, "this needs a name", None),
+                }
+            }
+        }
+        Data::Map(entries) => {
+            for entry in entries {
+                found.extend(property(&entry.key, &entry.value, report));
+            }
+        }
+        Data::Scalar(_) => {
+            let message = format!(
+                "inputs and outputs are lists or objects, not {}",
+                node.kind()
+            );
+            report.error(node.at, message, None);
+        }
+    }
+    found
+}
+
+fn property(name: &str, node: &Node, report: &mut Report<'_>) -> Option<Property> {
+    let mut said = Object::new();
+    said.insert("name".into(), name.into());
+    let kind = match &node.data {
+        Data::Map(_) => {
+            said.extend(node.object());
+            let default = node.get("default").map_or("string", kind_of);
+            match node.get("kind").or_else(|| node.get("type")) {
+                Some(kind) => kind.as_str().unwrap_or_default().to_owned(),
+                None => default.to_owned(),
+            }
+        }
+        _ => {
+            said.insert("default".into(), node.tree());
+            kind_of(node).to_owned()
+        }
+    };
+    said.remove("type");
+    said.insert("kind".into(), kind.as_str().into());
+    if json_type(&kind).is_none() && RichKind::parse(&kind).is_none() {
+        let known = "string, integer, float, boolean, array, object, thread, image, file, audio";
+        let message = format!("{name} has the unknown kind {kind:?}; kinds are {known}");
+        report.error(node.at, message, None);
+        return None;
+    }
+    Some(Property {
+        name: name.to_owned(),
+        kind,
+        said,
+    })
+}
+
+/// The kind of a default that stands alone.
+fn kind_of(node: &Node) -> &'static str {
+    match &node.data {
+        Data::Scalar(Tree::Bool(_)) => "boolean",
+        Data::Scalar(Tree::Number(number)) if number.is_f64() => "float",
+        Data::Scalar(Tree::Number(_)) => "integer",
+        Data::Scalar(_) => "string",
+        Data::List(_) => "array",
+        Data::Map(_) => "object",
+    }
+}
+
+fn json_type(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "string" => "string",
+        "integer" => "integer",
+        "float" | "number" => "number",
+        "boolean" => "boolean",
+        "array" => "array",
+        "object" => "object",
+        _ => return None,
+    })
+}
+
+/// What a request may send. An example is not a default; what is neither
+/// required nor there stays away.
+fn inputs(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
+    let Some(inputs) = node.get("inputs") else {
+        return;
+    };
+    let found = properties(inputs, report);
+    let (mut schemas, mut required, mut presets) = (Object::new(), Vec::new(), Vec::new());
+    for Property { name, kind, said } in &found {
+        let default = said.get("default").filter(|value| !value.is_null());
+        if let Some(value) = default {
+            presets.push((Arc::from(name.as_str()), Value::from(value.clone())));
+        } else if said.get("required").and_then(Tree::as_bool) == Some(true) {
+            required.push(name.clone());
+        }
+        if let Some(kind) = RichKind::parse(kind) {
+            let name = name.as_str().into();
+            prompt.rich.push(Rich { name, kind });
+        }
+        schemas.insert(name.clone(), schema(kind, said));
+    }
+    let tree = json!({"type": "object", "properties": schemas, "required": required});
+    match Parameters::of_schema(tree, presets) {
+        Ok(parameters) => prompt.parameters = parameters,
+        Err(message) => report.error(inputs.at, message, None),
+    }
+    keep(prompt, "inputs", Some(found));
+}
+
+fn schema(kind: &str, said: &Object<String, Tree>) -> Tree {
+    let mut schema = Object::new();
+    if let Some(kind) = json_type(kind) {
+        schema.insert("type".into(), kind.into());
+    }
+    let names = [
+        ("description", "description"),
+        ("default", "default"),
+        ("enumValues", "enum"),
+    ];
+    for (theirs, ours) in names {
+        if let Some(value) = said.get(theirs).filter(|value| !value.is_null()) {
+            schema.insert(ours.into(), value.clone());
+        }
+    }
+    Tree::Object(schema)
+}
+
+/// Tools are kept for the model, without what binds their arguments to inputs:
+/// that is not the model's to see.
+fn tools(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
+    let Some(tools) = node.get("tools") else {
+        return;
+    };
+    let Data::List(items) = &tools.data else {
+        return report.error(
+            tools.at,
+            format!("tools must be a list, not {}", tools.kind()),
+            None,
+        );
+    };
+    for item in items {
+        for key in ["name", "kind"] {
+            if report.text(item, key).is_none() {
+                report.error(item.at, format!("a tool needs a {key}"), None);
+            }
+        }
+    }
+    let functions: Vec<Tree> = items.iter().filter_map(function).collect();
+    if !functions.is_empty() {
+        prompt
+            .options
+            .extra
+            .insert("tools".into(), Tree::Array(functions));
+    }
+}
+
+/// A function as models are told of it. Other kinds of tools are no business of
+/// the request to a model.
+fn function(tool: &Node) -> Option<Tree> {
+    if tool.get("kind")?.as_str() != Some("function") {
+        return None;
+    }
+    let bound = tool.get("bindings").map(Node::object).unwrap_or_default();
+    let mut silent = Report::new("", "");
+    let parameters = tool
+        .get("parameters")
+        .map(|node| properties(node, &mut silent));
+    let (mut schemas, mut required) = (Object::new(), Vec::new());
+    for property in parameters.unwrap_or_default() {
+        if bound.contains_key(&property.name) {
+            continue;
+        }
+        if property.said.get("required").and_then(Tree::as_bool) == Some(true) {
+            required.push(property.name.clone());
+        }
+        schemas.insert(property.name, schema(&property.kind, &property.said));
+    }
+    let mut function = Object::new();
+    for key in ["name", "description", "strict"] {
+        if let Some(value) = tool.get(key) {
+            function.insert(key.into(), value.tree());
+        }
+    }
+    let parameters = json!({"type": "object", "properties": schemas, "required": required});
+    function.insert("parameters".into(), parameters);
+    Some(json!({"type": "function", "function": function}))
+}

@@ -1,0 +1,169 @@
+//! Inputs that are no text: a conversation, an image, a file, a sound.
+//!
+//! Their values become marks that only this process can make, so that they
+//! stand in the text where the template prints them, and no text can pass for one.
+
+use std::sync::Arc;
+
+use quillet_core::{List, Map, Value};
+use quillet_template::structure::{self, ChatMessage, Part};
+
+use crate::error::Problem;
+
+/// A variable that is no text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rich {
+    /// The variable.
+    pub name: Arc<str>,
+    /// What it is.
+    pub kind: RichKind,
+}
+
+/// What a rich variable is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RichKind {
+    /// Messages: a list of `{role, content}`, or an object with `messages`.
+    Thread,
+    /// An image: an address, a `data:` URL, or `{url, mediaType}`.
+    Image,
+    /// A file, as an image.
+    File,
+    /// A sound, as an image.
+    Audio,
+}
+
+impl RichKind {
+    /// The kind of that name in a prompty file.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "thread" => RichKind::Thread,
+            "image" => RichKind::Image,
+            "file" => RichKind::File,
+            "audio" => RichKind::Audio,
+            _ => return None,
+        })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            RichKind::Thread => "thread",
+            RichKind::Image => "image",
+            RichKind::File => "file",
+            RichKind::Audio => "audio",
+        }
+    }
+}
+
+/// The variables with marks in the place of rich ones.
+pub(crate) fn mark(rich: &[Rich], variables: Map) -> Result<Map, Vec<Problem>> {
+    if rich.is_empty() {
+        return Ok(variables);
+    }
+    let mut table = variables.to_table();
+    let mut problems = Vec::new();
+    for Rich { name, kind } in rich {
+        let Some(value) = table
+            .get_mut(&**name)
+            .filter(|value| **value != Value::Null)
+        else {
+            continue;
+        };
+        match marked(*kind, value) {
+            Ok(mark) => *value = mark.into(),
+            Err(message) => problems.push(Problem {
+                path: format!("variables.{name}"),
+                message,
+            }),
+        }
+    }
+    if problems.is_empty() {
+        return Ok(Map::new(table));
+    }
+    Err(problems)
+}
+
+fn marked(kind: RichKind, value: &Value) -> Result<String, String> {
+    if kind == RichKind::Thread {
+        return Ok(structure::thread(&thread(value)?));
+    }
+    let (url, content_type) = medium(kind, value)?;
+    Ok(structure::attachment(
+        Some(kind.name()),
+        &url,
+        content_type.as_deref(),
+    ))
+}
+
+fn medium(kind: RichKind, value: &Value) -> Result<(String, Option<String>), String> {
+    if let Value::Str(url) = value {
+        return Ok((url.to_string(), None));
+    }
+    let text = |keys: &[&str]| {
+        let map = value.as_map()?;
+        let found = keys.iter().find_map(|key| map.get(key)?.as_str());
+        found.map(str::to_owned)
+    };
+    let url = text(&["url", "source", "value", "path"]).ok_or_else(|| {
+        format!(
+            "{} must be an address, a data: URL or an object with url",
+            kind.name()
+        )
+    })?;
+    Ok((url, text(&["mediaType", "contentType", "media_type"])))
+}
+
+fn thread(value: &Value) -> Result<Vec<ChatMessage>, String> {
+    let messages = match value {
+        Value::Map(map) => map.get("messages").unwrap_or(value),
+        other => other,
+    };
+    let Value::List(messages) = messages else {
+        return Err("a thread must be a list of messages {role, content}".into());
+    };
+    messages.iter().enumerate().map(message).collect()
+}
+
+fn message((index, value): (usize, &Value)) -> Result<ChatMessage, String> {
+    let wrong = |what: &str| format!("message {index} of the thread {what}");
+    let map = value.as_map().ok_or_else(|| wrong("is no object"))?;
+    let role = map.get("role").and_then(Value::as_str);
+    let role = role.ok_or_else(|| wrong("has no role"))?;
+    let parts = match map.get("content").or_else(|| map.get("parts")) {
+        Some(Value::Str(text)) => vec![Part::Text(text.to_string())],
+        Some(Value::List(items)) => parts(items).ok_or_else(|| wrong("has an unknown part"))?,
+        _ => return Err(wrong("has no content")),
+    };
+    Ok(ChatMessage {
+        role: role.to_owned(),
+        parts,
+        metadata: match map.get("metadata") {
+            Some(Value::Map(metadata)) => metadata.clone(),
+            _ => Map::default(),
+        },
+    })
+}
+
+fn parts(items: &List) -> Option<Vec<Part>> {
+    items.iter().map(part).collect()
+}
+
+fn part(item: &Value) -> Option<Part> {
+    if let Value::Str(text) = item {
+        return Some(Part::Text(text.to_string()));
+    }
+    let map = item.as_map()?;
+    let kind = map.get("kind").or_else(|| map.get("type"));
+    let kind = kind.and_then(Value::as_str).unwrap_or("text");
+    if kind == "text" {
+        let text = map.get("value").or_else(|| map.get("text"))?;
+        return Some(Part::Text(text.as_str()?.to_owned()));
+    }
+    let rich = RichKind::parse(kind).filter(|kind| *kind != RichKind::Thread)?;
+    let (url, content_type) = medium(rich, item).ok()?;
+    Some(Part::Media {
+        kind: Some(kind.to_owned()),
+        url,
+        content_type,
+    })
+}

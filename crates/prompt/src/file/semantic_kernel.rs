@@ -1,0 +1,324 @@
+//! Semantic Kernel's prompt functions: one YAML file, or a folder with
+//! `skprompt.txt` and `config.json`.
+//!
+//! The fields are those of `PromptTemplateConfig`. As there, a key that is not
+//! known is refused, and settings of models are free.
+
+use std::sync::Arc;
+
+use quillet_core::chat::ChatOptions;
+use quillet_core::{Position, Value, nearest};
+use quillet_template::{MessageSyntax, Missing};
+use serde_json::{Map as Object, Value as Tree, json};
+
+use super::PromptFile;
+use super::options::chat_options;
+use super::yaml::{self, Data, Entry, Node, Report};
+use crate::definition::{Body, Checked, Place, Prompt};
+use crate::parameters::Parameters;
+
+const KEYS: [&str; 8] = [
+    "name",
+    "description",
+    "template_format",
+    "template",
+    "input_variables",
+    "output_variable",
+    "execution_settings",
+    "allow_dangerously_set_content",
+];
+
+/// What `config.json` has beside them: its schema's version and kind.
+const FOLDER_KEYS: [&str; 2] = ["schema", "type"];
+
+const VARIABLE_KEYS: [&str; 7] = [
+    "name",
+    "description",
+    "default",
+    "is_required",
+    "json_schema",
+    "allow_dangerously_set_content",
+    "sample",
+];
+
+/// Template formats of Semantic Kernel, and what they are here.
+const FORMATS: [(&str, &str); 3] = [
+    ("semantic-kernel", "semantic-kernel"),
+    ("handlebars", "semantic-kernel-handlebars"),
+    ("jinja2", "semantic-kernel-jinja2"),
+];
+
+/// Settings that are no options of a chat.
+const NO_OPTIONS: [&str; 3] = ["service_id", "model_id", "function_choice_behavior"];
+
+/// Whether a YAML text is a function: its top level has `template`, and
+/// `template_format` or `input_variables`.
+pub(super) fn claims(text: &str) -> bool {
+    let has = |key: &str| {
+        text.lines().any(|line| {
+            let line = line.trim_start_matches('\u{feff}');
+            let rest = line.strip_prefix(key).map(str::trim_start);
+            rest.is_some_and(|rest| rest.starts_with(':'))
+        })
+    };
+    has("template") && (has("template_format") || has("input_variables"))
+}
+
+pub(super) fn read(file: &PromptFile<'_>) -> Checked<Prompt> {
+    let range = super::whole(file.text);
+    let node = yaml::parse(file.name, file.text, range).map_err(|found| vec![found])?;
+    let mut report = Report::new(file.name, file.text);
+    let template = report.text(&node, "template");
+    if template.is_none() && report.errors.is_empty() {
+        report.error(node.at, "a prompt function needs a template", None);
+    }
+    let at = node.get("template").map_or(0, |node| node.at);
+    let place = place(file, at, template.as_deref().unwrap_or_default());
+    let prompt = prompt(file, template.unwrap_or_default(), place);
+    finish(prompt, &node, &[], report)
+}
+
+pub(super) fn read_folder(file: &PromptFile<'_>) -> Checked<Prompt> {
+    let place = Place {
+        source: file.name.into(),
+        byte: 0,
+        start: Position { line: 1, column: 1 },
+        indent: 0,
+    };
+    let prompt = prompt(file, file.text.to_owned(), Some(place));
+    // Without a config.json a function is its text alone.
+    let (name, text) = file.config.unwrap_or((file.name, ""));
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let range = super::whole(text);
+    let node = yaml::parse(name, text, range).map_err(|found| vec![found])?;
+    let mut report = Report::new(name, text);
+    if let Some(template) = node.get("template") {
+        let message = "the template of a folder is skprompt.txt: leave it out here";
+        report.error(template.at, message, None);
+    }
+    finish(prompt, &node, &FOLDER_KEYS, report)
+}
+
+fn prompt(file: &PromptFile<'_>, template: String, place: Option<Place>) -> Prompt {
+    Prompt {
+        id: file.id.into(),
+        body: Body::Text(template),
+        format: "semantic-kernel".into(),
+        missing: Missing::Default,
+        messages: MessageSyntax::Elements,
+        trusted: Vec::new(),
+        parameters: Parameters::default(),
+        rich: Vec::new(),
+        model: None,
+        options: ChatOptions::default(),
+        metadata: Object::new(),
+        raw: Tree::Null,
+        place,
+    }
+}
+
+/// Where the template of a YAML file stands. Only a literal block (`|`) has the
+/// same lines in the file as in the template; of others, where they begin.
+fn place(file: &PromptFile<'_>, at: usize, template: &str) -> Option<Place> {
+    let rest = file.text.get(at..)?;
+    let first = template.lines().find(|line| !line.trim().is_empty())?;
+    let indicator = file.text[..at].trim_end().ends_with('|') || rest.starts_with('|');
+    if !indicator {
+        let line = rest.lines().next().unwrap_or_default();
+        return line.contains(first).then(|| {
+            let byte = at + line.find(first).unwrap_or(0);
+            start(file, byte, 0)
+        });
+    }
+    let found = rest.find(first)?;
+    let blank = template.lines().take_while(|line| line.trim().is_empty());
+    let line = Position::of(file.text, at + found);
+    let indent = line.column - 1;
+    let above = blank.count();
+    let byte = line_start(file.text, line.line - above) + indent;
+    Some(start(file, byte, indent))
+}
+
+fn start(file: &PromptFile<'_>, byte: usize, indent: usize) -> Place {
+    Place {
+        source: file.name.into(),
+        byte,
+        start: Position::of(file.text, byte),
+        indent,
+    }
+}
+
+/// The byte at which a line begins, counted from one.
+fn line_start(text: &str, line: usize) -> usize {
+    let lines = text.split_inclusive('\n');
+    lines.take(line.saturating_sub(1)).map(str::len).sum()
+}
+
+fn finish(
+    mut prompt: Prompt,
+    node: &Node,
+    more_keys: &[&str],
+    mut report: Report<'_>,
+) -> Checked<Prompt> {
+    if node.entries().is_empty() && !node.is_null() {
+        let message = format!("a prompt function must be an object, not {}", node.kind());
+        report.error(node.at, message, None);
+    }
+    let known: Vec<&str> = KEYS.iter().chain(more_keys).copied().collect();
+    refuse_unknown(node, &known, &mut report);
+    report.text(node, "name");
+    report.text(node, "description");
+    format(&mut prompt, node, &mut report);
+    inputs(&mut prompt, node, &mut report);
+    settings(&mut prompt, node, &mut report);
+    output(node, &mut report);
+    prompt.metadata = node.object();
+    prompt.metadata.remove("template");
+    prompt.raw = node.tree();
+    if report.errors.is_empty() {
+        return Ok((prompt, report.warnings));
+    }
+    Err(report.errors)
+}
+
+fn refuse_unknown(node: &Node, known: &[&str], report: &mut Report<'_>) {
+    for Entry { key, at, .. } in node.entries() {
+        if known.contains(&key.as_str()) {
+            continue;
+        }
+        let help = match nearest(key, known.iter().copied()) {
+            Some(near) => format!("did you mean {near:?}?"),
+            None => format!("keys are {}", known.join(", ")),
+        };
+        report.error(*at, format!("unknown key {key:?}"), Some(help));
+    }
+}
+
+fn format(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
+    let Some(name) = report.text(node, "template_format") else {
+        return;
+    };
+    let known = FORMATS
+        .iter()
+        .find(|(theirs, _)| theirs.eq_ignore_ascii_case(&name));
+    if let Some((_, ours)) = known {
+        prompt.format = (*ours).into();
+        return;
+    }
+    let at = node.get("template_format").map_or(0, |node| node.at);
+    let (message, help) = if name.eq_ignore_ascii_case("liquid") {
+        let message = "template_format liquid is not supported: it splits messages at any \
+             `user:` in a value, so data could forge them";
+        (message.to_owned(), "write it as handlebars".to_owned())
+    } else {
+        let names: Vec<&str> = FORMATS.iter().map(|(theirs, _)| *theirs).collect();
+        let message = format!("template_format {name:?} is not known");
+        (message, format!("there are {}", names.join(", ")))
+    };
+    report.error(at, message, Some(help));
+}
+
+fn inputs(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
+    let Some(list) = node.get("input_variables") else {
+        return;
+    };
+    let Data::List(items) = &list.data else {
+        let message = format!("input_variables must be a list, not {}", list.kind());
+        return report.error(list.at, message, None);
+    };
+    let (mut schemas, mut required, mut presets) = (Object::new(), Vec::new(), Vec::new());
+    for item in items {
+        refuse_unknown(item, &VARIABLE_KEYS, report);
+        let Some(name) = report.text(item, "name") else {
+            report.error(item.at, "an input variable needs a name", None);
+            continue;
+        };
+        let default = default(item, report);
+        if let Some(text) = &default {
+            presets.push((Arc::from(name.as_str()), Value::from(text.as_str())));
+        } else if report.truth(item, "is_required") != Some(false) {
+            required.push(name.clone());
+        }
+        if report.truth(item, "allow_dangerously_set_content") == Some(true) {
+            prompt.trusted.push(name.clone());
+        }
+        schemas.insert(name, schema(item, default, report));
+    }
+    let tree = json!({"type": "object", "properties": schemas, "required": required});
+    match Parameters::of_schema(tree, presets) {
+        Ok(parameters) => prompt.parameters = parameters,
+        Err(message) => report.error(list.at, message, None),
+    }
+}
+
+/// Semantic Kernel takes texts only; numbers and truths of YAML are written as such.
+fn default(item: &Node, report: &mut Report<'_>) -> Option<String> {
+    let node = item.get("default")?;
+    match &node.data {
+        Data::Scalar(Tree::String(text)) => Some(text.clone()),
+        Data::Scalar(other) => Some(other.to_string()),
+        _ => {
+            let help = "Semantic Kernel takes texts only: quote it";
+            let message = format!("default must be a text, not {}", node.kind());
+            report.error(node.at, message, Some(help.into()));
+            None
+        }
+    }
+}
+
+/// The variable's `json_schema`, a text of JSON, with what stands beside it.
+fn schema(item: &Node, default: Option<String>, report: &mut Report<'_>) -> Tree {
+    let mut schema = Object::new();
+    if let Some(node) = item.get("json_schema") {
+        let read = match node.as_str() {
+            Some(text) => serde_json::from_str(text).ok(),
+            None => Some(node.tree()),
+        };
+        match read {
+            Some(Tree::Object(object)) => schema = object,
+            _ => report.error(
+                node.at,
+                "json_schema must be the JSON text of a schema",
+                None,
+            ),
+        }
+    }
+    if let Some(text) = report.text(item, "description") {
+        schema.entry("description").or_insert_with(|| text.into());
+    }
+    if let Some(text) = default {
+        schema.insert("default".into(), text.into());
+    }
+    Tree::Object(schema)
+}
+
+/// Settings per service: `default` is used, else the first; all are kept.
+fn settings(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
+    let Some(services) = report.map(node, "execution_settings") else {
+        return;
+    };
+    for Entry { key, value, .. } in services.entries() {
+        let id = value.get("service_id");
+        if let Some(id) = id.filter(|id| id.as_str() != Some(key.as_str())) {
+            let message = format!("service_id must be {key:?}, the key that it stands under");
+            report.error(id.at, message, None);
+        }
+    }
+    let used = services.get("default");
+    let Some(used) = used.or_else(|| services.entries().first().map(|entry| &entry.value)) else {
+        return;
+    };
+    prompt.model = report.text(used, "model_id");
+    let mut settings = used.object();
+    settings.retain(|key, _| !NO_OPTIONS.contains(&key.as_str()));
+    match chat_options(&settings) {
+        Ok(options) => prompt.options = options,
+        Err(message) => report.error(used.at, message, None),
+    }
+}
+
+fn output(node: &Node, report: &mut Report<'_>) {
+    if let Some(output) = report.map(node, "output_variable") {
+        refuse_unknown(output, &["description", "json_schema"], report);
+    }
+}

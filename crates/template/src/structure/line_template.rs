@@ -1,0 +1,126 @@
+//! A template whose role lines were marked before it was compiled.
+
+use std::sync::Arc;
+
+use quillet_core::{Diagnostic, Span};
+
+use super::directive;
+use super::role_lines::{self, Insertions};
+use crate::{
+    CompileError, CompileOptions, Pass, References, RenderError, Source, Stop, Template,
+    TemplateFormat,
+};
+
+/// The template of a format, and what was put into its sources. Places in what
+/// it says are places in the sources as they were written.
+#[derive(Debug)]
+struct LineTemplate {
+    template: Arc<dyn Template>,
+    references: References,
+    /// Name of each source, and what was put into it.
+    sources: Vec<(String, Insertions)>,
+}
+
+/// Compiles sources with their role lines marked.
+///
+/// # Errors
+/// What the format says about them.
+pub(crate) fn compile(
+    format: &dyn TemplateFormat,
+    sources: &[Source<'_>],
+    options: &CompileOptions,
+) -> Result<Arc<dyn Template>, CompileError> {
+    let marked: Vec<_> = sources
+        .iter()
+        .map(|source| role_lines::mark(source.text))
+        .collect();
+    let texts: Vec<Source<'_>> = sources
+        .iter()
+        .zip(&marked)
+        .map(|(source, (text, _))| Source { text, ..*source })
+        .collect();
+    let compiled = format.compile(&texts, options);
+    let inserted: Vec<(String, Insertions)> = sources
+        .iter()
+        .zip(&marked)
+        .map(|(source, (_, insertions))| (source.name.to_owned(), insertions.clone()))
+        .collect();
+    match compiled {
+        Ok(template) => Ok(Arc::new(LineTemplate::new(template, inserted))),
+        Err(error) => Err(as_written(error, sources, &inserted)),
+    }
+}
+
+/// The error with places in the sources as they were written.
+fn as_written(
+    error: CompileError,
+    sources: &[Source<'_>],
+    inserted: &[(String, Insertions)],
+) -> CompileError {
+    let place = |found: Diagnostic| {
+        let written = sources.iter().zip(inserted);
+        let written = written.filter(|(source, _)| source.name == found.source);
+        match (found.span, written.last()) {
+            (Some(span), Some((source, (_, insertions)))) => {
+                found.at(source.text, before(insertions, span))
+            }
+            _ => found,
+        }
+    };
+    CompileError {
+        diagnostics: error.diagnostics.into_iter().map(place).collect(),
+        ..error
+    }
+}
+
+fn before(insertions: &Insertions, span: Span) -> Span {
+    Span {
+        start: insertions.before(span.start),
+        end: insertions.before(span.end),
+    }
+}
+
+impl LineTemplate {
+    fn new(template: Arc<dyn Template>, sources: Vec<(String, Insertions)>) -> Self {
+        let mut references = template.references().clone();
+        let variables = references.variables.iter_mut();
+        let variables = variables.map(|variable| (variable.source, &mut variable.span));
+        let functions = references.functions.iter_mut();
+        let functions = functions.map(|function| (function.source, &mut function.span));
+        for (source, span) in variables.chain(functions) {
+            if let Some((_, insertions)) = sources.get(source) {
+                *span = before(insertions, *span);
+            }
+        }
+        LineTemplate {
+            template,
+            references,
+            sources,
+        }
+    }
+
+    fn place(&self, mut error: Box<RenderError>) -> Stop {
+        let source = self
+            .sources
+            .iter()
+            .find(|(name, _)| *name == error.source_name);
+        if let (Some(span), Some((_, insertions))) = (error.span, source) {
+            error.span = Some(before(insertions, span));
+        }
+        Stop::Failed(error)
+    }
+}
+
+impl Template for LineTemplate {
+    fn references(&self) -> &References {
+        &self.references
+    }
+
+    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
+        pass.write(&directive::lines())?;
+        match self.template.pass(entry, pass) {
+            Err(Stop::Failed(error)) => Err(self.place(error)),
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! `system:` or `user[name="Ann"]:` on a line of its own, as prompty has it.
+//!
+//! The lines are found in the template's own text before it is compiled, in any
+//! format, since they stand alone: each is put between two marks. A line that
+//! looks the same and comes from a value has no marks and is text.
+
+use std::borrow::Cow;
+
+use quillet_core::{Map, Value};
+
+use super::directive::{self, Directive, Piece};
+use super::message::{ChatMessage, Part};
+use super::secret;
+
+const ROLES: [&str; 6] = [
+    "system",
+    "user",
+    "assistant",
+    "developer",
+    "tool",
+    "function",
+];
+
+/// What was put into a text: before which byte of it, and how many bytes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Insertions(Vec<(usize, usize)>);
+
+impl Insertions {
+    /// The byte of the text as it was written, for a byte of the marked one.
+    pub(crate) fn before(&self, byte: usize) -> usize {
+        let mut inserted = 0;
+        for (at, length) in &self.0 {
+            let start = at + inserted;
+            if byte < start {
+                break;
+            }
+            if byte < start + length {
+                return *at;
+            }
+            inserted += length;
+        }
+        byte - inserted
+    }
+}
+
+/// The text with its role lines between marks, the second of which stands
+/// before the colon.
+pub(crate) fn mark(text: &str) -> (Cow<'_, str>, Insertions) {
+    let secret = secret::secret();
+    let mut marked = String::new();
+    let mut insertions = Insertions::default();
+    let mut done = 0;
+    for at in lines(text).flat_map(|(start, colon)| [start, colon]) {
+        marked.push_str(&text[done..at]);
+        marked.push_str(secret);
+        insertions.0.push((at, secret.len()));
+        done = at;
+    }
+    if insertions.0.is_empty() {
+        return (Cow::Borrowed(text), insertions);
+    }
+    marked.push_str(&text[done..]);
+    (Cow::Owned(marked), insertions)
+}
+
+/// Where role lines begin, and where their colons are.
+fn lines(text: &str) -> impl Iterator<Item = (usize, usize)> {
+    let mut at = 0;
+    text.split_inclusive('\n').filter_map(move |line| {
+        let start = at;
+        at += line.len();
+        let bare = line.trim_end();
+        is_role_line(bare).then(|| (start, start + bare.len() - 1))
+    })
+}
+
+fn is_role_line(line: &str) -> bool {
+    let Some(rest) = line.trim_start().strip_suffix(':') else {
+        return false;
+    };
+    let (name, attributes) = divided(rest);
+    known(name) && attributes.is_none_or(|text| text.ends_with(']'))
+}
+
+/// The role's name, and what begins with the bracket after it.
+fn divided(line: &str) -> (&str, Option<&str>) {
+    let line = line.trim_start_matches(['#', ' ', '\t']).trim_end();
+    match line.find('[') {
+        Some(at) => (line[..at].trim_end(), Some(&line[at..])),
+        None => (line, None),
+    }
+}
+
+fn known(name: &str) -> bool {
+    ROLES.iter().any(|role| role.eq_ignore_ascii_case(name))
+}
+
+/// The messages of a text that was rendered elsewhere, where every line that
+/// looks like a role line is one (prompty's parser without `strict`).
+#[must_use]
+pub fn parse_role_lines(text: &str) -> Vec<ChatMessage> {
+    blocks(&mark(text).0)
+}
+
+/// The messages of a text with marked role lines; `None` for a text of a
+/// template that has no such lines.
+pub(super) fn messages(text: &str) -> Option<Vec<ChatMessage>> {
+    let (_, text) = text.split_once(&directive::lines())?;
+    Some(blocks(text))
+}
+
+/// What stands before the first role line is the system's.
+fn blocks(text: &str) -> Vec<ChatMessage> {
+    let secret = secret::secret();
+    let mut messages = Vec::new();
+    let (mut line, mut rest) = ("", text);
+    loop {
+        let end = next(rest, secret);
+        block(line, &rest[..end], &mut messages);
+        let Some((name, after)) = rest[end..]
+            .strip_prefix(secret)
+            .and_then(|marked| marked.split_once(secret))
+        else {
+            return messages;
+        };
+        line = name;
+        rest = after.strip_prefix(':').unwrap_or(after);
+    }
+}
+
+/// Where the next role line begins: a mark that neither begins nor ends a directive.
+fn next(text: &str, secret: &str) -> usize {
+    let structural = |at: &usize| !text[at + secret.len()..].starts_with(['(', ')']);
+    let mut marks = text.match_indices(secret).map(|(at, _)| at);
+    marks.find(structural).unwrap_or(text.len())
+}
+
+/// The message that a role line begins; conversations in it are messages of
+/// their own and divide it.
+fn block(line: &str, content: &str, messages: &mut Vec<ChatMessage>) {
+    let head = head(line);
+    let named = !line.is_empty();
+    let mut current = head.clone();
+    let mut divided = false;
+    for piece in directive::pieces(content) {
+        match piece {
+            Piece::Text(text) => current.parts.push(Part::Text(text.to_owned())),
+            Piece::Directive(Directive::Thread(thread)) => {
+                finish(&mut current, named && !divided, messages);
+                messages.extend(thread);
+                current = head.clone();
+                divided = true;
+            }
+            Piece::Directive(found) => current.parts.extend(found.into_part()),
+        }
+    }
+    finish(&mut current, named && !divided, messages);
+}
+
+/// Takes the line endings around a message away, and keeps it if something is
+/// left. An empty message stays where a role line asks for one.
+fn finish(message: &mut ChatMessage, even_empty: bool, messages: &mut Vec<ChatMessage>) {
+    let newlines = ['\n', '\r'];
+    if let Some(Part::Text(text)) = message.parts.first_mut() {
+        *text = text.trim_start_matches(newlines).to_owned();
+    }
+    if let Some(Part::Text(text)) = message.parts.last_mut() {
+        *text = text.trim_end_matches(newlines).to_owned();
+    }
+    let blank = |part: &Part| matches!(part, Part::Text(text) if text.trim().is_empty());
+    let alone = message.parts.len() == 1;
+    message.parts.retain(|part| alone || !blank(part));
+    let empty = message.parts.iter().all(blank);
+    if !empty || even_empty {
+        if message.parts.is_empty() {
+            message.parts.push(Part::Text(String::new()));
+        }
+        messages.push(std::mem::take(message));
+    }
+}
+
+/// A message without parts, as a role line says: nothing there is the system's.
+fn head(line: &str) -> ChatMessage {
+    let line = line.trim();
+    let (name, attributes) = divided(line);
+    let role = if name.is_empty() { "system" } else { name };
+    ChatMessage {
+        role: role.to_ascii_lowercase(),
+        parts: Vec::new(),
+        metadata: attributes.map(metadata).unwrap_or_default(),
+    }
+}
+
+/// `[name="Ann", id=7]`: a value without quotes that is a number is one.
+fn metadata(text: &str) -> Map {
+    let inside = text.trim_start_matches('[').trim_end_matches(']');
+    let pair = |pair: &str| {
+        let (key, value) = pair.split_once('=')?;
+        Some((key.trim().to_owned(), attribute(value.trim())))
+    };
+    let pairs = separated(inside).into_iter().filter_map(pair);
+    pairs.collect()
+}
+
+/// What commas separate, outside quotes.
+fn separated(text: &str) -> Vec<&str> {
+    let mut quoted = false;
+    text.split(|c: char| {
+        quoted ^= c == '"';
+        c == ',' && !quoted
+    })
+    .collect()
+}
+
+fn attribute(value: &str) -> Value {
+    if let Some(text) = value.strip_prefix('"') {
+        return text.strip_suffix('"').unwrap_or(text).into();
+    }
+    if let Ok(number) = value.parse::<i64>() {
+        return number.into();
+    }
+    match value.parse::<f64>() {
+        Ok(number) if number.is_finite() => number.into(),
+        _ => value.into(),
+    }
+}

@@ -235,13 +235,12 @@ impl PromptService {
             prompt,
             compiled,
         } = *rendering;
-        let bound =
-            prompt
-                .bind(variables)
-                .map_err(|problems| ServiceError::Variables {
-                    id: prompt.id.to_string(),
-                    problems,
-                })?;
+        let bound = prompt
+            .bind(variables)
+            .map_err(|problems| ServiceError::Variables {
+                id: prompt.id.to_string(),
+                problems,
+            })?;
         let shared = match self.variables.cached(compiled, started) {
             Some(shared) => shared,
             None => self.fetch(compiled).await?,

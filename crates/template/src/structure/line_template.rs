@@ -59,8 +59,8 @@ fn as_written(
 ) -> CompileError {
     let place = |found: Diagnostic| {
         let written = sources.iter().zip(inserted);
-        let written = written.filter(|(source, _)| source.name == found.source);
-        match (found.span, written.last()) {
+        let mut same = written.filter(|(source, _)| source.name == found.source);
+        match (found.span, same.next()) {
             (Some(span), Some((source, (_, insertions)))) => {
                 found.at(source.text, before(insertions, span))
             }

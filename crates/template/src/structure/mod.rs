@@ -12,11 +12,8 @@ mod conversation;
 mod directive;
 mod element_reader;
 mod elements;
-<<<<<<< HEAD
 mod entity;
-=======
 mod line_template;
->>>>>>> dc580b4 (Read prompt files: dotprompt, prompty and Semantic Kernel's functions; role lines as message structure)
 mod message;
 mod role_lines;
 mod secret;

@@ -1,0 +1,169 @@
+//! Bad files get findings that name the thing, the place and the mend.
+
+use super::read;
+
+/// The first error or warning about a file, as people read it.
+fn finding(name: &str, text: &str) -> String {
+    match read(name, text) {
+        Ok((_, warnings)) => warnings[0].to_string(),
+        Err(errors) => errors[0].to_string(),
+    }
+}
+
+#[test]
+fn every_finding_has_its_place() {
+    let cases = [
+        // dotprompt
+        (
+            "p.prompt",
+            "---\nmodel: x\nconfg: 1\n---\nB",
+            "p.prompt:3:1: unknown key \"confg\"",
+            "config",
+        ),
+        (
+            "p.prompt",
+            "---\nmodel: [a\n---\nB",
+            "p.prompt:",
+            "not YAML",
+        ),
+        (
+            "p.prompt",
+            "---\nmodel: x\nB",
+            "p.prompt:1:1: ",
+            "end it with a line `---`",
+        ),
+        (
+            "p.prompt",
+            "# note\n---\nmodel: x\n---\nB",
+            "p.prompt:2:1: ",
+            "begin the file",
+        ),
+        (
+            "p.prompt",
+            "---\ninput:\n  schema:\n    a: strng\n---\nB",
+            "p.prompt:4:8: there is no type or schema \"strng\"",
+            "string",
+        ),
+        (
+            "p.prompt",
+            "---\ninput:\n  schema:\n    a(arr): string\n---\nB",
+            "p.prompt:4:5: ",
+            "array, object or enum",
+        ),
+        (
+            "p.prompt",
+            "---\nmodel: x\nconfig:\n  temperature: hot\n---\nB",
+            "p.prompt:4:3: ",
+            "temperature must be a number",
+        ),
+        (
+            "p.prompt",
+            "---\r\nmodel: 1\r\n---\r\nB",
+            "p.prompt:2:8: ",
+            "model must be a text",
+        ),
+        (
+            "p.prompt",
+            "---\n- a\n---\nB",
+            "p.prompt:2:1: ",
+            "must be an object",
+        ),
+        // prompty
+        (
+            "p.prompty",
+            "---\nnam: x\n---\nB",
+            "p.prompty:2:1: ",
+            "name",
+        ),
+        (
+            "p.prompty",
+            "---\nsample: {a: 1}\n---\nB",
+            "p.prompty:2:1: ",
+            "version 2",
+        ),
+        ("p.prompty", "---\nname: x\nB", "p.prompty:1:1: ", "no end"),
+        (
+            "p.prompty",
+            "---\nname: x\ntemplate: jinja2\n---\nB",
+            "p.prompty:3:11: ",
+            "Invalid template format",
+        ),
+        (
+            "p.prompty",
+            "---\ninputs:\n  - {name: a, kind: strng}\n---\nB",
+            "p.prompty:3:5: ",
+            "unknown kind",
+        ),
+        (
+            "p.prompty",
+            "---\nmodel:\n  connection: ${file:../x.json}\n---\nB",
+            "p.prompty:3:15: ",
+            "outside allowed roots",
+        ),
+        (
+            "p.prompty",
+            "---\nmodel:\n  connection: ${file:/etc/passwd}\n---\nB",
+            "p.prompty:3:15: ",
+            "outside allowed roots",
+        ),
+        (
+            "p.prompty",
+            "---\nmodel:\n  connection: ${file:x.json}\n---\nB",
+            "p.prompty:3:15: ",
+            "no files are handed out",
+        ),
+        (
+            "p.prompty",
+            "---\nmodel:\n  id: ${env:HOME}\n---\nB",
+            "p.prompty:3:7: ",
+            "'HOME' not set",
+        ),
+        // Semantic Kernel
+        (
+            "p.yaml",
+            "template: x\ntemplate_format: liquid\n",
+            "p.yaml:2:18: ",
+            "forge",
+        ),
+        (
+            "p.yaml",
+            "template: x\ninput_variables: []\nexecution_setings: {}\n",
+            "p.yaml:3:1: unknown key",
+            "execution_settings",
+        ),
+        (
+            "p.yaml",
+            "template: x\ninput_variables:\n  - name: a\n    default: [1]\n",
+            "p.yaml:4:14: ",
+            "quote it",
+        ),
+        (
+            "p.yaml",
+            "template: x\ninput_variables: []\nexecution_settings:\n  a:\n    service_id: b\n",
+            "p.yaml:5:17: ",
+            "service_id must be \"a\"",
+        ),
+        ("p.txt", "x", "p.txt: this is no prompt file", ".prompty"),
+    ];
+    for (name, text, place, says) in cases {
+        let found = finding(name, text);
+        assert!(
+            found.starts_with(place) && found.contains(says),
+            "{text:?}: {found}"
+        );
+    }
+}
+
+#[test]
+fn aliases_cannot_make_a_file_large() {
+    let mut text = String::from("---\na: &a [x, x, x, x, x, x, x, x]\n");
+    for (before, name) in "abcdefgh".chars().zip("bcdefghi".chars()) {
+        let uses = vec![format!("*{before}"); 8].join(", ");
+        text.push_str(&format!("{name}: &{name} [{uses}]\n"));
+    }
+    text.push_str("---\nB");
+    let deep = format!("---\na: {}{}\n---\nB", "[".repeat(500), "]".repeat(500));
+    for text in [text, deep] {
+        assert!(finding("p.prompt", &text).contains("not YAML"));
+    }
+}

@@ -1,0 +1,105 @@
+//! Prompt files: what they become, and what is said of bad ones.
+
+mod dotprompt;
+mod findings;
+mod prompty;
+mod semantic_kernel;
+mod vectors;
+
+use quillet_core::Map;
+use quillet_prompt::file::{self, Alone, PromptFile};
+use quillet_prompt::{Checked, Prompt};
+use quillet_template::structure::{ChatMessage, Part};
+use quillet_template::{
+    CompileOptions, Limits, NoFunctions, Render, Rendered, Source, TemplateFactory, render,
+};
+use serde_json::{Value as Tree, json};
+
+/// Reads a file that needs nothing around it.
+fn read(name: &str, text: &str) -> Checked<Prompt> {
+    let file = PromptFile {
+        id: file::stem(name),
+        name,
+        text,
+        config: None,
+    };
+    file::read(&file, &Alone)
+}
+
+fn read_well(name: &str, text: &str) -> Prompt {
+    let (prompt, warnings) = read(name, text).unwrap();
+    assert!(warnings.is_empty(), "{name}: {warnings:?}");
+    prompt
+}
+
+/// Renders a prompt of one text with variables that are bound as the service binds them.
+fn rendered(
+    prompt: &Prompt,
+    partials: &[(String, String)],
+    variables: &Map,
+) -> Result<Rendered, String> {
+    let options = CompileOptions {
+        missing: prompt.missing,
+        messages: prompt.messages,
+        trusted: prompt.trusted.clone(),
+        ..CompileOptions::default()
+    };
+    let templates = prompt.templates();
+    let (name, text) = &templates[0];
+    let mut sources = vec![Source::new(name, text)];
+    let library =
+        |(name, text): &'_ (String, String)| -> (String, String) { (name.clone(), text.clone()) };
+    let partials: Vec<_> = partials.iter().map(library).collect();
+    sources.extend(
+        partials
+            .iter()
+            .map(|(name, text)| Source::library(name, text)),
+    );
+    let template = TemplateFactory::standard()
+        .compile(&prompt.format, &sources, &options)
+        .map_err(|error| error.to_string())?;
+    let bound = prompt
+        .bind(variables)
+        .map_err(|problems| format!("{problems:?}"))?;
+    let work = Render {
+        template: template.as_ref(),
+        entries: &[name],
+        variables: &bound,
+        functions: &NoFunctions,
+        limits: &Limits::default(),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime
+        .block_on(render(&work))
+        .map_err(|error| error.to_string())
+}
+
+/// Messages in the words of the vectors of dotprompt and prompty, which differ in
+/// how they write parts.
+fn written(messages: &[ChatMessage], part: fn(&Part) -> Tree) -> Tree {
+    let message = |message: &ChatMessage| {
+        let parts: Vec<Tree> = message.parts.iter().map(part).collect();
+        let mut written = json!({"role": message.role, "content": parts});
+        if !message.metadata.is_empty() {
+            written["metadata"] = serde_json::to_value(&message.metadata).unwrap();
+        }
+        written
+    };
+    messages.iter().map(message).collect()
+}
+
+/// Whether everything that is expected is there; what is more does not matter.
+fn contains(got: &Tree, expected: &Tree) -> bool {
+    match (got, expected) {
+        (Tree::Object(got), Tree::Object(expected)) => expected
+            .iter()
+            .all(|(key, value)| contains(got.get(key).unwrap_or(&Tree::Null), value)),
+        (Tree::Array(got), Tree::Array(expected)) => {
+            got.len() == expected.len() && got.iter().zip(expected).all(|(a, b)| contains(a, b))
+        }
+        (Tree::Number(a), Tree::Number(b)) => a.as_f64() == b.as_f64(),
+        _ => got == expected,
+    }
+}

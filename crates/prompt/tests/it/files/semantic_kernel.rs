@@ -1,0 +1,111 @@
+//! Semantic Kernel's functions: YAML and folders.
+
+use quillet_core::Map;
+use quillet_prompt::file::{self, Alone, PromptFile};
+use quillet_prompt::{Body, Checked, Prompt};
+use quillet_template::MessageSyntax;
+use serde_json::json;
+
+use super::read_well;
+
+const JOKE: &str = r#"name: Joke
+description: Tells a joke
+template_format: handlebars
+template: |
+  <message role="system">Be funny.</message>
+  <message role="user">About {{topic}}, {{style}}</message>
+input_variables:
+  - name: topic
+    description: What it is about
+    is_required: true
+    json_schema: '{"type": "string"}'
+  - name: style
+    default: dry
+    is_required: false
+    allow_dangerously_set_content: true
+output_variable:
+  description: The joke
+execution_settings:
+  default:
+    model_id: gpt-4o
+    temperature: 0.9
+    max_tokens: 100
+    function_choice_behavior:
+      type: auto
+  azure:
+    service_id: azure
+    model_id: gpt-4
+"#;
+
+#[test]
+fn a_yaml_function_is_a_prompt() {
+    let prompt = read_well("joke.yaml", JOKE);
+    assert_eq!(prompt.format, "semantic-kernel-handlebars");
+    assert_eq!(prompt.messages, MessageSyntax::Elements);
+    assert_eq!(prompt.trusted, ["style"]);
+    assert_eq!(prompt.model.as_deref(), Some("gpt-4o"));
+    assert_eq!(prompt.options.temperature, Some(0.9));
+    assert_eq!(prompt.options.max_tokens, Some(100));
+    assert!(prompt.options.extra.is_empty());
+    let settings = &prompt.metadata["execution_settings"];
+    assert_eq!(settings["azure"]["model_id"], json!("gpt-4"));
+    assert_eq!(
+        settings["default"]["function_choice_behavior"]["type"],
+        json!("auto")
+    );
+}
+
+#[test]
+fn defaults_are_filled_in_and_what_is_required_is_asked_for() {
+    let prompt = read_well("joke.yaml", JOKE);
+    let given: Map = serde_json::from_str(r#"{"topic": "cats"}"#).unwrap();
+    let bound = prompt.bind(&given).unwrap();
+    assert_eq!(
+        bound.get("style").and_then(|value| value.as_str()),
+        Some("dry")
+    );
+    let problems = prompt.bind(&Map::default()).unwrap_err();
+    assert!(problems[0].message.contains("topic"), "{problems:?}");
+}
+
+#[test]
+fn formats_are_those_of_semantic_kernel() {
+    for (theirs, ours) in [
+        ("semantic-kernel", "semantic-kernel"),
+        ("handlebars", "semantic-kernel-handlebars"),
+        ("jinja2", "semantic-kernel-jinja2"),
+    ] {
+        let text = format!("template: Hi\ntemplate_format: {theirs}\n");
+        assert_eq!(read_well("p.yaml", &text).format, ours);
+    }
+}
+
+fn folder(text: &str, config: Option<&str>) -> Checked<Prompt> {
+    let file = PromptFile {
+        id: "joke",
+        name: "joke/skprompt.txt",
+        text,
+        config: config.map(|text| ("joke/config.json", text)),
+    };
+    file::read(&file, &Alone)
+}
+
+#[test]
+fn a_folder_is_a_function() {
+    let config = "{\n\t\"schema\": 1,\n\t\"description\": \"d\",\n\t\"execution_settings\": {\"default\": {\"max_tokens\": 9}},\n\t\"input_variables\": [{\"name\": \"input\", \"default\": \"x\"}]\n}";
+    let (prompt, _) = folder("Hi {{$input}}\n", Some(config)).unwrap();
+    assert_eq!(prompt.body, Body::Text("Hi {{$input}}\n".into()));
+    assert_eq!(prompt.options.max_tokens, Some(9));
+    let bound = prompt.bind(&Map::default()).unwrap();
+    assert_eq!(
+        bound.get("input").and_then(|value| value.as_str()),
+        Some("x")
+    );
+    assert!(folder("Hi", None).is_ok());
+    let found = folder("Hi", Some("{\n \"template\": \"x\"\n}")).unwrap_err();
+    assert!(
+        found[0].to_string().starts_with("joke/config.json:2:14: "),
+        "{}",
+        found[0]
+    );
+}

@@ -1,0 +1,48 @@
+//! Vectors of prompt files: where they are, and how many must pass.
+
+use std::path::Path;
+
+use serde_json::Value as Tree;
+
+/// Vectors of third parties, which stand beside the project; says so where they
+/// are not there.
+pub(super) fn third_party(name: &str) -> Option<Tree> {
+    let path = root().join("../shared/vectors").join(name);
+    let Ok(text) = std::fs::read_to_string(path) else {
+        eprintln!("left out: {name} is not beside the project");
+        return None;
+    };
+    Some(serde_json::from_str(&text).unwrap())
+}
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// What came of a set of vectors.
+#[derive(Default)]
+pub(super) struct Tally {
+    passed: usize,
+    failed: Vec<(String, String)>,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, id: impl Into<String>, result: Result<(), String>) {
+        match result {
+            Ok(()) => self.passed += 1,
+            Err(why) => self.failed.push((id.into(), why)),
+        }
+    }
+
+    /// Holds the known differences, each with its reason, to be all there are.
+    pub(super) fn hold(&self, what: &str, total: usize, known: &[(&str, &str)]) {
+        assert_eq!(
+            self.passed + self.failed.len(),
+            total,
+            "{what}: all were run"
+        );
+        let ids: Vec<&str> = self.failed.iter().map(|(id, _)| id.as_str()).collect();
+        let known: Vec<&str> = known.iter().map(|(id, _)| *id).collect();
+        assert_eq!(ids, known, "{what}: {:#?}", self.failed);
+    }
+}

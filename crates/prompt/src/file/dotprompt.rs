@@ -40,7 +40,7 @@ pub(super) fn read(file: &PromptFile<'_>, outside: &dyn Surroundings) -> Checked
         let prompt = prompt(file, super::whole(file.text), &report, Front::default());
         return Ok((prompt, report.warnings));
     };
-    let node = yaml::parse(file.name, file.text, parts.front).map_err(|found| vec![found])?;
+    let node = yaml::parse(file.name, file.text, parts.front)?;
     let front = read_front(&node, outside, &mut report);
     if !report.errors.is_empty() {
         return Err(report.errors);

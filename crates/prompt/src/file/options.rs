@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn of(settings: Tree) -> Result<ChatOptions, String> {
+    fn of(settings: &Tree) -> Result<ChatOptions, String> {
         chat_options(settings.as_object().unwrap())
     }
 
@@ -75,14 +75,14 @@ mod tests {
             json!({"temperature": 0.5, "maxOutputTokens": 9, "topP": 1, "stopSequences": ["x"], "seed": 1}),
         ];
         for style in styles {
-            let options = of(style).unwrap();
+            let options = of(&style).unwrap();
             assert_eq!(options.max_tokens, Some(9));
             assert_eq!(options.top_p, Some(1.0));
             assert_eq!(options.stop, Some(json!(["x"])));
             assert_eq!(options.extra.get("seed"), Some(&json!(1)));
         }
         assert!(
-            of(json!({"maxTokens": -1}))
+            of(&json!({"maxTokens": -1}))
                 .unwrap_err()
                 .contains("maxTokens")
         );

@@ -55,7 +55,7 @@ pub(super) fn read(file: &PromptFile<'_>, outside: &dyn Surroundings) -> Checked
         return Err(report.errors);
     }
     let parts = parts.unwrap_or(all);
-    let mut node = yaml::parse(file.name, file.text, parts.front).map_err(|found| vec![found])?;
+    let mut node = yaml::parse(file.name, file.text, parts.front)?;
     let raw = node.object();
     if node.entries().is_empty() && !node.is_null() {
         let message = format!("front matter must be an object, not {}", node.kind());

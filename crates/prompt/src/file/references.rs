@@ -5,7 +5,7 @@
 
 use std::path::{Component, Path};
 
-use quillet_core::Span;
+use quillet_core::{Diagnostic, Span};
 
 use super::yaml::{self, Data, Node, Report};
 use super::{FileRefusal, Surroundings};
@@ -76,9 +76,14 @@ fn file(path: &str, at: usize, outside: &dyn Surroundings) -> Result<Data, Strin
     }
     let end = text.len();
     // JSON is YAML, but for tabs, which no one indents these with.
-    let mut node = yaml::parse(path, &text, Span { start: 0, end }).map_err(|e| e.to_string())?;
+    let mut node =
+        yaml::parse(path, &text, Span { start: 0, end }).map_err(|found| said(&found))?;
     settle(&mut node, at);
     Ok(node.data)
+}
+
+fn said(found: &[Diagnostic]) -> String {
+    found.iter().map(Diagnostic::to_string).collect()
 }
 
 /// Whether a path stays in its folder, whatever is on the disk.

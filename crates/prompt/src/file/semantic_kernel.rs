@@ -66,7 +66,7 @@ pub(super) fn claims(text: &str) -> bool {
 
 pub(super) fn read(file: &PromptFile<'_>) -> Checked<Prompt> {
     let range = super::whole(file.text);
-    let node = yaml::parse(file.name, file.text, range).map_err(|found| vec![found])?;
+    let node = yaml::parse(file.name, file.text, range)?;
     let mut report = Report::new(file.name, file.text);
     let template = report.text(&node, "template");
     if template.is_none() && report.errors.is_empty() {
@@ -90,7 +90,7 @@ pub(super) fn read_folder(file: &PromptFile<'_>) -> Checked<Prompt> {
     let (name, text) = file.config.unwrap_or((file.name, ""));
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let range = super::whole(text);
-    let node = yaml::parse(name, text, range).map_err(|found| vec![found])?;
+    let node = yaml::parse(name, text, range)?;
     let mut report = Report::new(name, text);
     if let Some(template) = node.get("template") {
         let message = "the template of a folder is skprompt.txt: leave it out here";

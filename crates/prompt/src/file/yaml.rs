@@ -42,7 +42,7 @@ const MOST_DEPTH: usize = 60;
 ///
 /// # Errors
 /// What is wrong, with its place in the file.
-pub(super) fn parse(source: &str, text: &str, range: Span) -> Result<Node, Diagnostic> {
+pub(super) fn parse(source: &str, text: &str, range: Span) -> Result<Node, Vec<Diagnostic>> {
     let yaml = text.get(range.start..range.end).unwrap_or_default();
     let mut budget = Budget::default();
     budget.max_depth = MOST_DEPTH;
@@ -53,7 +53,7 @@ pub(super) fn parse(source: &str, text: &str, range: Span) -> Result<Node, Diagn
     let read: Result<Spanned<Raw>, _> = serde_saphyr::from_str_with_options(yaml, options);
     match read {
         Ok(read) => Ok(settle(read, yaml, range.start)),
-        Err(error) => Err(problem(source, text, range, &error)),
+        Err(error) => Err(vec![problem(source, text, range, &error)]),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use quillet_core::Diagnostic;
+
 use crate::structure::{Elements, MessageSyntax};
 
 /// Literal texts in the order of the source, with the marks of its messages.
@@ -20,14 +22,22 @@ impl Literals {
         }
     }
 
-    /// Adds a text; gives where it stands in the buffer.
-    pub(crate) fn add(&mut self, literal: &str) -> Range<usize> {
+    /// Adds a text that begins at `at` in the source; gives where it stands in
+    /// the buffer.
+    pub(crate) fn add(&mut self, literal: &str, at: usize) -> Range<usize> {
         let start = self.text.len();
         match &mut self.elements {
-            Some(elements) => self.text.push_str(&elements.mark(literal)),
+            Some(elements) => self.text.push_str(&elements.mark_at(literal, at)),
             None => self.text.push_str(literal),
         }
         start..self.text.len()
+    }
+
+    /// What is wrong with the messages of a source whose texts are all written,
+    /// one after another.
+    pub(crate) fn diagnostics(&self, name: &str, source: &str) -> Vec<Diagnostic> {
+        let elements = self.elements.as_ref();
+        elements.map_or_else(Vec::new, |elements| elements.diagnostics(name, source))
     }
 
     /// The buffer.

@@ -150,17 +150,17 @@ fn errors_of_compiling_name_the_place_and_the_mend() {
 /// A template that fails with these variables; the column, and a word of the
 /// message or the help.
 const FAILING: &[(&str, usize, &str)] = &[
-    ("é {nme}", 4, "did you mean name?"),
-    ("{ \"a\": 1}", 2, "write {{ and }} for braces that are text"),
-    ("{d[x]}", 2, "no key 'x'"),
-    ("{d[1]}", 2, "digits in brackets are a number"),
-    ("{l[2]}", 2, "list index out of range"),
-    ("{l[-1]}", 2, "list indices must be numbers, not '-1'"),
-    ("{name[9]}", 2, "string index out of range"),
-    ("{n[0]}", 2, "'int' object is not subscriptable"),
-    ("{l:5}", 2, "write !s before the colon"),
-    ("{name:d}", 2, "Unknown format code 'd'"),
-    ("{name:{d[k]}}", 2, "Unknown format code 'v'"),
+    ("é {nme}", 3, "did you mean name?"),
+    ("{ \"a\": 1}", 1, "write {{ and }} for braces that are text"),
+    ("{d[x]}", 1, "no key 'x'"),
+    ("{d[1]}", 1, "digits in brackets are a number"),
+    ("{l[2]}", 1, "list index out of range"),
+    ("{l[-1]}", 1, "list indices must be numbers, not '-1'"),
+    ("{name[9]}", 1, "string index out of range"),
+    ("{n[0]}", 1, "'int' object is not subscriptable"),
+    ("{l:5}", 1, "write !s before the colon"),
+    ("{name:d}", 1, "Unknown format code 'd'"),
+    ("{name:{d[k]}}", 1, "Unknown format code 'v'"),
 ];
 
 #[tokio::test]

@@ -33,6 +33,8 @@ pub(super) struct Field {
     pub(super) layout: Layout,
     /// The name with its path.
     pub(super) span: Span,
+    /// All of it, braces included.
+    pub(super) whole: Span,
 }
 
 /// What stands in brackets.

@@ -41,7 +41,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
                 }
                 Node::Field(field) => {
                     let printed = self.print(field);
-                    printed.map_err(|stop| self.located(stop, field.span))?;
+                    printed.map_err(|stop| self.located(stop, field.whole))?;
                 }
                 Node::Refused(problem) => {
                     let mut error = RenderError::new(ErrorKind::Execution, &*problem.message);

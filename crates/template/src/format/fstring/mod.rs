@@ -86,7 +86,7 @@ impl TemplateFormat for FStringFormat {
         let mut names = Names::default();
         let mut found = Vec::new();
         for (index, source) in sources.iter().enumerate() {
-            match parser::parse(source.text, self.rules, options.messages) {
+            match parser::parse(source, self.rules, options.messages) {
                 Ok(program) => {
                     if !source.library {
                         names.add(&program, index);
@@ -97,11 +97,7 @@ impl TemplateFormat for FStringFormat {
                         program,
                     });
                 }
-                Err(problems) => found.extend(
-                    problems
-                        .into_iter()
-                        .map(|problem| problem.diagnostic(source.name, source.text)),
-                ),
+                Err(problems) => found.extend(problems),
             }
         }
         match found.first() {

@@ -1,31 +1,45 @@
 //! Reads format strings as Python's `string.Formatter` does.
 
+use quillet_core::{Diagnostic, Span};
+
 use super::super::literals::Literals;
 use super::super::python::{Spec, SpecError, digits};
 use super::Rules;
 use super::ast::{Conversion, Field, Index, Layout, Node, Piece, Program};
 use super::problem::Problem;
-use crate::MessageSyntax;
+use crate::{MessageSyntax, Source};
 
 /// Findings after which the rest is not looked at.
 const MOST_PROBLEMS: usize = 20;
 
-/// Reads a source. The problems are those that refuse it.
+/// Reads a source.
+///
+/// # Errors
+/// What refuses it.
 pub(super) fn parse(
-    text: &str,
+    source: &Source<'_>,
     rules: Rules,
     messages: MessageSyntax,
-) -> Result<Program, Vec<Problem>> {
+) -> Result<Program, Vec<Diagnostic>> {
     let mut parser = Parser {
-        text,
+        text: source.text,
         at: 0,
         rules,
         problems: Vec::new(),
     };
-    let program = parser.program(messages);
-    match parser.problems.is_empty() {
-        true => Ok(program),
-        false => Err(parser.problems),
+    let mut literals = Literals::new(source.text.len(), messages);
+    let nodes = parser.nodes(&mut literals);
+    let problems = parser.problems.into_iter();
+    let problems = problems.map(|problem| problem.diagnostic(source.name, source.text));
+    let mut found: Vec<Diagnostic> = problems.collect();
+    // Everything in a source is written, so messages have to be in order.
+    found.extend(literals.diagnostics(source.name, source.text));
+    match found.is_empty() {
+        true => Ok(Program {
+            literals: literals.into_text(),
+            nodes,
+        }),
+        false => Err(found),
     }
 }
 
@@ -38,7 +52,8 @@ struct Parser<'t> {
 
 /// What follows in the text.
 enum Markup<'t> {
-    Text(&'t str),
+    /// Literal text, and where it begins.
+    Text(&'t str, usize),
     Field(Field),
 }
 
@@ -50,15 +65,14 @@ struct Raw {
 }
 
 impl<'t> Parser<'t> {
-    fn program(&mut self, messages: MessageSyntax) -> Program {
-        let mut literals = Literals::new(self.text.len(), messages);
+    fn nodes(&mut self, literals: &mut Literals) -> Vec<Node> {
         let mut nodes = Vec::new();
         while self.problems.len() < MOST_PROBLEMS {
             let Some(markup) = self.next(false) else {
                 break;
             };
             match markup {
-                Ok(Markup::Text(text)) => add_text(&mut nodes, literals.add(text)),
+                Ok(Markup::Text(text, at)) => add_text(&mut nodes, literals.add(text, at)),
                 Ok(Markup::Field(field)) => nodes.push(Node::Field(field)),
                 Err(problem) if problem.early || self.rules == Rules::Python => {
                     self.problems.push(problem);
@@ -66,10 +80,7 @@ impl<'t> Parser<'t> {
                 Err(problem) => nodes.push(Node::Refused(problem)),
             }
         }
-        Program {
-            literals: literals.into_text(),
-            nodes,
-        }
+        nodes
     }
 
     /// The next piece; `None` at the end.
@@ -78,17 +89,17 @@ impl<'t> Parser<'t> {
         let start = self.at;
         let Some(brace) = memchr::memchr2(b'{', b'}', rest.as_bytes()) else {
             self.at = self.text.len();
-            return Some(Ok(Markup::Text(rest)));
+            return Some(Ok(Markup::Text(rest, start)));
         };
         if brace > 0 {
             self.at += brace;
-            return Some(Ok(Markup::Text(&rest[..brace])));
+            return Some(Ok(Markup::Text(&rest[..brace], start)));
         }
         let (brace, after) = rest.split_at(1);
         self.at += 1;
         if after.starts_with(brace) {
             self.at += 1;
-            return Some(Ok(Markup::Text(brace)));
+            return Some(Ok(Markup::Text(brace, start)));
         }
         if brace == "}" || after.is_empty() {
             let problem = Problem::new(
@@ -128,7 +139,11 @@ impl<'t> Parser<'t> {
             path,
             conversion: conversion(raw.conversion)?,
             layout: self.layout(raw.spec, nested)?,
-            span: quillet_core::Span { start, end },
+            span: Span { start, end },
+            whole: Span {
+                start: start - 1,
+                end: self.at,
+            },
         })
     }
 
@@ -260,7 +275,7 @@ impl<'t> Parser<'t> {
         let mut pieces = Vec::new();
         while let Some(markup) = parser.next(true) {
             pieces.push(match markup? {
-                Markup::Text(text) => Piece::Text(text.into()),
+                Markup::Text(text, _) => Piece::Text(text.into()),
                 Markup::Field(field) => Piece::Field(field),
             });
         }

@@ -42,7 +42,7 @@ pub(super) const F_STRING: Row = Row {
     ten: "{d0}{d1}{d2}{d3}{d4}{d5}{d6}{d7}{d8}{d9}",
     ten_names: DIGITS,
     fails: "text\n\n  {crash}{three}",
-    fails_at: 4,
+    fails_at: 3,
     mistake: Some(("text\n  {x", 3)),
     missing: "{nothing}",
     ..ROW

@@ -17,6 +17,7 @@ mod hostile;
 mod jinja;
 mod properties;
 mod render;
+mod role_lines;
 mod semantic_kernel;
 mod sprig;
 mod structure;

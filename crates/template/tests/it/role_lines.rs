@@ -20,7 +20,7 @@ fn rendered(format: &str, text: &str, variables: &Map) -> Rendered {
     let sources = [Source::new("p", text)];
     let template = TemplateFactory::standard()
         .compile(format, &sources, &options())
-        .unwrap();
+        .expect("it compiles");
     let work = Render {
         template: template.as_ref(),
         entries: &["p"],
@@ -30,12 +30,14 @@ fn rendered(format: &str, text: &str, variables: &Map) -> Rendered {
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
-        .unwrap();
-    runtime.block_on(render(&work)).unwrap()
+        .expect("a runtime starts");
+    runtime.block_on(render(&work)).expect("it renders")
 }
 
 fn messages(format: &str, text: &str, variables: &Map) -> Vec<ChatMessage> {
-    rendered(format, text, variables).messages(0, &[]).unwrap()
+    rendered(format, text, variables)
+        .messages(0, &[])
+        .expect("it has structure")
 }
 
 #[test]

@@ -86,8 +86,7 @@ pub struct CompileOptions {
     /// says so itself does not ask.
     pub messages: MessageSyntax,
     /// Variables whose text may carry message structure of its own (Semantic
-    /// Kernel's `allow_dangerously_set_content`). Others are data. Semantic
-    /// Kernel's formats look for functions here too, as the template names them.
+    /// Kernel's `allow_dangerously_set_content`). Others are data.
     pub trusted: Vec<String>,
     /// Bounds on the source.
     pub limits: CompileLimits,

@@ -1,6 +1,7 @@
 //! One evaluation of one source: what a format's evaluator may do.
 
 use std::hash::{BuildHasher, RandomState};
+use std::io::Write;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -233,6 +234,16 @@ impl<'a> Pass<'a> {
         self.reserve_output(bytes.len())?;
         self.out.extend_from_slice(bytes);
         Ok(())
+    }
+
+    /// Writes a whole number in digits, without a text in between.
+    ///
+    /// # Errors
+    /// The output limit.
+    pub fn write_int(&mut self, number: i64) -> Result<(), Stop> {
+        // Writing to a list of bytes cannot fail.
+        let _ = write!(self.out, "{number}");
+        self.check_output()
     }
 
     /// The output itself, for an evaluator that formats in place. Call

@@ -25,6 +25,8 @@ pub(super) enum Op {
         start: usize,
         end: usize,
     },
+    /// Writes text with marks of message structure in it.
+    Marked(Box<str>),
     /// Evaluates, and prints if nothing is declared.
     Action(Pipe),
     /// Goes to `otherwise` unless true.

@@ -158,7 +158,12 @@ impl<'c> Finder<'c> {
                     self.pass_on(&dot, call.span);
                     self.visit(&call.name, dot);
                 }
-                Op::Text { .. } | Op::EndWith { .. } | Op::Next | Op::Break | Op::Jump(_) => {}
+                Op::Text { .. }
+                | Op::Marked(_)
+                | Op::EndWith { .. }
+                | Op::Next
+                | Op::Break
+                | Op::Jump(_) => {}
             }
         }
         if let Some((_, dot)) = around.into_iter().next() {

@@ -8,7 +8,7 @@ use quillet_core::Value;
 use crate::error::{CompileError, ErrorKind, RenderError};
 use crate::pass::{Pass, Stop};
 use crate::reference::References;
-use crate::{CompileOptions, Missing, Source, Template, TemplateFormat};
+use crate::{CompileOptions, MessageSyntax, Missing, Source, Template, TemplateFormat};
 
 use super::ast::{Builtin, Definition};
 use super::function::{Functions, GoFunction};
@@ -66,13 +66,20 @@ impl GoFormat {
             functions: &self.functions,
             strict_functions: self.strict_functions,
             nesting: options.limits.nesting,
+            elements: options.messages == MessageSyntax::Elements,
         };
         let mut parsed = Vec::with_capacity(sources.len());
         let mut message = None;
         let mut diagnostics = Vec::new();
         for (i, source) in sources.iter().enumerate() {
             match parser::parse(source.name, source.text, i, &settings) {
-                Ok(definitions) => parsed.push(definitions),
+                Ok(found) => {
+                    if let Some(first) = found.problems.first() {
+                        message.get_or_insert(first.to_string());
+                    }
+                    diagnostics.extend(found.problems);
+                    parsed.push(found.definitions);
+                }
                 Err(failure) => {
                     message.get_or_insert(failure.message);
                     diagnostics.push(failure.diagnostic);
@@ -101,6 +108,16 @@ impl TemplateFormat for GoFormat {
     fn functions(&self) -> Vec<&str> {
         let builtins = Builtin::TABLE.iter().map(|(name, _)| *name);
         builtins.chain(self.functions.names()).collect()
+    }
+
+    /// `{{` is printed by an action that has it as a string.
+    fn escape(&self, literal: &str) -> Option<String> {
+        let escaped = literal.replace("{{", "{{\"{{\"}}");
+        // What follows may begin with a brace.
+        Some(match escaped.strip_suffix('{') {
+            Some(before) => format!("{before}{{{{\"{{\"}}}}"),
+            None => escaped,
+        })
     }
 
     fn compile(

@@ -1,6 +1,7 @@
 //! The syntax tree of a Jinja template. Chains of equal rank (`a + b - c`,
 //! `a and b and c`, `elif`) are lists, so that only real nesting is deep.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use quillet_core::{Span, Value};
@@ -13,6 +14,21 @@ use super::test::Test;
 pub(super) struct Program {
     pub(super) body: Vec<Statement>,
     pub(super) blocks: Vec<Arc<Block>>,
+    /// The name `loop`, if the source has it anywhere.
+    pub(super) loop_name: Option<Arc<str>>,
+}
+
+impl Program {
+    /// Whether everything in it is written, once and in order.
+    pub(super) fn is_flat(&self) -> bool {
+        let flat = |statement: &Statement| {
+            matches!(
+                statement.kind,
+                StatementKind::Text(_) | StatementKind::Print(_)
+            )
+        };
+        self.body.iter().all(flat)
+    }
 }
 
 #[derive(Debug)]
@@ -23,8 +39,11 @@ pub(super) struct Statement {
 
 #[derive(Debug)]
 pub(super) enum StatementKind {
-    Text(String),
+    /// A part of the source's literal text.
+    Text(Range<usize>),
     Print(Expr),
+    /// `{% do f(x) %}`: whatever comes is dropped.
+    Do(Expr),
     If {
         branches: Vec<(Expr, Vec<Statement>)>,
         otherwise: Vec<Statement>,

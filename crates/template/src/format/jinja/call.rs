@@ -198,18 +198,20 @@ impl Evaluator<'_, '_> {
         given: Given,
         caller: Option<Value>,
     ) -> Result<Value, Stop> {
-        let scope = self.open_apart(declared.base, declared.source);
+        let scope = self.names.open_apart(declared.base, declared.source);
         self.charge(declared.captured.len() * VALUE_SIZE)?;
-        self.locals.extend(declared.captured.iter().cloned());
+        for (name, value) in &declared.captured {
+            self.names.push(Arc::clone(name), value.clone());
+        }
         let node = Arc::clone(&declared.declared);
         let itself = Value::Macro(Rc::clone(declared));
-        self.locals.push((Arc::clone(&node.name), itself));
+        self.names.push(Arc::clone(&node.name), itself);
         if let Some(caller) = caller {
-            self.locals.push(("caller".into(), caller));
+            self.names.push("caller".into(), caller);
         }
         self.bind(&node, given)?;
         let text = self.template(|e| e.captured(|e| e.body(&node.body)))?;
-        self.close(&scope);
+        self.names.close(&scope);
         Ok(text)
     }
 
@@ -232,9 +234,9 @@ impl Evaluator<'_, '_> {
                 (Some(value), None, _) => value,
                 (None, Some(at), _) => named.swap_remove(at).1,
                 (None, None, Some(default)) => self.eval(default)?,
-                (None, None, None) => Value::Undefined(Some((&**name).into())),
+                (None, None, None) => Value::Undefined(Some(Arc::clone(name))),
             };
-            self.locals.push((Arc::clone(name), value));
+            self.names.push(Arc::clone(name), value);
         }
         let rest: Vec<Value> = positional.collect();
         if !rest.is_empty() && !node.varargs {
@@ -252,14 +254,14 @@ impl Evaluator<'_, '_> {
         }
         if node.varargs {
             let rest = self.list(Sort::Tuple, rest)?;
-            self.locals.push(("varargs".into(), rest));
+            self.names.push("varargs".into(), rest);
         }
         if node.kwargs {
             let table = named
                 .into_iter()
                 .map(|(name, value)| (Key::Str(name), value));
             let rest = self.dict(table.collect())?;
-            self.locals.push(("kwargs".into(), rest));
+            self.names.push("kwargs".into(), rest);
         }
         Ok(())
     }

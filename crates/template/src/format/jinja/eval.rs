@@ -1,7 +1,6 @@
 //! Runs statements. Expressions are in [`super::operand`], calls in [`super::call`].
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -9,7 +8,10 @@ use indexmap::IndexMap;
 use quillet_core::{Position, Span, nearest};
 
 use super::Compiled;
-use super::ast::{Block, Expr, ExprKind, FilterCall, For, Statement, StatementKind, Target};
+use super::ast::{
+    Block, Expr, ExprKind, FilterCall, For, Operator, Statement, StatementKind, Target,
+};
+use super::scope::{Names, Seen, Table};
 use super::value::{List, Loop, MacroValue, Sort, Value};
 use crate::{ErrorKind, Limit, Missing, Pass, RenderError, Stop};
 
@@ -20,9 +22,6 @@ const MAX_LEVELS: usize = 400;
 /// Bytes of one value in a list.
 pub(super) const VALUE_SIZE: usize = size_of::<Value>();
 
-/// Things by name.
-type Table<T> = HashMap<Arc<str>, T, foldhash::fast::RandomState>;
-
 pub(super) fn fail(reason: impl Into<String>) -> Stop {
     RenderError::new(ErrorKind::Execution, reason).into()
 }
@@ -30,16 +29,7 @@ pub(super) fn fail(reason: impl Into<String>) -> Stop {
 pub(super) struct Evaluator<'t, 'p> {
     pub(super) compiled: &'t Compiled,
     pub(super) pass: &'t mut Pass<'p>,
-    /// Which source is being evaluated.
-    pub(super) source: usize,
-    /// Tables of global names: the first is the entry's, each import adds one.
-    bases: Vec<Base>,
-    pub(super) base: usize,
-    /// Names of inner scopes; those before `floor` cannot be seen now.
-    pub(super) locals: Vec<(Arc<str>, Value)>,
-    pub(super) floor: usize,
-    /// Where the innermost scope begins in `locals`; `None` at the top of a source.
-    frame: Option<usize>,
+    pub(super) names: Names<'p>,
     pub(super) namespaces: Vec<IndexMap<Arc<str>, Value>>,
     captures: Vec<String>,
     /// Definitions of every block, the one that counts first, with their sources.
@@ -51,13 +41,6 @@ pub(super) struct Evaluator<'t, 'p> {
     templates: usize,
 }
 
-#[derive(Default)]
-struct Base {
-    names: Table<Value>,
-    /// Whether the variables are seen (`import … without context` hides them).
-    context: bool,
-}
-
 /// Where to go on after a statement.
 #[derive(Clone, Copy, PartialEq)]
 enum Flow {
@@ -66,30 +49,12 @@ enum Flow {
     Continue,
 }
 
-/// What a scope change has to put back.
-pub(super) struct Scope {
-    locals: usize,
-    floor: usize,
-    frame: Option<usize>,
-    base: usize,
-    source: usize,
-}
-
 impl<'t, 'p> Evaluator<'t, 'p> {
     pub(super) fn new(compiled: &'t Compiled, pass: &'t mut Pass<'p>) -> Self {
-        let base = Base {
-            context: true,
-            ..Base::default()
-        };
         Evaluator {
             compiled,
+            names: Names::new(compiled, pass.variables()),
             pass,
-            source: 0,
-            bases: vec![base],
-            base: 0,
-            locals: Vec::new(),
-            floor: 0,
-            frame: None,
             namespaces: Vec::new(),
             captures: Vec::new(),
             blocks: Table::default(),
@@ -162,7 +127,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             return stop;
         };
         if error.span.is_none() {
-            let (name, text) = self.compiled.source(self.source);
+            let (name, text) = self.compiled.source(self.names.source);
             let at = Position::of(text, span.start);
             error.message = format!("{name}:{}:{}: {}", at.line, at.column, error.reason);
             error.source_name = name.to_owned();
@@ -226,83 +191,13 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         Ok(self.captures.pop().unwrap_or_default().into())
     }
 
-    // Names and scopes.
-
-    pub(super) fn local(&self, name: &str) -> Option<&Value> {
-        let visible = self.locals.get(self.floor..)?;
-        let found = visible.iter().rev().find(|(local, _)| **local == *name);
-        found.map(|(_, value)| value)
-    }
-
-    /// A name that the template has set itself.
-    pub(super) fn own_name(&self, name: &str) -> Option<&Value> {
-        let base = || self.bases.get(self.base)?.names.get(name);
-        self.local(name).or_else(base)
-    }
-
-    pub(super) fn sees_variables(&self) -> bool {
-        self.bases.get(self.base).is_some_and(|base| base.context)
-    }
-
-    pub(super) fn module_name(&self, base: usize, name: &str) -> Option<Value> {
-        self.bases.get(base)?.names.get(name).cloned()
-    }
-
-    pub(super) fn assign(&mut self, name: &Arc<str>, value: Value) {
-        let Some(frame) = self.frame else {
-            if let Some(base) = self.bases.get_mut(self.base) {
-                base.names.insert(Arc::clone(name), value);
-            }
-            return;
-        };
-        let scope = self.locals.get_mut(frame..).unwrap_or_default();
-        match scope.iter_mut().find(|(local, _)| local == name) {
-            Some((_, old)) => *old = value,
-            None => self.locals.push((Arc::clone(name), value)),
-        }
-    }
-
-    fn scope(&self) -> Scope {
-        Scope {
-            locals: self.locals.len(),
-            floor: self.floor,
-            frame: self.frame,
-            base: self.base,
-            source: self.source,
-        }
-    }
-
-    /// Opens a scope that sees what is around it.
-    pub(super) fn open(&mut self) -> Scope {
-        let scope = self.scope();
-        self.frame = Some(self.locals.len());
-        scope
-    }
-
-    /// Opens a scope that sees only the global names of `base`.
-    pub(super) fn open_apart(&mut self, base: usize, source: usize) -> Scope {
-        let scope = self.open();
-        self.floor = self.locals.len();
-        self.base = base;
-        self.source = source;
-        scope
-    }
-
-    pub(super) fn close(&mut self, scope: &Scope) {
-        self.locals.truncate(scope.locals);
-        self.floor = scope.floor;
-        self.frame = scope.frame;
-        self.base = scope.base;
-        self.source = scope.source;
-    }
-
     // Sources, blocks, imports.
 
     /// Evaluates a source from its start, and the one that it extends.
     pub(super) fn entry(&mut self, index: usize) -> Result<(), Stop> {
         let mut next = Some(index);
         while let Some(index) = next {
-            self.source = index;
+            self.names.source = index;
             let Some(program) = self.compiled.program(index) else {
                 return Ok(());
             };
@@ -364,14 +259,14 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             None => self.needed_source(name)?,
         };
         let scope = match context {
-            true => self.open(),
+            true => self.names.open(),
             false => {
                 let base = self.new_base(false)?;
-                self.open_apart(base, index)
+                self.names.open_apart(base, index)
             }
         };
         self.apart(index)?;
-        self.close(&scope);
+        self.names.close(&scope);
         Ok(())
     }
 
@@ -386,21 +281,17 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     fn new_base(&mut self, context: bool) -> Result<usize, Stop> {
-        self.charge(size_of::<Base>())?;
-        self.bases.push(Base {
-            context,
-            ..Base::default()
-        });
-        Ok(self.bases.len() - 1)
+        self.charge(size_of::<super::scope::Base>())?;
+        Ok(self.names.new_base(context))
     }
 
     fn import(&mut self, name: &Expr, context: bool) -> Result<usize, Stop> {
         let index = self.needed_source(name)?;
         let base = self.new_base(context)?;
-        let scope = self.open_apart(base, index);
-        self.frame = None;
+        let scope = self.names.open_apart(base, index);
+        self.names.open_top();
         self.captured(|e| e.apart(index))?;
-        self.close(&scope);
+        self.names.close(&scope);
         Ok(base)
     }
 
@@ -412,8 +303,11 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     ) -> Result<(), Stop> {
         let base = self.import(name, context)?;
         for (from, to) in names {
-            let value = self.module_name(base, from).unwrap_or(Value::UNDEFINED);
-            self.assign(to, value);
+            let value = self
+                .names
+                .module_name(base, from)
+                .unwrap_or(Value::UNDEFINED);
+            self.names.assign(to, value);
         }
         Ok(())
     }
@@ -426,14 +320,14 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             return Err(fail(format!("there is no block {name:?} above this one")));
         };
         let scope = match block.scoped {
-            true => self.open(),
-            false => self.open_apart(self.base, source),
+            true => self.names.open(),
+            false => self.names.open_apart(self.names.base, source),
         };
-        self.source = source;
+        self.names.source = source;
         let above = Value::Super(Rc::new((Arc::clone(name), at + 1)));
-        self.locals.push(("super".into(), above));
+        self.names.push("super".into(), above);
         self.template(|e| e.body(&block.body))?;
-        self.close(&scope);
+        self.names.close(&scope);
         Ok(())
     }
 
@@ -458,8 +352,12 @@ impl<'t, 'p> Evaluator<'t, 'p> {
 
     fn statement(&mut self, statement: &StatementKind) -> Result<Flow, Stop> {
         match statement {
-            StatementKind::Text(text) => self.write(text)?,
+            StatementKind::Text(place) => {
+                let text = self.compiled.literal(self.names.source, place);
+                self.write(text)?;
+            }
             StatementKind::Print(expr) => self.print(expr)?,
+            StatementKind::Do(expr) => self.drop_value(expr)?,
             StatementKind::If {
                 branches,
                 otherwise,
@@ -483,7 +381,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             }
             StatementKind::Macro(declared) => {
                 let value = self.macro_value(declared)?;
-                self.assign(&declared.name, value);
+                self.names.assign(&declared.name, value);
             }
             StatementKind::CallBlock(call, declared) => {
                 let caller = self.macro_value(declared)?;
@@ -504,7 +402,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                 context,
             } => {
                 let base = self.import(name, *context)?;
-                self.assign(target, Value::Module(base));
+                self.names.assign(target, Value::Module(base));
             }
             StatementKind::FromImport {
                 name,
@@ -513,6 +411,14 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             } => self.import_names(name, names, *context)?,
         }
         Ok(Flow::Next)
+    }
+
+    /// Evaluates for what calls do. Nothing looks at the value, so none is waited for.
+    fn drop_value(&mut self, expr: &Expr) -> Result<(), Stop> {
+        match &expr.kind {
+            ExprKind::Call(callee, arguments) => self.call(callee, arguments).map(drop),
+            _ => self.eval(expr).map(drop),
+        }
     }
 
     fn print(&mut self, expr: &Expr) -> Result<(), Stop> {
@@ -524,14 +430,62 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                 None => Ok(()),
             };
         }
+        if self.print_seen(expr)? {
+            return Ok(());
+        }
         let value = self.eval(expr)?;
         let printed = self.print_value(&value);
         printed.map_err(|stop| self.place(stop, expr.span))
     }
 
+    /// Prints texts from where they are, also several that are added together:
+    /// nothing is built. False if there is more to do than that.
+    fn print_seen(&mut self, expr: &Expr) -> Result<bool, Stop> {
+        if !self.at_output() {
+            return Ok(false);
+        }
+        let names = &self.names;
+        let is_text = |expr: &Expr| names.see(expr).and_then(Seen::as_str).is_some();
+        match &expr.kind {
+            ExprKind::Math(first, rest) => {
+                let added = |(operator, right): &(Operator, Expr)| {
+                    *operator == Operator::Add && is_text(right)
+                };
+                if !is_text(first) || !rest.iter().all(added) {
+                    return Ok(false);
+                }
+                let rest = rest.iter().map(|(_, right)| right);
+                for part in std::iter::once(&**first).chain(rest) {
+                    self.write_seen(part)?;
+                }
+                Ok(true)
+            }
+            ExprKind::Concat(parts) if parts.iter().all(is_text) => {
+                for part in parts {
+                    self.write_seen(part)?;
+                }
+                Ok(true)
+            }
+            _ => self.write_seen(expr),
+        }
+    }
+
+    fn write_seen(&mut self, expr: &Expr) -> Result<bool, Stop> {
+        match self.names.see(expr).and_then(Seen::as_str) {
+            Some(text) => self.pass.write(text).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
     fn print_value(&mut self, value: &Value) -> Result<(), Stop> {
-        let text = self.text(value)?;
-        self.write(&text)
+        match value {
+            Value::Int(int) if self.at_output() => self.pass.write_int(*int),
+            Value::Str(text) => self.write(text),
+            _ => {
+                let text = self.text(value)?;
+                self.write(&text)
+            }
+        }
     }
 
     fn if_tag(
@@ -552,19 +506,19 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         for (_, value) in bindings {
             values.push(self.eval(value)?);
         }
-        let scope = self.open();
+        let scope = self.names.open();
         for ((target, _), value) in bindings.iter().zip(values) {
             self.assign_target(target, value)?;
         }
         let flow = self.level(|e| e.flow(body))?;
-        self.close(&scope);
+        self.names.close(&scope);
         Ok(flow)
     }
 
     fn filtered_body(&mut self, filters: &[FilterCall], body: &[Statement]) -> Result<Value, Stop> {
-        let scope = self.open();
+        let scope = self.names.open();
         let mut value = self.captured(|e| e.level(|e| e.body(body)))?;
-        self.close(&scope);
+        self.names.close(&scope);
         for filter in filters {
             let filtered = self.filter(&value, filter);
             value = filtered.map_err(|stop| self.place(stop, filter.span))?;
@@ -573,12 +527,12 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     fn macro_value(&mut self, declared: &Arc<super::ast::Macro>) -> Result<Value, Stop> {
-        let visible = self.locals.get(self.floor..).unwrap_or_default();
+        let visible = self.names.visible();
         self.pass.charge(visible.len() * 2 * VALUE_SIZE)?;
         let value = Value::Macro(Rc::new(MacroValue {
             declared: Arc::clone(declared),
-            base: self.base,
-            source: self.source,
+            base: self.names.base,
+            source: self.names.source,
             captured: visible.to_vec(),
         }));
         self.check_depth(&value)?;
@@ -587,9 +541,9 @@ impl<'t, 'p> Evaluator<'t, 'p> {
 
     fn assign_target(&mut self, target: &Target, value: Value) -> Result<(), Stop> {
         match target {
-            Target::Name(name) => self.assign(name, value),
+            Target::Name(name) => self.names.assign(name, value),
             Target::Field(name, field) => {
-                let owner = self.own_name(name);
+                let owner = self.names.own(name);
                 let Some(Value::Namespace(number)) = owner else {
                     return Err(fail("cannot assign attribute on non-namespace object"));
                 };
@@ -638,45 +592,59 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         if items.len() == 0 {
             return self.level(|e| e.body(&node.otherwise));
         }
+        let scope = self.names.open();
+        let state = self.loop_state(node, &items, depth);
+        let mut kept = None;
+        for index in 0..items.len() {
+            self.step()?;
+            if let Some(state) = &state {
+                state.index.set(index);
+            }
+            let item = items.get(index).unwrap_or(Value::None);
+            self.names
+                .turn(&scope, kept.unwrap_or(usize::from(state.is_some())));
+            self.assign_target(&node.target, item)?;
+            // The names of the target stay, and get other values.
+            kept.get_or_insert(self.names.since(&scope));
+            if self.level(|e| e.flow(&node.body))? == Flow::Break {
+                break;
+            }
+        }
+        self.names.close(&scope);
+        if let Some(state) = state {
+            state.changed.replace(None);
+        }
+        Ok(())
+    }
+
+    /// What `loop` is, where any source of the set names it.
+    fn loop_state(&mut self, node: &Arc<For>, items: &List, depth: usize) -> Option<Rc<Loop>> {
+        let name = self.compiled.loop_name.as_ref()?;
         let state = Rc::new(Loop {
-            items,
+            items: items.clone(),
             index: Cell::new(0),
             depth,
             repeats: node.recursive.then(|| Arc::clone(node)),
             changed: RefCell::new(None),
         });
-        let name: Arc<str> = "loop".into();
-        let scope = self.open();
-        for index in 0..state.items.len() {
-            self.step()?;
-            state.index.set(index);
-            let item = state.items.get(index).unwrap_or(Value::None);
-            self.locals.truncate(scope.locals);
-            self.locals
-                .push((Arc::clone(&name), Value::Loop(Rc::clone(&state))));
-            self.assign_target(&node.target, item)?;
-            if self.level(|e| e.flow(&node.body))? == Flow::Break {
-                break;
-            }
-        }
-        self.close(&scope);
-        state.changed.replace(None);
-        Ok(())
+        let value = Value::Loop(Rc::clone(&state));
+        self.names.push(Arc::clone(name), value);
+        Some(state)
     }
 
     fn matching(&mut self, node: &For, condition: &Expr, items: &List) -> Result<List, Stop> {
         let mut found = Vec::new();
-        let scope = self.open();
+        let scope = self.names.open();
         for item in items.iter() {
             self.step()?;
-            self.locals.truncate(scope.locals);
+            self.names.turn(&scope, 0);
             self.assign_target(&node.target, item.clone())?;
             if self.condition(condition)? {
                 self.pass.charge(VALUE_SIZE)?;
                 found.push(item);
             }
         }
-        self.close(&scope);
+        self.names.close(&scope);
         Ok(List::new(Sort::List, found))
     }
 }

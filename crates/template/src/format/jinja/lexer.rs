@@ -2,14 +2,17 @@
 //! The rules for whitespace are those of jinja2's own lexer.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use quillet_core::Span;
 
 use super::syntax::{Preset, Problem};
+use crate::format::literals::Literals;
+use crate::structure::MessageSyntax;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token<'a> {
-    Text(Cow<'a, str>),
+    Text(Range<usize>),
     PrintBegin,
     PrintEnd,
     TagBegin,
@@ -37,13 +40,17 @@ fn operator(text: &str) -> Option<&'static str> {
     OPERATORS.iter().find(begins).copied()
 }
 
+/// Tokens with their places.
+pub(super) type Tokens<'a> = Vec<(Token<'a>, Span)>;
+
 pub(super) struct Lexer<'a> {
     source: &'a str,
     at: usize,
     preset: Preset,
     /// Whether the last token ended a line, so that blanks before a tag are indentation.
     line_start: bool,
-    tokens: Vec<(Token<'a>, Span)>,
+    literals: Literals,
+    tokens: Tokens<'a>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -54,23 +61,25 @@ enum Tag {
 }
 
 impl<'a> Lexer<'a> {
-    pub(super) fn new(source: &'a str, preset: Preset) -> Self {
+    pub(super) fn new(source: &'a str, preset: Preset, messages: MessageSyntax) -> Self {
         Lexer {
             source,
             at: 0,
             preset,
             line_start: true,
+            literals: Literals::new(source.len(), messages),
             // A guess that fits most templates and costs little where it does not.
             tokens: Vec::with_capacity((source.len() / 8).min(1024)),
         }
     }
 
-    pub(super) fn run(mut self) -> Result<Vec<(Token<'a>, Span)>, Box<Problem>> {
+    /// The tokens, and the literal text that they are parts of.
+    pub(super) fn run(mut self) -> Result<(Tokens<'a>, Literals), Box<Problem>> {
         while self.at < self.source.len() {
             self.text_and_tag()?;
         }
         self.push(Token::End, self.at);
-        Ok(self.tokens)
+        Ok((self.tokens, self.literals))
     }
 
     fn rest(&self) -> &'a str {
@@ -83,9 +92,11 @@ impl<'a> Lexer<'a> {
     }
 
     fn text(&mut self, text: &'a str, start: usize) {
-        if !text.is_empty() {
-            self.push(Token::Text(newlines(text)), start);
+        if text.is_empty() {
+            return;
         }
+        let place = self.literals.add(&newlines(text), start);
+        self.push(Token::Text(place), start);
     }
 
     fn text_and_tag(&mut self) -> Result<(), Box<Problem>> {

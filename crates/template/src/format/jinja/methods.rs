@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::call::Given;
 use super::eval::{Evaluator, VALUE_SIZE, fail};
 use super::test::is_cased;
-use super::value::{Dict, List, Sort, Value};
+use super::value::{Dict, List, Sort, Value, View};
 use crate::Stop;
 
 const TEXT: &[&str] = &[
@@ -81,12 +81,17 @@ pub(super) fn exists(value: &Value, name: &str) -> bool {
             LIST.contains(&name) || CHANGES.contains(&name)
         }
         Value::List(list) if list.has_places() => ["count", "index"].contains(&name),
-        Value::Dict(_) => DICT.contains(&name) || CHANGES.contains(&name),
+        Value::Dict(_) => exists_in_dict(name),
         Value::Loop(_) => LOOP.contains(&name),
         Value::Cycler(_) => CYCLER.contains(&name),
         Value::Float(_) => name == "is_integer",
         _ => false,
     }
+}
+
+/// Whether objects have a method of that name.
+pub(super) fn exists_in_dict(name: &str) -> bool {
+    DICT.contains(&name) || CHANGES.contains(&name)
 }
 
 /// Whether any value has a method of that name: `x.items()` does not need a
@@ -177,18 +182,18 @@ impl Evaluator<'_, '_> {
             "keys" => {
                 self.charge(dict.len() * VALUE_SIZE)?;
                 let keys = dict.iter().map(|(key, _)| key).collect();
-                self.list(Sort::View("dict_keys"), keys)
+                self.list(Sort::View(View::Keys), keys)
             }
             "values" => {
                 self.charge(dict.len() * VALUE_SIZE)?;
                 let values = dict.iter().map(|(_, value)| value).collect();
-                self.list(Sort::View("dict_values"), values)
+                self.list(Sort::View(View::Values), values)
             }
             "items" => {
                 self.charge(dict.len() * 5 * VALUE_SIZE)?;
                 let pair = |(key, value)| Value::List(List::new(Sort::Tuple, vec![key, value]));
                 let pairs = dict.iter().map(pair).collect();
-                self.list(Sort::View("dict_items"), pairs)
+                self.list(Sort::View(View::Items), pairs)
             }
             _ => Err(unsafe_method(name, "dict")),
         }

@@ -10,6 +10,7 @@
 
 mod ast;
 mod call;
+mod escape;
 mod eval;
 mod expression;
 mod filters;
@@ -22,18 +23,22 @@ mod ops;
 mod parser;
 mod print;
 mod references;
+mod scope;
 mod semantic_kernel;
 mod syntax;
 mod test;
 mod value;
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 pub use syntax::Preset;
 
+use crate::structure::Elements;
 use crate::{
-    CompileError, CompileOptions, ErrorKind, Missing, Pass, References, RenderError, Source, Stop,
-    Template, TemplateFormat, plugin_function,
+    CompileError, CompileOptions, ErrorKind, MessageSyntax, Missing, Pass, References, RenderError,
+    Source, Stop, Template, TemplateFormat, plugin_function,
 };
 use ast::Program;
 use eval::Evaluator;
@@ -111,6 +116,10 @@ impl TemplateFormat for JinjaFormat {
         }
     }
 
+    fn escape(&self, literal: &str) -> Option<String> {
+        Some(escape::escape(literal))
+    }
+
     fn compile(
         &self,
         sources: &[Source<'_>],
@@ -121,17 +130,27 @@ impl TemplateFormat for JinjaFormat {
             references: References::default(),
             preset: self.preset,
             missing: options.missing,
+            loop_name: None,
             encoded: self.encoded,
             trusted: options.trusted.clone(),
+            messages: options.messages,
         };
         let mut problems = Vec::new();
         for source in sources {
-            match parser::parse(source.text, self.preset, options.limits.nesting) {
-                Ok(program) => compiled.sources.push(Compilation {
-                    name: source.name.to_owned(),
-                    text: source.text.to_owned(),
-                    program,
-                }),
+            match parser::parse(source.text, self.preset, options) {
+                Ok((program, literals)) => {
+                    if program.is_flat() {
+                        problems.extend(literals.diagnostics(source.name, source.text));
+                    }
+                    let name = program.loop_name.clone();
+                    compiled.loop_name = compiled.loop_name.or(name);
+                    compiled.sources.push(Compilation {
+                        name: source.name.to_owned(),
+                        text: source.text.to_owned(),
+                        literals: literals.into_text(),
+                        program,
+                    });
+                }
                 Err(problem) => problems.push(problem.diagnostic(source.name, source.text)),
             }
         }
@@ -154,16 +173,22 @@ struct Compiled {
     references: References,
     preset: Preset,
     missing: Missing,
+    /// The name `loop`, if any source has it: else no loop needs to say how far it is.
+    loop_name: Option<Arc<str>>,
     /// Whether what comes from outside is HTML-encoded.
     encoded: bool,
-    /// Variables that are not.
+    /// Variables that are not, and whose text may have message structure.
     trusted: Vec<String>,
+    /// Whether there is such structure.
+    messages: MessageSyntax,
 }
 
 #[derive(Debug)]
 struct Compilation {
     name: String,
     text: String,
+    /// All literal text, as it is written.
+    literals: Box<str>,
     program: Program,
 }
 
@@ -172,13 +197,40 @@ impl Compiled {
         self.sources.iter().position(|source| source.name == name)
     }
 
+    fn trusts(&self, variable: &str) -> bool {
+        self.trusted.iter().any(|name| name == variable)
+    }
+
     /// Whether a variable of that name is HTML-encoded.
     fn encodes(&self, variable: &str) -> bool {
-        self.encoded && !self.trusted.iter().any(|name| name == variable)
+        self.encoded && !self.trusts(variable)
+    }
+
+    /// Whether all variables are seen as they are.
+    fn takes_as_is(&self) -> bool {
+        !self.encoded && self.trusted.is_empty()
+    }
+
+    /// The text of a trusted variable, with its tags marked.
+    fn marked(&self, variable: &str, text: &Arc<str>) -> Arc<str> {
+        if self.messages == MessageSyntax::Plain || !self.trusts(variable) {
+            return Arc::clone(text);
+        }
+        match Elements::default().mark(text) {
+            Cow::Borrowed(_) => Arc::clone(text),
+            Cow::Owned(marked) => marked.into(),
+        }
     }
 
     fn program(&self, index: usize) -> Option<&Program> {
         self.sources.get(index).map(|source| &source.program)
+    }
+
+    /// A part of the literal text of a source.
+    fn literal(&self, source: usize, place: &Range<usize>) -> &str {
+        let source = self.sources.get(source);
+        let text = source.and_then(|source| source.literals.get(place.clone()));
+        text.unwrap_or_default()
     }
 
     /// Name and text of a source.

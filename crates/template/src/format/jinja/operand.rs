@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::ast::{Arguments, Expr, ExprKind, Operator};
+use super::ast::{Arguments, Comparison, Expr, ExprKind, Operator};
 use super::eval::{Evaluator, VALUE_SIZE, fail};
 use super::functions;
 use super::methods;
+use super::scope::Seen;
 use super::value::{Dict, Key, List, Loop, Sort, Value};
 use crate::{Limit, Stop};
 
@@ -65,6 +66,9 @@ impl Evaluator<'_, '_> {
             ExprKind::Positive(operand) => self.eval(operand),
             ExprKind::Math(first, rest) => self.math_chain(first, rest),
             ExprKind::Compare(first, rest) => {
+                if let Some(holds) = self.same_text(first, rest)? {
+                    return Ok(Value::Bool(holds));
+                }
                 let mut left = self.eval(first)?;
                 for (comparison, right) in rest {
                     let right = self.eval(right)?;
@@ -95,9 +99,29 @@ impl Evaluator<'_, '_> {
 
     /// Whether an expression is true; an undefined one is not, unless strict.
     pub(super) fn condition(&mut self, expr: &Expr) -> Result<bool, Stop> {
+        if let Some(truth) = self.names.see(expr).and_then(Seen::is_true) {
+            return Ok(truth);
+        }
         let value = self.eval(expr)?;
         let truth = self.truth(&value);
         truth.map_err(|stop| self.place(stop, expr.span))
+    }
+
+    /// Whether two texts are equal, or are not; `None` if this asks anything else.
+    fn same_text(
+        &mut self,
+        left: &Expr,
+        rest: &[(Comparison, Expr)],
+    ) -> Result<Option<bool>, Stop> {
+        let [(comparison @ (Comparison::Equal | Comparison::NotEqual), right)] = rest else {
+            return Ok(None);
+        };
+        let text = |expr| self.names.see(expr).and_then(Seen::as_str);
+        let (Some(left), Some(right)) = (text(left), text(right)) else {
+            return Ok(None);
+        };
+        self.pass.steps(left.len().min(right.len()) / 256)?;
+        Ok(Some((left == right) == (*comparison == Comparison::Equal)))
     }
 
     pub(super) fn truth(&mut self, value: &Value) -> Result<bool, Stop> {
@@ -125,17 +149,18 @@ impl Evaluator<'_, '_> {
     }
 
     fn name(&mut self, name: &Arc<str>) -> Result<Value, Stop> {
-        if let Some(value) = self.own_name(name) {
+        if let Some(value) = self.names.own(name) {
             return Ok(value.clone());
         }
-        if self.sees_variables()
-            && let Some(value) = self.pass.variables().get(name)
-        {
+        if let Some(value) = self.names.variable(name) {
             if value.depth() > quillet_core::value::MAX_DEPTH {
                 return Err(self.pass.limit(Limit::ValueDepth));
             }
-            if let (true, quillet_core::Value::Str(text)) = (self.compiled.encodes(name), value) {
-                return self.html(text).map(Value::Str);
+            if let quillet_core::Value::Str(text) = value {
+                return Ok(Value::Str(match self.compiled.encodes(name) {
+                    true => self.html(text)?,
+                    false => self.compiled.marked(name, text),
+                }));
             }
             return Ok(value.into());
         }
@@ -145,7 +170,7 @@ impl Evaluator<'_, '_> {
         let function = functions::find(name, self.compiled.preset);
         Ok(match function {
             Some(function) => Value::Function(function),
-            None => Value::Undefined(Some((&**name).into())),
+            None => Value::Undefined(Some(Arc::clone(name))),
         })
     }
 
@@ -260,7 +285,7 @@ impl Evaluator<'_, '_> {
                 let namespace = self.namespaces.get(*number);
                 namespace.and_then(|names| names.get(name)).cloned()
             }
-            Value::Module(base) => self.module_name(*base, name),
+            Value::Module(base) => self.names.module_name(*base, name),
             Value::Loop(state) => loop_attribute(state, name),
             Value::Cycler(cycler) if &**name == "current" => cycler.0.get(cycler.1.get()),
             Value::Blocks => Some(Value::Super((Arc::clone(name), 0).into())),

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use quillet_core::Span;
 
 use super::ast::{Block, Expr, FilterCall, For, Macro, Program, Statement, StatementKind, Target};
-use super::lexer::{Lexer, Token};
+use super::lexer::{Lexer, Token, Tokens};
 use super::syntax::{Preset, Problem};
+use crate::CompileOptions;
+use crate::format::literals::Literals;
 
 pub(super) type Parsed<T> = Result<T, Box<Problem>>;
 
 pub(super) struct Parser<'a> {
-    tokens: Vec<(Token<'a>, Span)>,
+    tokens: Tokens<'a>,
     next: usize,
     preset: Preset,
     /// Levels of blocks and expressions around what is being parsed.
@@ -26,25 +28,31 @@ pub(super) struct Parser<'a> {
     pub(super) kwargs: bool,
 }
 
-/// Parses one source.
-pub(super) fn parse(source: &str, preset: Preset, nesting: usize) -> Parsed<Program> {
+/// Parses one source. The literal texts come with what is wrong with their messages.
+pub(super) fn parse(
+    source: &str,
+    preset: Preset,
+    options: &CompileOptions,
+) -> Parsed<(Program, Literals)> {
+    let (tokens, literals) = Lexer::new(source, preset, options.messages).run()?;
     let mut parser = Parser {
-        tokens: Lexer::new(source, preset).run()?,
+        tokens,
         next: 0,
         preset,
         depth: 0,
-        nesting,
+        nesting: options.limits.nesting,
         blocks: Vec::new(),
         interned: HashSet::default(),
         loops: 0,
         varargs: false,
         kwargs: false,
     };
-    let body = parser.body(&[])?;
-    Ok(Program {
-        body,
+    let program = Program {
+        body: parser.body(&[])?,
+        loop_name: parser.interned.get("loop").cloned(),
         blocks: parser.blocks,
-    })
+    };
+    Ok((program, literals))
 }
 
 impl<'a> Parser<'a> {
@@ -178,7 +186,7 @@ impl<'a> Parser<'a> {
         loop {
             let (token, span) = self.advance();
             let kind = match token {
-                Token::Text(text) => StatementKind::Text(text.into_owned()),
+                Token::Text(text) => StatementKind::Text(text),
                 Token::PrintBegin => {
                     let expr = self.tuple()?;
                     self.end_of(&Token::PrintEnd)?;
@@ -230,6 +238,11 @@ impl<'a> Parser<'a> {
             "call" => self.call_tag(),
             "filter" => self.filter_tag(),
             "block" => self.block_tag(),
+            "do" => {
+                let expr = self.tuple()?;
+                self.tag_end()?;
+                Ok(StatementKind::Do(expr))
+            }
             "extends" => Ok(StatementKind::Extends(self.last_expression()?)),
             "include" => self.include_tag(),
             "import" => self.import_tag(),
@@ -594,6 +607,7 @@ fn unknown_tag(name: &str, span: Span) -> Box<Problem> {
         "endfilter",
         "block",
         "endblock",
+        "do",
         "extends",
         "include",
         "import",

@@ -80,8 +80,8 @@ impl Evaluator<'_, '_> {
             Sort::List | Sort::Iterator | Sort::Range => ("[", "]"),
             Sort::Tuple if list.len() == 1 => ("(", ",)"),
             Sort::Tuple => ("(", ")"),
-            Sort::View(name) => {
-                out.push_str(name);
+            Sort::View(view) => {
+                out.push_str(view.name());
                 ("([", "])")
             }
         };

@@ -176,7 +176,7 @@ impl<'a> Walk<'a> {
     fn statement(&mut self, statement: &'a StatementKind) {
         match statement {
             StatementKind::Text(_) | StatementKind::Break | StatementKind::Continue => {}
-            StatementKind::Print(expr) => self.expr(expr),
+            StatementKind::Print(expr) | StatementKind::Do(expr) => self.expr(expr),
             StatementKind::If {
                 branches,
                 otherwise,

@@ -18,7 +18,7 @@ use super::functions::Function;
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     /// Not there; the path that was asked for, if it is known.
-    Undefined(Option<Rc<str>>),
+    Undefined(Option<Arc<str>>),
     None,
     Bool(bool),
     Int(i64),
@@ -49,10 +49,29 @@ pub(super) enum Sort {
     List,
     Tuple,
     /// The result of `keys()`, `values()`, `items()`; Python prints its name.
-    View(&'static str),
+    View(View),
     Range,
     /// What a lazy filter gives: it can be gone through, and nothing else.
     Iterator,
+}
+
+/// What of an object a view shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum View {
+    Keys,
+    Values,
+    Items,
+}
+
+impl View {
+    /// Python's name of its type.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            View::Keys => "dict_keys",
+            View::Values => "dict_values",
+            View::Items => "dict_items",
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -65,12 +84,16 @@ pub(super) struct List {
 enum Items {
     Core(core::List),
     Own(Rc<(Vec<Value>, u32)>),
-    Range {
-        start: i64,
-        stop: i64,
-        step: i64,
-        len: usize,
-    },
+    Range(Rc<Range>),
+}
+
+/// The numbers from `start` to before `stop`.
+#[derive(Debug)]
+struct Range {
+    start: i64,
+    stop: i64,
+    step: i64,
+    len: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -222,7 +245,7 @@ impl Value {
             Value::List(list) => match list.sort {
                 Sort::List => "list",
                 Sort::Tuple => "tuple",
-                Sort::View(name) => name,
+                Sort::View(view) => view.name(),
                 Sort::Range => "range",
                 Sort::Iterator => "generator",
             },
@@ -257,21 +280,19 @@ impl List {
         let len = (span + step_wide - step_wide.signum()) / step_wide;
         List {
             sort: Sort::Range,
-            items: Items::Range {
+            items: Items::Range(Rc::new(Range {
                 start,
                 stop,
                 step,
                 len: usize::try_from(len.max(0)).unwrap_or(usize::MAX),
-            },
+            })),
         }
     }
 
     /// Start, end and step, if this is a range.
     pub(super) fn as_range(&self) -> Option<(i64, i64, i64)> {
-        match self.items {
-            Items::Range {
-                start, stop, step, ..
-            } => Some((start, stop, step)),
+        match &self.items {
+            Items::Range(range) => Some((range.start, range.stop, range.step)),
             _ => None,
         }
     }
@@ -285,7 +306,7 @@ impl List {
         match &self.items {
             Items::Core(list) => list.len(),
             Items::Own(own) => own.0.len(),
-            Items::Range { len, .. } => *len,
+            Items::Range(range) => range.len,
         }
     }
 
@@ -293,13 +314,11 @@ impl List {
         match &self.items {
             Items::Core(list) => list.get(index).map(Value::from),
             Items::Own(own) => own.0.get(index).cloned(),
-            Items::Range {
-                start, step, len, ..
-            } if index < *len => {
-                let offset = i64::try_from(index).ok()?.checked_mul(*step)?;
-                start.checked_add(offset).map(Value::Int)
+            Items::Range(range) if index < range.len => {
+                let offset = i64::try_from(index).ok()?.checked_mul(range.step)?;
+                range.start.checked_add(offset).map(Value::Int)
             }
-            Items::Range { .. } => None,
+            Items::Range(_) => None,
         }
     }
 
@@ -311,7 +330,7 @@ impl List {
         match &self.items {
             Items::Core(list) => list.depth(),
             Items::Own(own) => own.1,
-            Items::Range { .. } => 1,
+            Items::Range(_) => 1,
         }
     }
 }

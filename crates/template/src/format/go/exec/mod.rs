@@ -124,6 +124,7 @@ impl<'a> Executor<'a, '_, '_> {
             self.pass.step()?;
             match op {
                 Op::Text { start, end } => self.text(*start..*end)?,
+                Op::Marked(text) => self.pass.write(text)?,
                 Op::Action(pipe) => self.action(pipe)?,
                 Op::If { pipe, otherwise } => {
                     if !self.condition(pipe)?.1 {

@@ -16,6 +16,7 @@ use super::ast::{Definition, Op, Place, TemplateCall};
 use super::fmt::quoted as quote;
 use super::function::Functions;
 use super::lexer::{Kind, Lexer, Token};
+use crate::structure::Elements;
 use names::Names;
 
 /// Parentheses recurse on the native stack, so the limit on nesting cannot
@@ -29,6 +30,17 @@ pub(super) struct Settings<'a> {
     /// Whether unknown functions are errors, as in Go.
     pub(super) strict_functions: bool,
     pub(super) nesting: usize,
+    /// Whether tags of messages in literal text are structure.
+    pub(super) elements: bool,
+}
+
+/// A source and all that it defines.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    /// The definition of the source itself comes last.
+    pub(super) definitions: Vec<Definition>,
+    /// What is wrong with its messages.
+    pub(super) problems: Vec<Diagnostic>,
 }
 
 /// Why a source does not parse.
@@ -39,14 +51,13 @@ pub(super) struct Failure {
     pub(super) diagnostic: Diagnostic,
 }
 
-/// Parses a source and all that it defines. The definition of the source
-/// itself comes last.
+/// Parses a source and all that it defines.
 pub(super) fn parse(
     name: &str,
     text: &str,
     source: usize,
     settings: &Settings<'_>,
-) -> Result<Vec<Definition>, Box<Failure>> {
+) -> Result<Parsed, Box<Failure>> {
     let mut root = Tree::new(name.into(), Opened::Source);
     // Most sources have a dozen actions; growing to that copies operations three times.
     root.ops.reserve(16);
@@ -55,13 +66,29 @@ pub(super) fn parse(
         text,
         source,
         settings,
+        elements: settings.elements.then(Elements::default),
         lexer: Lexer::new(text),
         tree: root,
         outer: Vec::new(),
         done: IndexMap::default(),
     };
     parser.run()?;
-    Ok(parser.done.into_values().collect())
+    let definitions: Vec<Definition> = parser.done.into_values().collect();
+    let flat = definitions.len() == 1 && definitions.iter().all(is_flat);
+    let problems = match parser.elements.filter(|_| flat) {
+        Some(elements) => elements.diagnostics(name, text),
+        None => Vec::new(),
+    };
+    Ok(Parsed {
+        definitions,
+        problems,
+    })
+}
+
+/// Whether everything in a definition is written, once and in order.
+fn is_flat(definition: &Definition) -> bool {
+    let flat = |op: &Op| matches!(op, Op::Text { .. } | Op::Marked(_) | Op::Action(_));
+    definition.ops.iter().all(flat)
 }
 
 struct Parser<'s> {
@@ -69,6 +96,8 @@ struct Parser<'s> {
     text: &'s str,
     source: usize,
     settings: &'s Settings<'s>,
+    /// Marks the tags of messages, if they are structure.
+    elements: Option<Elements>,
     lexer: Lexer<'s>,
     /// The definition that is being read.
     tree: Tree,

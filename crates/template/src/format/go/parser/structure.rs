@@ -1,5 +1,7 @@
 //! Text, actions, blocks and definitions.
 
+use std::borrow::Cow;
+
 use quillet_core::Span;
 
 use super::super::ast::{Definition, Op, Pipe, Place, TemplateCall};
@@ -117,14 +119,22 @@ impl Parser<'_> {
         }
     }
 
+    /// Writes literal text, whose tags are structure if messages are asked for.
+    fn literal(&mut self, start: usize, end: usize) -> Op {
+        let text = &self.text[start..end];
+        let marked = self.elements.as_mut().map(|e| e.mark_at(text, start));
+        match marked {
+            Some(Cow::Owned(marked)) => Op::Marked(marked.into()),
+            _ => Op::Text { start, end },
+        }
+    }
+
     fn text_or_action(&mut self) -> Result {
         let token = self.next_non_space();
         match token.kind {
             Kind::Text => {
-                self.tree.ops.push(Op::Text {
-                    start: token.start,
-                    end: token.end,
-                });
+                let op = self.literal(token.start, token.end);
+                self.tree.ops.push(op);
                 Ok(())
             }
             Kind::LeftDelim => {
@@ -397,6 +407,7 @@ fn template_call(
 fn text_length(op: &Op) -> usize {
     match op {
         Op::Text { start, end } => end - start,
+        Op::Marked(text) => text.len(),
         _ => 0,
     }
 }

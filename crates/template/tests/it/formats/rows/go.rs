@@ -43,7 +43,5 @@ pub(super) const GO: Row = Row {
         ("main", "{{template \"other\"}}"),
         ("other", "{{template \"other\"}}"),
     ]),
-    elements: false,
-    escapes: false,
     ..ROW
 };

@@ -102,8 +102,6 @@ pub(super) const JINJA: Row = Row {
         ("main", "{% include 'other' %}"),
         ("other", "{% include 'other' %}"),
     ]),
-    elements: false,
-    escapes: false,
     ..ROW
 };
 

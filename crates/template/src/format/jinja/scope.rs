@@ -1,0 +1,253 @@
+//! Names while a template is evaluated: which there are, what they stand for,
+//! and how to look at that without taking it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use quillet_core as core;
+use quillet_core::Map;
+use smallvec::{SmallVec, smallvec};
+
+use super::Compiled;
+use super::ast::{Expr, ExprKind};
+use super::methods;
+use super::value::{Dict, Value};
+
+/// Things by name.
+pub(super) type Table<T> = HashMap<Arc<str>, T, foldhash::fast::RandomState>;
+
+/// The names that can be seen at one point.
+pub(super) struct Names<'p> {
+    variables: &'p Map,
+    /// Whether variables may be looked at where they are.
+    as_is: bool,
+    /// Which source is being evaluated.
+    pub(super) source: usize,
+    /// Tables of global names: the first is the entry's, each import adds one.
+    bases: SmallVec<[Base; 1]>,
+    pub(super) base: usize,
+    /// Names of inner scopes; those before `floor` cannot be seen now.
+    locals: SmallVec<[(Arc<str>, Value); 8]>,
+    floor: usize,
+    /// Where the innermost scope begins in `locals`; `None` at the top of a source.
+    frame: Option<usize>,
+}
+
+#[derive(Default)]
+pub(super) struct Base {
+    names: Table<Value>,
+    /// Whether the variables are seen (`import … without context` hides them).
+    context: bool,
+}
+
+/// What a scope change has to put back.
+pub(super) struct Scope {
+    locals: usize,
+    floor: usize,
+    frame: Option<usize>,
+    base: usize,
+    source: usize,
+}
+
+/// A value where it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Seen<'a> {
+    /// The template's own.
+    Own(&'a Value),
+    /// One that was given.
+    Given(&'a core::Value),
+}
+
+impl<'a> Seen<'a> {
+    pub(super) fn as_str(self) -> Option<&'a str> {
+        match self {
+            Seen::Own(value) => value.as_str(),
+            Seen::Given(value) => value.as_str(),
+        }
+    }
+
+    /// Python's truth; `None` for what takes a closer look.
+    pub(super) fn is_true(self) -> Option<bool> {
+        match self {
+            Seen::Own(Value::Undefined(_)) => None,
+            Seen::Own(value) => Some(value.is_true()),
+            Seen::Given(value) => Some(match value {
+                core::Value::Null => false,
+                core::Value::Bool(bool) => *bool,
+                core::Value::Int(int) => *int != 0,
+                core::Value::Float(float) => *float != 0.0,
+                core::Value::Str(text) => !text.is_empty(),
+                core::Value::List(list) => !list.is_empty(),
+                core::Value::Map(map) => !map.is_empty(),
+            }),
+        }
+    }
+
+    fn as_map(self) -> Option<&'a Map> {
+        match self {
+            Seen::Own(Value::Dict(Dict::Core(map))) => Some(map),
+            Seen::Given(core::Value::Map(map)) => Some(map),
+            _ => None,
+        }
+    }
+}
+
+impl<'p> Names<'p> {
+    pub(super) fn new(compiled: &Compiled, variables: &'p Map) -> Self {
+        let base = Base {
+            context: true,
+            ..Base::default()
+        };
+        Names {
+            variables,
+            as_is: compiled.takes_as_is(),
+            source: 0,
+            bases: smallvec![base],
+            base: 0,
+            locals: SmallVec::new(),
+            floor: 0,
+            frame: None,
+        }
+    }
+
+    /// A variable, where they are seen.
+    pub(super) fn variable(&self, name: &str) -> Option<&'p core::Value> {
+        let seen = self.bases.get(self.base).is_some_and(|base| base.context);
+        self.variables.get(name).filter(|_| seen)
+    }
+
+    fn local(&self, name: &str) -> Option<&Value> {
+        let visible = self.locals.get(self.floor..)?;
+        let found = visible.iter().rev().find(|(local, _)| **local == *name);
+        found.map(|(_, value)| value)
+    }
+
+    /// A name that the template has set itself.
+    pub(super) fn own(&self, name: &str) -> Option<&Value> {
+        let base = || {
+            let names = &self.bases.get(self.base)?.names;
+            if names.is_empty() {
+                None
+            } else {
+                names.get(name)
+            }
+        };
+        self.local(name).or_else(base)
+    }
+
+    /// A value that an expression names, where it is. `None` if there is none, or
+    /// if it takes more than looking.
+    #[inline]
+    pub(super) fn see<'a>(&'a self, expr: &'a Expr) -> Option<Seen<'a>> {
+        match &expr.kind {
+            ExprKind::Constant(value) => Some(Seen::Given(value)),
+            ExprKind::Name(name) => self.see_name(name),
+            ExprKind::Attribute(subject, name) => {
+                let map = self.see(subject)?.as_map()?;
+                if methods::exists_in_dict(name) {
+                    return None;
+                }
+                map.get(name).map(Seen::Given)
+            }
+            ExprKind::Item(subject, key) => {
+                let ExprKind::Constant(core::Value::Str(key)) = &key.kind else {
+                    return None;
+                };
+                let map = self.see(subject)?.as_map()?;
+                map.get(key).map(Seen::Given)
+            }
+            _ => None,
+        }
+    }
+
+    fn see_name(&self, name: &str) -> Option<Seen<'_>> {
+        if let Some(value) = self.own(name) {
+            return Some(Seen::Own(value));
+        }
+        let value = self.variable(name)?;
+        let fits = self.as_is && value.depth() <= core::value::MAX_DEPTH;
+        fits.then_some(Seen::Given(value))
+    }
+
+    pub(super) fn module_name(&self, base: usize, name: &str) -> Option<Value> {
+        self.bases.get(base)?.names.get(name).cloned()
+    }
+
+    pub(super) fn assign(&mut self, name: &Arc<str>, value: Value) {
+        let Some(frame) = self.frame else {
+            if let Some(base) = self.bases.get_mut(self.base) {
+                base.names.insert(Arc::clone(name), value);
+            }
+            return;
+        };
+        let scope = self.locals.get_mut(frame..).unwrap_or_default();
+        match scope.iter_mut().find(|(local, _)| local == name) {
+            Some((_, old)) => *old = value,
+            None => self.locals.push((Arc::clone(name), value)),
+        }
+    }
+
+    /// Adds a name to the innermost scope.
+    pub(super) fn push(&mut self, name: Arc<str>, value: Value) {
+        self.locals.push((name, value));
+    }
+
+    /// The names of all scopes that are seen.
+    pub(super) fn visible(&self) -> &[(Arc<str>, Value)] {
+        self.locals.get(self.floor..).unwrap_or_default()
+    }
+
+    pub(super) fn new_base(&mut self, context: bool) -> usize {
+        self.bases.push(Base {
+            context,
+            ..Base::default()
+        });
+        self.bases.len() - 1
+    }
+
+    /// Opens a scope that sees what is around it.
+    pub(super) fn open(&mut self) -> Scope {
+        let scope = Scope {
+            locals: self.locals.len(),
+            floor: self.floor,
+            frame: self.frame,
+            base: self.base,
+            source: self.source,
+        };
+        self.frame = Some(self.locals.len());
+        scope
+    }
+
+    /// Opens a scope that sees only the global names of `base`.
+    pub(super) fn open_apart(&mut self, base: usize, source: usize) -> Scope {
+        let scope = self.open();
+        self.floor = self.locals.len();
+        self.base = base;
+        self.source = source;
+        scope
+    }
+
+    /// What is set from here on is global in its base.
+    pub(super) fn open_top(&mut self) {
+        self.frame = None;
+    }
+
+    /// Begins another turn of a loop: drops what the last one has set, but for
+    /// the first `kept` names.
+    pub(super) fn turn(&mut self, scope: &Scope, kept: usize) {
+        self.locals.truncate(scope.locals + kept);
+    }
+
+    /// How many names were added since a scope was opened.
+    pub(super) fn since(&self, scope: &Scope) -> usize {
+        self.locals.len() - scope.locals
+    }
+
+    pub(super) fn close(&mut self, scope: &Scope) {
+        self.locals.truncate(scope.locals);
+        self.floor = scope.floor;
+        self.frame = scope.frame;
+        self.base = scope.base;
+        self.source = scope.source;
+    }
+}

@@ -323,6 +323,13 @@ fn known(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Candidate> {
     snapshot.prompts.iter().filter_map(candidate).collect()
 }
 
+/// The folders that an id can be in, each with its dot, from the nearest to the
+/// root: the name of a file may have dots too.
+fn outward(id: &str) -> impl Iterator<Item = &str> {
+    let dots = id.rmatch_indices('.').map(|(at, _)| &id[..=at]);
+    dots.chain([""])
+}
+
 /// Prompts that others can call.
 struct Shelf<'a>(&'a BTreeMap<Arc<str>, Candidate>);
 
@@ -336,6 +343,18 @@ impl Library for Shelf<'_> {
                 prompt.templates().into_iter().map(own).collect()
             }
         })
+    }
+
+    fn partial(&self, id: &str, name: &str) -> Option<String> {
+        let (prompt, _) = outward(id)
+            .find_map(|folder| self.0.get(format!("{folder}_{name}").as_str()))?
+            .read
+            .as_ref()
+            .ok()?;
+        match &prompt.body {
+            Body::Text(text) => Some(text.clone()),
+            Body::Messages(_) => None,
+        }
     }
 
     fn partials(&self, id: &str) -> Vec<(String, String)> {

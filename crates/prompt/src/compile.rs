@@ -111,6 +111,9 @@ pub(crate) struct Resolved {
 pub(crate) trait Library {
     /// Names and templates of the prompt of that id.
     fn by_id(&self, id: &str) -> Option<Vec<(String, String)>>;
+    /// The template that a prompt calls by this name and that rests under the name
+    /// with `_` before it, beside the prompt (dotprompt's `_NAME.prompt`).
+    fn partial(&self, id: &str, name: &str) -> Option<String>;
     /// Names and templates of the partials that belong to a prompt.
     fn partials(&self, id: &str) -> Vec<(String, String)>;
 }
@@ -202,7 +205,7 @@ impl Compiler {
             let wanted = &compiled.template.references().templates;
             let before = sources.len();
             for name in wanted {
-                add(&mut sources, library.by_id(name).unwrap_or_default());
+                add(&mut sources, called(prompt, name, library));
             }
             if sources.len() == before {
                 let alone = wanted.is_empty() && set.sources.iter().all(|source| !source.library);
@@ -218,6 +221,21 @@ impl Compiler {
             }
         }
     }
+}
+
+/// What a prompt calls by a name. In dotprompt that is a partial if there is one.
+fn called(prompt: &Prompt, name: &str, library: &dyn Library) -> Vec<(String, String)> {
+    let partial = || {
+        let text = library.partial(&prompt.id, name)?;
+        Some(vec![(name.to_owned(), text)])
+    };
+    let first = if prompt.format == "dotprompt" {
+        partial()
+    } else {
+        None
+    };
+    let found = first.or_else(|| library.by_id(name)).or_else(partial);
+    found.unwrap_or_default()
 }
 
 /// Findings in the prompt's own template, as findings in its file; those in

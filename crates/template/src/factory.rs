@@ -8,6 +8,7 @@ use crate::error::CompileError;
 use crate::format::fstring::FStringFormat;
 use crate::format::go::GoFormat;
 use crate::format::jinja::JinjaFormat;
+use crate::format::semantic_kernel::SemanticKernelFormat;
 use crate::structure::{self, MessageSyntax};
 use crate::{CompileOptions, Source, Template, TemplateFormat};
 
@@ -31,6 +32,7 @@ impl TemplateFactory {
             .with(GoFormat::new().with_sprig())
             .with(JinjaFormat::hugging_face())
             .with(JinjaFormat::plain())
+            .with(SemanticKernelFormat::new())
             .with(JinjaFormat::semantic_kernel())
             .with(FStringFormat::new())
             .with(FStringFormat::strict())

@@ -86,7 +86,8 @@ pub struct CompileOptions {
     /// says so itself does not ask.
     pub messages: MessageSyntax,
     /// Variables whose text may carry message structure of its own (Semantic
-    /// Kernel's `allow_dangerously_set_content`). Others are data.
+    /// Kernel's `allow_dangerously_set_content`). Others are data. Semantic
+    /// Kernel's formats look for functions here too, as the template names them.
     pub trusted: Vec<String>,
     /// Bounds on the source.
     pub limits: CompileLimits,

@@ -63,6 +63,14 @@ impl Rendered {
         structure::messages(&text, history)
     }
 
+    /// The messages of one entry, whatever structure it has: a text without any
+    /// is one message of the user, unless it is blank.
+    #[must_use]
+    pub fn conversation(&self, entry: usize, history: &[ChatMessage]) -> Vec<ChatMessage> {
+        self.messages(entry, history)
+            .unwrap_or_else(|| structure::plain(self.text(entry), history))
+    }
+
     /// The text of one entry; bytes that are no UTF-8 become U+FFFD. Empty if
     /// there is no such entry.
     #[must_use]

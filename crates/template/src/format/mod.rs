@@ -7,5 +7,6 @@ mod javascript;
 pub mod jinja;
 mod literals;
 mod python;
+pub mod semantic_kernel;
 #[allow(dead_code, reason = "for formats that come with it")]
 mod standalone;

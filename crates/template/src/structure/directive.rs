@@ -202,7 +202,11 @@ fn of_history(message: ChatMessage) -> ChatMessage {
     }
 }
 
-fn with_history(mut messages: Vec<ChatMessage>, history: &[ChatMessage]) -> Vec<ChatMessage> {
+/// The history before the last message of a user, unless it is there.
+pub(super) fn with_history(
+    mut messages: Vec<ChatMessage>,
+    history: &[ChatMessage],
+) -> Vec<ChatMessage> {
     let placed = |message: &ChatMessage| {
         message.metadata.get("purpose").and_then(Value::as_str) == Some("history")
     };

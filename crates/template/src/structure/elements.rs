@@ -31,6 +31,9 @@ pub struct Elements {
     faults: Vec<(Fault, usize)>,
 }
 
+/// More are not reported: each place takes a look through the source.
+const MAX_FAULTS: usize = 100;
+
 /// What is wrong with the order of tags, if all texts are written one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
@@ -95,6 +98,13 @@ impl Elements {
         marked(literal, &marks)
     }
 
+    /// Whether a text begins with what [`Elements::mark`] may mark: for
+    /// formats that write text so that it is none.
+    #[must_use]
+    pub fn would_mark(text: &str) -> bool {
+        entity::read(text).is_some() || closing(text).is_some() || opening(text).is_some()
+    }
+
     /// Where the message begins that is still open after the last text.
     #[must_use]
     pub fn unclosed(&self) -> Option<usize> {
@@ -153,7 +163,7 @@ impl Elements {
         if let Some((message, length)) = closing(found) {
             marks.push(next);
             if message && self.open.take().is_none() {
-                self.faults.push((Fault::Stray, at + next));
+                self.fault(Fault::Stray, at + next);
             }
             return next + length;
         }
@@ -227,6 +237,12 @@ impl Elements {
         }
     }
 
+    fn fault(&mut self, fault: Fault, at: usize) {
+        if self.faults.len() < MAX_FAULTS {
+            self.faults.push((fault, at));
+        }
+    }
+
     /// A message without a role is no message.
     fn ended(&mut self, tag: &Tag, empty: bool) {
         if !tag.message || !tag.role {
@@ -234,7 +250,7 @@ impl Elements {
         }
         self.begun = true;
         if self.open.is_some() {
-            self.faults.push((Fault::Inside, tag.start));
+            self.fault(Fault::Inside, tag.start);
         }
         self.open = Some(tag.start).filter(|_| !empty);
     }

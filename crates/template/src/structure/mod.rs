@@ -56,3 +56,13 @@ pub(crate) fn messages(text: &str, history: &[ChatMessage]) -> Option<Vec<ChatMe
     }
     element_reader::messages(text)
 }
+
+/// A text without structure as messages: one of the user, after `history`.
+#[must_use]
+pub(crate) fn plain(text: String, history: &[ChatMessage]) -> Vec<ChatMessage> {
+    let mut messages = Vec::new();
+    if !text.trim().is_empty() {
+        messages.push(ChatMessage::text("user", text));
+    }
+    directive::with_history(messages, history)
+}

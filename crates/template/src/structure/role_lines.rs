@@ -21,25 +21,20 @@ const ROLES: [&str; 6] = [
     "function",
 ];
 
-/// What was put into a text: before which byte of it, and how many bytes.
+/// Where marks were put into a text, as bytes of the marked one, in order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Insertions(Vec<(usize, usize)>);
+pub(crate) struct Insertions(Vec<usize>);
 
 impl Insertions {
     /// The byte of the text as it was written, for a byte of the marked one.
     pub(crate) fn before(&self, byte: usize) -> usize {
-        let mut inserted = 0;
-        for (at, length) in &self.0 {
-            let start = at + inserted;
-            if byte < start {
-                break;
-            }
-            if byte < start + length {
-                return *at;
-            }
-            inserted += length;
+        let length = secret::secret().len();
+        let begun = self.0.partition_point(|start| *start <= byte);
+        let last = begun.checked_sub(1).and_then(|last| self.0.get(last));
+        match last {
+            Some(start) if byte < start + length => start - (begun - 1) * length,
+            _ => byte - begun * length,
         }
-        byte - inserted
     }
 }
 
@@ -52,8 +47,8 @@ pub(crate) fn mark(text: &str) -> (Cow<'_, str>, Insertions) {
     let mut done = 0;
     for at in lines(text).flat_map(|(start, colon)| [start, colon]) {
         marked.push_str(&text[done..at]);
+        insertions.0.push(marked.len());
         marked.push_str(secret);
-        insertions.0.push((at, secret.len()));
         done = at;
     }
     if insertions.0.is_empty() {

@@ -84,3 +84,16 @@ fn format_strings_give_what_python_gives() {
     assert_eq!(verdicts.all, rendered.all);
     at_least(verdicts.percent(), 100.0, "LangChain's verdicts");
 }
+
+#[test]
+fn semantic_kernel_templates_give_what_semantic_kernel_gives() {
+    let report = report("semantic-kernel.json");
+    let python = report.score(|outcome| outcome.tier == "python").class;
+    let dot_net = report.score(|outcome| outcome.tier != "python").class;
+    assert!(
+        python.all == 133 && dot_net.all == 133,
+        "{python} {dot_net}"
+    );
+    at_least(dot_net.percent(), 99.0, "what .NET gives");
+    at_least(python.percent(), 99.0, "what Python gives");
+}

@@ -19,9 +19,10 @@ const FILES: &[&str] = &[
     "templates_go.jsonl",
     "templates_jinja.jsonl",
     "templates_fstring.jsonl",
+    "templates_sk.jsonl",
     "injection.jsonl",
 ];
-const FORMATS: &[&str] = &["go", "hf", "fstring"];
+const FORMATS: &[&str] = &["go", "hf", "fstring", "semantic-kernel"];
 
 /// Tells a child process which line to run: `FILE:LINE`, lines from 0.
 const LINE: &str = "QUILLET_HOSTILE_LINE";

@@ -18,6 +18,8 @@ mod jinja;
 mod jinja_semantic_kernel;
 mod properties;
 mod render;
+mod role_lines;
+mod semantic_kernel;
 mod sprig;
 mod structure;
 mod vectors;

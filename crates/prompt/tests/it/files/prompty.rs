@@ -57,8 +57,8 @@ fn render_vectors() {
         tally.add(vector["name"].as_str().unwrap(), result);
     }
     let known = [(
-        "thread_nonce_injection",
-        "a conversation stands in the text as a mark that only this process can make, not as a guessable name",
+        "thread_nonce_injection".to_owned(),
+        "a conversation stands in the text as a mark that only this process can make, not as a guessable name".to_owned(),
     )];
     tally.hold("RenderVectors", vectors.len(), &known);
 }

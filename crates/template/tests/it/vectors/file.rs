@@ -3,7 +3,7 @@
 
 use quillet_core::{Map, Value, json};
 use quillet_template::{
-    CompileOptions, Functions, Limits, Render, Rendered, Source, TemplateFormat, render,
+    CompileOptions, Functions, Limits, Render, Rendered, Source, Template, TemplateFormat, render,
 };
 
 use super::report::Outcome;
@@ -98,9 +98,19 @@ pub(super) fn rendered(
     let template = format
         .compile(sources, &CompileOptions::default())
         .map_err(|error| error.message)?;
+    evaluated(&*template, sources[0].name, variables, functions)
+}
+
+/// Renders one source of a template. The error is its message.
+pub(super) fn evaluated(
+    template: &dyn Template,
+    entry: &str,
+    variables: &Map,
+    functions: &dyn Functions,
+) -> Result<Rendered, String> {
     let request = Render {
-        template: template.as_ref(),
-        entries: &[sources[0].name],
+        template,
+        entries: &[entry],
         variables,
         functions,
         limits: &Limits::default(),

@@ -10,6 +10,7 @@ mod jinja;
 mod known;
 mod ranked;
 pub(crate) mod report;
+mod semantic_kernel;
 mod sk_jinja2;
 
 use std::path::Path;
@@ -27,6 +28,7 @@ pub(crate) fn run(path: &Path) -> Result<Report, String> {
         Some("go") => go::run(&text),
         Some("f-string") => fstring::run(&text),
         Some("jinja2") => jinja::run(&text),
+        Some("semantic-kernel") => semantic_kernel::run(&text),
         Some("sk-jinja2") => sk_jinja2::run(&text),
         _ => Err("no vectors of a format that exists".to_owned()),
     };

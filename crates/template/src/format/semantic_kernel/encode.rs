@@ -1,0 +1,53 @@
+//! HTML encoding as Semantic Kernel does it, which depends on its language.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use super::Dialect;
+
+/// The text with characters that mean something in HTML as references.
+///
+/// .NET also writes numbers for U+00A0 to U+00FF and for what is outside of
+/// the Basic Multilingual Plane; Python writes `&#x27;` for the apostrophe.
+pub(super) fn encode(text: &str, dialect: Dialect) -> Cow<'_, str> {
+    let mut out = Cow::Borrowed("");
+    let mut copied = 0;
+    for (at, c) in text.char_indices() {
+        let Some(reference) = reference(c, dialect) else {
+            continue;
+        };
+        let out = out.to_mut();
+        *out += &text[copied..at];
+        match reference {
+            Reference::Named(name) => out.push_str(name),
+            // Writing into a string cannot fail.
+            Reference::Numbered => _ = write!(out, "&#{};", u32::from(c)),
+        }
+        copied = at + c.len_utf8();
+    }
+    match copied {
+        0 => Cow::Borrowed(text),
+        _ => out + &text[copied..],
+    }
+}
+
+enum Reference {
+    Named(&'static str),
+    Numbered,
+}
+
+fn reference(c: char, dialect: Dialect) -> Option<Reference> {
+    let named = match (c, dialect) {
+        ('&', _) => "&amp;",
+        ('<', _) => "&lt;",
+        ('>', _) => "&gt;",
+        ('"', _) => "&quot;",
+        ('\'', Dialect::DotNet) => "&#39;",
+        ('\'', Dialect::Python) => "&#x27;",
+        ('\u{a0}'..='\u{ff}' | '\u{10000}'.., Dialect::DotNet) => {
+            return Some(Reference::Numbered);
+        }
+        _ => return None,
+    };
+    Some(Reference::Named(named))
+}

@@ -1,0 +1,351 @@
+//! Renders a program: variables, then calls, whose arguments are bound by name.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::Write;
+
+use quillet_core::{Map, Position, Span, Value, nearest};
+
+use super::ast::{Call, Node, Operand, Variable};
+use super::encode::encode;
+use super::{Compilation, Dialect, Encoding, print};
+use crate::structure::Elements;
+use crate::{Arguments, Called, ErrorKind, Missing, Pass, RenderError, Stop};
+
+/// Bytes that hold any integer.
+const INTEGER_BYTES: usize = 20;
+
+pub(super) struct Evaluator<'c, 'p, 'v> {
+    pub(super) source: &'c Compilation,
+    pub(super) encoding: Option<Encoding>,
+    pub(super) missing: Missing,
+    pub(super) pass: &'c mut Pass<'p>,
+    pub(super) variables: &'v Map,
+    /// The variables by their names in small letters, once one was looked up
+    /// that is not there as it is written.
+    folded: Option<HashMap<String, &'v Value, foldhash::fast::RandomState>>,
+}
+
+impl<'c, 'p> Evaluator<'c, 'p, 'p> {
+    pub(super) fn new(
+        source: &'c Compilation,
+        encoding: Option<Encoding>,
+        missing: Missing,
+        pass: &'c mut Pass<'p>,
+    ) -> Self {
+        let variables = pass.variables();
+        Evaluator {
+            source,
+            encoding,
+            missing,
+            pass,
+            variables,
+            folded: None,
+        }
+    }
+}
+
+impl<'v> Evaluator<'_, '_, 'v> {
+    pub(super) fn run(&mut self) -> Result<(), Stop> {
+        self.check_encodable()?;
+        let program = &self.source.program;
+        for node in &program.nodes {
+            self.pass.step()?;
+            let (done, span) = match node {
+                Node::Text(range) => {
+                    let text = program.text.get(range.clone()).unwrap_or_default();
+                    (self.pass.write(text), Span::default())
+                }
+                Node::Variable(variable) => (self.variable(variable), variable.span),
+                Node::Call(call) => (self.call(call), call.span),
+            };
+            done.map_err(|stop| self.place(stop, span))?;
+        }
+        Ok(())
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.encoding.unwrap_or_default().dialect
+    }
+
+    /// Python refuses to encode lists and objects, also those that nobody reads.
+    fn check_encodable(&mut self) -> Result<(), Stop> {
+        let Some(encoding) = self.encoding else {
+            return Ok(());
+        };
+        if encoding.dialect != Dialect::Python || encoding.allows_variables() {
+            return Ok(());
+        }
+        self.pass.steps(self.variables.len())?;
+        for (name, value) in self.variables {
+            let complex = matches!(value, Value::List(_) | Value::Map(_));
+            if complex && !self.source.trusted.iter().any(|known| **known == **name) {
+                return Err(failed(format!(
+                    "Argument '{name}' has a value that doesn't support automatic encoding. Set allow_dangerously_set_content to 'True' for this argument and implement custom encoding, or provide the value as a string."
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn variable(&mut self, variable: &Variable) -> Result<(), Stop> {
+        let Some(value) = self.lookup(variable)? else {
+            return Ok(());
+        };
+        let encoded = self
+            .encoding
+            .filter(|encoding| !variable.trusted && !encoding.allows_variables());
+        self.print(value, variable.trusted, encoded)
+    }
+
+    /// The value of a variable. Nothing if it is missing, unless that is an error.
+    fn lookup(&mut self, variable: &Variable) -> Result<Option<&'v Value>, Stop> {
+        let found = self.find(&variable.name)?;
+        if found.is_none() {
+            self.missing(variable)?;
+        }
+        Ok(found)
+    }
+
+    /// The variable of a name; in any case of letters, but in Python.
+    fn find(&mut self, name: &str) -> Result<Option<&'v Value>, Stop> {
+        let exact = self.variables.get(name);
+        if exact.is_some() || self.dialect() == Dialect::Python {
+            return Ok(exact);
+        }
+        if self.folded.is_none() {
+            self.pass.steps(self.variables.len())?;
+            let mut folded = HashMap::default();
+            for (name, value) in self.variables {
+                folded.entry(name.to_ascii_lowercase()).or_insert(value);
+            }
+            self.folded = Some(folded);
+        }
+        let folded = self.folded.as_ref();
+        Ok(folded.and_then(|folded| folded.get(&name.to_ascii_lowercase()).copied()))
+    }
+
+    fn missing(&self, variable: &Variable) -> Result<(), Stop> {
+        if self.missing != Missing::Strict {
+            return Ok(());
+        }
+        let name = &variable.name;
+        let reason = format!("variable ${name} is missing");
+        let mut error = RenderError::new(ErrorKind::MissingVariable, reason);
+        let known = self.variables.iter().map(|(name, _)| &**name);
+        error.help = nearest(name, known).map(|near| format!("did you mean ${near}?"));
+        Err(self.place(error.into(), variable.span))
+    }
+
+    fn print(
+        &mut self,
+        value: &Value,
+        trusted: bool,
+        encoded: Option<Encoding>,
+    ) -> Result<(), Stop> {
+        if let Value::Int(int) = value {
+            self.pass.reserve_output(INTEGER_BYTES)?;
+            // Writing into a vector cannot fail.
+            _ = write!(self.pass.out(), "{int}");
+            return Ok(());
+        }
+        let text = print::text(value, self.dialect());
+        self.pass.steps(text.len() / 256)?;
+        match encoded {
+            Some(encoding) => self.pass.write(&encode(&text, encoding.dialect)),
+            None if trusted && self.encoding.is_none() => {
+                self.pass.write(&Elements::default().mark(&text))
+            }
+            None => self.pass.write(&text),
+        }
+    }
+
+    fn call(&mut self, call: &Call) -> Result<(), Stop> {
+        let Some(name) = self.function(&call.name) else {
+            let unknown = self.pass.call(&call.name, Arguments::default());
+            return unknown.map(drop).map_err(|stop| self.hinted(stop, call));
+        };
+        let arguments = self.arguments(call, &name)?;
+        let called = self.pass.call(&name, arguments);
+        let value = match called? {
+            Called::Ready(value) => value,
+            Called::Pending => return Ok(()),
+        };
+        let encoded = self.encoding.filter(|encoding| !encoding.allows_results());
+        match (&value, self.encoding, self.dialect()) {
+            (Value::Null, Some(_), Dialect::Python) => self.pass.write("None"),
+            _ => self.print(&value, call.trusted, encoded),
+        }
+    }
+
+    /// The function that a name means: itself, the same in another case of
+    /// letters, or one of any plugin if the name has no plugin.
+    fn function<'n>(&self, name: &'n str) -> Option<Cow<'n, str>> {
+        let name = name.strip_prefix('.').unwrap_or(name);
+        if self.pass.has_function(name) {
+            return Some(Cow::Borrowed(name));
+        }
+        let same = |known: &str| match self.dialect() {
+            Dialect::DotNet => known.eq_ignore_ascii_case(name),
+            Dialect::Python => known == name,
+        };
+        let of_plugin = |known: &&&str| {
+            let function = known.rsplit_once('.').map(|(_, function)| function);
+            !name.contains('.') && function.is_some_and(same)
+        };
+        let names = self.pass.function_names();
+        let found = names.iter().find(|known| same(known));
+        let found = found.or_else(|| names.iter().find(of_plugin));
+        found.map(|found| Cow::Owned((*found).to_owned()))
+    }
+
+    /// `{{name}}` where a variable was meant is the usual mistake.
+    fn hinted(&self, stop: Stop, call: &Call) -> Stop {
+        match stop {
+            Stop::Failed(mut error) if error.kind == ErrorKind::UnknownFunction => {
+                if self.variables.get(&call.name).is_some() {
+                    let name = &call.name;
+                    error.help = Some(format!("{name} is a variable: write {{{{${name}}}}}"));
+                }
+                Stop::Failed(error)
+            }
+            other => other,
+        }
+    }
+
+    fn arguments(&mut self, call: &Call, name: &str) -> Result<Arguments, Stop> {
+        let parameters = self.pass.parameters(name);
+        let count = call.arguments();
+        if count > 0 && parameters.as_ref().is_some_and(Vec::is_empty) {
+            return Err(failed(format!(
+                "Function {name} does not take any arguments but it is being called in the template with {count} arguments."
+            )));
+        }
+        let first = parameters.as_ref().and_then(|known| known.first());
+        let mut given = Given::default();
+        let mut positional = None;
+        if let Some(operand) = &call.positional {
+            let value = self.operand(operand, &given)?;
+            match first {
+                Some(first) => given.set(first, value),
+                None => positional = Some(value),
+            }
+        }
+        for (name_of, operand) in &call.named {
+            let taken = call.positional.is_some()
+                && first.is_some_and(|first| first.eq_ignore_ascii_case(name_of));
+            if taken && self.dialect() == Dialect::DotNet {
+                return Err(ambiguous(name_of, name, &given));
+            }
+            let value = self.operand(operand, &given)?;
+            given.set(name_of, value);
+        }
+        let named = match &parameters {
+            Some(parameters) => self.bound(parameters, &given)?,
+            None => given.into_map(),
+        };
+        Ok(Arguments {
+            positional: positional.into_iter().collect(),
+            named,
+        })
+    }
+
+    /// What each parameter is: an argument of its name, or a variable.
+    fn bound(&mut self, parameters: &[String], given: &Given<'_>) -> Result<Map, Stop> {
+        let mut bound = Vec::with_capacity(parameters.len());
+        for parameter in parameters {
+            let value = match given.get(parameter) {
+                Some(value) => Some(value.clone()),
+                None => self
+                    .find(parameter)?
+                    .map(|value| self.passed(parameter, value)),
+            };
+            bound.extend(value.map(|value| (parameter.as_str(), value)));
+        }
+        Ok(bound.into_iter().collect())
+    }
+
+    fn operand(&mut self, operand: &Operand, given: &Given<'_>) -> Result<Value, Stop> {
+        let variable = match operand {
+            Operand::Value(value) => return Ok(value.clone()),
+            Operand::Variable(variable) => variable,
+        };
+        if let Some(value) = given.get(&variable.name) {
+            return Ok(value.clone());
+        }
+        let value = self.lookup(variable)?;
+        Ok(value.map_or(Value::Null, |value| self.passed(&variable.name, value)))
+    }
+
+    /// What a function gets of a variable: Python encodes texts before.
+    fn passed(&self, name: &str, value: &Value) -> Value {
+        let Some(encoding) = self.encoding else {
+            return value.clone();
+        };
+        let trusted = || self.source.trusted.iter().any(|known| known == name);
+        match value {
+            Value::Str(text)
+                if encoding.dialect == Dialect::Python
+                    && !encoding.allows_variables()
+                    && !trusted() =>
+            {
+                Value::from(&*encode(text, Dialect::Python))
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// Adds the place to an error that has none.
+    fn place(&self, stop: Stop, span: Span) -> Stop {
+        let Stop::Failed(mut error) = stop else {
+            return stop;
+        };
+        if error.span.is_none() {
+            let Compilation { name, text, .. } = self.source;
+            let at = Position::of(text, span.start);
+            error.message = format!("{name}:{}:{}: {}", at.line, at.column, error.reason);
+            error.source_name.clone_from(name);
+            error.span = Some(span);
+            error.position = Some(at);
+        }
+        Stop::Failed(error)
+    }
+}
+
+/// Arguments as they are given so far; a later one of a name counts.
+#[derive(Debug, Default)]
+struct Given<'a>(Vec<(&'a str, Value)>);
+
+impl<'a> Given<'a> {
+    fn get(&self, name: &str) -> Option<&Value> {
+        let mut found = self.0.iter();
+        let found = found.find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value)
+    }
+
+    fn set(&mut self, name: &'a str, value: Value) {
+        let mut known = self.0.iter_mut();
+        match known.find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+            Some(known) => known.1 = value,
+            None => self.0.push((name, value)),
+        }
+    }
+
+    fn into_map(self) -> Map {
+        self.0.into_iter().collect()
+    }
+}
+
+fn ambiguous(parameter: &str, function: &str, given: &Given<'_>) -> Stop {
+    let value = given
+        .get(parameter)
+        .map(|value| print::text(value, Dialect::DotNet));
+    let value = value.unwrap_or_default();
+    failed(format!(
+        "Ambiguity found as a named parameter '{parameter}' cannot be set for the first parameter when there is also a positional value: '{value}' provided. Function: {function}"
+    ))
+}
+
+fn failed(reason: String) -> Stop {
+    RenderError::new(ErrorKind::Execution, reason).into()
+}

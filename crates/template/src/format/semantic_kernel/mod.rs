@@ -1,0 +1,284 @@
+//! Semantic Kernel's template language: variables, values, and calls of
+//! functions with arguments, nothing else.
+//!
+//! The language of .NET is the one that counts. Its chat prompts are `<message>`
+//! elements in the template's own text; they are marked when the template is
+//! compiled (see [`crate::structure`]), so values are neither encoded nor able to
+//! forge a message. What Semantic Kernel writes instead, encoded text, is
+//! [`SemanticKernelFormat::encoded`], and `chat` reads such text.
+
+mod ast;
+mod encode;
+mod eval;
+mod parser;
+mod print;
+mod scan;
+mod token;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use quillet_core::{Diagnostic, Span};
+
+use crate::structure::Elements;
+use crate::{
+    CompileError, CompileOptions, ErrorKind, FunctionReference, Missing, Pass, References,
+    RenderError, Source, Stop, Template, TemplateFormat, VariableReference,
+};
+use ast::{Node, Program, Variable};
+use eval::Evaluator;
+use parser::Parser;
+
+/// In which language's Semantic Kernel. They differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// C#, the original.
+    #[default]
+    DotNet,
+    /// Python, version 1.45.
+    Python,
+}
+
+/// Text as Semantic Kernel writes it: HTML-encoded, unless it is allowed not to
+/// be. The flag of one input variable is its name in [`CompileOptions::trusted`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Encoding {
+    /// Whose encoding and whose rules.
+    pub dialect: Dialect,
+    /// `allow_dangerously_set_content` of the prompt: frees values and results
+    /// of functions in .NET, all but values (which are never encoded) in Python.
+    pub allow_prompt: bool,
+    /// `AllowDangerouslySetContent` of the factory: frees everything.
+    pub allow_factory: bool,
+}
+
+impl Encoding {
+    fn allows_variables(self) -> bool {
+        self.allow_factory || (self.allow_prompt && self.dialect == Dialect::Python)
+    }
+
+    fn allows_results(self) -> bool {
+        self.allow_factory || self.allow_prompt
+    }
+
+    fn encodes_values(self) -> bool {
+        self.dialect == Dialect::DotNet && !self.allows_results()
+    }
+}
+
+/// The format `semantic-kernel`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SemanticKernelFormat {
+    encoding: Option<Encoding>,
+}
+
+impl SemanticKernelFormat {
+    /// The format under its usual name: messages are marked, nothing is encoded.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same language with the text that Semantic Kernel itself would write.
+    /// Messages are not marked: the text is for `chat`, or for whoever expects it.
+    #[must_use]
+    pub fn encoded(encoding: Encoding) -> Self {
+        SemanticKernelFormat {
+            encoding: Some(encoding),
+        }
+    }
+
+    /// The input variables that Semantic Kernel infers: in order of first use,
+    /// one of those that differ only in the case of their letters.
+    #[must_use]
+    pub fn input_variables(references: &References) -> Vec<&str> {
+        let mut seen = HashSet::new();
+        let names = references.variables.iter().filter_map(|v| v.path.first());
+        let new = |name: &&String| seen.insert(name.to_ascii_lowercase());
+        names.filter(new).map(String::as_str).collect()
+    }
+}
+
+impl TemplateFormat for SemanticKernelFormat {
+    fn name(&self) -> &'static str {
+        match self.encoding {
+            None => "semantic-kernel",
+            Some(_) => "semantic-kernel-encoded",
+        }
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        match self.encoding {
+            None => &["sk", "skprompt"],
+            Some(_) => &[],
+        }
+    }
+
+    /// Braces, and what would be a tag or a reference to a character, as values.
+    fn escape(&self, literal: &str) -> Option<String> {
+        let mut out = String::with_capacity(literal.len());
+        let mut rest = literal;
+        while let Some(next) = rest.chars().next() {
+            let special = match next {
+                '{' if rest.starts_with("{{") => "{{",
+                '<' | '&' if self.encoding.is_none() && Elements::would_mark(rest) => {
+                    &rest[..next.len_utf8()]
+                }
+                _ => "",
+            };
+            if special.is_empty() {
+                out.push(next);
+                rest = &rest[next.len_utf8()..];
+                continue;
+            }
+            out.extend(["{{'", special, "'}}"]);
+            rest = &rest[special.len()..];
+        }
+        Some(out)
+    }
+
+    fn compile(
+        &self,
+        sources: &[Source<'_>],
+        options: &CompileOptions,
+    ) -> Result<Arc<dyn Template>, CompileError> {
+        let mut compiled = Compiled {
+            sources: Vec::with_capacity(sources.len()),
+            references: References::default(),
+            encoding: self.encoding,
+            missing: options.missing,
+        };
+        let mut found = Vec::new();
+        for source in sources {
+            match self.source(source, options) {
+                Ok(compilation) => compiled.sources.push(compilation),
+                Err(problems) => found.extend(problems),
+            }
+        }
+        if let Some(first) = found.first() {
+            return Err(CompileError {
+                message: first.to_string(),
+                diagnostics: found,
+            });
+        }
+        let roots = sources.iter().enumerate().filter(|(_, s)| !s.library);
+        let roots: Vec<usize> = roots.map(|(index, _)| index).collect();
+        compiled.references = references(&compiled.sources, &roots);
+        Ok(Arc::new(compiled))
+    }
+}
+
+impl SemanticKernelFormat {
+    fn source(
+        &self,
+        source: &Source<'_>,
+        options: &CompileOptions,
+    ) -> Result<Compilation, Vec<Diagnostic>> {
+        let mut parser = Parser {
+            encoding: self.encoding,
+            trusted: &options.trusted,
+            elements: Elements::default(),
+            problems: Vec::new(),
+            program: Program::default(),
+        };
+        parser.source(source.text);
+        let diagnostic = |problem: token::Problem| {
+            let found = Diagnostic::error("template.syntax", source.name, problem.message);
+            let found = found.at(source.text, problem.span);
+            match problem.help {
+                Some(help) => found.help(help),
+                None => found,
+            }
+        };
+        let mut problems: Vec<Diagnostic> = parser.problems.into_iter().map(diagnostic).collect();
+        problems.extend(parser.elements.diagnostics(source.name, source.text));
+        if !problems.is_empty() {
+            problems.sort_by_key(|problem| problem.span.map(|span| span.start));
+            return Err(problems);
+        }
+        Ok(Compilation {
+            name: source.name.to_owned(),
+            text: source.text.to_owned(),
+            program: parser.program,
+            trusted: options.trusted.clone(),
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Compiled {
+    sources: Vec<Compilation>,
+    references: References,
+    encoding: Option<Encoding>,
+    missing: Missing,
+}
+
+/// One compiled source.
+#[derive(Debug)]
+struct Compilation {
+    name: String,
+    text: String,
+    program: Program,
+    trusted: Vec<String>,
+}
+
+impl Template for Compiled {
+    fn references(&self) -> &References {
+        &self.references
+    }
+
+    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
+        let Some(source) = self.sources.iter().find(|source| source.name == entry) else {
+            let reason = format!("template {entry:?} does not exist");
+            return Err(RenderError::new(ErrorKind::Execution, reason).into());
+        };
+        Evaluator::new(source, self.encoding, self.missing, pass).run()
+    }
+}
+
+/// What these sources touch. A call takes variables by the names of its
+/// parameters, which are not known yet: so they are dynamic as soon as they call.
+fn references(sources: &[Compilation], roots: &[usize]) -> References {
+    let mut found = References::default();
+    let mut seen = HashSet::new();
+    let mut functions = HashSet::new();
+    for &source in roots {
+        let Some(compilation) = sources.get(source) else {
+            continue;
+        };
+        let mut add = |variable: &'_ Variable| {
+            if seen.insert(variable.name.to_string()) {
+                found.variables.push(VariableReference {
+                    path: vec![variable.name.to_string()],
+                    optional: false,
+                    source,
+                    span: variable.span,
+                });
+            }
+        };
+        for node in &compilation.program.nodes {
+            match node {
+                Node::Text(_) => {}
+                Node::Variable(variable) => add(variable),
+                Node::Call(call) => {
+                    call.variables().for_each(&mut add);
+                    found.dynamic = true;
+                    if functions.insert(&*call.name) {
+                        found
+                            .functions
+                            .push(function_reference(&call.name, source, call.span));
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+fn function_reference(name: &str, source: usize, span: Span) -> FunctionReference {
+    FunctionReference {
+        name: name.to_owned(),
+        source,
+        span,
+    }
+}

@@ -1,0 +1,291 @@
+//! What stands in a block: tokens with blanks between them.
+
+use std::borrow::Cow;
+
+use quillet_core::Span;
+
+use super::Dialect;
+
+/// Why a block does not parse.
+#[derive(Debug)]
+pub(super) struct Problem {
+    pub(super) message: String,
+    pub(super) span: Span,
+    pub(super) help: Option<&'static str>,
+}
+
+impl Problem {
+    pub(super) fn new(message: impl Into<String>, span: Span) -> Self {
+        Problem {
+            message: message.into(),
+            span,
+            help: None,
+        }
+    }
+
+    pub(super) fn help(self, help: &'static str) -> Self {
+        Problem {
+            help: Some(help),
+            ..self
+        }
+    }
+}
+
+/// One token and its place.
+#[derive(Debug)]
+pub(super) struct Token<'t> {
+    pub(super) kind: TokenKind<'t>,
+    pub(super) span: Span,
+}
+
+#[derive(Debug)]
+pub(super) enum TokenKind<'t> {
+    /// `$name`: the name.
+    Variable(&'t str),
+    /// A quoted text, escapes resolved.
+    Value(Cow<'t, str>),
+    /// The first token, if it is none of the others.
+    Function(&'t str),
+    /// `name='value'` or `name=$variable`.
+    Named(&'t str, Box<Token<'t>>),
+}
+
+const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
+
+/// The tokens of a block. `at` is where it begins in its source.
+pub(super) fn tokens(block: &str, at: usize, dialect: Dialect) -> Result<Vec<Token<'_>>, Problem> {
+    let mut lexer = Lexer {
+        block,
+        at,
+        done: 0,
+        dialect,
+    };
+    let mut tokens = Vec::new();
+    while lexer.skip_blanks() {
+        if lexer.done > 0 && !lexer.block[..lexer.done].ends_with(BLANKS) {
+            let here = lexer.span(lexer.done, lexer.done + 1);
+            return Err(Problem::new(
+                "Tokens must be separated by one space least",
+                here,
+            ));
+        }
+        tokens.push(lexer.token(tokens.is_empty())?);
+    }
+    Ok(tokens)
+}
+
+struct Lexer<'t> {
+    block: &'t str,
+    at: usize,
+    done: usize,
+    dialect: Dialect,
+}
+
+impl<'t> Lexer<'t> {
+    fn rest(&self) -> &'t str {
+        &self.block[self.done..]
+    }
+
+    fn span(&self, start: usize, end: usize) -> Span {
+        Span {
+            start: self.at + start,
+            end: self.at + end,
+        }
+    }
+
+    /// Whether something follows.
+    fn skip_blanks(&mut self) -> bool {
+        self.done = self.block.len() - self.rest().trim_start_matches(BLANKS).len();
+        self.done < self.block.len()
+    }
+
+    /// Everything up to the next blank.
+    fn word(&mut self) -> &'t str {
+        let rest = self.rest();
+        let word = &rest[..rest.find(BLANKS).unwrap_or(rest.len())];
+        self.done += word.len();
+        word
+    }
+
+    fn token(&mut self, first: bool) -> Result<Token<'t>, Problem> {
+        let start = self.done;
+        let kind = match self.rest().as_bytes().first() {
+            Some(b'$') => self.variable()?,
+            Some(quote @ (b'"' | b'\'')) => self.value(*quote)?,
+            _ if first => self.function()?,
+            _ if self.dialect == Dialect::Python => self.named_of_python()?,
+            _ => self.named()?,
+        };
+        Ok(Token {
+            kind,
+            span: self.span(start, self.done),
+        })
+    }
+
+    fn variable(&mut self) -> Result<TokenKind<'t>, Problem> {
+        let start = self.done;
+        let name = &self.word()[1..];
+        self.check_name(name, start, "variable")?;
+        Ok(TokenKind::Variable(name))
+    }
+
+    fn check_name(&self, name: &str, start: usize, what: &str) -> Result<(), Problem> {
+        let span = self.span(start, self.done);
+        if name.is_empty() {
+            return Err(Problem::new(format!("The {what} name is empty"), span));
+        }
+        if name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        {
+            return Ok(());
+        }
+        let message = format!(
+            "The {what} name '{name}' contains invalid characters. Only alphanumeric chars and underscore are allowed"
+        );
+        let help = match name.contains('.') {
+            true => "there are no paths: give the inner value as a variable of its own",
+            false => "rename it, or write {{'{{'}} for braces that are text",
+        };
+        Err(Problem::new(message, span).help(help))
+    }
+
+    fn value(&mut self, quote: u8) -> Result<TokenKind<'t>, Problem> {
+        let start = self.done;
+        let bytes = self.block.as_bytes();
+        let mut out: Cow<'t, str> = Cow::Borrowed("");
+        let mut from = start + 1;
+        let mut at = from;
+        loop {
+            match (bytes.get(at), bytes.get(at + 1)) {
+                (None, _) => {
+                    let message = "A value must have single quotes or double quotes on both sides";
+                    return Err(Problem::new(message, self.span(start, at)));
+                }
+                (Some(b'\\'), Some(b'"' | b'\'' | b'\\')) => {
+                    out += &self.block[from..at];
+                    from = at + 1;
+                    at += 2;
+                }
+                (Some(byte), _) if *byte == quote => break,
+                _ => at += 1,
+            }
+        }
+        out += &self.block[from..at];
+        self.done = at + 1;
+        Ok(TokenKind::Value(out))
+    }
+
+    fn function(&mut self) -> Result<TokenKind<'t>, Problem> {
+        let start = self.done;
+        let name = self.word();
+        let span = self.span(start, self.done);
+        let parts = match self.dialect {
+            Dialect::DotNet => name.split('.').count(),
+            Dialect::Python => name.split('.').filter(|part| !part.is_empty()).count(),
+        };
+        if parts > 2 {
+            let message = format!(
+                "Invalid function name `{name}`. A function name can contain at most one dot separating the plugin name from the function name"
+            );
+            return Err(Problem::new(message, span));
+        }
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.';
+        let whole = parts == name.split('.').count();
+        if name.bytes().all(known) && whole {
+            return Ok(TokenKind::Function(name));
+        }
+        if name.contains('=') {
+            let message = "Code tokenizer returned an incorrect first token type NamedArg";
+            let help = "name the function first: {{plugin.function name='value'}}";
+            return Err(Problem::new(message, span).help(help));
+        }
+        let message = format!(
+            "The function identifier '{name}' contains invalid characters. Only alphanumeric chars, underscore and one dot are allowed"
+        );
+        let help = match name.as_bytes().first() {
+            Some(b'#' | b'/' | b'>' | b'^' | b'!') => {
+                "this looks like Handlebars: its format is semantic-kernel-handlebars"
+            }
+            _ => "write {{$name}} for a variable and {{'{{'}} for braces that are text",
+        };
+        Err(Problem::new(message, span).help(help))
+    }
+
+    /// `name = 'value'`, blanks around `=` allowed.
+    fn named(&mut self) -> Result<TokenKind<'t>, Problem> {
+        let start = self.done;
+        let Some(length) = self.rest().find('=') else {
+            self.word();
+            let span = self.span(start, self.done);
+            let message = "A function named argument must contain a name and value separated by a '=' character.";
+            let help = "only the first argument may be without a name, and it needs quotes or $";
+            return Err(Problem::new(message, span).help(help));
+        };
+        let name = self.rest()[..length].trim_end_matches(BLANKS);
+        self.done += length;
+        self.check_name(name, start, "argument")?;
+        self.done += 1;
+        self.skip_blanks();
+        let from = self.done;
+        let value = match self.rest().as_bytes().first() {
+            Some(b'$' | b'"' | b'\'') => self.token(false),
+            None => Err(Problem::new(
+                "A function named argument must contain a quoted value or variable after the '=' character.",
+                self.span(start, self.done),
+            )),
+            Some(_) => {
+                self.word();
+                let message = "Named argument values need to be prefixed with a quote or $.";
+                Err(Problem::new(message, self.span(from, self.done)))
+            }
+        };
+        let value = value.map_err(|problem| Problem {
+            message: format!(
+                "There was an issue with the named argument value for '{name}': {}",
+                problem.message
+            ),
+            ..problem
+        })?;
+        if self.block[from..self.done].contains('=') {
+            let message = "A function named argument must contain a name and value separated by a '=' character.";
+            let help = "Semantic Kernel refuses a second '=' here, even in quotes: put the text into a variable";
+            return Err(Problem::new(message, value.span).help(help));
+        }
+        Ok(TokenKind::Named(name, Box::new(value)))
+    }
+
+    /// `name='value'`: a word that matches the pattern in Semantic Kernel's
+    /// Python, which allows neither blanks nor quotes nor nothing as a value.
+    fn named_of_python(&mut self) -> Result<TokenKind<'t>, Problem> {
+        let start = self.done;
+        let word = self.word();
+        let end = self.done;
+        let wrong = |message: String| Problem::new(message, self.span(start, end));
+        let message = || {
+            format!(
+                "A NamedArgBlock starts with a name (letters, numbers or underscore) followed by a single equal sign, then the value of the argument, which can either be a variable or a quoted value: {word}"
+            )
+        };
+        let (name, value) = word.split_once('=').ok_or_else(|| wrong(message()))?;
+        self.check_name(name, start, "argument")?;
+        let kind = match value.as_bytes() {
+            [b'$', ..] => {
+                self.check_name(&value[1..], start, "variable")?;
+                TokenKind::Variable(&value[1..])
+            }
+            [open @ (b'"' | b'\''), .., close] if open == close && word_of_python(value) => {
+                TokenKind::Value(Cow::Borrowed(&value[1..value.len() - 1]))
+            }
+            _ => return Err(wrong(message())),
+        };
+        let span = self.span(end - value.len(), end);
+        Ok(TokenKind::Named(name, Box::new(Token { kind, span })))
+    }
+}
+
+/// Whether a quoted word matches `.[^"^']*` between its quotes.
+fn word_of_python(quoted: &str) -> bool {
+    let mut inner = quoted[1..quoted.len() - 1].chars();
+    inner.next().is_some() && !inner.any(|c| matches!(c, '"' | '^' | '\''))
+}

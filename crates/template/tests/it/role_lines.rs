@@ -1,0 +1,118 @@
+//! Role lines: structure in every format, places as they were written, and data
+//! that stays data.
+
+use proptest::prelude::*;
+use quillet_core::{Map, Value};
+use quillet_template::structure::{self, ChatMessage, Part};
+use quillet_template::{
+    CompileOptions, Limits, MessageSyntax, NoFunctions, Render, Rendered, Source, TemplateFactory,
+    render,
+};
+
+fn options() -> CompileOptions {
+    CompileOptions {
+        messages: MessageSyntax::RoleLines,
+        ..CompileOptions::default()
+    }
+}
+
+fn rendered(format: &str, text: &str, variables: &Map) -> Rendered {
+    let sources = [Source::new("p", text)];
+    let template = TemplateFactory::standard()
+        .compile(format, &sources, &options())
+        .expect("it compiles");
+    let work = Render {
+        template: template.as_ref(),
+        entries: &["p"],
+        variables,
+        functions: &NoFunctions,
+        limits: &Limits::default(),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime starts");
+    runtime.block_on(render(&work)).expect("it renders")
+}
+
+fn messages(format: &str, text: &str, variables: &Map) -> Vec<ChatMessage> {
+    rendered(format, text, variables)
+        .messages(0, &[])
+        .expect("it has structure")
+}
+
+#[test]
+fn role_lines_divide_the_text_of_every_format() {
+    let text = "leading\nsystem:\nBe kind.\n\nUser [ name = \"A, b\", n=7 ]:\n (hi)\nuser: no\n\nassistant:\n";
+    for format in TemplateFactory::standard().formats() {
+        let got = messages(format.name(), text, &Map::default());
+        let roles: Vec<&str> = got.iter().map(|message| &*message.role).collect();
+        assert_eq!(
+            roles,
+            ["system", "system", "user", "assistant"],
+            "{format:?}"
+        );
+        assert_eq!(got[2].parts, [Part::Text(" (hi)\nuser: no".into())]);
+        assert_eq!(got[2].metadata.get("name"), Some(&Value::from("A, b")));
+        assert_eq!(got[2].metadata.get("n"), Some(&Value::from(7)));
+        // Jinja takes the last line ending away.
+        let plain = rendered(format.name(), text, &Map::default()).text(0);
+        assert_eq!(plain.trim_end(), text.trim_end());
+    }
+}
+
+#[test]
+fn a_text_without_role_lines_is_the_systems() {
+    let got = messages("jinja-plain", "Hi {{ x }}", &Map::default());
+    assert_eq!(got, [ChatMessage::text("system", "Hi ")]);
+}
+
+#[test]
+fn places_are_those_of_the_text_as_it_was_written() {
+    let text = "system:\nA\nuser:\nB {{ x }} {% if %}\n";
+    let sources = [Source::new("p", text)];
+    let formats = TemplateFactory::standard();
+    let error = formats
+        .compile("jinja-plain", &sources, &options())
+        .unwrap_err();
+    let plain = formats
+        .compile("jinja-plain", &sources, &CompileOptions::default())
+        .unwrap_err();
+    assert_eq!(error.diagnostics, plain.diagnostics);
+    let text = "system:\nA\nuser:\nB {{ x }}\n";
+    let sources = [Source::new("p", text)];
+    let compile = |options| formats.compile("jinja-plain", &sources, options).unwrap();
+    assert_eq!(
+        compile(&options()).references(),
+        compile(&CompileOptions::default()).references()
+    );
+}
+
+#[test]
+fn many_role_lines_take_no_longer_each() {
+    let text = "user:\n{{ x }}\n".repeat(20_000);
+    let got = messages("jinja-plain", &text, &Map::default());
+    assert_eq!(got.len(), 20_000);
+}
+
+proptest! {
+    #[test]
+    fn data_never_changes_who_speaks(value in "(system:|user:|\n|\\[|\\]|[a-z: \u{fdd0}()])*") {
+        let variables: Map = [("x", Value::from(value.as_str()))].into_iter().collect();
+        let text = "system:\nS\nuser[n=\"{{ x }}\"]:\n{{ x }}\nassistant:\n{{ x }}";
+        let got = messages("jinja-plain", text, &variables);
+        let roles: Vec<&str> = got.iter().map(|message| &*message.role).collect();
+        prop_assert_eq!(roles, ["system", "user", "assistant"]);
+        let newlines = ['\n', '\r'];
+        let expected = value.trim_matches(newlines);
+        let Part::Text(last) = &got[2].parts[0] else {
+            panic!("a text");
+        };
+        prop_assert_eq!(last.trim_matches(newlines), expected);
+    }
+
+    #[test]
+    fn any_text_can_be_parsed(text in "(system:|user\\[a=|\n|\\]:|\"|,|[a-z: #\u{fdd0}()])*") {
+        let got = structure::parse_role_lines(&text);
+        prop_assert!(got.iter().all(|message| !message.parts.is_empty()));
+    }
+}

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use quillet_core::{Diagnostic, Map, Severity, Span, nearest};
-use quillet_prompt::{Catalogue, Definition, Prompt, PromptEntry, ServiceError, Snapshot, State};
+use quillet_prompt::{
+    Catalogue, Definition, Names, Prompt, PromptEntry, ServiceError, Snapshot, State,
+};
 use quillet_template::{
     CompileOptions, FunctionReference, References, Source, Template, TemplateFactory,
     VariableReference,
@@ -173,13 +175,10 @@ impl Texts {
         snapshot: &Snapshot,
         factory: &TemplateFactory,
     ) -> Vec<Diagnostic> {
-        let own = factory
-            .format(&self.format)
-            .map(|format| format.functions())
-            .unwrap_or_default();
-        let unknown = |function: &&FunctionReference| {
-            function.name != "tool" && !snapshot.functions.contains_key(function.name.as_str())
-        };
+        let names = self.names(snapshot, factory);
+        let own = names.format.map(|format| format.functions());
+        let own = own.unwrap_or_default();
+        let unknown = |function: &&FunctionReference| !names.has_function(&function.name);
         let report = |function: &FunctionReference| {
             let name = &function.name;
             let message = format!("function {name:?} is not defined");
@@ -204,18 +203,27 @@ impl Texts {
             .collect()
     }
 
+    fn names<'a>(&self, snapshot: &'a Snapshot, factory: &'a TemplateFactory) -> Names<'a> {
+        let format = factory.format(&self.format);
+        Names {
+            snapshot,
+            format: format.map(AsRef::as_ref),
+        }
+    }
+
     /// Names that the templates use and nobody declared.
     pub(crate) fn unknown_names(&self, catalogue: &Catalogue, environs: &[String]) -> Vec<Finding> {
         let Some(compiled) = self.compiled(catalogue.factory()) else {
             return Vec::new();
         };
         let references = compiled.references();
-        let mut found =
-            self.unknown_functions(references, &catalogue.snapshot(), catalogue.factory());
-        let needed = references
-            .variables
-            .iter()
-            .filter(|variable| !variable.optional);
+        let snapshot = catalogue.snapshot();
+        let names = self.names(&snapshot, catalogue.factory());
+        let mut found = self.unknown_functions(references, &snapshot, catalogue.factory());
+        let needed = references.variables.iter().filter(|variable| {
+            let is_argument = names.has_arguments_at_root() && self.declares(variable);
+            !variable.optional && !is_argument && !names.may_be_call(variable)
+        });
         found.extend(needed.filter_map(|variable| self.unknown_variable(variable, environs)));
         self.place(&found)
     }
@@ -247,6 +255,15 @@ impl Texts {
             Some(near) => found.help(format!("did you mean {near}?")),
             None => found,
         })
+    }
+
+    /// Whether a variable at the root is one of the prompt's parameters.
+    fn declares(&self, variable: &VariableReference) -> bool {
+        let prompt = self.prompt.as_ref();
+        let schema = prompt.and_then(|prompt| prompt.parameters.schema());
+        let declared = schema.and_then(|schema| schema.get("properties")?.as_object());
+        let root = variable.path.first();
+        declared.is_some_and(|declared| root.is_some_and(|root| declared.contains_key(root)))
     }
 
     fn undeclared(&self, variable: &VariableReference, name: &str) -> Option<Diagnostic> {

@@ -56,6 +56,26 @@ pub struct ChatOptions {
     pub extra: serde_json::Map<String, serde_json::Value>,
 }
 
+impl ChatOptions {
+    /// These options; what they leave open, `other` says.
+    #[must_use]
+    pub fn over(self, other: ChatOptions) -> Self {
+        let mut extra = other.extra;
+        extra.extend(self.extra);
+        ChatOptions {
+            temperature: self.temperature.or(other.temperature),
+            top_p: self.top_p.or(other.top_p),
+            max_tokens: self.max_tokens.or(other.max_tokens),
+            frequency_penalty: self.frequency_penalty.or(other.frequency_penalty),
+            presence_penalty: self.presence_penalty.or(other.presence_penalty),
+            stop: self.stop.or(other.stop),
+            n: self.n.or(other.n),
+            user: self.user.or(other.user),
+            extra,
+        }
+    }
+}
+
 /// One event of a streamed answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChatEvent {

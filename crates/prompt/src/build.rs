@@ -26,7 +26,7 @@ pub(crate) struct Builder {
 /// Tools by id, and by function name.
 type Tools = (
     BTreeMap<Arc<str>, Arc<Definition<ToolEntry>>>,
-    HashMap<Arc<str>, Arc<dyn Tool>>,
+    BTreeMap<Arc<str>, Arc<dyn Tool>>,
 );
 
 /// A prompt whose definition was read and whose templates are not compiled yet.
@@ -136,7 +136,7 @@ impl Builder {
 
     fn tools<'a>(&self, entries: impl Iterator<Item = &'a Entry>, before: &Snapshot) -> Tools {
         let mut tools = BTreeMap::new();
-        let mut functions: HashMap<Arc<str>, Arc<dyn Tool>> = HashMap::new();
+        let mut functions: BTreeMap<Arc<str>, Arc<dyn Tool>> = BTreeMap::new();
         let mut owners: HashMap<Arc<str>, Key> = HashMap::new();
         for entry in entries {
             let id: Arc<str> = entry.key.id().into();
@@ -212,7 +212,7 @@ impl Builder {
 
 /// The origin lower-cases function names; where nothing else has the lower-case
 /// name, it works here too.
-fn alias_lower_case(functions: &mut HashMap<Arc<str>, Arc<dyn Tool>>) {
+fn alias_lower_case(functions: &mut BTreeMap<Arc<str>, Arc<dyn Tool>>) {
     let lower = |(name, tool): (&Arc<str>, &Arc<dyn Tool>)| {
         let lower = name.to_lowercase();
         (lower != **name).then(|| (Arc::from(lower), tool.clone()))

@@ -84,17 +84,23 @@ impl Branch {
 static REQUEST_NAMES: LazyLock<[Arc<str>; 2]> = LazyLock::new(|| REQUEST_ROOTS.map(Arc::from));
 
 /// The request's variables stand beside the shared ones, and hide a shared
-/// variable of that name.
-pub(crate) fn with_request(shared: &Map, variables: Map) -> Map {
+/// variable of that name. `at_root` says that they stand there one by one too.
+pub(crate) fn with_request(shared: &Map, variables: &Map, at_root: bool) -> Map {
     let [first, second] = &*REQUEST_NAMES;
-    let mut table = Table::with_capacity_and_hasher(shared.len() + 2, Default::default());
-    table.extend(
-        shared
-            .iter()
-            .map(|(name, value)| (name.clone(), value.clone())),
-    );
-    table.insert(first.clone(), Value::Map(variables.clone()));
-    table.insert(second.clone(), Value::Map(variables));
+    let own = if at_root { variables.len() } else { 0 };
+    let capacity = shared.len() + own + REQUEST_NAMES.len();
+    let mut table = Table::with_capacity_and_hasher(capacity, Default::default());
+    let pair = |(name, value): (&Arc<str>, &Value)| (name.clone(), value.clone());
+    table.extend(shared.iter().map(pair));
+    if at_root {
+        table.extend(variables.iter().map(pair));
+    }
+    for name in [first, second] {
+        // A request may have a variable of its own with that name.
+        if !at_root || variables.get(name).is_none() {
+            table.insert(name.clone(), Value::Map(variables.clone()));
+        }
+    }
     Map::new(table)
 }
 

@@ -13,7 +13,7 @@ use crate::snapshot::Snapshot;
 
 /// The function that calls a tool by its name as text, for tools whose names
 /// belong to the template language.
-const BY_NAME: &str = "tool";
+pub(crate) const BY_NAME: &str = "tool";
 
 /// What is left of the render's time for the template after the last tool call
 /// was given up (note A7).

@@ -14,6 +14,8 @@ mod error;
 mod extension;
 pub mod file;
 mod functions;
+mod messages;
+mod names;
 mod parameters;
 mod recent;
 mod service;
@@ -26,9 +28,10 @@ pub use definition::{Body, Checked, Place, Prompt, TemplateMessage};
 pub use error::{Problem, ServiceError};
 pub use extension::Extension;
 pub use functions::ToolFailure;
+pub use names::Names;
 pub use parameters::Parameters;
 pub use service::{
-    ChatOutcome, Counts, PromptService, RenderOutcome, RenderedPrompt, ServiceOptions,
+    ChatOutcome, Counts, Input, PromptService, RenderOutcome, RenderedPrompt, ServiceOptions,
 };
 pub use snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
 pub use variables::Variables;

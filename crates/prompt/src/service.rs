@@ -8,16 +8,18 @@ use quillet_core::chat::{
     ChatModel, ChatOptions, ChatRequest, ChatStream, ModelError, ModelErrorKind,
 };
 use quillet_core::store::{Health, Kind, StoreError, StoreErrorKind};
-use quillet_core::{Map, Message, Role, Value, nearest};
-use quillet_template::{Functions, Limits, Missing, References, Render, TemplateFactory, render};
+use quillet_core::{Map, Message, Role};
+use quillet_template::{Functions, Limits, Missing, Render, render};
 use tokio::time::Instant;
 
 use crate::catalogue::Catalogue;
 use crate::compile::{Compiled, SourceSet};
 use crate::context::with_request;
-use crate::definition::{Body, Prompt};
+use crate::definition::Prompt;
 use crate::error::ServiceError;
 use crate::functions::{ToolFailure, ToolFunctions};
+use crate::messages::assemble;
+use crate::names::Names;
 use crate::snapshot::Snapshot;
 use crate::variables::{Shared, Variables};
 
@@ -70,11 +72,39 @@ pub enum RenderedPrompt {
     Messages(Vec<Message>),
 }
 
+/// What a request brings to a prompt.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// Its variables.
+    pub variables: &'a Map,
+    /// The conversation so far, oldest first. It stands where the template says;
+    /// where it says nothing, before the last message of a user.
+    pub history: &'a [Message],
+    /// Its id, for logs.
+    pub request_id: &'a str,
+}
+
+impl<'a> Input<'a> {
+    /// Variables without a conversation.
+    #[must_use]
+    pub fn new(variables: &'a Map, request_id: &'a str) -> Self {
+        Input {
+            variables,
+            history: &[],
+            request_id,
+        }
+    }
+}
+
 /// A render that succeeded.
 #[derive(Clone, Debug)]
 pub struct RenderOutcome {
     /// The text or the messages.
     pub prompt: RenderedPrompt,
+    /// The model that the prompt was written for, if it says so.
+    pub model: Option<String>,
+    /// How that model is to answer.
+    pub options: ChatOptions,
     /// Tool calls that failed and left their defaults.
     pub failures: Vec<ToolFailure>,
     /// Tool calls that were made, those included.
@@ -167,12 +197,7 @@ impl PromptService {
     ///
     /// # Errors
     /// Every variant of [`ServiceError`] except [`ServiceError::Model`].
-    pub async fn render(
-        &self,
-        id: &str,
-        variables: &Map,
-        request_id: &str,
-    ) -> Result<RenderOutcome, ServiceError> {
+    pub async fn render(&self, id: &str, input: &Input<'_>) -> Result<RenderOutcome, ServiceError> {
         let started = Instant::now();
         let snapshot = self.catalogue.snapshot();
         let definition = match snapshot.prompt(id) {
@@ -183,12 +208,12 @@ impl PromptService {
         let compiled = self.compile(id, &entry.sources)?;
         let rendering = Rendering {
             started,
-            request_id,
+            input,
             snapshot: &snapshot,
             prompt: &entry.prompt,
             compiled: &compiled,
         };
-        self.run(&rendering, variables).await
+        self.run(&rendering).await
     }
 
     /// Renders a prompt that is not stored, from its definition; shared
@@ -199,8 +224,7 @@ impl PromptService {
     pub async fn render_inline(
         &self,
         definition: serde_json::Map<String, serde_json::Value>,
-        variables: &Map,
-        request_id: &str,
+        input: &Input<'_>,
     ) -> Result<RenderOutcome, ServiceError> {
         let started = Instant::now();
         let snapshot = self.catalogue.snapshot();
@@ -215,28 +239,24 @@ impl PromptService {
         let compiled = self.compile(INLINE, &sources)?;
         let rendering = Rendering {
             started,
-            request_id,
+            input,
             snapshot: &snapshot,
             prompt: &prompt,
             compiled: &compiled,
         };
-        self.run(&rendering, variables).await
+        self.run(&rendering).await
     }
 
-    async fn run(
-        &self,
-        rendering: &Rendering<'_>,
-        variables: &Map,
-    ) -> Result<RenderOutcome, ServiceError> {
+    async fn run(&self, rendering: &Rendering<'_>) -> Result<RenderOutcome, ServiceError> {
         let Rendering {
             started,
-            request_id,
+            input,
             snapshot,
             prompt,
             compiled,
         } = *rendering;
         let bound = prompt
-            .bind(variables)
+            .bind(input.variables)
             .map_err(|problems| ServiceError::Variables {
                 id: prompt.id.to_string(),
                 problems,
@@ -245,23 +265,23 @@ impl PromptService {
             Some(shared) => shared,
             None => self.fetch(compiled).await?,
         };
-        let root = with_request(&shared.tree, bound);
-        let references = compiled.template.references();
-        check_functions(
-            references,
+        let format = self.catalogue.factory().format(&prompt.format);
+        let names = Names {
             snapshot,
-            self.catalogue.factory(),
-            &prompt.format,
-        )?;
+            format: format.map(AsRef::as_ref),
+        };
+        let root = with_request(&shared.tree, &bound, names.has_arguments_at_root());
+        let references = compiled.template.references();
+        names.check_functions(references)?;
         if prompt.missing == Missing::Strict {
-            check_variables(references, &root)?;
+            names.check_variables(references, &root)?;
         }
         let limits = Limits {
             time: self.options.limits.time.saturating_sub(started.elapsed()),
             ..self.options.limits
         };
         let deadline = started + self.options.limits.time;
-        let functions = ToolFunctions::new(snapshot, deadline.into_std(), request_id);
+        let functions = ToolFunctions::new(snapshot, deadline.into_std(), input.request_id);
         let entries: Vec<&str> = compiled.entries.iter().map(AsRef::as_ref).collect();
         let rendered = render(&Render {
             template: compiled.template.as_ref(),
@@ -273,34 +293,36 @@ impl PromptService {
         .await?;
         Ok(RenderOutcome {
             calls: rendered.calls,
-            prompt: assemble(&prompt.body, rendered.into_texts()),
+            prompt: assemble(&prompt.body, &entries, rendered, input.history)?,
+            model: prompt.model.clone(),
+            options: prompt.options.clone(),
             failures: functions.into_failures(),
             stale: shared.stale,
             time: started.elapsed(),
         })
     }
 
-    /// Renders a prompt and sends it to the model.
+    /// Renders a prompt and sends it to the model. What the request does not say
+    /// of model and options, the prompt does.
     ///
     /// # Errors
     /// As [`PromptService::render`], and [`ServiceError::Model`].
     pub async fn chat(
         &self,
         id: &str,
-        variables: &Map,
+        input: &Input<'_>,
         model: Option<String>,
         options: ChatOptions,
-        request_id: &str,
     ) -> Result<ChatOutcome, ServiceError> {
-        let rendered = self.render(id, variables, request_id).await?;
+        let rendered = self.render(id, input).await?;
         let Some(chat_model) = &self.model else {
             let message = "no model is configured: set model.base_url and model.api_key (or OPENAI_BASE_URL and OPENAI_API_KEY), or choose the mock model";
             return Err(ModelError::new(ModelErrorKind::Configuration, message).into());
         };
         let request = ChatRequest {
-            model,
+            model: model.or(rendered.model),
             messages: self.messages(rendered.prompt),
-            options,
+            options: options.over(rendered.options),
         };
         Ok(ChatOutcome {
             stream: chat_model.stream(request).await?,
@@ -364,84 +386,8 @@ impl PromptService {
 #[derive(Clone, Copy)]
 struct Rendering<'a> {
     started: Instant,
-    request_id: &'a str,
+    input: &'a Input<'a>,
     snapshot: &'a Snapshot,
     prompt: &'a Prompt,
     compiled: &'a Compiled,
-}
-
-fn assemble(body: &Body, texts: Vec<String>) -> RenderedPrompt {
-    match body {
-        Body::Text(_) => RenderedPrompt::Text(texts.into_iter().next().unwrap_or_default()),
-        Body::Messages(templates) => RenderedPrompt::Messages(
-            templates
-                .iter()
-                .zip(texts)
-                .map(|(template, text)| Message::new(template.role, text))
-                .collect(),
-        ),
-    }
-}
-
-fn check_functions(
-    references: &References,
-    snapshot: &Snapshot,
-    formats: &TemplateFactory,
-    format: &str,
-) -> Result<(), ServiceError> {
-    let unknown = |name: &&str| !snapshot.functions.contains_key(*name) && *name != "tool";
-    let names: Vec<&str> = references
-        .functions
-        .iter()
-        .map(|f| f.name.as_str())
-        .filter(unknown)
-        .collect();
-    if names.is_empty() {
-        return Ok(());
-    }
-    let own = formats.format(format).map(|format| format.functions());
-    let own = own.unwrap_or_default();
-    let hint = |name: &&str| {
-        let tools = snapshot.functions.keys().map(AsRef::as_ref);
-        let near = nearest(name, tools.chain(own.iter().copied()))?;
-        Some(format!("{name}: did you mean {near}?"))
-    };
-    Err(ServiceError::UnknownFunctions {
-        hints: names.iter().filter_map(hint).collect(),
-        names: names.into_iter().map(str::to_owned).collect(),
-    })
-}
-
-/// Every referenced path must exist, also on branches that are not taken (seed
-/// 000: any missing variable is an error). What stands on the way and is no
-/// object is left to the render, whose message says what it is.
-fn check_variables(references: &References, root: &Map) -> Result<(), ServiceError> {
-    let (mut names, mut hints) = (Vec::new(), Vec::new());
-    for variable in references
-        .variables
-        .iter()
-        .filter(|variable| !variable.optional)
-    {
-        let mut map = root;
-        for key in &variable.path {
-            match map.get(key) {
-                Some(Value::Map(inner)) => map = inner,
-                Some(_) => break,
-                None => {
-                    names.push(variable.path.join("."));
-                    let near = nearest(key, map.table().keys().map(AsRef::as_ref));
-                    hints.extend(
-                        near.map(|near| {
-                            format!("{}: did you mean {near}?", variable.path.join("."))
-                        }),
-                    );
-                    break;
-                }
-            }
-        }
-    }
-    if names.is_empty() {
-        return Ok(());
-    }
-    Err(ServiceError::Missing { names, hints })
 }

@@ -1,6 +1,6 @@
 //! Every definition of a store at one moment.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quillet_core::store::Kind;
@@ -109,7 +109,7 @@ pub struct Snapshot {
     /// Tools by id.
     pub tools: BTreeMap<Arc<str>, Arc<Definition<ToolEntry>>>,
     /// Tools by function name.
-    pub functions: HashMap<Arc<str>, Arc<dyn Tool>>,
+    pub functions: BTreeMap<Arc<str>, Arc<dyn Tool>>,
 }
 
 impl Snapshot {

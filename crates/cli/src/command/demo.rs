@@ -12,7 +12,7 @@ use quillet_core::tool::{
 };
 use quillet_core::{BoxFuture, Diagnostic, Map, Value, json};
 use quillet_llm::Mock;
-use quillet_prompt::{Catalogue, PromptService, RenderedPrompt, ServiceOptions, Variables};
+use quillet_prompt::{Catalogue, Input, PromptService, RenderedPrompt, ServiceOptions, Variables};
 use quillet_store::MemoryStore;
 use quillet_template::TemplateFactory;
 
@@ -54,7 +54,9 @@ pub(crate) async fn run() -> Result<(), Failure> {
     tour.step("A request brings its own variables.")?;
     tour.show(&json::to_string(&variables.clone().into()))?;
     let begun = Instant::now();
-    let outcome = service.render("review", &variables, "demo").await?;
+    let outcome = service
+        .render("review", &Input::new(&variables, "demo"))
+        .await?;
     let took = begun.elapsed();
     tour.step(&format!(
         "Rendered in {} ms. Two tools of {} ms each were called while it rendered, at the same time.",
@@ -135,7 +137,9 @@ fn text(prompt: RenderedPrompt) -> String {
 async fn mistake(service: &PromptService, variables: &Map) -> String {
     let snapshot = service.catalogue().snapshot();
     let (Err(error), Ok(definition)) = (
-        service.render("mistyped", variables, "demo").await,
+        service
+            .render("mistyped", &Input::new(variables, "demo"))
+            .await,
         snapshot.prompt("mistyped"),
     ) else {
         return String::new();
@@ -157,7 +161,12 @@ async fn mistake(service: &PromptService, variables: &Map) -> String {
 async fn answer(service: &PromptService, variables: &Map) -> Result<String, Failure> {
     let model = Some("mock".to_owned());
     let outcome = service
-        .chat("review", variables, model, ChatOptions::default(), "demo")
+        .chat(
+            "review",
+            &Input::new(variables, "demo"),
+            model,
+            ChatOptions::default(),
+        )
         .await?;
     let mut stream = outcome.stream;
     let mut reply = Reply::default();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{Map, json};
-use quillet_prompt::{RenderOutcome, RenderedPrompt};
+use quillet_prompt::{Input, RenderOutcome, RenderedPrompt};
 use quillet_store::MemoryStore;
 use serde_json::json as tree;
 
@@ -37,7 +37,10 @@ pub(crate) async fn run(args: &Render, config: &Config) -> Result<(), Failure> {
     let target = target(args, config, &variables).await?;
     let service = assemble::service(config, target.store, None, Arc::default())?;
     service.load().await?;
-    let outcome = match service.render(&target.id, &variables, "render").await {
+    let outcome = match service
+        .render(&target.id, &Input::new(&variables, "render"))
+        .await
+    {
         Ok(outcome) => outcome,
         Err(error) => {
             let snapshot = service.catalogue().snapshot();

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use quillet_core::Map;
 use quillet_core::store::Store;
 use quillet_prompt::{
-    Catalogue, PromptService, RenderedPrompt, ServiceError, ServiceOptions, Variables,
+    Catalogue, Input, PromptService, RenderedPrompt, ServiceError, ServiceOptions, Variables,
 };
 use quillet_template::TemplateFactory;
 use test_store::TestStore;
@@ -50,7 +50,7 @@ pub(crate) async fn render(
     variables: &str,
 ) -> Result<String, ServiceError> {
     let variables: Map = serde_json::from_str(variables).unwrap();
-    let outcome = service.render(id, &variables, "test").await?;
+    let outcome = service.render(id, &Input::new(&variables, "test")).await?;
     Ok(match outcome.prompt {
         RenderedPrompt::Text(text) => text,
         RenderedPrompt::Messages(messages) => messages

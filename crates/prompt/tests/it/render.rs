@@ -194,7 +194,10 @@ async fn a_failed_tool_leaves_its_default_and_is_reported() {
         ),
     ]);
     let service = loaded(&store).await;
-    let outcome = service.render("p", &Map::default(), "r1").await.unwrap();
+    let outcome = service
+        .render("p", &quillet_prompt::Input::new(&Map::default(), "r1"))
+        .await
+        .unwrap();
     assert_eq!(
         outcome.prompt,
         quillet_prompt::RenderedPrompt::Text("[-][[]][-]".into())

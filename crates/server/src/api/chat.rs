@@ -6,8 +6,8 @@ use std::time::Instant;
 use axum::response::Response;
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatOptions, Reply};
-use quillet_core::{BoxFuture, Map};
-use quillet_prompt::{ChatOutcome, ServiceError};
+use quillet_core::{BoxFuture, Map, Message};
+use quillet_prompt::{ChatOutcome, Input, ServiceError};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -33,6 +33,12 @@ pub(crate) struct ChatBody {
     /// The deployed clients' name for the same; `variables` wins.
     #[schema(value_type = Option<Object>)]
     args: Option<Map>,
+    /// The conversation so far, oldest first: messages with `role` and `content`.
+    /// It stands where the template says; where it says nothing, before the last
+    /// message of a user.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<Object>>)]
+    history: Vec<Message>,
     /// Whether the answer comes as server-sent events.
     stream: Option<bool>,
     #[serde(flatten)]
@@ -99,9 +105,12 @@ fn ask(call: &Call, id: String, body: ChatBody) -> Asking {
     Box::pin(async move {
         let variables = merged(body.variables.as_ref(), body.args.as_ref());
         let started = Instant::now();
-        let asked = app
-            .service
-            .chat(&id, &variables, body.model, body.options, exchange.id());
+        let input = Input {
+            variables: &variables,
+            history: &body.history,
+            request_id: exchange.id(),
+        };
+        let asked = app.service.chat(&id, &input, body.model, body.options);
         let outcome = asked.await?;
         app.metrics.model.record(started.elapsed());
         for failure in &outcome.failures {

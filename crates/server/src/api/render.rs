@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use axum::response::Response;
 use quillet_core::{Map, Message};
-use quillet_prompt::{RenderOutcome, RenderedPrompt, ServiceError};
+use quillet_prompt::{Input, RenderOutcome, RenderedPrompt, ServiceError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
 use utoipa::ToSchema;
@@ -24,6 +24,12 @@ pub(crate) struct RenderRequest {
     /// The deployed clients' name for the same; `variables` wins.
     #[schema(value_type = Option<Object>)]
     args: Option<Map>,
+    /// The conversation so far, oldest first: messages with `role` and `content`.
+    /// It stands where the template says; where it says nothing, before the last
+    /// message of a user.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<Object>>)]
+    history: Vec<Message>,
 }
 
 /// Which prompt, or which template, and what with.
@@ -37,8 +43,14 @@ pub(crate) struct AnyRenderRequest {
     /// Messages whose contents are templates, in place of a stored prompt.
     #[schema(value_type = Option<Vec<Object>>)]
     messages: Option<Tree>,
-    /// The format of `template` or `messages`. Default `go`.
+    /// The format of `template` or `messages`: `go` (the default), `jinja`,
+    /// `semantic-kernel`, `handlebars`, `mustache`, `f-string` and so on, or an alias.
+    #[serde(alias = "template_format", alias = "templateFormat")]
     format: Option<String>,
+    /// How the template's own text says where messages begin: `plain` (the
+    /// default), `elements` or `role-lines`.
+    #[serde(rename = "messageSyntax", alias = "message_syntax")]
+    message_syntax: Option<String>,
     /// What happens when a variable is missing: `strict` (the default) or `lenient`.
     missing: Option<String>,
     /// Declared parameters, as in a stored prompt.
@@ -50,6 +62,12 @@ pub(crate) struct AnyRenderRequest {
     /// The deployed clients' name for the same; `variables` wins.
     #[schema(value_type = Option<Object>)]
     args: Option<Map>,
+    /// The conversation so far, oldest first: messages with `role` and `content`.
+    /// It stands where the template says; where it says nothing, before the last
+    /// message of a user.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<Object>>)]
+    history: Vec<Message>,
 }
 
 /// A text, or messages.
@@ -58,7 +76,8 @@ pub(crate) struct AnyRenderRequest {
 pub(crate) enum Rendered {
     /// A text.
     Text(String),
-    /// Messages with `role` and `content`.
+    /// Messages with `role` and `content`: a text, or a list of parts such as
+    /// `{"type": "image_url", "image_url": {"url": "…"}}`.
     #[schema(value_type = Vec<Object>)]
     Messages(Vec<Message>),
 }
@@ -171,23 +190,20 @@ pub(crate) async fn render(
     JsonBody(request): JsonBody<AnyRenderRequest>,
 ) -> Result<Response, ApiError> {
     let variables = merged(request.variables.as_ref(), request.args.as_ref());
+    let input = Input {
+        variables: &variables,
+        history: &request.history,
+        request_id: call.exchange.id(),
+    };
     let inline = request.template.is_some() || request.messages.is_some();
     let outcome = match (&request.prompt_id, inline) {
         (Some(_), true) => return Err(either_or("both")),
         (None, false) => return Err(either_or("neither")),
-        (Some(id), false) => {
-            call.app
-                .service
-                .render(id, &variables, call.exchange.id())
-                .await
-        }
+        (Some(id), false) => call.app.service.render(id, &input).await,
         (None, true) if !call.app.takes_inline_templates() => return Err(switched_off()),
         (None, true) => {
             let definition = definition(&request);
-            call.app
-                .service
-                .render_inline(definition, &variables, call.exchange.id())
-                .await
+            call.app.service.render_inline(definition, &input).await
         }
     };
     reply(counted(&call.app, outcome)?)
@@ -215,6 +231,7 @@ fn definition(request: &AnyRenderRequest) -> serde_json::Map<String, Tree> {
         ("prompt", text(&request.template)),
         ("messages", request.messages.clone()),
         ("format", text(&request.format)),
+        ("messageSyntax", text(&request.message_syntax)),
         ("missing", text(&request.missing)),
         ("parameters", request.parameters.clone()),
     ];
@@ -224,11 +241,12 @@ fn definition(request: &AnyRenderRequest) -> serde_json::Map<String, Tree> {
 
 async fn stored(call: &Call, id: &str, request: &RenderRequest) -> Result<RenderOutcome, ApiError> {
     let variables = merged(request.variables.as_ref(), request.args.as_ref());
-    let outcome = call
-        .app
-        .service
-        .render(id, &variables, call.exchange.id())
-        .await;
+    let input = Input {
+        variables: &variables,
+        history: &request.history,
+        request_id: call.exchange.id(),
+    };
+    let outcome = call.app.service.render(id, &input).await;
     counted(&call.app, outcome)
 }
 

@@ -1,0 +1,130 @@
+//! From rendered texts to messages: the structure that a template gives, and the
+//! conversation so far.
+
+use quillet_core::{ContentPart, Message, Role, Value};
+use quillet_template::{ChatMessage, ErrorKind, Part, RenderError, Rendered};
+
+use crate::definition::Body;
+use crate::service::RenderedPrompt;
+
+/// What a prompt rendered to. A text without structure of its own is a text, or
+/// one message of the role that the definition says; with structure it is the
+/// messages that it says. A history that no template places goes before the last
+/// message of a user (dotprompt's rule), so that it is never lost.
+///
+/// # Errors
+/// A message has a role that nobody knows.
+pub(crate) fn assemble(
+    body: &Body,
+    names: &[&str],
+    rendered: Rendered,
+    history: &[Message],
+) -> Result<RenderedPrompt, Box<RenderError>> {
+    let so_far: Vec<ChatMessage> = history.iter().map(chat_message).collect();
+    let structured: Vec<Option<Structured>> = (0..names.len())
+        .map(|entry| structured(&rendered, entry, &so_far))
+        .collect();
+    let is_text = matches!(body, Body::Text(_)) && structured.iter().all(Option::is_none);
+    let mut texts = rendered.into_texts().into_iter();
+    if is_text && history.is_empty() {
+        return Ok(RenderedPrompt::Text(texts.next().unwrap_or_default()));
+    }
+    let mut messages = Vec::new();
+    let mut is_placed = false;
+    for ((index, (name, text)), structured) in names.iter().zip(texts).enumerate().zip(structured) {
+        let Some(structured) = structured else {
+            messages.push(Message::new(role_of(body, index), text));
+            continue;
+        };
+        is_placed |= structured.is_placed;
+        let mut so_far = history.iter();
+        for message in structured.messages {
+            let given = is_history(&message).then(|| so_far.next().cloned());
+            match given.flatten() {
+                Some(given) => messages.push(given),
+                None => messages.push(of_template(message, name)?),
+            }
+        }
+    }
+    if !is_placed {
+        let last = messages.last().map(|message| message.role);
+        let at = messages.len() - usize::from(last == Some(Role::User));
+        messages.splice(at..at, history.iter().cloned());
+    }
+    Ok(RenderedPrompt::Messages(messages))
+}
+
+struct Structured {
+    messages: Vec<ChatMessage>,
+    /// Whether the template says where the history stands.
+    is_placed: bool,
+}
+
+fn structured(rendered: &Rendered, entry: usize, history: &[ChatMessage]) -> Option<Structured> {
+    let messages = rendered.messages(entry, history)?;
+    if messages.iter().any(is_history) {
+        return Some(Structured {
+            messages,
+            is_placed: true,
+        });
+    }
+    Some(Structured {
+        messages: rendered.messages(entry, &[])?,
+        is_placed: false,
+    })
+}
+
+/// Whether a message is one of the history that the template places.
+fn is_history(message: &ChatMessage) -> bool {
+    message.metadata.get("purpose").and_then(Value::as_str) == Some("history")
+}
+
+fn role_of(body: &Body, index: usize) -> Role {
+    match body {
+        Body::Text(_) => Role::User,
+        Body::Messages(templates) => templates
+            .get(index)
+            .map_or(Role::User, |template| template.role),
+    }
+}
+
+fn of_template(message: ChatMessage, template: &str) -> Result<Message, Box<RenderError>> {
+    let role = match message.role.to_ascii_lowercase().as_str() {
+        // Gemini's and dotprompt's name.
+        "model" => Some(Role::Assistant),
+        other => Role::parse(other),
+    };
+    let Some(role) = role else {
+        let reason = format!("a message has the unknown role {:?}", message.role);
+        let mut error = RenderError::new(ErrorKind::Execution, reason);
+        error.message = format!("{template}: {}", error.reason);
+        template.clone_into(&mut error.source_name);
+        let help = "roles are system, developer, user, assistant (or model), tool";
+        error.help = Some(help.to_owned());
+        return Err(error.into());
+    };
+    let parts: Vec<ContentPart> = message.parts.into_iter().filter_map(part).collect();
+    Ok(Message::new(role, parts))
+}
+
+/// What has a form on the wire; a place that nobody filled has none.
+fn part(part: Part) -> Option<ContentPart> {
+    match part {
+        Part::Text(text) => Some(ContentPart::text(text)),
+        Part::Media {
+            kind,
+            url,
+            content_type,
+        } => Some(ContentPart::media(
+            &url,
+            kind.as_deref(),
+            content_type.as_deref(),
+        )),
+        Part::Pending(_) => None,
+    }
+}
+
+/// As a template sees it, which only says where it stands.
+fn chat_message(message: &Message) -> ChatMessage {
+    ChatMessage::text(message.role.as_str(), message.content.to_string())
+}

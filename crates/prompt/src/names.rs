@@ -1,0 +1,113 @@
+//! What the names in a template mean: tools as its format looks for them, and
+//! variables that have to be there.
+
+use quillet_core::{Map, Value, nearest};
+use quillet_template::{References, TemplateFormat, VariableReference};
+
+use crate::error::ServiceError;
+use crate::functions::BY_NAME;
+use crate::snapshot::Snapshot;
+
+/// The names that exist under one snapshot, as a format looks for them.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a> {
+    /// The tools.
+    pub snapshot: &'a Snapshot,
+    /// The format; without one, names are exact.
+    pub format: Option<&'a dyn TemplateFormat>,
+}
+
+impl Names<'_> {
+    /// Whether a name means a tool.
+    #[must_use]
+    pub fn has_function(&self, name: &str) -> bool {
+        let functions = &self.snapshot.functions;
+        if name == BY_NAME || functions.contains_key(name) {
+            return true;
+        }
+        let Some(format) = self.format else {
+            return false;
+        };
+        let names: Vec<&str> = functions.keys().map(AsRef::as_ref).collect();
+        format.resolve(name, &names).is_some()
+    }
+
+    /// Whether what is written as a variable may turn out to be the call of a tool.
+    #[must_use]
+    pub fn may_be_call(&self, variable: &VariableReference) -> bool {
+        let by_variable = self.format.is_some_and(|format| format.calls_by_variable());
+        let name = variable.path.first();
+        by_variable && name.is_some_and(|name| self.has_function(name))
+    }
+
+    /// Whether templates see the variables of a request at the root too, as
+    /// their own hosts hand them over. Go's see them under `.variables` alone
+    /// (seed 000), so that none hides a shared variable.
+    #[must_use]
+    pub fn has_arguments_at_root(&self) -> bool {
+        self.format.is_some_and(|format| format.name() != "go")
+    }
+
+    /// Every function that is referenced must exist.
+    pub(crate) fn check_functions(&self, references: &References) -> Result<(), ServiceError> {
+        let functions = references.functions.iter();
+        let names: Vec<&str> = functions
+            .map(|function| function.name.as_str())
+            .filter(|name| !self.has_function(name))
+            .collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let own = self.format.map(|format| format.functions());
+        let own = own.unwrap_or_default();
+        let hint = |name: &&str| {
+            let tools = self.snapshot.functions.keys().map(AsRef::as_ref);
+            let near = nearest(name, tools.chain(own.iter().copied()))?;
+            Some(format!("{name}: did you mean {near}?"))
+        };
+        Err(ServiceError::UnknownFunctions {
+            hints: names.iter().filter_map(hint).collect(),
+            names: names.into_iter().map(str::to_owned).collect(),
+        })
+    }
+
+    /// Every referenced path must exist, also on branches that are not taken (seed
+    /// 000: any missing variable is an error). What stands on the way and is no
+    /// object is left to the render, whose message says what it is.
+    pub(crate) fn check_variables(
+        &self,
+        references: &References,
+        root: &Map,
+    ) -> Result<(), ServiceError> {
+        let (mut names, mut hints) = (Vec::new(), Vec::new());
+        for variable in &references.variables {
+            let Some((key, known)) = first_missing(variable, root) else {
+                continue;
+            };
+            if variable.optional || self.may_be_call(variable) {
+                continue;
+            }
+            let path = variable.path.join(".");
+            let near = nearest(key, known.table().keys().map(AsRef::as_ref));
+            hints.extend(near.map(|near| format!("{path}: did you mean {near}?")));
+            names.push(path);
+        }
+        if names.is_empty() {
+            return Ok(());
+        }
+        Err(ServiceError::Missing { names, hints })
+    }
+}
+
+/// The first key of a path that is not there, and the object that lacks it.
+fn first_missing<'a>(variable: &'a VariableReference, root: &'a Map) -> Option<(&'a str, &'a Map)> {
+    let mut map = root;
+    for key in &variable.path {
+        match map.get(key) {
+            Some(Value::Map(inner)) => map = inner,
+            Some(_) => return None,
+            None => return Some((key, map)),
+        }
+    }
+    None
+}

@@ -7,6 +7,7 @@ use quillet_core::{Diagnostic, nearest};
 use crate::error::CompileError;
 use crate::format::fstring::FStringFormat;
 use crate::format::go::GoFormat;
+use crate::format::handlebars::HandlebarsFormat;
 use crate::format::jinja::JinjaFormat;
 use crate::format::semantic_kernel::SemanticKernelFormat;
 use crate::structure::{self, MessageSyntax};
@@ -34,6 +35,8 @@ impl TemplateFactory {
             .with(JinjaFormat::plain())
             .with(SemanticKernelFormat::new())
             .with(JinjaFormat::semantic_kernel())
+            .with(HandlebarsFormat::new())
+            .with(HandlebarsFormat::new().escape_html(true))
             .with(FStringFormat::new())
             .with(FStringFormat::strict())
     }

@@ -2,11 +2,10 @@
 
 pub mod fstring;
 pub mod go;
-#[allow(dead_code, reason = "for formats that come with it")]
+pub mod handlebars;
 mod javascript;
 pub mod jinja;
 mod literals;
 mod python;
 pub mod semantic_kernel;
-#[allow(dead_code, reason = "for formats that come with it")]
 mod standalone;

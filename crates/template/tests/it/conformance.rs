@@ -97,3 +97,9 @@ fn semantic_kernel_templates_give_what_semantic_kernel_gives() {
     at_least(dot_net.percent(), 99.0, "what .NET gives");
     at_least(python.percent(), 99.0, "what Python gives");
 }
+
+#[test]
+fn handlebars_templates_give_what_handlebars_js_gives() {
+    let score = report("handlebars.json").score(|_| true).class;
+    at_least(score.percent(), 99.0, "handlebars");
+}

@@ -6,6 +6,7 @@ mod file;
 mod fstring;
 mod functions;
 mod go;
+mod handlebars;
 mod jinja;
 mod known;
 mod ranked;
@@ -27,6 +28,7 @@ pub(crate) fn run(path: &Path) -> Result<Report, String> {
     let outcomes = match format_of(&text).as_deref() {
         Some("go") => go::run(&text),
         Some("f-string") => fstring::run(&text),
+        Some("handlebars") => handlebars::run(&text),
         Some("jinja2") => jinja::run(&text),
         Some("semantic-kernel") => semantic_kernel::run(&text),
         Some("sk-jinja2") => sk_jinja2::run(&text),

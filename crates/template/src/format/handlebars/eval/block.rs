@@ -1,0 +1,297 @@
+//! Blocks: the branches of a chain one after the other, the helpers of
+//! handlebars.js that are blocks, and sections.
+
+use quillet_core::Value;
+
+use super::call::Printed;
+use super::scope::{Context, Data, Frame, Key, Params, Scope, Val, same};
+use super::{Evaluator, fail};
+use crate::Stop;
+use crate::format::handlebars::ast::{Arm, Block, Body, Call, Kind};
+use crate::format::handlebars::helper::{Answer, Branches, Callee};
+use crate::format::javascript;
+
+/// Whether a branch was rendered, or the next one has its turn.
+#[derive(Clone, Copy, PartialEq)]
+enum Turn {
+    Done,
+    Next,
+}
+
+impl Evaluator<'_, '_> {
+    pub(super) fn block(&mut self, block: &Block, scope: &Scope<'_>) -> Result<(), Stop> {
+        self.arms(&block.arms, block.otherwise.as_ref(), scope)
+    }
+
+    /// The branches of a chain, up to the one that is rendered.
+    pub(super) fn arms(
+        &mut self,
+        arms: &[Arm],
+        otherwise: Option<&Body>,
+        scope: &Scope<'_>,
+    ) -> Result<(), Stop> {
+        for (index, arm) in arms.iter().enumerate() {
+            let branches = Branches {
+                body: arm.body.as_ref(),
+                rest: arms.get(index + 1..).unwrap_or_default(),
+                otherwise,
+            };
+            let turn = self.arm(&arm.call, branches, scope);
+            if turn.map_err(|stop| self.place(stop, arm.call.span, scope))? == Turn::Done {
+                return Ok(());
+            }
+        }
+        self.optional(otherwise, scope)
+    }
+
+    fn arm(
+        &mut self,
+        call: &Call,
+        branches: Branches<'_>,
+        scope: &Scope<'_>,
+    ) -> Result<Turn, Stop> {
+        match &call.kind {
+            Kind::Helper(Callee::If) => self.condition(call, true, branches.body, scope),
+            Kind::Helper(Callee::Unless) => self.condition(call, false, branches.body, scope),
+            Kind::Helper(Callee::With) => self.with(call, branches.body, scope),
+            Kind::Helper(Callee::Each) => {
+                let value = self.iterated(call, scope)?;
+                self.each(value.get(), branches.body, scope)
+            }
+            Kind::Helper(Callee::Native(helper)) => {
+                let answer = self.native(helper, call, Some(branches), scope)?;
+                self.append(answer)?;
+                Ok(Turn::Done)
+            }
+            Kind::Helper(_) => {
+                if let Printed::Value(value) = self.printed(call, scope)?
+                    && let Some(value) = value.get()
+                {
+                    javascript::write(self.pass, value, None)?;
+                }
+                Ok(Turn::Done)
+            }
+            Kind::Variable | Kind::Ambiguous | Kind::Function => {
+                let value = self.section_value(call, scope)?;
+                self.section(value.get(), branches.body, scope)
+            }
+        }
+    }
+
+    /// What a helper gives as a block is printed as it is.
+    fn append(&mut self, answer: Answer) -> Result<(), Stop> {
+        match answer {
+            Answer::Value(value) => javascript::write(self.pass, &value, None),
+            Answer::Safe(text) => self.pass.write(&text),
+            Answer::Written => Ok(()),
+        }
+    }
+
+    pub(super) fn optional(&mut self, body: Option<&Body>, scope: &Scope<'_>) -> Result<(), Stop> {
+        match body {
+            Some(body) => self.body(body, scope, Some(scope.context)),
+            None => Ok(()),
+        }
+    }
+
+    /// `if` and `unless`.
+    fn condition(
+        &mut self,
+        call: &Call,
+        wanted: bool,
+        body: Option<&Body>,
+        scope: &Scope<'_>,
+    ) -> Result<Turn, Stop> {
+        let value = self.only(call, scope)?;
+        let mut zero = false;
+        for (name, expr) in &call.named {
+            let option = self.value(expr, scope)?;
+            zero |= &**name == "includeZero" && option.get().is_some_and(javascript::is_true);
+        }
+        let holds = match value.get() {
+            Some(value) if zero => !is_empty(value),
+            Some(value) => javascript::is_true(value) && !is_empty(value),
+            None => false,
+        };
+        if holds != wanted {
+            return Ok(Turn::Next);
+        }
+        self.optional(body, scope)?;
+        Ok(Turn::Done)
+    }
+
+    /// The one argument of a helper that takes just one.
+    fn only<'s>(&mut self, call: &'s Call, scope: &Scope<'s>) -> Result<Val<'s>, Stop> {
+        match call.positional.as_slice() {
+            [expr] => self.value(expr, scope),
+            others => {
+                let name = call.path.parts.first().map_or("", |name| &**name);
+                let count = others.len();
+                Err(fail(format!(
+                    "#{name} requires exactly one argument, not {count}"
+                )))
+            }
+        }
+    }
+
+    fn with(
+        &mut self,
+        call: &Call,
+        body: Option<&Body>,
+        scope: &Scope<'_>,
+    ) -> Result<Turn, Stop> {
+        let value = self.only(call, scope)?;
+        self.options(call, scope)?;
+        let Some(value) = value.get().filter(|value| !is_empty(value)) else {
+            return Ok(Turn::Next);
+        };
+        let params = [Some(value), None];
+        self.inner(body, Some(value), None, params, scope)?;
+        Ok(Turn::Done)
+    }
+
+    /// Evaluates named arguments that mean nothing: a call in them is made.
+    fn options(&mut self, call: &Call, scope: &Scope<'_>) -> Result<(), Stop> {
+        for (_, expr) in &call.named {
+            self.value(expr, scope)?;
+        }
+        Ok(())
+    }
+
+    fn iterated<'s>(&mut self, call: &'s Call, scope: &Scope<'s>) -> Result<Val<'s>, Stop> {
+        let value = match call.positional.as_slice() {
+            [expr] => self.value(expr, scope)?,
+            [] => return Err(fail("Must pass iterator to #each")),
+            _ => return Err(fail("#each requires exactly one argument")),
+        };
+        self.options(call, scope)?;
+        Ok(value)
+    }
+
+    /// A body for each item of a list or entry of an object.
+    fn each(
+        &mut self,
+        value: Option<&Value>,
+        body: Option<&Body>,
+        scope: &Scope<'_>,
+    ) -> Result<Turn, Stop> {
+        match value {
+            Some(Value::List(list)) if !list.is_empty() => {
+                for (index, item) in list.iter().enumerate() {
+                    let last = index + 1 == list.len();
+                    self.turn(body, item, Key::Index(index), (index, last), scope)?;
+                }
+            }
+            Some(Value::Map(map)) if !map.is_empty() => {
+                for (index, (key, value)) in map.iter().enumerate() {
+                    let last = index + 1 == map.len();
+                    self.turn(body, value, Key::Name(key), (index, last), scope)?;
+                }
+            }
+            _ => return Ok(Turn::Next),
+        }
+        Ok(Turn::Done)
+    }
+
+    fn turn(
+        &mut self,
+        body: Option<&Body>,
+        item: &Value,
+        key: Key<'_>,
+        (index, last): (usize, bool),
+        scope: &Scope<'_>,
+    ) -> Result<(), Stop> {
+        self.pass.step()?;
+        let data = Data::Turn { key, index, last };
+        let frame = Frame {
+            data,
+            parent: scope.frame,
+        };
+        match body {
+            Some(body) if body.params > 1 => {
+                let key = key.value();
+                let params = [Some(item), Some(&key)];
+                self.inner(Some(body), Some(item), Some(&frame), params, scope)
+            }
+            body => self.inner(body, Some(item), Some(&frame), [Some(item), None], scope),
+        }
+    }
+
+    /// Renders a body in another context, with block parameters.
+    pub(super) fn inner(
+        &mut self,
+        body: Option<&Body>,
+        context: Option<&Value>,
+        frame: Option<&Frame<'_>>,
+        params: [Option<&Value>; 2],
+        scope: &Scope<'_>,
+    ) -> Result<(), Stop> {
+        let Some(body) = body else { return Ok(()) };
+        let params = Params {
+            values: params,
+            parent: scope.params,
+        };
+        let stays = same(context, scope.context.value);
+        let context = Context {
+            value: context,
+            parent: if stays {
+                scope.context.parent
+            } else {
+                Some(scope.context)
+            },
+        };
+        let inner = Scope {
+            context: &context,
+            frame: frame.or(scope.frame),
+            params: match body.params {
+                0 => scope.params,
+                _ => Some(&params),
+            },
+            ..*scope
+        };
+        self.body(body, &inner, Some(scope.context))
+    }
+
+    /// The value of a section `{{#name}}`.
+    fn section_value<'s>(&mut self, call: &'s Call, scope: &Scope<'s>) -> Result<Val<'s>, Stop> {
+        let called = match &call.kind {
+            Kind::Variable => return self.head(&call.path, scope),
+            Kind::Ambiguous => match self.ambiguous(call, scope)? {
+                Printed::Value(value) => return Ok(value),
+                _ => return Err(Stop::Suspended),
+            },
+            _ => self.late(call, scope)?,
+        };
+        match called {
+            crate::Called::Ready(value) => Ok(Val::Made(value)),
+            crate::Called::Pending => Err(Stop::Suspended),
+        }
+    }
+
+    /// A section: what handlebars.js calls blockHelperMissing.
+    fn section(
+        &mut self,
+        value: Option<&Value>,
+        body: Option<&Body>,
+        scope: &Scope<'_>,
+    ) -> Result<Turn, Stop> {
+        match value {
+            None | Some(Value::Null | Value::Bool(false)) => return Ok(Turn::Next),
+            Some(Value::Bool(true)) => self.optional(body, scope)?,
+            Some(list @ Value::List(_)) => return self.each(Some(list), body, scope),
+            value => self.inner(body, value, None, [None, None], scope)?,
+        }
+        Ok(Turn::Done)
+    }
+}
+
+/// What handlebars.js takes for empty: everything false but zero, and `[]`.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::List(list) => list.is_empty(),
+        Value::Int(_) => false,
+        Value::Float(number) => number.is_nan(),
+        other => !javascript::is_true(other),
+    }
+}
+

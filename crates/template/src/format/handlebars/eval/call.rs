@@ -1,0 +1,286 @@
+//! Names that are called: helpers, late-bound functions, and variables where
+//! neither is meant.
+
+use std::sync::Arc;
+
+use quillet_core::{Value, nearest};
+
+use super::scope::{Scope, Val};
+use super::{Evaluator, fail};
+use crate::format::handlebars::ast::{Call, Expr, Kind};
+use crate::format::handlebars::helper::{Answer, Branches, Callee, Helper, HelperCall};
+use crate::format::javascript;
+use crate::{Arguments, Called, ErrorKind, Limit, RenderError, Stop, plugin_function};
+
+/// What a call gives where it is printed.
+pub(super) enum Printed<'s> {
+    Value(Val<'s>),
+    /// Text that is not escaped.
+    Safe(String),
+    /// It is pending, or has written what it had to.
+    Nothing,
+}
+
+/// Arguments after their evaluation.
+pub(super) struct Given<'s> {
+    pub(super) positional: Vec<Val<'s>>,
+    pub(super) named: Vec<(Arc<str>, Val<'s>)>,
+}
+
+impl Evaluator<'_, '_> {
+    /// The value of an argument. A pending call ends the pass.
+    pub(super) fn value<'s>(
+        &mut self,
+        expr: &'s Expr,
+        scope: &Scope<'s>,
+    ) -> Result<Val<'s>, Stop> {
+        match expr {
+            Expr::Literal(value) => Ok(Val::Held(value)),
+            Expr::Undefined => Ok(Val::Undefined),
+            Expr::Path(path) => self.path(path, scope),
+            Expr::Call(call) => {
+                let value = self.used(call, scope);
+                value.map_err(|stop| self.place(stop, call.span, scope))
+            }
+        }
+    }
+
+    /// The value of a call in parentheses.
+    fn used<'s>(&mut self, call: &'s Call, scope: &Scope<'s>) -> Result<Val<'s>, Stop> {
+        self.pass.step()?;
+        self.levels += 1;
+        if self.levels > super::MAX_LEVELS {
+            return Err(self.pass.limit(Limit::Nesting));
+        }
+        let value = match &call.kind {
+            Kind::Variable | Kind::Ambiguous => self.head(&call.path, scope)?,
+            Kind::Function => match self.late(call, scope)? {
+                Called::Ready(value) => Val::Made(value),
+                Called::Pending => return Err(Stop::Suspended),
+            },
+            Kind::Helper(Callee::Native(helper)) => self.captured(helper, call, scope)?,
+            Kind::Helper(callee) => self.builtin_value(callee, call, scope)?,
+        };
+        self.levels -= 1;
+        Ok(value)
+    }
+
+    /// What a call gives that is printed.
+    pub(super) fn printed<'s>(
+        &mut self,
+        call: &'s Call,
+        scope: &Scope<'s>,
+    ) -> Result<Printed<'s>, Stop> {
+        let called = match &call.kind {
+            Kind::Variable => return Ok(Printed::Value(self.head(&call.path, scope)?)),
+            Kind::Ambiguous => return self.ambiguous(call, scope),
+            Kind::Function => self.late(call, scope)?,
+            Kind::Helper(Callee::Native(helper)) => {
+                return Ok(match self.native(helper, call, None, scope)? {
+                    Answer::Value(value) => Printed::Value(Val::Made(value)),
+                    Answer::Safe(text) => Printed::Safe(text),
+                    Answer::Written => Printed::Nothing,
+                });
+            }
+            Kind::Helper(callee) => {
+                return Ok(Printed::Value(self.builtin_value(callee, call, scope)?));
+            }
+        };
+        Ok(printed(called))
+    }
+
+    /// A name without arguments: the function of exactly that name, else the
+    /// variable, else a function that is named in another way.
+    pub(super) fn ambiguous<'s>(
+        &mut self,
+        call: &'s Call,
+        scope: &Scope<'s>,
+    ) -> Result<Printed<'s>, Stop> {
+        let name = call.path.parts.first().map_or("", |name| &**name);
+        if self.pass.has_function(name) {
+            return Ok(printed(self.pass.call_bound(name)?));
+        }
+        let value = self.path(&call.path, scope)?;
+        if !matches!(value, Val::Undefined) {
+            return Ok(Printed::Value(value));
+        }
+        if let Some(function) = self.function(name)? {
+            return Ok(printed(self.pass.call_bound(&function)?));
+        }
+        match self.compiled.strict {
+            true => Err(self.missing(&call.path)),
+            false => Ok(Printed::Value(Val::Undefined)),
+        }
+    }
+
+    /// The late-bound function that a name means.
+    fn function(&mut self, name: &str) -> Result<Option<String>, Stop> {
+        let names = self.pass.function_names();
+        let found = plugin_function(name, &names).map(str::to_owned);
+        let visited = names.len();
+        self.pass.steps(visited)?;
+        Ok(found)
+    }
+
+    /// Calls a late-bound function.
+    pub(super) fn late(&mut self, call: &Call, scope: &Scope<'_>) -> Result<Called, Stop> {
+        let name = call.path.parts.join(".");
+        let function = match self.pass.has_function(&name) {
+            true => name,
+            false => match self.function(&name)? {
+                Some(function) => function,
+                None => return Err(self.unknown(&name)),
+            },
+        };
+        if call.positional.is_empty() && call.named.is_empty() {
+            return self.pass.call_bound(&function);
+        }
+        let given = self.given(call, scope)?;
+        let positional = given.positional.iter().map(owned);
+        let positional: Vec<Value> = positional.collect();
+        // What is not there is not given, so that a default can take its place.
+        let named = given.named.iter();
+        let named = named.filter_map(|(name, value)| Some((name.clone(), value.get()?.clone())));
+        let arguments = Arguments {
+            positional,
+            named: named.collect(),
+        };
+        self.pass.call(&function, arguments)
+    }
+
+    #[cold]
+    fn unknown(&self, name: &str) -> Stop {
+        let mut error = RenderError::new(
+            ErrorKind::UnknownFunction,
+            format!("Missing helper: {name:?}"),
+        );
+        let helpers = self.compiled.helpers.iter().map(String::as_str);
+        let known = helpers.chain(self.pass.function_names());
+        error.help = nearest(name, known).map(|near| format!("did you mean {near}?"));
+        error.into()
+    }
+
+    pub(super) fn given<'s>(
+        &mut self,
+        call: &'s Call,
+        scope: &Scope<'s>,
+    ) -> Result<Given<'s>, Stop> {
+        let mut given = Given {
+            positional: Vec::with_capacity(call.positional.len()),
+            named: Vec::with_capacity(call.named.len()),
+        };
+        for expr in &call.positional {
+            given.positional.push(self.value(expr, scope)?);
+        }
+        for (name, expr) in &call.named {
+            given.named.push((name.clone(), self.value(expr, scope)?));
+        }
+        Ok(given)
+    }
+
+    /// Calls a helper of the program or of a preset.
+    pub(super) fn native(
+        &mut self,
+        helper: &Helper,
+        call: &Call,
+        branches: Option<Branches<'_>>,
+        scope: &Scope<'_>,
+    ) -> Result<Answer, Stop> {
+        let given = self.given(call, scope)?;
+        let answer = helper.call(&mut HelperCall {
+            host: self,
+            name: call.path.parts.first().map_or("", |name| &**name),
+            positional: &given.positional,
+            named: &given.named,
+            branches,
+            scope,
+        })?;
+        match &answer {
+            Answer::Value(value) if value.depth() > quillet_core::value::MAX_DEPTH => {
+                Err(self.pass.limit(Limit::ValueDepth))
+            }
+            _ => Ok(answer),
+        }
+    }
+
+    /// The value of such a helper; what it writes is its value.
+    fn captured<'s>(
+        &mut self,
+        helper: &Helper,
+        call: &Call,
+        scope: &Scope<'_>,
+    ) -> Result<Val<'s>, Stop> {
+        let held = self.pass.capture();
+        let answer = self.native(helper, call, None, scope);
+        let (written, pending) = self.pass.release(held);
+        match answer? {
+            Answer::Value(value) => Ok(Val::Made(value)),
+            Answer::Safe(text) => Ok(Val::Made(text.into())),
+            Answer::Written if pending => Err(Stop::Suspended),
+            Answer::Written => {
+                self.pass.charge(written.len())?;
+                let text = String::from_utf8_lossy(&written);
+                Ok(Val::Made(Value::from(&*text)))
+            }
+        }
+    }
+
+    /// The value of a helper of handlebars.js that is no block.
+    fn builtin_value<'s>(
+        &mut self,
+        callee: &Callee,
+        call: &'s Call,
+        scope: &Scope<'s>,
+    ) -> Result<Val<'s>, Stop> {
+        match callee {
+            Callee::Lookup => self.lookup(call, scope),
+            Callee::Log => {
+                self.given(call, scope)?;
+                Ok(Val::Undefined)
+            }
+            _ => {
+                let name = call.path.parts.first().map_or("", |name| &**name);
+                Err(fail(format!(
+                    "{name} needs a block: {{{{#{name} …}}}}…{{{{/{name}}}}}"
+                )))
+            }
+        }
+    }
+
+    /// `lookup object key`.
+    fn lookup<'s>(&mut self, call: &'s Call, scope: &Scope<'s>) -> Result<Val<'s>, Stop> {
+        let [object, key] = call.positional.as_slice() else {
+            return Err(fail("lookup needs an object and a key"));
+        };
+        let (object, key) = (self.value(object, scope)?, self.value(key, scope)?);
+        if !object.get().is_some_and(javascript::is_true) {
+            return Ok(object);
+        }
+        let name = match key.get() {
+            None => "undefined".into(),
+            Some(Value::Null) => "null".into(),
+            Some(key) => javascript::text(self.pass, key)?,
+        };
+        match object {
+            Val::Held(object) => self.property(object, &name),
+            Val::Made(object) => Ok(match self.property(&object, &name)? {
+                Val::Held(value) => Val::Made(value.clone()),
+                Val::Made(value) => Val::Made(value),
+                Val::Undefined => Val::Undefined,
+            }),
+            Val::Undefined => Ok(Val::Undefined),
+        }
+    }
+}
+
+fn printed<'s>(called: Called) -> Printed<'s> {
+    match called {
+        Called::Ready(value) => Printed::Value(Val::Made(value)),
+        Called::Pending => Printed::Nothing,
+    }
+}
+
+/// An argument of a function: what is not there is null.
+fn owned(value: &Val<'_>) -> Value {
+    value.get().cloned().unwrap_or_default()
+}

@@ -1,0 +1,67 @@
+//! What helpers can ask of the evaluation.
+
+use std::borrow::Cow;
+
+use quillet_core::Value;
+
+use super::Evaluator;
+use super::scope::{Data, Frame, Scope};
+use crate::Stop;
+use crate::format::handlebars::helper::{Branches, Host};
+use crate::format::javascript;
+
+impl Host for Evaluator<'_, '_> {
+    fn write(&mut self, text: &str) -> Result<(), Stop> {
+        self.pass.write(text)
+    }
+
+    fn steps(&mut self, count: usize) -> Result<(), Stop> {
+        self.pass.steps(count)
+    }
+
+    fn charge(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.pass.charge(bytes)
+    }
+
+    fn text<'v>(&mut self, value: &'v Value) -> Result<Cow<'v, str>, Stop> {
+        javascript::text(self.pass, value)
+    }
+
+    fn body(
+        &mut self,
+        branches: &Branches<'_>,
+        scope: &Scope<'_>,
+        context: Option<&Value>,
+        data: &[(&str, Value)],
+    ) -> Result<(), Stop> {
+        self.pass.step()?;
+        let frame = Frame {
+            data: Data::Named(data),
+            parent: scope.frame,
+        };
+        let frame = Some(&frame).filter(|_| !data.is_empty());
+        self.inner(branches.body, context, frame, [None, None], scope)
+    }
+
+    fn otherwise(&mut self, branches: &Branches<'_>, scope: &Scope<'_>) -> Result<(), Stop> {
+        self.levels += 1;
+        let result = self.arms(branches.rest, branches.otherwise, scope);
+        self.levels -= 1;
+        result
+    }
+
+    fn assign(&mut self, name: &str, value: Value) -> Result<(), Stop> {
+        self.pass.charge(name.len())?;
+        self.pass.steps(self.assigned.len())?;
+        match self.assigned.iter_mut().find(|(known, _)| **known == *name) {
+            Some((_, known)) => *known = value,
+            None => self.assigned.push((name.into(), value)),
+        }
+        Ok(())
+    }
+
+    fn variable(&self, name: &str) -> Option<Value> {
+        let given = self.pass.variables();
+        self.set_value(name).or_else(|| given.get(name)).cloned()
+    }
+}

@@ -1,0 +1,162 @@
+//! Evaluates a compiled source. Contexts, data and block parameters are chains
+//! on the stack of the evaluation; nothing is built for them.
+
+mod block;
+mod call;
+mod host;
+mod partial;
+mod path;
+mod scope;
+
+use std::sync::Arc;
+
+use quillet_core::{Position, Span, Value, nearest};
+
+pub(super) use scope::{Context, Scope, Val};
+
+use super::Compiled;
+use super::ast::{Body, Node, Print};
+use crate::format::javascript;
+use crate::{ErrorKind, Limit, Pass, RenderError, Stop};
+
+/// Blocks, partials and calls inside each other. Each level takes a few hundred
+/// bytes of a 2 MiB stack, several kilobytes without optimisation.
+const MAX_LEVELS: usize = 300;
+
+pub(super) fn fail(reason: impl Into<String>) -> Stop {
+    RenderError::new(ErrorKind::Execution, reason).into()
+}
+
+pub(super) struct Evaluator<'e, 'p> {
+    compiled: &'e Compiled,
+    pass: &'e mut Pass<'p>,
+    /// The variables as one value.
+    root: &'e Value,
+    /// What helpers have set since the start.
+    assigned: Vec<(Arc<str>, Value)>,
+    levels: usize,
+    /// Partials inside each other.
+    partials: usize,
+}
+
+impl<'e, 'p> Evaluator<'e, 'p> {
+    pub(super) fn new(compiled: &'e Compiled, pass: &'e mut Pass<'p>, root: &'e Value) -> Self {
+        Evaluator {
+            compiled,
+            pass,
+            root,
+            assigned: Vec::new(),
+            levels: 0,
+            partials: 0,
+        }
+    }
+
+    /// Renders a source from its start.
+    pub(super) fn entry(&mut self, source: usize) -> Result<(), Stop> {
+        let context = Context {
+            value: Some(self.root),
+            parent: None,
+        };
+        let scope = Scope::of_source(source, self.root, &context);
+        self.source(&scope)
+    }
+
+    /// Renders the source that a scope is in.
+    fn source(&mut self, scope: &Scope<'_>) -> Result<(), Stop> {
+        let compiled = self.compiled;
+        match compiled.sources.get(scope.source) {
+            Some(source) => self.body(&source.body, scope, None),
+            None => Ok(()),
+        }
+    }
+
+    /// Renders a body; `outer` are the contexts around the place that calls it,
+    /// which its inline partials see.
+    fn body(
+        &mut self,
+        body: &Body,
+        scope: &Scope<'_>,
+        outer: Option<&Context<'_>>,
+    ) -> Result<(), Stop> {
+        self.levels += 1;
+        if self.levels > MAX_LEVELS {
+            return Err(self.pass.limit(Limit::Nesting));
+        }
+        match body.inlines {
+            true => self.with_inlines(body, scope, outer)?,
+            false => self.nodes(&body.nodes, scope)?,
+        }
+        self.levels -= 1;
+        Ok(())
+    }
+
+    fn nodes(&mut self, nodes: &[Node], scope: &Scope<'_>) -> Result<(), Stop> {
+        for node in nodes {
+            self.pass.step()?;
+            match node {
+                Node::Text(text) => {
+                    let compiled = self.compiled;
+                    let source = compiled.sources.get(scope.source);
+                    let text = source.and_then(|source| source.text.get(text.start..text.end));
+                    self.pass.write(text.unwrap_or_default())?;
+                }
+                Node::Marked(text) => self.pass.write(text)?,
+                Node::Print(print) => {
+                    let printed = self.print(print, scope);
+                    printed.map_err(|stop| self.place(stop, print.call.span, scope))?;
+                }
+                Node::Block(block) => self.block(block, scope)?,
+                Node::Partial(partial) => {
+                    let rendered = self.partial(partial, scope);
+                    rendered.map_err(|stop| self.place(stop, partial.span, scope))?;
+                }
+                Node::Inline(_) | Node::Comment(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn print(&mut self, print: &Print, scope: &Scope<'_>) -> Result<(), Stop> {
+        let escape = self.compiled.escape.filter(|_| print.escaped);
+        let value = match self.printed(&print.call, scope)? {
+            call::Printed::Value(value) => value,
+            call::Printed::Safe(text) => return self.pass.write(&text),
+            call::Printed::Nothing => return Ok(()),
+        };
+        match value.get() {
+            Some(value) => javascript::write(self.pass, value, escape),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds the place to an error that has none.
+    #[cold]
+    fn place(&self, stop: Stop, span: Span, scope: &Scope<'_>) -> Stop {
+        let Stop::Failed(mut error) = stop else {
+            return stop;
+        };
+        if error.span.is_none() {
+            let source = self.compiled.sources.get(scope.source);
+            let (name, text) = source.map_or(("", ""), |source| (&source.name, &source.text));
+            let at = Position::of(text, span.start);
+            error.message = format!("{name}:{}:{}: {}", at.line, at.column, error.reason);
+            error.source_name = name.to_owned();
+            error.span = Some(span);
+            error.position = Some(at);
+        }
+        Stop::Failed(error)
+    }
+
+    /// The error of a variable that is not there, in a strict template.
+    #[cold]
+    fn missing(&self, path: &super::ast::Path) -> Stop {
+        let name = path.parts.join(".");
+        let mut error = RenderError::new(
+            ErrorKind::MissingVariable,
+            format!("variable {name} is not defined"),
+        );
+        let names = self.pass.variables().iter().map(|(name, _)| &**name);
+        error.help = nearest(&name, names).map(|near| format!("did you mean {near}?"));
+        error.into()
+    }
+}

@@ -1,0 +1,282 @@
+//! Partials: other sources by name, inline ones, and the block that is given
+//! to one.
+
+use quillet_core::{Map, Value, nearest};
+
+use super::scope::{Context, Inlines, PartialBlock, Scope, Val, same};
+use super::{Evaluator, fail};
+use crate::format::handlebars::ast::{Body, Node, Partial, PartialName};
+use crate::format::javascript;
+use crate::{ErrorKind, Limit, RenderError, Stop};
+
+/// What a partial's name leads to.
+enum Target<'s> {
+    Source(usize),
+    Inline(&'s Body, &'s Inlines<'s>),
+    Block(&'s PartialBlock<'s>),
+}
+
+/// Bytes that one entry of an object takes, about.
+const ENTRY_BYTES: usize = 64;
+
+impl<'e> Evaluator<'e, '_> {
+    /// Renders a body that defines inline partials: they are there from its start.
+    pub(super) fn with_inlines(
+        &mut self,
+        body: &Body,
+        scope: &Scope<'_>,
+        outer: Option<&Context<'_>>,
+    ) -> Result<(), Stop> {
+        let inlines = self.inlines(body, scope, outer)?;
+        let scope = Scope {
+            inlines: Some(&inlines),
+            ..*scope
+        };
+        self.nodes(&body.nodes, &scope)
+    }
+
+    fn inlines<'s>(
+        &mut self,
+        body: &'s Body,
+        scope: &Scope<'s>,
+        outer: Option<&'s Context<'s>>,
+    ) -> Result<Inlines<'s>, Stop> {
+        let mut partials = Vec::new();
+        for node in &body.nodes {
+            let Node::Inline(inline) = node else { continue };
+            let name = self.value(&inline.name, scope)?;
+            let name = self.name_text(&name)?;
+            partials.push((name, &inline.body));
+        }
+        Ok(Inlines {
+            partials,
+            source: scope.source,
+            contexts: outer,
+            params: scope.params,
+            parent: scope.inlines,
+        })
+    }
+
+    fn name_text(&mut self, name: &Val<'_>) -> Result<String, Stop> {
+        match name.get() {
+            Some(name) => Ok(javascript::text(self.pass, name)?.into_owned()),
+            None => Ok("undefined".to_owned()),
+        }
+    }
+
+    pub(super) fn partial(&mut self, partial: &Partial, scope: &Scope<'_>) -> Result<(), Stop> {
+        let target = self.target(partial, scope)?;
+        let context = match &partial.context {
+            Some(expr) => self.value(expr, scope)?,
+            None => scope.context.value.into(),
+        };
+        let context = match partial.named.is_empty() {
+            true => context,
+            false => Val::Made(self.merged(&context, partial, scope)?),
+        };
+        self.partials += 1;
+        if self.partials > self.pass.limits().nesting {
+            return Err(self.pass.limit(Limit::Nesting));
+        }
+        let start = self.pass.out().len();
+        match &partial.body {
+            Some(body) => self.partial_block(target, body, context.get(), scope)?,
+            None => self.invoke(target, context.get(), scope)?,
+        }
+        self.partials -= 1;
+        match partial.indent {
+            Some(range) => self.indent(start, range, scope),
+            None => Ok(()),
+        }
+    }
+
+    /// Calls a partial with a block: its inline partials are given too.
+    fn partial_block(
+        &mut self,
+        target: Option<Target<'_>>,
+        body: &Body,
+        context: Option<&Value>,
+        scope: &Scope<'_>,
+    ) -> Result<(), Stop> {
+        let block = PartialBlock { body, scope };
+        let given = Scope {
+            block: Some(&block),
+            ..*scope
+        };
+        let Some(target) = target else {
+            return self.block_body(&block, context, &given);
+        };
+        if !body.inlines {
+            return self.invoke(Some(target), context, &given);
+        }
+        let inlines = self.inlines(body, scope, Some(scope.context))?;
+        let given = Scope {
+            inlines: Some(&inlines),
+            ..given
+        };
+        self.invoke(Some(target), context, &given)
+    }
+
+    fn invoke(
+        &mut self,
+        target: Option<Target<'_>>,
+        context: Option<&Value>,
+        scope: &Scope<'_>,
+    ) -> Result<(), Stop> {
+        match target {
+            Some(Target::Source(source)) => {
+                let context = Context {
+                    value: context,
+                    parent: None,
+                };
+                let inner = Scope {
+                    source,
+                    context: &context,
+                    params: None,
+                    ..*scope
+                };
+                self.source(&inner)
+            }
+            Some(Target::Inline(body, inlines)) => {
+                let context = joined(context, inlines.contexts);
+                let inner = Scope {
+                    source: inlines.source,
+                    context: &context,
+                    params: inlines.params,
+                    ..*scope
+                };
+                self.body(body, &inner, inlines.contexts)
+            }
+            Some(Target::Block(block)) => self.block_body(block, context, scope),
+            None => Err(fail("the partial could not be found")),
+        }
+    }
+
+    /// Renders the block that was given to a partial, as its call stood.
+    fn block_body(
+        &mut self,
+        block: &PartialBlock<'_>,
+        context: Option<&Value>,
+        scope: &Scope<'_>,
+    ) -> Result<(), Stop> {
+        let at = block.scope;
+        let contexts = Some(at.context);
+        let context = joined(context, contexts);
+        let inner = Scope {
+            context: &context,
+            frame: scope.frame,
+            ..*at
+        };
+        self.body(block.body, &inner, contexts)
+    }
+
+    /// What a name leads to. `None` if there is no such partial, but a block.
+    fn target<'s>(
+        &mut self,
+        partial: &'s Partial,
+        scope: &Scope<'s>,
+    ) -> Result<Option<Target<'s>>, Stop> {
+        let (name, source) = match &partial.name {
+            PartialName::Fixed(name, source) => (name.to_string(), *source),
+            PartialName::Block => match scope.block {
+                Some(block) => return Ok(Some(Target::Block(block))),
+                None => ("@partial-block".to_owned(), None),
+            },
+            PartialName::Dynamic(expr) => {
+                let name = self.value(expr, scope)?;
+                let name = self.name_text(&name)?;
+                let source = self.compiled.index(&name);
+                (name, source)
+            }
+        };
+        if let Some(inline) = self.inline(&name, scope)? {
+            return Ok(Some(inline));
+        }
+        match source {
+            Some(source) => Ok(Some(Target::Source(source))),
+            None if partial.body.is_some() => Ok(None),
+            None => Err(self.no_partial(&name)),
+        }
+    }
+
+    fn inline<'s>(&mut self, name: &str, scope: &Scope<'s>) -> Result<Option<Target<'s>>, Stop> {
+        let mut inlines = scope.inlines;
+        while let Some(inner) = inlines {
+            self.pass.steps(inner.partials.len() + 1)?;
+            // A later one of the same name counts.
+            let mut partials = inner.partials.iter().rev();
+            if let Some((_, body)) = partials.find(|(known, _)| known == name) {
+                return Ok(Some(Target::Inline(body, inner)));
+            }
+            inlines = inner.parent;
+        }
+        Ok(None)
+    }
+
+    #[cold]
+    fn no_partial(&self, name: &str) -> Stop {
+        let reason = format!("The partial {name} could not be found");
+        let mut error = RenderError::new(ErrorKind::Execution, reason);
+        let names = self.compiled.sources.iter().map(|source| &*source.name);
+        error.help = nearest(name, names).map(|near| format!("did you mean {near}?"));
+        error.into()
+    }
+
+    /// The context of a partial with the named arguments in it.
+    fn merged(
+        &mut self,
+        context: &Val<'_>,
+        partial: &Partial,
+        scope: &Scope<'_>,
+    ) -> Result<Value, Stop> {
+        let mut table = match context.get() {
+            Some(Value::Map(map)) => {
+                self.pass.steps(map.len())?;
+                self.pass.charge(map.len().saturating_mul(ENTRY_BYTES))?;
+                map.to_table()
+            }
+            _ => quillet_core::value::Table::default(),
+        };
+        for (name, expr) in &partial.named {
+            let value = self.value(expr, scope)?;
+            table.insert(name.clone(), value.get().cloned().unwrap_or_default());
+        }
+        let merged = Value::Map(Map::new(table));
+        match merged.depth() > quillet_core::value::MAX_DEPTH {
+            true => Err(self.pass.limit(Limit::ValueDepth)),
+            false => Ok(merged),
+        }
+    }
+
+    /// Puts an indentation before each line that was written since `start`.
+    fn indent(
+        &mut self,
+        start: usize,
+        (from, to): (usize, usize),
+        scope: &Scope<'_>,
+    ) -> Result<(), Stop> {
+        let compiled = self.compiled;
+        let source = compiled.sources.get(scope.source);
+        let indent = source.and_then(|source| source.text.get(from..to));
+        let indent = indent.unwrap_or_default().as_bytes();
+        let written = self.pass.out().split_off(start);
+        let lines = memchr::memchr_iter(b'\n', &written).count() + 1;
+        self.pass
+            .reserve_output(written.len() + lines.saturating_mul(indent.len()))?;
+        let out = self.pass.out();
+        for line in written.split_inclusive(|byte| *byte == b'\n') {
+            out.extend_from_slice(indent);
+            out.extend_from_slice(line);
+        }
+        Ok(())
+    }
+}
+
+/// A context on top of others, unless it is the innermost of them.
+fn joined<'s>(value: Option<&'s Value>, contexts: Option<&'s Context<'s>>) -> Context<'s> {
+    let parent = match contexts {
+        Some(inner) if same(value, inner.value) => inner.parent,
+        contexts => contexts,
+    };
+    Context { value, parent }
+}

@@ -1,0 +1,149 @@
+//! What a name can refer to at one place of an evaluation: chains of contexts,
+//! loop data, block parameters and inline partials, innermost first. All of it
+//! lives on the stack.
+
+use std::sync::Arc;
+
+use quillet_core::Value;
+
+use crate::format::handlebars::ast::Body;
+
+/// A value that is used: held by the data, made on the way, or not there.
+#[derive(Debug)]
+pub(in crate::format::handlebars) enum Val<'s> {
+    /// JavaScript's `undefined`.
+    Undefined,
+    Held(&'s Value),
+    Made(Value),
+}
+
+impl Val<'_> {
+    /// The value, if there is one.
+    pub(in crate::format::handlebars) fn get(&self) -> Option<&Value> {
+        match self {
+            Val::Undefined => None,
+            Val::Held(value) => Some(value),
+            Val::Made(value) => Some(value),
+        }
+    }
+}
+
+impl<'s> From<Option<&'s Value>> for Val<'s> {
+    fn from(value: Option<&'s Value>) -> Self {
+        value.map_or(Val::Undefined, Val::Held)
+    }
+}
+
+/// Everything that a name can mean here.
+#[derive(Clone, Copy)]
+pub(in crate::format::handlebars) struct Scope<'s> {
+    /// The source that is being evaluated, for its text and for errors.
+    pub(super) source: usize,
+    /// The variables.
+    pub(super) root: &'s Value,
+    pub(in crate::format::handlebars) context: &'s Context<'s>,
+    pub(super) frame: Option<&'s Frame<'s>>,
+    pub(super) params: Option<&'s Params<'s>>,
+    pub(super) inlines: Option<&'s Inlines<'s>>,
+    /// What `@partial-block` is.
+    pub(super) block: Option<&'s PartialBlock<'s>>,
+}
+
+/// A context, and the ones that `../` leads to.
+pub(in crate::format::handlebars) struct Context<'s> {
+    pub(in crate::format::handlebars) value: Option<&'s Value>,
+    pub(super) parent: Option<&'s Context<'s>>,
+}
+
+/// Data that a loop or a helper gives: `@index`, `@key`.
+pub(super) struct Frame<'s> {
+    pub(super) data: Data<'s>,
+    pub(super) parent: Option<&'s Frame<'s>>,
+}
+
+pub(super) enum Data<'s> {
+    Turn {
+        key: Key<'s>,
+        index: usize,
+        last: bool,
+    },
+    Named(&'s [(&'s str, Value)]),
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Key<'s> {
+    Index(usize),
+    Name(&'s Arc<str>),
+}
+
+impl Key<'_> {
+    pub(super) fn value(self) -> Value {
+        match self {
+            Key::Index(index) => Value::Int(i64::try_from(index).unwrap_or(i64::MAX)),
+            Key::Name(name) => Value::Str(name.clone()),
+        }
+    }
+}
+
+/// Values of the block parameters of one block.
+pub(super) struct Params<'s> {
+    pub(super) values: [Option<&'s Value>; 2],
+    pub(super) parent: Option<&'s Params<'s>>,
+}
+
+/// The inline partials that one body defines.
+pub(super) struct Inlines<'s> {
+    pub(super) partials: Vec<(String, &'s Body)>,
+    /// Where they were defined.
+    pub(super) source: usize,
+    pub(super) contexts: Option<&'s Context<'s>>,
+    pub(super) params: Option<&'s Params<'s>>,
+    pub(super) parent: Option<&'s Inlines<'s>>,
+}
+
+/// The body of a `{{#> …}}`, with where it stands.
+pub(super) struct PartialBlock<'s> {
+    pub(super) body: &'s Body,
+    pub(super) scope: &'s Scope<'s>,
+}
+
+impl<'s> Scope<'s> {
+    /// The scope of a source that nothing else belongs to.
+    pub(super) fn of_source(source: usize, root: &'s Value, context: &'s Context<'s>) -> Self {
+        Scope {
+            source,
+            root,
+            context,
+            frame: None,
+            params: None,
+            inlines: None,
+            block: None,
+        }
+    }
+}
+
+impl<'s> Context<'s> {
+    /// The context so many levels outside.
+    pub(super) fn up(&'s self, levels: usize) -> Option<&'s Context<'s>> {
+        let mut context = self;
+        for _ in 0..levels {
+            context = context.parent?;
+        }
+        Some(context)
+    }
+}
+
+/// Whether two contexts are one: `../` does not count a block that keeps its
+/// context. Texts and numbers are compared, as JavaScript does.
+pub(super) fn same(one: Option<&Value>, other: Option<&Value>) -> bool {
+    match (one, other) {
+        (None | Some(Value::Null), None | Some(Value::Null)) => true,
+        (Some(Value::Map(a)), Some(Value::Map(b))) => std::ptr::eq(a.table(), b.table()),
+        // Empty lists may be at one address, and look the same from inside.
+        (Some(Value::List(a)), Some(Value::List(b))) => std::ptr::eq(a.as_slice(), b.as_slice()),
+        (Some(Value::List(_) | Value::Map(_)), _) | (_, Some(Value::List(_) | Value::Map(_))) => {
+            false
+        }
+        (one, other) => one == other,
+    }
+}

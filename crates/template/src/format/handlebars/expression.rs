@@ -1,0 +1,340 @@
+//! What stands inside a tag: names, literals, arguments, calls in parentheses.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use quillet_core::{Span, Value};
+
+use super::ast::{Call, Expr, Kind, Path, Root};
+use super::lexer::{Kind as Lexeme, Token};
+use super::parser::Parser;
+use super::problem::Problem;
+use crate::format::javascript;
+
+/// What a tag begins with.
+pub(super) struct Head<'s> {
+    value: HeadValue,
+    /// As it is written, without brackets and quotes.
+    pub(super) original: Cow<'s, str>,
+    span: Span,
+}
+
+enum HeadValue {
+    Path(Path),
+    Literal(Expr),
+}
+
+/// What follows it.
+#[derive(Debug, Default)]
+pub(super) struct Arguments {
+    pub(super) positional: Vec<Expr>,
+    pub(super) named: Vec<(Arc<str>, Expr)>,
+}
+
+impl<'s> Parser<'s, '_> {
+    /// The problem that another token stands here than what is named.
+    pub(super) fn unexpected(&self, expected: &str) -> Problem {
+        let found = self.lexer.slice(self.token);
+        let message = match self.token.kind {
+            Lexeme::End => format!("the tag is not closed: expected {expected}"),
+            _ => format!("expected {expected}, found `{found}`"),
+        };
+        let span = Span {
+            start: self.token.start,
+            end: self.token.end,
+        };
+        Problem::syntax(message, span)
+    }
+
+    /// The name that is the current token.
+    pub(super) fn id(&self) -> Option<Cow<'s, str>> {
+        match self.token.kind {
+            Lexeme::Id => Some(Cow::Borrowed(self.lexer.slice(self.token))),
+            Lexeme::Bracketed => Some(self.lexer.bracketed_name(self.token)),
+            _ => None,
+        }
+    }
+
+    /// A path or a literal.
+    pub(super) fn head(&mut self) -> Result<Head<'s>, Problem> {
+        let token = self.token;
+        let literal = match token.kind {
+            Lexeme::Id | Lexeme::Bracketed => return self.path(false),
+            Lexeme::Data => {
+                self.advance();
+                return self.path(true);
+            }
+            Lexeme::Text => self.lexer.quoted_text(token),
+            Lexeme::Number => number_text(&number(self.lexer.slice(token))).into(),
+            Lexeme::True | Lexeme::False | Lexeme::Null | Lexeme::Undefined => {
+                Cow::Borrowed(self.lexer.slice(token))
+            }
+            _ => return Err(self.unexpected("a name")),
+        };
+        self.advance();
+        Ok(Head {
+            value: HeadValue::Literal(literal_value(token, self.lexer.slice(token), &literal)),
+            original: literal,
+            span: Span {
+                start: token.start,
+                end: token.end,
+            },
+        })
+    }
+
+    /// `a.b`, `../a/b`, `this.[any name]`; after `@` if `data`.
+    fn path(&mut self, data: bool) -> Result<Head<'s>, Problem> {
+        let first = self.token;
+        let start = first.start - usize::from(data);
+        let mut original: Cow<'s, str> = Cow::Borrowed("");
+        if data {
+            original = Cow::Borrowed("@");
+        }
+        let mut path = PathParts {
+            data,
+            ..PathParts::default()
+        };
+        loop {
+            let Some(name) = self.id() else {
+                return Err(self.unexpected("a name"));
+            };
+            let end = self.token.end;
+            extend(&mut original, &name);
+            if !path.add(&name, self.token.kind == Lexeme::Bracketed) {
+                let message = format!("{name} can only begin a path, not stand inside of {original}");
+                return Err(Problem::syntax(message, Span { start, end }));
+            }
+            self.advance();
+            if self.token.kind != Lexeme::Separator {
+                let span = Span { start, end };
+                return Ok(self.named_path(data, path, original, span));
+            }
+            extend(&mut original, &Cow::Borrowed(self.lexer.slice(self.token)));
+            self.advance();
+        }
+    }
+
+    fn named_path(
+        &self,
+        data: bool,
+        path: PathParts,
+        original: Cow<'s, str>,
+        span: Span,
+    ) -> Head<'s> {
+        let mut parts = path.parts;
+        let scoped = is_scoped(&original);
+        let param = || self.param(parts.first().filter(|_| path.depth == 0 && !scoped)?);
+        let root = match data {
+            true => Root::Data(path.depth),
+            false => param().unwrap_or(Root::Context(path.depth)),
+        };
+        if matches!(root, Root::Param(..)) {
+            parts.remove(0);
+        }
+        Head {
+            value: HeadValue::Path(Path { root, parts, span }),
+            original,
+            span,
+        }
+    }
+
+    /// The block parameter of that name, innermost first.
+    fn param(&self, name: &str) -> Option<Root> {
+        let blocks = self.params.iter().rev().enumerate();
+        let find = |(block, names): (usize, &Vec<Box<str>>)| {
+            let index = names.iter().position(|known| **known == *name)?;
+            Some(Root::Param(block, index))
+        };
+        blocks.into_iter().find_map(find)
+    }
+
+    /// Everything up to the end of the tag, the parentheses, or `as |`.
+    pub(super) fn arguments(&mut self) -> Result<Arguments, Problem> {
+        let mut arguments = Arguments::default();
+        loop {
+            if let Some(name) = self.hash_name() {
+                let value = self.parameter()?;
+                arguments.named.push((name, value));
+            } else if arguments.named.is_empty() && self.begins_parameter() {
+                let value = self.parameter()?;
+                arguments.positional.push(value);
+            } else if self.begins_parameter() {
+                let message = "an argument without a name cannot follow one that has a name";
+                let span = Span {
+                    start: self.token.start,
+                    end: self.token.end,
+                };
+                return Err(Problem::syntax(message, span).help("put it before"));
+            } else {
+                return Ok(arguments);
+            }
+        }
+    }
+
+    fn begins_parameter(&self) -> bool {
+        matches!(
+            self.token.kind,
+            Lexeme::Id
+                | Lexeme::Bracketed
+                | Lexeme::Data
+                | Lexeme::Text
+                | Lexeme::Number
+                | Lexeme::True
+                | Lexeme::False
+                | Lexeme::Null
+                | Lexeme::Undefined
+                | Lexeme::OpenCall
+        )
+    }
+
+    /// `name=`, if that stands here: goes past it.
+    fn hash_name(&mut self) -> Option<Arc<str>> {
+        let name = self.id()?;
+        let rest = self.lexer.text.get(self.token.end..)?;
+        if !rest.trim_start_matches(javascript::is_space).starts_with('=') {
+            return None;
+        }
+        self.advance();
+        self.advance();
+        Some(name.into())
+    }
+
+    /// One argument.
+    pub(super) fn parameter(&mut self) -> Result<Expr, Problem> {
+        if self.token.kind == Lexeme::OpenCall {
+            return self.sub_expression();
+        }
+        match self.head()?.value {
+            HeadValue::Path(path) => Ok(Expr::Path(path)),
+            HeadValue::Literal(literal) => Ok(literal),
+        }
+    }
+
+    fn sub_expression(&mut self) -> Result<Expr, Problem> {
+        let start = self.token.start;
+        self.depth += 1;
+        if self.depth > self.known.nesting {
+            let end = self.token.end;
+            return Err(self.too_deep(Span { start, end }));
+        }
+        self.advance();
+        let head = self.head()?;
+        let arguments = self.arguments()?;
+        if self.token.kind != Lexeme::CloseCall {
+            return Err(self.unexpected(")"));
+        }
+        let end = self.token.end;
+        self.depth -= 1;
+        self.advance();
+        let call = self.call(head, arguments, Span { start, end }, true);
+        Ok(Expr::Call(Box::new(call)))
+    }
+
+    /// Puts together what a name and its arguments mean, by handlebars.js's
+    /// rules for what is a helper.
+    pub(super) fn call(&self, head: Head<'s>, arguments: Arguments, span: Span, nested: bool) -> Call {
+        let Arguments { positional, named } = arguments;
+        let path = match head.value {
+            HeadValue::Path(path) => path,
+            HeadValue::Literal(_) => Path {
+                root: Root::Context(0),
+                parts: vec![head.original.as_ref().into()],
+                span: head.span,
+            },
+        };
+        let simple = path.root == Root::Context(0) && path.parts.len() == 1 && !is_scoped(&head.original);
+        let has_arguments = nested || !positional.is_empty() || !named.is_empty();
+        let helper = match simple {
+            true => (self.known.helper)(&head.original),
+            false => None,
+        };
+        let is_param = matches!(path.root, Root::Param(..)) && path.parts.is_empty();
+        let kind = match helper {
+            Some(callee) => Kind::Helper(callee),
+            None if is_param => Kind::Variable,
+            None if has_arguments => Kind::Function,
+            None if simple && !self.known.only_known => Kind::Ambiguous,
+            None => Kind::Variable,
+        };
+        Call {
+            kind,
+            path,
+            positional,
+            named,
+            span,
+        }
+    }
+}
+
+/// The parts of a path while it is read.
+#[derive(Default)]
+struct PathParts {
+    /// Whether the first name is one of data, which keep their `@`.
+    data: bool,
+    depth: usize,
+    parts: Vec<Box<str>>,
+}
+
+impl PathParts {
+    /// Adds a part. `false` for `..`, `.` and `this` after a name.
+    fn add(&mut self, name: &str, bracketed: bool) -> bool {
+        if bracketed || !matches!(name, ".." | "." | "this") {
+            let part = match self.data && self.parts.is_empty() {
+                true => format!("@{name}").into(),
+                false => name.into(),
+            };
+            self.parts.push(part);
+            return true;
+        }
+        self.depth += usize::from(name == "..");
+        self.parts.is_empty()
+    }
+}
+
+/// Adds text; a path of one name is not copied.
+fn extend<'s>(original: &mut Cow<'s, str>, more: &Cow<'s, str>) {
+    match original.is_empty() {
+        true => *original = more.clone(),
+        false => original.to_mut().push_str(more),
+    }
+}
+
+/// What handlebars.js takes for a path that says where it begins: with a dot,
+/// or with `this` at the end of any word in it.
+fn is_scoped(original: &str) -> bool {
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let ends = |(at, this): (usize, &str)| {
+        let next = original.as_bytes().get(at + this.len());
+        !next.is_some_and(|byte| word(*byte))
+    };
+    original.starts_with('.') || original.match_indices("this").any(ends)
+}
+
+fn literal_value(token: Token, slice: &str, text: &str) -> Expr {
+    Expr::Literal(match token.kind {
+        Lexeme::Text => text.into(),
+        Lexeme::Number => number(slice),
+        Lexeme::True => Value::Bool(true),
+        Lexeme::False => Value::Bool(false),
+        Lexeme::Undefined => return Expr::Undefined,
+        _ => Value::Null,
+    })
+}
+
+/// The value of digits.
+fn number(text: &str) -> Value {
+    let integer = text.parse().map(Value::Int).ok();
+    let float = || text.parse().map(Value::Float).unwrap_or_default();
+    integer.unwrap_or_else(float)
+}
+
+/// A number that is used as a name.
+fn number_text(value: &Value) -> String {
+    let mut out = Vec::new();
+    match value {
+        Value::Int(value) => javascript::integer(&mut out, *value),
+        Value::Float(value) => javascript::number(&mut out, *value),
+        _ => {}
+    }
+    String::from_utf8(out).unwrap_or_default()
+}

@@ -1,0 +1,282 @@
+//! Helpers: functions that the format itself has, written in Rust. Presets are
+//! made of them, and so can be a program's own.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use quillet_core::{Map, Value};
+
+use super::ast::{Arm, Body};
+use super::eval::{Scope, Val};
+use crate::{ErrorKind, RenderError, Stop};
+
+/// What a helper gives.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// A value: to be printed, escaped where the format escapes, or to be used
+    /// where the helper is an argument.
+    Value(Value),
+    /// Text that is never escaped.
+    Safe(String),
+    /// Nothing more: it has written what it had to say.
+    Written,
+}
+
+impl From<Value> for Answer {
+    fn from(value: Value) -> Self {
+        Answer::Value(value)
+    }
+}
+impl From<String> for Answer {
+    fn from(text: String) -> Self {
+        Answer::Value(text.into())
+    }
+}
+impl From<&str> for Answer {
+    fn from(text: &str) -> Self {
+        Answer::Value(text.into())
+    }
+}
+impl From<bool> for Answer {
+    fn from(value: bool) -> Self {
+        Answer::Value(value.into())
+    }
+}
+
+type Run = dyn Fn(&mut HelperCall<'_>) -> Result<Answer, Stop> + Send + Sync;
+
+/// A helper that was registered.
+#[derive(Clone)]
+pub(super) struct Helper(Arc<Run>);
+
+impl Helper {
+    pub(super) fn new(
+        run: impl Fn(&mut HelperCall<'_>) -> Result<Answer, Stop> + Send + Sync + 'static,
+    ) -> Self {
+        Helper(Arc::new(run))
+    }
+
+    pub(super) fn call(&self, call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+        (self.0)(call)
+    }
+}
+
+impl fmt::Debug for Helper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Helper")
+    }
+}
+
+/// What a name that is known at compile time calls.
+#[derive(Clone, Debug)]
+pub(super) enum Callee {
+    If,
+    Unless,
+    Each,
+    With,
+    Lookup,
+    Log,
+    Native(Helper),
+}
+
+impl Callee {
+    /// The helper of handlebars.js of that name.
+    pub(super) fn builtin(name: &str) -> Option<Self> {
+        Some(match name {
+            "if" => Callee::If,
+            "unless" => Callee::Unless,
+            "each" => Callee::Each,
+            "with" => Callee::With,
+            "lookup" => Callee::Lookup,
+            "log" => Callee::Log,
+            _ => return None,
+        })
+    }
+}
+
+/// Names of the helpers that handlebars.js has.
+pub(super) const BUILTIN: [&str; 6] = ["each", "if", "log", "lookup", "unless", "with"];
+
+/// The branches of a block.
+#[derive(Clone, Copy)]
+pub(super) struct Branches<'c> {
+    pub(super) body: Option<&'c Body>,
+    /// The `else if` chain that follows, and what stands at its end.
+    pub(super) rest: &'c [Arm],
+    pub(super) otherwise: Option<&'c Body>,
+}
+
+/// What a helper can ask of the evaluation.
+pub(super) trait Host {
+    fn write(&mut self, text: &str) -> Result<(), Stop>;
+    fn steps(&mut self, count: usize) -> Result<(), Stop>;
+    fn charge(&mut self, bytes: usize) -> Result<(), Stop>;
+    fn text<'v>(&mut self, value: &'v Value) -> Result<Cow<'v, str>, Stop>;
+    fn body(
+        &mut self,
+        branches: &Branches<'_>,
+        scope: &Scope<'_>,
+        context: Option<&Value>,
+        data: &[(&str, Value)],
+    ) -> Result<(), Stop>;
+    fn otherwise(&mut self, branches: &Branches<'_>, scope: &Scope<'_>) -> Result<(), Stop>;
+    fn assign(&mut self, name: &str, value: Value) -> Result<(), Stop>;
+    fn variable(&self, name: &str) -> Option<Value>;
+}
+
+/// One call of a helper: its arguments, its block, and where it writes.
+#[expect(missing_debug_implementations, reason = "it borrows the evaluation")]
+pub struct HelperCall<'c> {
+    pub(super) host: &'c mut (dyn Host + 'c),
+    pub(super) name: &'c str,
+    pub(super) positional: &'c [Val<'c>],
+    pub(super) named: &'c [(Arc<str>, Val<'c>)],
+    pub(super) branches: Option<Branches<'c>>,
+    pub(super) scope: &'c Scope<'c>,
+}
+
+impl<'c> HelperCall<'c> {
+    /// The name that the template calls it by.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.name
+    }
+
+    /// How many arguments it has that have no name.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.positional.len()
+    }
+
+    /// An argument by its place, from 0. `None` if it is not given, or is a
+    /// variable that does not exist (JavaScript's `undefined`).
+    #[must_use]
+    pub fn argument(&self, index: usize) -> Option<&'c Value> {
+        self.positional.get(index).and_then(Val::get)
+    }
+
+    /// An argument by its name. `None` as in [`HelperCall::argument`].
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<&'c Value> {
+        let (_, value) = self.named.iter().find(|(known, _)| **known == *name)?;
+        value.get()
+    }
+
+    /// All arguments that have a name and a value.
+    #[must_use]
+    pub fn all_named(&self) -> Map {
+        let given = |(name, value): &(Arc<str>, Val<'_>)| Some((name.clone(), value.get()?.clone()));
+        self.named.iter().filter_map(given).collect()
+    }
+
+    /// The context that it is called in: `this`.
+    #[must_use]
+    pub fn this(&self) -> Option<&'c Value> {
+        self.scope.context.value
+    }
+
+    /// Whether it is called as a block.
+    #[must_use]
+    pub fn is_block(&self) -> bool {
+        self.branches.is_some()
+    }
+
+    /// The text of an argument: nothing for what is missing or null.
+    ///
+    /// # Errors
+    /// The limits on steps and memory.
+    pub fn text(&mut self, index: usize) -> Result<Cow<'c, str>, Stop> {
+        let value = self.argument(index);
+        value.map_or(Ok(Cow::Borrowed("")), |value| self.text_of(value))
+    }
+
+    /// The text of a value, as it is printed.
+    ///
+    /// # Errors
+    /// The limits on steps and memory.
+    pub fn text_of<'v>(&mut self, value: &'v Value) -> Result<Cow<'v, str>, Stop> {
+        self.host.text(value)
+    }
+
+    /// Writes text as it is.
+    ///
+    /// # Errors
+    /// The limit on output.
+    pub fn write(&mut self, text: &str) -> Result<(), Stop> {
+        self.host.write(text)
+    }
+
+    /// Renders the body of the block in the context around it. A helper that is
+    /// not called as a block has an empty one.
+    ///
+    /// # Errors
+    /// Whatever ends the render there.
+    pub fn body(&mut self) -> Result<(), Stop> {
+        self.body_with(self.this(), &[])
+    }
+
+    /// Renders the body in another context, with data of that names: `@index`
+    /// for `index`.
+    ///
+    /// # Errors
+    /// Whatever ends the render there.
+    pub fn body_with(
+        &mut self,
+        context: Option<&Value>,
+        data: &[(&str, Value)],
+    ) -> Result<(), Stop> {
+        match self.branches {
+            Some(branches) => self.host.body(&branches, self.scope, context, data),
+            None => Ok(()),
+        }
+    }
+
+    /// Renders what follows `{{else}}`.
+    ///
+    /// # Errors
+    /// Whatever ends the render there.
+    pub fn otherwise(&mut self) -> Result<(), Stop> {
+        match self.branches {
+            Some(branches) => self.host.otherwise(&branches, self.scope),
+            None => Ok(()),
+        }
+    }
+
+    /// Sets a variable for the rest of this evaluation.
+    ///
+    /// # Errors
+    /// The limit on memory.
+    pub fn assign(&mut self, name: &str, value: Value) -> Result<(), Stop> {
+        self.host.assign(name, value)
+    }
+
+    /// A variable of the render, by its name.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<Value> {
+        self.host.variable(name)
+    }
+
+    /// Counts steps before they are done: one for each item that is visited.
+    ///
+    /// # Errors
+    /// The limit on steps, or on time.
+    pub fn steps(&mut self, count: usize) -> Result<(), Stop> {
+        self.host.steps(count)
+    }
+
+    /// Counts bytes before a text or a list of that size is built.
+    ///
+    /// # Errors
+    /// The limit on memory.
+    pub fn charge(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.host.charge(bytes)
+    }
+
+    /// The error of this helper, for that reason.
+    #[must_use]
+    pub fn fail(&self, reason: impl fmt::Display) -> Stop {
+        let reason = format!("{}: {reason}", self.name);
+        RenderError::new(ErrorKind::Execution, reason).into()
+    }
+}

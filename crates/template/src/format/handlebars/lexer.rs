@@ -1,0 +1,507 @@
+//! Characters to tokens, by the rules of handlebars.js's grammar: literal text
+//! with its escapes, the beginnings of tags, and what stands inside them.
+
+use std::borrow::Cow;
+
+use memchr::memmem;
+
+use crate::format::javascript::is_space;
+
+/// How a tag begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// `{{`, `{{&`.
+    Print { escaped: bool },
+    /// `{{{`.
+    Triple,
+    /// `{{#`.
+    Block,
+    /// `{{#*`.
+    Decorator,
+    /// `{{*`.
+    DecoratorCall,
+    /// `{{^x`.
+    Inverse,
+    /// `{{else x`.
+    ElseCall,
+    /// `{{else}}`, `{{^}}`: the whole tag.
+    Else { close: bool },
+    /// `{{/`.
+    End,
+    /// `{{>`.
+    Partial,
+    /// `{{#>`.
+    PartialBlock,
+    /// `{{{{`.
+    Raw,
+    /// `{{!`: the whole tag.
+    Comment { close: bool },
+}
+
+/// What stands inside a tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Id,
+    /// `[any name]`.
+    Bracketed,
+    Text,
+    Number,
+    True,
+    False,
+    Null,
+    Undefined,
+    /// `@`.
+    Data,
+    /// `.` or `/` between the parts of a path.
+    Separator,
+    Equals,
+    OpenCall,
+    CloseCall,
+    /// `as |`.
+    OpenParams,
+    /// `|`.
+    CloseParams,
+    /// `}}`.
+    Close {
+        strip: bool,
+    },
+    /// `}}}`.
+    CloseTriple {
+        strip: bool,
+    },
+    /// `}}}}`.
+    CloseRaw,
+    /// A character that has no meaning here.
+    Invalid,
+    /// The source is over.
+    End,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token {
+    pub(super) kind: Kind,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// The literal text up to a tag: one or two pieces, and where it goes on.
+#[derive(Debug)]
+pub(super) struct Content {
+    pub(super) pieces: [(usize, usize); 2],
+    /// Whether a tag follows; else more literal text, or nothing.
+    pub(super) tag: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Lexer<'s> {
+    pub(super) text: &'s str,
+    pub(super) at: usize,
+    braces: memmem::Finder<'static>,
+}
+
+impl<'s> Lexer<'s> {
+    pub(super) fn new(text: &'s str) -> Self {
+        Lexer {
+            text,
+            at: 0,
+            braces: memmem::Finder::new("{{"),
+        }
+    }
+
+    fn rest(&self) -> &'s str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// What is left begins with that: goes past it.
+    fn take(&mut self, what: &str) -> bool {
+        let there = self.rest().starts_with(what);
+        if there {
+            self.at += what.len();
+        }
+        there
+    }
+
+    fn skip_spaces(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start_matches(is_space).len();
+    }
+
+    fn find_braces(&self, from: usize) -> Option<usize> {
+        let text = self.text.as_bytes().get(from..)?;
+        self.braces.find(text).map(|at| from + at)
+    }
+
+    /// Literal text up to the next tag. `\{{` is two braces and goes on up to the
+    /// next one; `\\{{` is a backslash before a tag.
+    pub(super) fn content(&mut self) -> Content {
+        let start = self.at;
+        let none = (start, start);
+        let Some(open) = self.find_braces(start) else {
+            self.at = self.text.len();
+            return Content {
+                pieces: [(start, self.at), none],
+                tag: false,
+            };
+        };
+        self.at = open;
+        let before = self.text.get(start..open).unwrap_or_default();
+        if before.ends_with(r"\\") || !before.ends_with('\\') {
+            let end = open - usize::from(before.ends_with(r"\\"));
+            return Content {
+                pieces: [(start, end), none],
+                tag: true,
+            };
+        }
+        let first = open + 2;
+        self.at = match self.find_braces(first) {
+            Some(next) => next - self.backslashes(first, next),
+            None => self.text.len(),
+        };
+        Content {
+            pieces: [(start, open - 1), (open, self.at)],
+            tag: false,
+        }
+    }
+
+    /// How many backslashes, at most two, end the range.
+    fn backslashes(&self, start: usize, end: usize) -> usize {
+        let text = self.text.get(start..end).unwrap_or_default();
+        usize::from(text.ends_with('\\')) + usize::from(text.ends_with(r"\\"))
+    }
+
+    /// The beginning of the tag that is here, and whether it has a `~`. `None` for
+    /// a comment that does not end.
+    pub(super) fn opening(&mut self) -> Option<(Opening, bool)> {
+        let start = self.at;
+        if self.take("{{{{") {
+            return Some((Opening::Raw, false));
+        }
+        self.at += 2;
+        let strip = self.take("~");
+        let opening = match self.rest().as_bytes() {
+            [b'>', ..] => self.past(1, Opening::Partial),
+            [b'#', b'>', ..] => self.past(2, Opening::PartialBlock),
+            [b'#', b'*', ..] => self.past(2, Opening::Decorator),
+            [b'#', ..] => self.past(1, Opening::Block),
+            [b'/', ..] => self.past(1, Opening::End),
+            [b'^', ..] => {
+                self.at += 1;
+                self.closed_else().unwrap_or(Opening::Inverse)
+            }
+            [b'{', ..] => self.past(1, Opening::Triple),
+            [b'&', ..] => self.past(1, Opening::Print { escaped: false }),
+            [b'!', ..] => self.comment(start)?,
+            [b'*', ..] => self.past(1, Opening::DecoratorCall),
+            _ => self
+                .otherwise()
+                .unwrap_or(Opening::Print { escaped: true }),
+        };
+        Some((opening, strip))
+    }
+
+    fn past(&mut self, length: usize, opening: Opening) -> Opening {
+        self.at += length;
+        opening
+    }
+
+    /// `else`, closed or with a call; goes nowhere if it is something else.
+    fn otherwise(&mut self) -> Option<Opening> {
+        let start = self.at;
+        self.skip_spaces();
+        if self.take("else") {
+            if let Some(closed) = self.closed_else() {
+                return Some(closed);
+            }
+            let next = self.rest().bytes().next();
+            if !next.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+                return Some(Opening::ElseCall);
+            }
+        }
+        self.at = start;
+        None
+    }
+
+    fn closed_else(&mut self) -> Option<Opening> {
+        let start = self.at;
+        self.skip_spaces();
+        let close = self.take("~");
+        if self.take("}}") {
+            return Some(Opening::Else { close });
+        }
+        self.at = start;
+        None
+    }
+
+    fn comment(&mut self, start: usize) -> Option<Opening> {
+        let long = self.rest().starts_with("!--");
+        let end = match long {
+            true => self.long_comment_end()?,
+            false => self.at + self.rest().find("}}")? + 2,
+        };
+        self.at = end;
+        let tag = self.text.get(start..end)?;
+        Some(Opening::Comment {
+            close: tag.ends_with("~}}"),
+        })
+    }
+
+    /// Where `--}}` ends; the dashes of `{{!--}}` are both beginning and end.
+    fn long_comment_end(&self) -> Option<usize> {
+        let from = self.at + 1;
+        let text = self.text.as_bytes().get(from..)?;
+        let ends = |at: usize| {
+            let rest = text.get(at + 2..).unwrap_or_default();
+            let length = match rest {
+                [b'}', b'}', ..] => 4,
+                [b'~', b'}', b'}', ..] => 5,
+                _ => return None,
+            };
+            Some(from + at + length)
+        };
+        memchr::memchr_iter(b'-', text)
+            .filter(|at| text.get(at + 1) == Some(&b'-'))
+            .find_map(ends)
+    }
+
+    /// The next token inside a tag.
+    pub(super) fn token(&mut self) -> Token {
+        self.skip_spaces();
+        let start = self.at;
+        let kind = self.kind();
+        Token {
+            kind,
+            start,
+            end: self.at,
+        }
+    }
+
+    fn kind(&mut self) -> Kind {
+        let (kind, length) = match self.rest().as_bytes() {
+            [] => (Kind::End, 0),
+            [b'(', ..] => (Kind::OpenCall, 1),
+            [b')', ..] => (Kind::CloseCall, 1),
+            [b'}', b'}', b'}', b'}', ..] => (Kind::CloseRaw, 4),
+            [b'}', b'}', b'}', ..] => (Kind::CloseTriple { strip: false }, 3),
+            [b'}', b'~', b'}', b'}', ..] => (Kind::CloseTriple { strip: true }, 4),
+            [b'}', b'}', ..] => (Kind::Close { strip: false }, 2),
+            [b'~', b'}', b'}', ..] => (Kind::Close { strip: true }, 3),
+            [b'=', ..] => (Kind::Equals, 1),
+            [b'.', b'.', ..] => (Kind::Id, 2),
+            [b'.', ..] if self.ends_name(self.at + 1) => (Kind::Id, 1),
+            [b'.' | b'/', ..] => (Kind::Separator, 1),
+            [b'@', ..] => (Kind::Data, 1),
+            [b'|', ..] => (Kind::CloseParams, 1),
+            [quote @ (b'"' | b'\''), ..] => self.quoted(*quote),
+            [b'[', ..] => self.bracketed(),
+            _ => self.word(),
+        };
+        self.at += length;
+        kind
+    }
+
+    /// A text in quotes. A backslash escapes only the quote.
+    fn quoted(&self, quote: u8) -> (Kind, usize) {
+        let rest = self.rest().as_bytes();
+        let closes = |at: &usize| rest.get(at - 1) != Some(&b'\\');
+        let mut ends = memchr::memchr_iter(quote, rest).skip(1);
+        match ends.find(closes).or_else(|| self.last_quote(quote)) {
+            Some(end) => (Kind::Text, end + 1),
+            None => self.invalid(),
+        }
+    }
+
+    /// If every later quote is escaped, the last one ends the text all the same.
+    fn last_quote(&self, quote: u8) -> Option<usize> {
+        let rest = self.rest().as_bytes();
+        memchr::memrchr(quote, rest).filter(|at| *at > 0)
+    }
+
+    fn bracketed(&self) -> (Kind, usize) {
+        let rest = self.rest().as_bytes();
+        let closes = |at: &usize| rest.get(at.wrapping_sub(1)) != Some(&b'\\');
+        let end = memchr::memchr_iter(b']', rest).find(closes);
+        match end.or_else(|| memchr::memrchr(b']', rest)) {
+            Some(end) => (Kind::Bracketed, end + 1),
+            None => self.invalid(),
+        }
+    }
+
+    /// A name, a number, or a word that means a value.
+    fn word(&self) -> (Kind, usize) {
+        let rest = self.rest();
+        let length = rest.find(|c| !in_name(c)).unwrap_or(rest.len());
+        if length == 0 || !self.ends_name(self.at + length) {
+            return self.invalid();
+        }
+        let word = rest.get(..length).unwrap_or_default();
+        if word == "as"
+            && let Some(params) = self.params(length)
+        {
+            return params;
+        }
+        if word.starts_with(|c: char| c == '-' || c.is_ascii_digit())
+            && let Some(length) = self.number()
+        {
+            return (Kind::Number, length);
+        }
+        let kind = match word {
+            "true" => Kind::True,
+            "false" => Kind::False,
+            "null" => Kind::Null,
+            "undefined" => Kind::Undefined,
+            _ => return (Kind::Id, length),
+        };
+        match self.ends_literal(self.at + length) {
+            true => (kind, length),
+            false => (Kind::Id, length),
+        }
+    }
+
+    /// `as |`.
+    fn params(&self, length: usize) -> Option<(Kind, usize)> {
+        let after = self.rest().get(length..)?;
+        let bar = after.trim_start_matches(is_space);
+        let spaces = after.len() - bar.len();
+        let there = spaces > 0 && bar.starts_with('|');
+        there.then_some((Kind::OpenParams, length + spaces + 1))
+    }
+
+    /// The length of a number that ends here as a value does.
+    fn number(&self) -> Option<usize> {
+        let rest = self.rest().as_bytes();
+        let digits = |from: usize| {
+            let digits = rest.get(from..).unwrap_or_default().iter();
+            digits.take_while(|byte| byte.is_ascii_digit()).count()
+        };
+        let sign = usize::from(rest.first() == Some(&b'-'));
+        let whole = digits(sign);
+        if whole == 0 {
+            return None;
+        }
+        let mut length = sign + whole;
+        if rest.get(length) == Some(&b'.') {
+            let fraction = digits(length + 1);
+            length += if fraction > 0 { fraction + 1 } else { 0 };
+        }
+        self.ends_literal(self.at + length).then_some(length)
+    }
+
+    fn invalid(&self) -> (Kind, usize) {
+        let length = self.rest().chars().next().map_or(0, char::len_utf8);
+        (Kind::Invalid, length)
+    }
+
+    /// Whether what stands there may follow a name.
+    fn ends_name(&self, at: usize) -> bool {
+        let next = self.text.get(at..).and_then(|rest| rest.chars().next());
+        next.is_some_and(|c| "=~}/.)|".contains(c) || is_space(c))
+    }
+
+    /// Whether what stands there may follow a number, `true` or `null`.
+    fn ends_literal(&self, at: usize) -> bool {
+        let next = self.text.get(at..).and_then(|rest| rest.chars().next());
+        next.is_some_and(|c| "~})".contains(c) || is_space(c))
+    }
+
+    /// The text that a token is.
+    pub(super) fn slice(&self, token: Token) -> &'s str {
+        self.text.get(token.start..token.end).unwrap_or_default()
+    }
+
+    /// The text in quotes.
+    pub(super) fn quoted_text(&self, token: Token) -> Cow<'s, str> {
+        let inner = inside(self.slice(token));
+        let quote = self.slice(token).get(..1).unwrap_or("\"");
+        match inner.contains('\\') {
+            true => Cow::Owned(inner.replace(&format!("\\{quote}"), quote)),
+            false => Cow::Borrowed(inner),
+        }
+    }
+
+    /// The name in brackets.
+    pub(super) fn bracketed_name(&self, token: Token) -> Cow<'s, str> {
+        let inner = inside(self.slice(token));
+        if !inner.contains('\\') {
+            return Cow::Borrowed(inner);
+        }
+        let mut name = String::with_capacity(inner.len());
+        let mut chars = inner.chars().peekable();
+        while let Some(c) = chars.next() {
+            let escaped = chars.next_if(|next| c == '\\' && matches!(next, '\\' | ']'));
+            name.push(escaped.unwrap_or(c));
+        }
+        Cow::Owned(name)
+    }
+
+    /// The pieces of a raw block up to its end tag; the name in that tag, and
+    /// where the tag begins. `None` if there is no end.
+    pub(super) fn raw(&mut self) -> Option<Raw<'s>> {
+        let mut pieces = Vec::new();
+        let mut depth = 0;
+        loop {
+            let start = self.at;
+            let open = memmem::find(self.rest().as_bytes(), b"{{{{")? + start;
+            if open > start {
+                pieces.push((start, open));
+            }
+            self.at = open + 4;
+            if !self.rest().starts_with('/') {
+                depth += 1;
+                pieces.push((open, self.at));
+                continue;
+            }
+            let Some(name) = self.raw_end() else {
+                // Not an end: literal up to the next four braces.
+                let next = memmem::find(self.rest().as_bytes(), b"{{{{")? + self.at;
+                pieces.push((open, next));
+                self.at = next;
+                continue;
+            };
+            if depth == 0 {
+                return Some(Raw {
+                    pieces,
+                    name,
+                    end: open,
+                });
+            }
+            depth -= 1;
+            pieces.push((open, self.at));
+        }
+    }
+
+    /// `/name}}}}`.
+    fn raw_end(&mut self) -> Option<&'s str> {
+        let rest = self.rest().get(1..)?;
+        let length = rest.find(|c| !in_name(c))?;
+        let (name, after) = rest.split_at(length);
+        if name.is_empty() || !after.starts_with("}}}}") {
+            return None;
+        }
+        self.at += 1 + length + 4;
+        Some(name)
+    }
+}
+
+/// A raw block's content.
+#[derive(Debug)]
+pub(super) struct Raw<'s> {
+    pub(super) pieces: Vec<(usize, usize)>,
+    pub(super) name: &'s str,
+    /// Where the end tag begins.
+    pub(super) end: usize,
+}
+
+/// What stands between the first and the last character, both ASCII.
+fn inside(text: &str) -> &str {
+    text.get(1..text.len().saturating_sub(1))
+        .unwrap_or_default()
+}
+
+/// Whether a character can be part of a name.
+fn in_name(c: char) -> bool {
+    match c {
+        '!' | '"' | '#' | '%'..=',' | '.' | '/' | ';'..='>' | '@' | '['..='^' | '`'
+        | '{'..='~' => false,
+        c => !is_space(c),
+    }
+}

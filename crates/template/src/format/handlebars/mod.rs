@@ -1,0 +1,290 @@
+//! Handlebars as handlebars.js 4.7 does it: helpers, blocks, partials and white
+//! space control, with values escaped only where that is asked for. Late-bound
+//! functions are helpers. Decorators other than `inline`, and registering
+//! anything from within a template, are not there.
+
+mod ast;
+mod eval;
+mod expression;
+mod helper;
+mod lexer;
+mod parser;
+mod problem;
+mod references;
+mod whitespace;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use quillet_core::Value;
+
+pub use helper::{Answer, HelperCall};
+
+use crate::format::javascript::Escape;
+use crate::structure::{Elements, MessageSyntax};
+use crate::{
+    CompileError, CompileOptions, ErrorKind, Missing, Pass, References, RenderError, Source, Stop,
+    Template, TemplateFormat, plugin_function,
+};
+use ast::{Body, Node};
+use eval::Evaluator;
+use helper::{BUILTIN, Callee, Helper};
+use parser::Known;
+
+/// The format `handlebars` and its presets.
+#[derive(Clone, Debug, Default)]
+pub struct HandlebarsFormat {
+    preset: Preset,
+    helpers: BTreeMap<String, Helper>,
+    escape_html: bool,
+    strict: bool,
+}
+
+/// Under which names a format goes, and what only that one does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Preset {
+    #[default]
+    Plain,
+}
+
+impl HandlebarsFormat {
+    /// The format `handlebars`: nothing is escaped, since prompts are no HTML.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether `{{…}}` escapes `& < > " ' =` and the backtick for HTML, as
+    /// handlebars.js does; `{{{…}}}` and `{{&…}}` never do. The format is then
+    /// called `handlebars-html`. Default: no.
+    #[must_use]
+    pub fn escape_html(self, escape_html: bool) -> Self {
+        HandlebarsFormat {
+            escape_html,
+            ..self
+        }
+    }
+
+    /// Whether a variable that is printed or called has to exist, and everything
+    /// on the way to it (the option `strict` of handlebars.js). Also if a template
+    /// is compiled with [`Missing::Strict`]. Default: no.
+    #[must_use]
+    pub fn strict(self, strict: bool) -> Self {
+        HandlebarsFormat { strict, ..self }
+    }
+
+    /// Adds a helper, or replaces the one of that name; those of handlebars.js
+    /// (`if`, `unless`, `each`, `with`, `lookup`, `log`) stay.
+    #[must_use]
+    pub fn with_helper(
+        mut self,
+        name: impl Into<String>,
+        helper: impl Fn(&mut HelperCall<'_>) -> Result<Answer, Stop> + Send + Sync + 'static,
+    ) -> Self {
+        self.helpers.insert(name.into(), Helper::new(helper));
+        self
+    }
+
+    /// What a name calls, if it is a helper of this format.
+    fn helper(&self, name: &str) -> Option<Callee> {
+        let native = || self.helpers.get(name).cloned().map(Callee::Native);
+        Callee::builtin(name).or_else(native)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let native = self.helpers.keys().map(String::as_str);
+        BUILTIN.into_iter().chain(native)
+    }
+
+    fn parse(
+        &self,
+        source: &Source<'_>,
+        sources: &[Source<'_>],
+        options: &CompileOptions,
+    ) -> Result<Compilation, Vec<problem::Problem>> {
+        let known = Known {
+            helper: &|name| self.helper(name),
+            source: &|name| sources.iter().position(|source| source.name == name),
+            only_known: false,
+            nesting: options.limits.nesting,
+        };
+        let mut body = parser::parse(source.text, &known)?;
+        let control = whitespace::Control {
+            source: source.text,
+        };
+        control.body(&mut body, true);
+        if options.messages == MessageSyntax::Elements {
+            mark(&mut body, source.text, &mut Elements::default());
+        }
+        Ok(Compilation {
+            name: source.name.to_owned(),
+            text: source.text.to_owned(),
+            body,
+        })
+    }
+}
+
+impl TemplateFormat for HandlebarsFormat {
+    fn name(&self) -> &'static str {
+        match self.preset {
+            Preset::Plain if self.escape_html => "handlebars-html",
+            Preset::Plain => "handlebars",
+        }
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        match self.preset {
+            Preset::Plain if self.escape_html => &[],
+            Preset::Plain => &["hbs"],
+        }
+    }
+
+    fn functions(&self) -> Vec<&str> {
+        self.names().collect()
+    }
+
+    fn resolve<'n>(&self, name: &str, functions: &[&'n str]) -> Option<&'n str> {
+        plugin_function(name, functions)
+    }
+
+    fn calls_by_variable(&self) -> bool {
+        true
+    }
+
+    fn escape(&self, literal: &str) -> Option<String> {
+        Some(escaped(literal))
+    }
+
+    fn compile(
+        &self,
+        sources: &[Source<'_>],
+        options: &CompileOptions,
+    ) -> Result<Arc<dyn Template>, CompileError> {
+        let mut compiled = Compiled {
+            sources: Vec::with_capacity(sources.len()),
+            references: References::default(),
+            helpers: self.names().map(str::to_owned).collect(),
+            strict: self.strict || options.missing == Missing::Strict,
+            escape: self.escape_html.then_some(html as Escape),
+        };
+        let mut found = Vec::new();
+        for source in sources {
+            match self.parse(source, sources, options) {
+                Ok(compilation) => compiled.sources.push(compilation),
+                Err(problems) => {
+                    let diagnostics = problems.into_iter();
+                    found.extend(diagnostics.map(|it| it.diagnostic(source.name, source.text)));
+                }
+            }
+        }
+        if let Some(error) = problem::compile_error(found) {
+            return Err(error);
+        }
+        let roots = sources.iter().enumerate();
+        let roots = roots.filter(|(_, source)| !source.library);
+        let roots: Vec<usize> = roots.map(|(index, _)| index).collect();
+        compiled.references = references::references(&compiled, &roots);
+        Ok(Arc::new(compiled))
+    }
+}
+
+#[derive(Debug)]
+struct Compiled {
+    sources: Vec<Compilation>,
+    references: References,
+    /// Names of the format's helpers, to suggest one.
+    helpers: Vec<String>,
+    strict: bool,
+    escape: Option<Escape>,
+}
+
+#[derive(Debug)]
+struct Compilation {
+    name: String,
+    text: String,
+    body: Body,
+}
+
+impl Compiled {
+    fn index(&self, name: &str) -> Option<usize> {
+        self.sources.iter().position(|source| source.name == name)
+    }
+}
+
+impl Template for Compiled {
+    fn references(&self) -> &References {
+        &self.references
+    }
+
+    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
+        let Some(index) = self.index(entry) else {
+            let reason = format!("template {entry:?} does not exist");
+            return Err(RenderError::new(ErrorKind::Execution, reason).into());
+        };
+        let root = Value::Map(pass.variables().clone());
+        Evaluator::new(self, pass, &root).entry(index)
+    }
+}
+
+/// Marks message structure in the literal text of a body, in source order.
+fn mark(body: &mut Body, source: &str, elements: &mut Elements) {
+    for node in &mut body.nodes {
+        match node {
+            Node::Text(text) => {
+                let literal = source.get(text.start..text.end).unwrap_or_default();
+                if let std::borrow::Cow::Owned(marked) = elements.mark(literal) {
+                    *node = Node::Marked(marked.into());
+                }
+            }
+            Node::Block(block) => {
+                let arms = block.arms.iter_mut().filter_map(|arm| arm.body.as_mut());
+                let mut bodies: Vec<&mut Body> = arms.collect();
+                bodies.extend(&mut block.otherwise);
+                if block.inverted {
+                    bodies.reverse();
+                }
+                bodies
+                    .into_iter()
+                    .for_each(|body| mark(body, source, elements));
+            }
+            Node::Partial(partial) => {
+                let body = partial.body.iter_mut();
+                body.for_each(|body| mark(body, source, elements));
+            }
+            Node::Inline(inline) => mark(&mut inline.body, source, elements),
+            Node::Marked(_) | Node::Print(_) | Node::Comment(_) => {}
+        }
+    }
+}
+
+/// What handlebars.js writes instead of a character.
+fn html(byte: u8) -> Option<&'static str> {
+    Some(match byte {
+        b'&' => "&amp;",
+        b'<' => "&lt;",
+        b'>' => "&gt;",
+        b'"' => "&quot;",
+        b'\'' => "&#x27;",
+        b'`' => "&#x60;",
+        b'=' => "&#x3D;",
+        _ => return None,
+    })
+}
+
+/// A text as a template that prints it: a backslash before two braces. Where
+/// backslashes stand before them, one more keeps them, and an empty comment
+/// takes the effect of the last one.
+fn escaped(literal: &str) -> String {
+    let mut out = String::with_capacity(literal.len() + 8);
+    let mut rest = literal;
+    while let Some((before, after)) = rest.split_once("{{") {
+        out.push_str(before);
+        if before.ends_with('\\') {
+            out.push_str("\\{{!}}");
+        }
+        out.push_str("\\{{");
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}

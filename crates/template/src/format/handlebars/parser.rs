@@ -1,0 +1,628 @@
+//! Tags to a syntax tree. Open blocks stand on a stack, so that a source can
+//! be wrong in many places and each is found.
+
+use quillet_core::Span;
+
+use super::ast::{Arm, Block, Body, Expr, Inline, Node, Partial, PartialName, Print, Strip, Text};
+use super::expression::{Arguments, Head};
+use super::helper::Callee;
+use super::lexer::{Kind as Lexeme, Lexer, Opening, Token};
+use super::problem::{MOST_PROBLEMS, Problem};
+
+/// More block parameters than any helper gives.
+const MOST_PARAMS: usize = 16;
+
+/// What parsing needs to know of the format and of the other sources.
+pub(super) struct Known<'k> {
+    /// The helper of that name, if the format has one.
+    pub(super) helper: &'k dyn Fn(&str) -> Option<Callee>,
+    /// The source of that name, if it is in the set.
+    pub(super) source: &'k dyn Fn(&str) -> Option<usize>,
+    /// Whether a name without arguments that is no helper is a variable.
+    pub(super) only_known: bool,
+    /// The most blocks and parentheses inside each other.
+    pub(super) nesting: usize,
+}
+
+/// A block whose end has not come.
+struct Open {
+    kind: OpenKind,
+    /// As its end has to name it; `None` if no end can.
+    name: Option<String>,
+    /// What came before it.
+    outer: Vec<Node>,
+    span: Span,
+    strip: Strip,
+    /// Block parameters of the part that is being read.
+    params: usize,
+    named_params: bool,
+}
+
+enum OpenKind {
+    Block {
+        arms: Vec<Arm>,
+        inverted: bool,
+        /// The strip of `{{else}}`, once that has come, and in an inverted block
+        /// the body before it.
+        otherwise: Option<(Strip, Option<Body>)>,
+    },
+    Partial(PartialName, Arguments),
+    Inline(Expr),
+}
+
+pub(super) struct Parser<'s, 'k> {
+    pub(super) lexer: Lexer<'s>,
+    pub(super) token: Token,
+    pub(super) known: &'k Known<'k>,
+    /// Names of block parameters, innermost last.
+    pub(super) params: Vec<Vec<Box<str>>>,
+    pub(super) depth: usize,
+    nodes: Vec<Node>,
+    open: Vec<Open>,
+    problems: Vec<Problem>,
+    /// Whether a block's beginning could not be read, so that ends may be missing.
+    lost: bool,
+}
+
+/// Reads one source.
+pub(super) fn parse(text: &str, known: &Known<'_>) -> Result<Body, Vec<Problem>> {
+    let end = Token {
+        kind: Lexeme::End,
+        start: 0,
+        end: 0,
+    };
+    let parser = Parser {
+        lexer: Lexer::new(text),
+        token: end,
+        known,
+        params: Vec::new(),
+        depth: 0,
+        nodes: Vec::new(),
+        open: Vec::new(),
+        problems: Vec::new(),
+        lost: false,
+    };
+    parser.source()
+}
+
+impl Parser<'_, '_> {
+    fn source(mut self) -> Result<Body, Vec<Problem>> {
+        while self.lexer.at < self.lexer.text.len() && self.problems.len() < MOST_PROBLEMS {
+            let content = self.lexer.content();
+            for (start, end) in content.pieces {
+                self.text(start, end);
+            }
+            let tag = self.lexer.at;
+            if content.tag
+                && let Err(problem) = self.tag()
+            {
+                self.problems.push(problem);
+                self.recover(tag);
+            }
+        }
+        if !self.lost {
+            let open = self.open.iter().map(not_closed);
+            self.problems.extend(open);
+        }
+        match self.problems.is_empty() {
+            true => Ok(body(self.nodes, 0)),
+            false => Err(self.problems),
+        }
+    }
+
+    fn text(&mut self, start: usize, end: usize) {
+        if end > start {
+            self.nodes.push(Node::Text(Text::new(start, end)));
+        }
+    }
+
+    /// Goes on after the tag in which something was wrong.
+    fn recover(&mut self, tag: usize) {
+        self.depth = 0;
+        if self.lexer.at == self.lexer.text.len() {
+            return;
+        }
+        let from = self.token.start.max(tag);
+        let rest = self.lexer.text.get(from..).unwrap_or_default();
+        self.lexer.at = match rest.find("}}") {
+            Some(end) => from + end + rest.get(end..).map_or(2, closing_braces),
+            None => self.lexer.text.len(),
+        };
+    }
+
+    pub(super) fn advance(&mut self) {
+        self.token = self.lexer.token();
+    }
+
+    fn span(&self, start: usize) -> Span {
+        Span {
+            start,
+            end: self.lexer.at,
+        }
+    }
+
+    fn tag(&mut self) -> Result<(), Problem> {
+        let start = self.lexer.at;
+        let Some((opening, open)) = self.lexer.opening() else {
+            let span = Span { start, end: start + 2 };
+            self.lexer.at = self.lexer.text.len();
+            return Err(Problem::syntax("the comment is not closed", span));
+        };
+        match opening {
+            Opening::Comment { close } => {
+                self.nodes.push(Node::Comment(Strip { open, close }));
+                return Ok(());
+            }
+            Opening::Else { close } => return self.otherwise(start, Strip { open, close }),
+            _ => {}
+        }
+        self.advance();
+        let result = match opening {
+            Opening::Print { escaped } => return self.print(start, open, escaped),
+            Opening::Triple => return self.triple(start, open),
+            Opening::Partial => return self.partial(start, open),
+            Opening::End => self.end(start, open),
+            Opening::ElseCall => self.else_call(start, open),
+            Opening::Block => self.block(start, open, false),
+            Opening::Inverse => self.block(start, open, true),
+            Opening::PartialBlock => self.partial_block(start, open),
+            Opening::Decorator => self.decorator(start, open),
+            Opening::Raw => return self.raw(start),
+            _ => Err(Problem::syntax("decorators can only be blocks", self.span(start))
+                .help("only {{#*inline \"name\"}}…{{/inline}} is there")),
+        };
+        self.lost |= result.is_err();
+        result
+    }
+
+    fn print(&mut self, start: usize, open: bool, escaped: bool) -> Result<(), Problem> {
+        let head = self.head()?;
+        let arguments = self.arguments()?;
+        let close = self.close()?;
+        self.push_print(start, head, arguments, escaped, Strip { open, close })
+    }
+
+    fn triple(&mut self, start: usize, open: bool) -> Result<(), Problem> {
+        let head = self.head()?;
+        let arguments = self.arguments()?;
+        let Lexeme::CloseTriple { strip: close } = self.token.kind else {
+            return Err(self.unexpected("}}}"));
+        };
+        self.push_print(start, head, arguments, false, Strip { open, close })
+    }
+
+    fn push_print(
+        &mut self,
+        start: usize,
+        head: Head<'_>,
+        arguments: Arguments,
+        escaped: bool,
+        strip: Strip,
+    ) -> Result<(), Problem> {
+        let call = self.call(head, arguments, self.span(start), false);
+        self.nodes.push(Node::Print(Box::new(Print {
+            call,
+            escaped,
+            strip,
+        })));
+        Ok(())
+    }
+
+    /// Begins a block: what follows goes into it.
+    fn begin(&mut self, open: Open) -> Result<(), Problem> {
+        if self.open.len() >= self.known.nesting {
+            return Err(self.too_deep(open.span));
+        }
+        self.open.push(open);
+        Ok(())
+    }
+
+    pub(super) fn too_deep(&self, span: Span) -> Problem {
+        let limit = self.known.nesting;
+        Problem::limit(format!("more than {limit} levels of blocks and parentheses"), span)
+            .help("the limit is nesting")
+    }
+
+    fn block(&mut self, start: usize, open: bool, inverted: bool) -> Result<(), Problem> {
+        let head = self.head()?;
+        let name = head.original.clone().into_owned();
+        let arguments = self.arguments()?;
+        let params = self.block_params()?;
+        let close = self.close()?;
+        let span = self.span(start);
+        let arm = Arm {
+            call: self.call(head, arguments, span, false),
+            body: None,
+            strip: Strip { open, close },
+        };
+        let kind = OpenKind::Block {
+            arms: vec![arm],
+            inverted,
+            otherwise: None,
+        };
+        let outer = std::mem::take(&mut self.nodes);
+        let open = Open {
+            kind,
+            name: Some(name),
+            outer,
+            span,
+            strip: Strip { open, close },
+            params: params.len(),
+            named_params: self.declare(params),
+        };
+        self.begin(open)
+    }
+
+    /// Names that count from here to the end of the part.
+    fn declare(&mut self, params: Vec<Box<str>>) -> bool {
+        let any = !params.is_empty();
+        if any {
+            self.params.push(params);
+        }
+        any
+    }
+
+    /// `as |item index|`.
+    fn block_params(&mut self) -> Result<Vec<Box<str>>, Problem> {
+        let mut names = Vec::new();
+        if self.token.kind != Lexeme::OpenParams {
+            return Ok(names);
+        }
+        self.advance();
+        while let Some(name) = self.id() {
+            names.push(name.into());
+            self.advance();
+        }
+        if self.token.kind != Lexeme::CloseParams || names.is_empty() {
+            return Err(self.unexpected("the names of block parameters, as in `as |item|`"));
+        }
+        if names.len() > MOST_PARAMS {
+            let message = format!("a block has at most {MOST_PARAMS} block parameters");
+            return Err(Problem::syntax(message, self.span(self.token.start)));
+        }
+        self.advance();
+        Ok(names)
+    }
+
+    /// The body of the part that ends here.
+    fn part(&mut self, open: &mut Open) -> Body {
+        if std::mem::take(&mut open.named_params) {
+            self.params.pop();
+        }
+        body(std::mem::take(&mut self.nodes), std::mem::take(&mut open.params))
+    }
+
+    fn otherwise(&mut self, start: usize, strip: Strip) -> Result<(), Problem> {
+        let span = self.span(start);
+        let Some(mut open) = self.open.pop() else {
+            return self.stray(span, "{{else}} stands outside of a block");
+        };
+        let part = self.part(&mut open);
+        let wrong = match &mut open.kind {
+            OpenKind::Block { otherwise: Some(_), .. } => Some("the block has an {{else}} already"),
+            OpenKind::Block { arms, inverted, otherwise } => {
+                match (inverted, arms.last_mut()) {
+                    (false, Some(arm)) => {
+                        arm.body = Some(part);
+                        *otherwise = Some((strip, None));
+                    }
+                    _ => *otherwise = Some((strip, Some(part))),
+                }
+                None
+            }
+            _ => Some("a partial block has no {{else}}"),
+        };
+        self.open.push(open);
+        match wrong {
+            Some(wrong) => Err(Problem::syntax(wrong, span)),
+            None => Ok(()),
+        }
+    }
+
+    fn else_call(&mut self, start: usize, open_strip: bool) -> Result<(), Problem> {
+        let Some(mut open) = self.open.pop() else {
+            return self.stray(self.span(start), "{{else …}} stands outside of a block");
+        };
+        // The names of the part before do not count in this head.
+        let part = self.part(&mut open);
+        let result = self.else_head(start, open_strip, &mut open, part);
+        self.open.push(open);
+        result
+    }
+
+    fn else_head(
+        &mut self,
+        start: usize,
+        open_strip: bool,
+        open: &mut Open,
+        part: Body,
+    ) -> Result<(), Problem> {
+        let head = self.head()?;
+        let arguments = self.arguments()?;
+        let params = self.block_params()?;
+        let close = self.close()?;
+        let span = self.span(start);
+        let OpenKind::Block { arms, inverted: false, otherwise: None } = &mut open.kind else {
+            let message = "{{else …}} with a condition can only follow {{#…}} or another one";
+            return Err(Problem::syntax(message, span));
+        };
+        let call = self.call(head, arguments, span, false);
+        if let Some(arm) = arms.last_mut() {
+            arm.body = Some(part);
+        }
+        arms.push(Arm {
+            call,
+            body: None,
+            strip: Strip {
+                open: open_strip,
+                close,
+            },
+        });
+        open.params = params.len();
+        open.named_params = self.declare(params);
+        Ok(())
+    }
+
+    /// A tag that belongs to a block, where there is none.
+    fn stray(&self, span: Span, message: &str) -> Result<(), Problem> {
+        match self.lost {
+            true => Ok(()),
+            false => Err(Problem::syntax(message, span)),
+        }
+    }
+
+    fn end(&mut self, start: usize, open_strip: bool) -> Result<(), Problem> {
+        let head = self.head()?;
+        let name = head.original.into_owned();
+        let close = self.close()?;
+        let span = self.span(start);
+        let Some(mut open) = self.open.pop() else {
+            let message = format!("{{{{/{name}}}}} closes nothing");
+            return self.stray(span, &message);
+        };
+        if open.name.as_deref() != Some(name.as_str()) && !self.lost {
+            let problem = self.mismatch(&open, &name, span);
+            // An end that fits an outer block ends what is open in it.
+            let fits = |open: &Open| open.name.as_deref() == Some(name.as_str());
+            match self.open.iter().rposition(fits) {
+                Some(_) => while self.open.pop().is_some_and(|open| !fits(&open)) {},
+                None => self.open.push(open),
+            }
+            self.lost = true;
+            return Err(problem);
+        }
+        let part = self.part(&mut open);
+        let strip = Strip {
+            open: open_strip,
+            close,
+        };
+        self.nodes = std::mem::take(&mut open.outer);
+        self.nodes.push(closed(open, part, strip));
+        Ok(())
+    }
+
+    fn mismatch(&self, open: &Open, name: &str, span: Span) -> Problem {
+        let expected = open.name.as_deref().unwrap_or("(…)");
+        let line = quillet_core::Position::of(self.lexer.text, open.span.start).line;
+        Problem::syntax(
+            format!("{{{{/{name}}}}} does not match {expected}, which was opened in line {line}"),
+            span,
+        )
+        .help(format!("close it with {{{{/{expected}}}}}"))
+    }
+
+    fn partial_name(&mut self) -> Result<(PartialName, Option<String>), Problem> {
+        if self.token.kind == Lexeme::OpenCall {
+            let call = self.parameter()?;
+            return Ok((PartialName::Dynamic(call), None));
+        }
+        let head = self.head()?;
+        let name = head.original.into_owned();
+        let partial = match name.as_str() {
+            "@partial-block" => PartialName::Block,
+            _ => PartialName::Fixed(name.as_str().into(), (self.known.source)(&name)),
+        };
+        Ok((partial, Some(name)))
+    }
+
+    /// What a partial is given: at most one context, and names.
+    fn partial_arguments(&mut self, start: usize) -> Result<Arguments, Problem> {
+        let arguments = self.arguments()?;
+        match arguments.positional.len() {
+            0 | 1 => Ok(arguments),
+            count => {
+                let message = format!("a partial takes one context, not {count}");
+                let help = "give more by name: {{> name context key=value}}";
+                Err(Problem::syntax(message, self.span(start)).help(help))
+            }
+        }
+    }
+
+    fn partial(&mut self, start: usize, open: bool) -> Result<(), Problem> {
+        let (name, _) = self.partial_name()?;
+        let arguments = self.partial_arguments(start)?;
+        let close = self.close()?;
+        let span = self.span(start);
+        let strip = Strip { open, close };
+        self.nodes.push(partial(name, arguments, None, (strip, strip), span));
+        Ok(())
+    }
+
+    fn partial_block(&mut self, start: usize, open: bool) -> Result<(), Problem> {
+        let (name, original) = self.partial_name()?;
+        let arguments = self.partial_arguments(start)?;
+        let close = self.close()?;
+        self.begin_plain(OpenKind::Partial(name, arguments), original, start, Strip { open, close })
+    }
+
+    fn begin_plain(
+        &mut self,
+        kind: OpenKind,
+        name: Option<String>,
+        start: usize,
+        strip: Strip,
+    ) -> Result<(), Problem> {
+        let open = Open {
+            kind,
+            name,
+            outer: std::mem::take(&mut self.nodes),
+            span: self.span(start),
+            strip,
+            params: 0,
+            named_params: false,
+        };
+        self.begin(open)
+    }
+
+    fn decorator(&mut self, start: usize, open: bool) -> Result<(), Problem> {
+        let head = self.head()?;
+        let name = head.original.into_owned();
+        let mut arguments = self.arguments()?;
+        let params = self.block_params()?;
+        let close = self.close()?;
+        let span = self.span(start);
+        if name != "inline" || !params.is_empty() {
+            let message = format!("there is no decorator {name}");
+            return Err(Problem::syntax(message, span).help("only inline is one"));
+        }
+        let Some(partial) = arguments.positional.drain(..).next() else {
+            return Err(Problem::syntax("an inline partial needs a name", span)
+                .help("{{#*inline \"name\"}}…{{/inline}}"));
+        };
+        let strip = Strip { open, close };
+        self.begin_plain(OpenKind::Inline(partial), Some(name), start, strip)
+    }
+
+    fn raw(&mut self, start: usize) -> Result<(), Problem> {
+        let head = self.head()?;
+        let name = head.original.clone().into_owned();
+        let arguments = self.arguments()?;
+        if self.token.kind != Lexeme::CloseRaw {
+            return Err(self.unexpected("}}}}"));
+        }
+        let call = self.call(head, arguments, self.span(start), false);
+        let Some(raw) = self.lexer.raw() else {
+            self.lexer.at = self.lexer.text.len();
+            let message = format!("the raw block {name} is not closed");
+            return Err(Problem::syntax(message, call.span)
+                .help(format!("close it with {{{{{{{{/{name}}}}}}}}}")));
+        };
+        if raw.name != name {
+            let message = format!("the raw block {name} is closed as {}", raw.name);
+            let span = self.span(raw.end);
+            return Err(Problem::syntax(message, span));
+        }
+        let text = |(start, end)| Node::Text(Text::new(start, end));
+        let nodes = raw.pieces.into_iter().map(text).collect();
+        let arm = Arm {
+            call,
+            body: Some(body(nodes, 0)),
+            strip: Strip::default(),
+        };
+        self.nodes.push(Node::Block(Box::new(Block {
+            arms: vec![arm],
+            otherwise: None,
+            inverted: false,
+            else_strip: Strip::default(),
+            close: Strip::default(),
+        })));
+        Ok(())
+    }
+
+    /// `}}`, and whether it has a `~`.
+    fn close(&mut self) -> Result<bool, Problem> {
+        match self.token.kind {
+            Lexeme::Close { strip } => Ok(strip),
+            Lexeme::CloseTriple { .. } => Err(self.unexpected("}}").help(
+                "a tag ends at its two braces; to print a brace after it, write {{…}}{{! }}}",
+            )),
+            _ => Err(self.unexpected("}}")),
+        }
+    }
+}
+
+/// How many braces follow each other, at least two.
+fn closing_braces(text: &str) -> usize {
+    text.bytes().take_while(|byte| *byte == b'}').count().max(2)
+}
+
+fn not_closed(open: &Open) -> Problem {
+    let name = open.name.as_deref().unwrap_or("(…)");
+    Problem::syntax(format!("the block {name} is not closed"), open.span)
+        .help(format!("close it with {{{{/{name}}}}}"))
+}
+
+fn body(nodes: Vec<Node>, params: usize) -> Body {
+    let inlines = nodes.iter().any(|node| matches!(node, Node::Inline(_)));
+    Body {
+        nodes,
+        params,
+        inlines,
+    }
+}
+
+fn partial(
+    name: PartialName,
+    arguments: Arguments,
+    body: Option<Body>,
+    (open, close): (Strip, Strip),
+    span: Span,
+) -> Node {
+    Node::Partial(Box::new(Partial {
+        name,
+        context: arguments.positional.into_iter().next(),
+        named: arguments.named,
+        body,
+        open,
+        close,
+        indent: None,
+        span,
+    }))
+}
+
+/// The node of a block whose end has come.
+fn closed(open: Open, part: Body, close: Strip) -> Node {
+    match open.kind {
+        OpenKind::Partial(name, arguments) => {
+            partial(name, arguments, Some(part), (open.strip, close), open.span)
+        }
+        OpenKind::Inline(name) => Node::Inline(Box::new(Inline {
+            name,
+            body: part,
+            open: open.strip,
+            close,
+        })),
+        OpenKind::Block {
+            mut arms,
+            inverted,
+            otherwise,
+        } => {
+            let else_strip = otherwise.as_ref().map(|(strip, _)| *strip);
+            let otherwise = match (inverted, otherwise) {
+                (false, None) => {
+                    set_last(&mut arms, part);
+                    None
+                }
+                (false, Some(_)) => Some(part),
+                (true, None) => Some(part),
+                (true, Some((_, first))) => {
+                    set_last(&mut arms, part);
+                    first
+                }
+            };
+            Node::Block(Box::new(Block {
+                arms,
+                otherwise,
+                inverted,
+                else_strip: else_strip.unwrap_or_default(),
+                close,
+            }))
+        }
+    }
+}
+
+fn set_last(arms: &mut [Arm], body: Body) {
+    if let Some(arm) = arms.last_mut() {
+        arm.body = Some(body);
+    }
+}

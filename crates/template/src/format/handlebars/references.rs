@@ -1,0 +1,484 @@
+//! What sources can touch: a walk that follows contexts and partials as an
+//! evaluation would.
+
+use std::collections::{HashMap, HashSet};
+
+use indexmap::{IndexMap, IndexSet};
+use quillet_core::{Span, Value};
+
+use super::Compiled;
+use super::ast::{Arm, Block, Body, Call, Expr, Inline, Kind, Node, Partial, PartialName, Path, Root};
+use super::helper::Callee;
+use crate::{FunctionReference, References, VariableReference};
+
+/// Keys from the root of the variables.
+type Keys<'a> = Vec<&'a str>;
+
+/// What is known of a value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Known<'a> {
+    /// It is at this path from the root.
+    At(Keys<'a>),
+    /// It is inside of what is referenced already, or made by the template.
+    Inside,
+}
+
+/// Where a variable is used first, and whether it may be absent wherever it is used.
+struct Use {
+    optional: bool,
+    source: usize,
+    span: Span,
+}
+
+struct Walk<'a> {
+    compiled: &'a Compiled,
+    found: References,
+    variables: IndexMap<Keys<'a>, Use, foldhash::fast::RandomState>,
+    functions: HashSet<String, foldhash::fast::RandomState>,
+    source: usize,
+    contexts: Vec<Level<'a>>,
+    /// What block parameters are, those of the innermost block last.
+    params: Vec<[Known<'a>; 2]>,
+    /// Inline partials that are there, innermost last, with their sources.
+    inlines: HashMap<&'a str, Vec<(usize, &'a Body)>, foldhash::fast::RandomState>,
+    /// Their names in the order in which they were defined.
+    defined: Vec<&'a str>,
+    /// Partials that are called and not there.
+    templates: IndexSet<&'a str, foldhash::fast::RandomState>,
+    /// Paths that a condition around says are there.
+    guards: Vec<Keys<'a>>,
+    /// Sources that have been walked, and in which context.
+    visited: HashSet<(usize, Known<'a>)>,
+    /// Partials that are being walked.
+    walking: Vec<*const Body>,
+    /// Nodes of partials that may still be walked.
+    budget: usize,
+}
+
+/// A context.
+struct Level<'a> {
+    value: Known<'a>,
+    /// Whether it is that of a section, which keeps the context around it if its
+    /// value is `true`.
+    section: bool,
+}
+
+/// More partials inside each other are not followed, nor more nodes of them:
+/// what such templates touch counts as unknown.
+const MOST_PARTIALS: usize = 50;
+const MOST_NODES: usize = 100_000;
+
+/// The references of all sources that are not libraries, and of what they call.
+pub(super) fn references(compiled: &Compiled, roots: &[usize]) -> References {
+    let mut walk = Walk {
+        compiled,
+        found: References::default(),
+        variables: IndexMap::default(),
+        functions: HashSet::default(),
+        source: 0,
+        contexts: Vec::new(),
+        params: Vec::new(),
+        inlines: HashMap::default(),
+        defined: Vec::new(),
+        templates: IndexSet::default(),
+        guards: Vec::new(),
+        visited: HashSet::new(),
+        walking: Vec::new(),
+        budget: MOST_NODES,
+    };
+    for root in roots {
+        walk.visit(*root, Known::At(Vec::new()));
+    }
+    let variable = |(path, first): (Keys<'_>, Use)| VariableReference {
+        path: path.into_iter().map(str::to_owned).collect(),
+        optional: first.optional,
+        source: first.source,
+        span: first.span,
+    };
+    References {
+        variables: walk.variables.into_iter().map(variable).collect(),
+        templates: walk.templates.into_iter().map(str::to_owned).collect(),
+        ..walk.found
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// Walks through a source that is rendered, or called as a partial.
+    fn visit(&mut self, source: usize, context: Known<'a>) {
+        let Some(compilation) = self.compiled.sources.get(source) else {
+            return;
+        };
+        if !self.may_walk() || !self.visited.insert((source, context.clone())) {
+            return;
+        }
+        let outer = std::mem::replace(&mut self.source, source);
+        let contexts = std::mem::replace(&mut self.contexts, vec![level(context)]);
+        let params = std::mem::take(&mut self.params);
+        self.walking.push(&raw const compilation.body);
+        self.body(&compilation.body);
+        self.walking.pop();
+        (self.source, self.contexts, self.params) = (outer, contexts, params);
+    }
+
+    /// Whether one more partial may be walked.
+    fn may_walk(&mut self) -> bool {
+        let may = self.walking.len() < MOST_PARTIALS && self.budget > 0;
+        self.found.dynamic |= !may;
+        may
+    }
+
+    fn context(&self) -> Known<'a> {
+        let last = self.contexts.last();
+        last.map_or(Known::Inside, |level| level.value.clone())
+    }
+
+    fn body(&mut self, body: &'a Body) {
+        if self.walking.len() > 1 {
+            self.budget = self.budget.saturating_sub(body.nodes.len());
+        }
+        let defined = self.defined.len();
+        for node in &body.nodes {
+            if let Node::Inline(inline) = node {
+                self.define(inline);
+            }
+        }
+        for node in &body.nodes {
+            match node {
+                Node::Text(_) | Node::Marked(_) | Node::Comment(_) | Node::Inline(_) => {}
+                Node::Print(print) => {
+                    self.call(&print.call, false);
+                }
+                Node::Block(block) => self.block(block),
+                Node::Partial(partial) => self.partial(partial),
+            }
+        }
+        self.undefine(defined);
+    }
+
+    fn undefine(&mut self, count: usize) {
+        for name in self.defined.drain(count..) {
+            self.inlines.entry(name).or_default().pop();
+        }
+    }
+
+    fn define(&mut self, inline: &'a Inline) {
+        match &inline.name {
+            Expr::Literal(Value::Str(name)) => {
+                let one = (self.source, &inline.body);
+                self.inlines.entry(name).or_default().push(one);
+                self.defined.push(name);
+            }
+            name => {
+                // Its name is not known, so neither is who calls it.
+                self.argument(name);
+                self.within(Known::Inside, |walk| walk.body(&inline.body));
+            }
+        }
+    }
+
+    fn within(&mut self, context: Known<'a>, walk: impl FnOnce(&mut Self)) {
+        self.contexts.push(level(context));
+        walk(self);
+        self.contexts.pop();
+    }
+
+    fn guarded(&mut self, guard: Known<'a>, walk: impl FnOnce(&mut Self)) {
+        let before = self.guards.len();
+        if let Known::At(keys) = guard {
+            self.guards.push(keys);
+        }
+        walk(self);
+        self.guards.truncate(before);
+    }
+
+    /// What a name that is printed or called is, and gives.
+    fn call(&mut self, call: &'a Call, optional: bool) -> Known<'a> {
+        match &call.kind {
+            Kind::Variable | Kind::Ambiguous => self.path(&call.path, optional),
+            Kind::Helper(Callee::Lookup) => self.lookup(call),
+            Kind::Helper(_) => {
+                self.arguments(call);
+                Known::Inside
+            }
+            Kind::Function => {
+                self.arguments(call);
+                let name = call.path.parts.join(".");
+                if self.functions.insert(name.clone()) {
+                    self.found.functions.push(FunctionReference {
+                        name,
+                        source: self.source,
+                        span: call.path.span,
+                    });
+                }
+                Known::Inside
+            }
+        }
+    }
+
+    fn arguments(&mut self, call: &'a Call) {
+        for expr in &call.positional {
+            self.whole(expr);
+        }
+        for (_, expr) in &call.named {
+            self.whole(expr);
+        }
+    }
+
+    /// An argument that is handed over as a whole.
+    fn whole(&mut self, expr: &'a Expr) {
+        let known = self.argument(expr);
+        self.found.dynamic |= known == Known::At(Vec::new());
+    }
+
+    fn argument(&mut self, expr: &'a Expr) -> Known<'a> {
+        match expr {
+            Expr::Literal(_) | Expr::Undefined => Known::Inside,
+            Expr::Path(path) => self.path_known(path, true),
+            Expr::Call(call) => self.call(call, true),
+        }
+    }
+
+    fn lookup(&mut self, call: &'a Call) -> Known<'a> {
+        let [object, key] = call.positional.as_slice() else {
+            return Known::Inside;
+        };
+        let base = match object {
+            Expr::Path(path) => self.resolve(path),
+            other => self.argument(other),
+        };
+        if let (Known::At(mut keys), Expr::Literal(Value::Str(key))) = (base.clone(), key) {
+            keys.push(key);
+            self.touch(&keys, true, call.span);
+            return Known::At(keys);
+        }
+        self.argument(key);
+        match base {
+            Known::At(keys) if keys.is_empty() => self.found.dynamic = true,
+            Known::At(keys) => self.touch(&keys, true, call.span),
+            Known::Inside => {}
+        }
+        Known::Inside
+    }
+
+    /// A path whose value is printed, or used as a whole.
+    fn path(&mut self, path: &'a Path, optional: bool) -> Known<'a> {
+        let known = self.path_known(path, optional);
+        self.found.dynamic |= known == Known::At(Vec::new());
+        known
+    }
+
+    /// A path that is used in a way that does not need all of its value.
+    fn path_known(&mut self, path: &'a Path, optional: bool) -> Known<'a> {
+        let known = self.resolve(path);
+        let around = self.around(path);
+        if let Known::At(keys) = &known
+            && !keys.is_empty()
+        {
+            self.touch(keys, optional || !around.is_empty(), path.span);
+        }
+        for keys in around {
+            self.touch(&keys, true, path.span);
+        }
+        known
+    }
+
+    /// Where else a path leads if sections around it are only conditions.
+    fn around(&self, path: &'a Path) -> Vec<Keys<'a>> {
+        let Root::Context(up) = path.root else {
+            return Vec::new();
+        };
+        let end = self.contexts.len().saturating_sub(up);
+        let levels = self.contexts.get(..end).unwrap_or_default();
+        let sections = levels.iter().rev().take_while(|level| level.section).count();
+        let below = levels.len().checked_sub(sections + 1);
+        let below = below.and_then(|at| levels.get(at..levels.len() - 1));
+        let below = below.unwrap_or_default().iter().rev();
+        let keys = below.filter_map(|level| match &level.value {
+            Known::At(keys) => Some(keys.iter().copied()),
+            Known::Inside => None,
+        });
+        let parts = || path.parts.iter().map(|part| &**part);
+        keys.map(|keys| keys.chain(parts()).collect())
+            .filter(|keys: &Keys<'_>| !keys.is_empty())
+            .collect()
+    }
+
+    fn resolve(&self, path: &'a Path) -> Known<'a> {
+        let parts = || path.parts.iter().map(|part| &**part);
+        let base = match path.root {
+            Root::Context(up) => {
+                let index = self.contexts.len().checked_sub(up + 1);
+                let level = index.and_then(|index| self.contexts.get(index));
+                level.map(|level| level.value.clone())
+            }
+            Root::Param(block, index) => {
+                let at = self.params.len().checked_sub(block + 1);
+                let params = at.and_then(|at| self.params.get(at));
+                params.and_then(|params| params.get(index)).cloned()
+            }
+            Root::Data(_) => return data(parts().collect()),
+        };
+        match base {
+            Some(Known::At(mut keys)) => {
+                keys.extend(parts());
+                Known::At(keys)
+            }
+            _ => Known::Inside,
+        }
+    }
+
+    fn touch(&mut self, keys: &[&'a str], optional: bool, span: Span) {
+        let guarded = self.guards.iter().any(|guard| keys.starts_with(guard));
+        let optional = optional || guarded;
+        match self.variables.get_mut(keys) {
+            Some(known) => known.optional &= optional,
+            None => {
+                let first = Use {
+                    optional,
+                    source: self.source,
+                    span,
+                };
+                self.variables.insert(keys.to_vec(), first);
+            }
+        }
+    }
+
+    fn block(&mut self, block: &'a Block) {
+        for arm in &block.arms {
+            self.arm(arm);
+        }
+        if let Some(body) = &block.otherwise {
+            self.body(body);
+        }
+    }
+
+    fn arm(&mut self, arm: &'a Arm) {
+        let first = arm.call.positional.first();
+        let (kind, value) = match (&arm.call.kind, first) {
+            (Kind::Helper(callee), Some(first)) => (Some(callee), self.argument(first)),
+            (Kind::Helper(callee), None) => (Some(callee), Known::Inside),
+            _ => (None, self.call(&arm.call, true)),
+        };
+        for (_, expr) in &arm.call.named {
+            self.argument(expr);
+        }
+        let Some(body) = &arm.body else { return };
+        match kind {
+            Some(Callee::If) => self.guarded(value, |walk| walk.body(body)),
+            Some(Callee::Unless) => self.body(body),
+            Some(Callee::With) => {
+                let params = [value.clone(), Known::Inside];
+                self.guarded(value.clone(), |walk| walk.inner(body, value, params));
+            }
+            Some(Callee::Each) => {
+                self.found.dynamic |= value == Known::At(Vec::new());
+                let params = [Known::Inside, Known::Inside];
+                self.guarded(value, |walk| walk.inner(body, Known::Inside, params));
+            }
+            Some(_) => {
+                self.arguments(&arm.call);
+                self.body(body);
+            }
+            None => self.section(body, value),
+        }
+    }
+
+    /// A section is rendered in its value's context, or in the one around it.
+    fn section(&mut self, body: &'a Body, value: Known<'a>) {
+        self.guarded(value.clone(), |walk| {
+            walk.contexts.push(Level {
+                value,
+                section: true,
+            });
+            walk.body(body);
+            walk.contexts.pop();
+        });
+    }
+
+    fn inner(&mut self, body: &'a Body, context: Known<'a>, params: [Known<'a>; 2]) {
+        let any = body.params > 0;
+        if any {
+            self.params.push(params);
+        }
+        match context == self.context() {
+            true => self.body(body),
+            false => self.within(context, |walk| walk.body(body)),
+        }
+        if any {
+            self.params.pop();
+        }
+    }
+
+    fn partial(&mut self, partial: &'a Partial) {
+        let context = match &partial.context {
+            Some(expr) => self.argument(expr),
+            None => self.context(),
+        };
+        for (_, expr) in &partial.named {
+            self.whole(expr);
+        }
+        let defined = self.defined.len();
+        if let Some(body) = &partial.body {
+            self.body(body);
+            for node in &body.nodes {
+                if let Node::Inline(inline) = node {
+                    self.define(inline);
+                }
+            }
+        }
+        match &partial.name {
+            PartialName::Fixed(name, source) => self.fixed(name, *source, context),
+            PartialName::Block => {}
+            PartialName::Dynamic(name) => {
+                self.argument(name);
+                for source in 0..self.compiled.sources.len() {
+                    self.visit(source, context.clone());
+                }
+            }
+        }
+        self.undefine(defined);
+    }
+
+    fn fixed(&mut self, name: &'a str, source: Option<usize>, context: Known<'a>) {
+        let inline = self.inlines.get(name).and_then(|all| all.last());
+        if let Some((source, body)) = inline.copied() {
+            self.inline(source, body, context);
+            return;
+        }
+        match source {
+            Some(source) => self.visit(source, context),
+            None => {
+                self.templates.insert(name);
+            }
+        }
+    }
+
+    fn inline(&mut self, source: usize, body: &'a Body, context: Known<'a>) {
+        if self.walking.contains(&(&raw const *body)) || !self.may_walk() {
+            return;
+        }
+        self.walking.push(&raw const *body);
+        let outer = std::mem::replace(&mut self.source, source);
+        self.within(context, |walk| walk.body(body));
+        self.source = outer;
+        self.walking.pop();
+    }
+}
+
+fn level(value: Known<'_>) -> Level<'_> {
+    Level {
+        value,
+        section: false,
+    }
+}
+
+/// What `@name.rest` is.
+fn data<'a>(parts: Keys<'a>) -> Known<'a> {
+    match parts.split_first() {
+        Some((&"@root", rest)) => Known::At(rest.to_vec()),
+        Some((&("@index" | "@key" | "@first" | "@last" | "@partial-block"), _)) | None => {
+            Known::Inside
+        }
+        Some(_) => Known::At(parts),
+    }
+}

@@ -99,9 +99,10 @@ impl<'s> Parser<'s, '_> {
                 return Err(self.unexpected("a name"));
             };
             let end = self.token.end;
-            extend(&mut original, &name);
-            if !path.add(&name, self.token.kind == Lexeme::Bracketed) {
-                let message = format!("{name} can only begin a path, not stand inside of {original}");
+            let fits = path.add(&name, self.token.kind == Lexeme::Bracketed);
+            extend(&mut original, name);
+            if !fits {
+                let message = format!("`.`, `..` and `this` can only begin a path: {original}");
                 return Err(Problem::syntax(message, Span { start, end }));
             }
             self.advance();
@@ -109,7 +110,7 @@ impl<'s> Parser<'s, '_> {
                 let span = Span { start, end };
                 return Ok(self.named_path(data, path, original, span));
             }
-            extend(&mut original, &Cow::Borrowed(self.lexer.slice(self.token)));
+            extend(&mut original, Cow::Borrowed(self.lexer.slice(self.token)));
             self.advance();
         }
     }
@@ -191,7 +192,10 @@ impl<'s> Parser<'s, '_> {
     fn hash_name(&mut self) -> Option<Arc<str>> {
         let name = self.id()?;
         let rest = self.lexer.text.get(self.token.end..)?;
-        if !rest.trim_start_matches(javascript::is_space).starts_with('=') {
+        if !rest
+            .trim_start_matches(javascript::is_space)
+            .starts_with('=')
+        {
             return None;
         }
         self.advance();
@@ -232,7 +236,13 @@ impl<'s> Parser<'s, '_> {
 
     /// Puts together what a name and its arguments mean, by handlebars.js's
     /// rules for what is a helper.
-    pub(super) fn call(&self, head: Head<'s>, arguments: Arguments, span: Span, nested: bool) -> Call {
+    pub(super) fn call(
+        &self,
+        head: Head<'s>,
+        arguments: Arguments,
+        span: Span,
+        nested: bool,
+    ) -> Call {
         let Arguments { positional, named } = arguments;
         let path = match head.value {
             HeadValue::Path(path) => path,
@@ -242,7 +252,8 @@ impl<'s> Parser<'s, '_> {
                 span: head.span,
             },
         };
-        let simple = path.root == Root::Context(0) && path.parts.len() == 1 && !is_scoped(&head.original);
+        let simple =
+            path.root == Root::Context(0) && path.parts.len() == 1 && !is_scoped(&head.original);
         let has_arguments = nested || !positional.is_empty() || !named.is_empty();
         let helper = match simple {
             true => (self.known.helper)(&head.original),
@@ -292,10 +303,10 @@ impl PathParts {
 }
 
 /// Adds text; a path of one name is not copied.
-fn extend<'s>(original: &mut Cow<'s, str>, more: &Cow<'s, str>) {
+fn extend<'s>(original: &mut Cow<'s, str>, more: Cow<'s, str>) {
     match original.is_empty() {
-        true => *original = more.clone(),
-        false => original.to_mut().push_str(more),
+        true => *original = more,
+        false => original.to_mut().push_str(&more),
     }
 }
 

@@ -166,7 +166,8 @@ impl<'c> HelperCall<'c> {
     /// All arguments that have a name and a value.
     #[must_use]
     pub fn all_named(&self) -> Map {
-        let given = |(name, value): &(Arc<str>, Val<'_>)| Some((name.clone(), value.get()?.clone()));
+        let given =
+            |(name, value): &(Arc<str>, Val<'_>)| Some((name.clone(), value.get()?.clone()));
         self.named.iter().filter_map(given).collect()
     }
 

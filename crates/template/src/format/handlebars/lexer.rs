@@ -192,9 +192,7 @@ impl<'s> Lexer<'s> {
             [b'&', ..] => self.past(1, Opening::Print { escaped: false }),
             [b'!', ..] => self.comment(start)?,
             [b'*', ..] => self.past(1, Opening::DecoratorCall),
-            _ => self
-                .otherwise()
-                .unwrap_or(Opening::Print { escaped: true }),
+            _ => self.otherwise().unwrap_or(Opening::Print { escaped: true }),
         };
         Some((opening, strip))
     }
@@ -500,8 +498,9 @@ fn inside(text: &str) -> &str {
 /// Whether a character can be part of a name.
 fn in_name(c: char) -> bool {
     match c {
-        '!' | '"' | '#' | '%'..=',' | '.' | '/' | ';'..='>' | '@' | '['..='^' | '`'
-        | '{'..='~' => false,
+        '!' | '"' | '#' | '%'..=',' | '.' | '/' | ';'..='>' | '@' | '['..='^' | '`' | '{'..='~' => {
+            false
+        }
         c => !is_space(c),
     }
 }

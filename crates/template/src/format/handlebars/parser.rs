@@ -96,8 +96,7 @@ impl Parser<'_, '_> {
             if content.tag
                 && let Err(problem) = self.tag()
             {
-                self.problems.push(problem);
-                self.recover(tag);
+                self.recover(tag, problem);
             }
         }
         if !self.lost {
@@ -116,18 +115,28 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Goes on after the tag in which something was wrong.
-    fn recover(&mut self, tag: usize) {
+    /// Notes what is wrong with a tag, and goes on after it.
+    fn recover(&mut self, tag: usize, problem: Problem) {
         self.depth = 0;
-        if self.lexer.at == self.lexer.text.len() {
-            return;
-        }
+        let text = self.lexer.text;
         let from = self.token.start.max(tag);
-        let rest = self.lexer.text.get(from..).unwrap_or_default();
-        self.lexer.at = match rest.find("}}") {
-            Some(end) => from + end + rest.get(end..).map_or(2, closing_braces),
-            None => self.lexer.text.len(),
+        let rest = text.get(from..).unwrap_or_default();
+        let end = rest.find("}}").filter(|_| self.lexer.at < text.len());
+        let problem = match end {
+            None if self.token.kind == Lexeme::Invalid || self.token.kind == Lexeme::End => {
+                let span = Span {
+                    start: tag,
+                    end: text.len(),
+                };
+                Problem::syntax("the tag is not closed", span).help("end it with }}")
+            }
+            _ => problem,
         };
+        self.lexer.at = match end {
+            Some(end) => from + end + rest.get(end..).map_or(2, closing_braces),
+            None => text.len(),
+        };
+        self.problems.push(problem);
     }
 
     pub(super) fn advance(&mut self) {
@@ -144,7 +153,10 @@ impl Parser<'_, '_> {
     fn tag(&mut self) -> Result<(), Problem> {
         let start = self.lexer.at;
         let Some((opening, open)) = self.lexer.opening() else {
-            let span = Span { start, end: start + 2 };
+            let span = Span {
+                start,
+                end: start + 2,
+            };
             self.lexer.at = self.lexer.text.len();
             return Err(Problem::syntax("the comment is not closed", span));
         };
@@ -168,8 +180,10 @@ impl Parser<'_, '_> {
             Opening::PartialBlock => self.partial_block(start, open),
             Opening::Decorator => self.decorator(start, open),
             Opening::Raw => return self.raw(start),
-            _ => Err(Problem::syntax("decorators can only be blocks", self.span(start))
-                .help("only {{#*inline \"name\"}}…{{/inline}} is there")),
+            _ => Err(
+                Problem::syntax("decorators can only be blocks", self.span(start))
+                    .help("only {{#*inline \"name\"}}…{{/inline}} is there"),
+            ),
         };
         self.lost |= result.is_err();
         result
@@ -219,8 +233,11 @@ impl Parser<'_, '_> {
 
     pub(super) fn too_deep(&self, span: Span) -> Problem {
         let limit = self.known.nesting;
-        Problem::limit(format!("more than {limit} levels of blocks and parentheses"), span)
-            .help("the limit is nesting")
+        Problem::limit(
+            format!("more than {limit} levels of blocks and parentheses"),
+            span,
+        )
+        .help("the limit is nesting")
     }
 
     fn block(&mut self, start: usize, open: bool, inverted: bool) -> Result<(), Problem> {
@@ -289,7 +306,10 @@ impl Parser<'_, '_> {
         if std::mem::take(&mut open.named_params) {
             self.params.pop();
         }
-        body(std::mem::take(&mut self.nodes), std::mem::take(&mut open.params))
+        body(
+            std::mem::take(&mut self.nodes),
+            std::mem::take(&mut open.params),
+        )
     }
 
     fn otherwise(&mut self, start: usize, strip: Strip) -> Result<(), Problem> {
@@ -299,8 +319,14 @@ impl Parser<'_, '_> {
         };
         let part = self.part(&mut open);
         let wrong = match &mut open.kind {
-            OpenKind::Block { otherwise: Some(_), .. } => Some("the block has an {{else}} already"),
-            OpenKind::Block { arms, inverted, otherwise } => {
+            OpenKind::Block {
+                otherwise: Some(_), ..
+            } => Some("the block has an {{else}} already"),
+            OpenKind::Block {
+                arms,
+                inverted,
+                otherwise,
+            } => {
                 match (inverted, arms.last_mut()) {
                     (false, Some(arm)) => {
                         arm.body = Some(part);
@@ -342,7 +368,12 @@ impl Parser<'_, '_> {
         let params = self.block_params()?;
         let close = self.close()?;
         let span = self.span(start);
-        let OpenKind::Block { arms, inverted: false, otherwise: None } = &mut open.kind else {
+        let OpenKind::Block {
+            arms,
+            inverted: false,
+            otherwise: None,
+        } = &mut open.kind
+        else {
             let message = "{{else …}} with a condition can only follow {{#…}} or another one";
             return Err(Problem::syntax(message, span));
         };
@@ -444,7 +475,8 @@ impl Parser<'_, '_> {
         let close = self.close()?;
         let span = self.span(start);
         let strip = Strip { open, close };
-        self.nodes.push(partial(name, arguments, None, (strip, strip), span));
+        self.nodes
+            .push(partial(name, arguments, None, (strip, strip), span));
         Ok(())
     }
 
@@ -452,7 +484,12 @@ impl Parser<'_, '_> {
         let (name, original) = self.partial_name()?;
         let arguments = self.partial_arguments(start)?;
         let close = self.close()?;
-        self.begin_plain(OpenKind::Partial(name, arguments), original, start, Strip { open, close })
+        self.begin_plain(
+            OpenKind::Partial(name, arguments),
+            original,
+            start,
+            Strip { open, close },
+        )
     }
 
     fn begin_plain(

@@ -7,7 +7,9 @@ use indexmap::{IndexMap, IndexSet};
 use quillet_core::{Span, Value};
 
 use super::Compiled;
-use super::ast::{Arm, Block, Body, Call, Expr, Inline, Kind, Node, Partial, PartialName, Path, Root};
+use super::ast::{
+    Arm, Block, Body, Call, Expr, Inline, Kind, Node, Partial, PartialName, Path, Root,
+};
 use super::helper::Callee;
 use crate::{FunctionReference, References, VariableReference};
 
@@ -289,7 +291,11 @@ impl<'a> Walk<'a> {
         };
         let end = self.contexts.len().saturating_sub(up);
         let levels = self.contexts.get(..end).unwrap_or_default();
-        let sections = levels.iter().rev().take_while(|level| level.section).count();
+        let sections = levels
+            .iter()
+            .rev()
+            .take_while(|level| level.section)
+            .count();
         let below = levels.len().checked_sub(sections + 1);
         let below = below.and_then(|at| levels.get(at..levels.len() - 1));
         let below = below.unwrap_or_default().iter().rev();

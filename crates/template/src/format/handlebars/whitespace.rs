@@ -43,11 +43,18 @@ impl Control<'_> {
             self.strip_start(nodes.get_mut(index + 1), true);
         }
         if wanted.strip.open {
-            self.strip_end(index.checked_sub(1).and_then(|before| nodes.get_mut(before)), true);
+            self.strip_end(
+                index
+                    .checked_sub(1)
+                    .and_then(|before| nodes.get_mut(before)),
+                true,
+            );
         }
         if wanted.alone && before && after {
             self.strip_start(nodes.get_mut(index + 1), false);
-            let previous = index.checked_sub(1).and_then(|before| nodes.get_mut(before));
+            let previous = index
+                .checked_sub(1)
+                .and_then(|before| nodes.get_mut(before));
             let indent = self.strip_end(previous, false);
             if let Some(Node::Partial(partial)) = nodes.get_mut(index) {
                 partial.indent = indent;
@@ -55,7 +62,12 @@ impl Control<'_> {
         }
         if wanted.open_alone && before {
             self.strip_start(nodes.get_mut(index).and_then(first_text), false);
-            self.strip_end(index.checked_sub(1).and_then(|before| nodes.get_mut(before)), false);
+            self.strip_end(
+                index
+                    .checked_sub(1)
+                    .and_then(|before| nodes.get_mut(before)),
+                false,
+            );
         }
         if wanted.close_alone && after {
             self.strip_start(nodes.get_mut(index + 1), false);
@@ -213,7 +225,9 @@ impl Control<'_> {
 
     /// Takes white space from the start of a text: all of it, or the rest of a line.
     fn strip_start(&self, node: Option<&mut Node>, all: bool) {
-        let Some(Node::Text(text)) = node else { return };
+        let Some(text) = node.and_then(as_text) else {
+            return;
+        };
         if !all && text.right_stripped {
             return;
         }
@@ -229,9 +243,7 @@ impl Control<'_> {
     /// Takes white space from the end of a text: all of it, or what indents a
     /// tag. Gives the range that an indentation had.
     fn strip_end(&self, node: Option<&mut Node>, all: bool) -> Option<(usize, usize)> {
-        let Some(Node::Text(text)) = node else {
-            return None;
-        };
+        let text = node.and_then(as_text)?;
         if !all && text.left_stripped {
             return None;
         }
@@ -246,6 +258,13 @@ impl Control<'_> {
         let indent = original.len() - standalone::without_indent(original).len();
         let end = text.original.1;
         text.left_stripped.then_some((end - indent, end))
+    }
+}
+
+fn as_text(node: &mut Node) -> Option<&mut Text> {
+    match node {
+        Node::Text(text) => Some(text),
+        _ => None,
     }
 }
 
@@ -268,7 +287,9 @@ fn last_text(node: &mut Node) -> Option<&mut Node> {
         Node::Block(block) if block.arms.len() > 1 => None,
         Node::Block(block) => {
             let last = block.otherwise.as_mut();
-            last.or(block.arms.first_mut()?.body.as_mut())?.nodes.last_mut()
+            last.or(block.arms.first_mut()?.body.as_mut())?
+                .nodes
+                .last_mut()
         }
         Node::Inline(inline) => inline.body.nodes.last_mut(),
         Node::Partial(partial) => partial.body.as_mut()?.nodes.last_mut(),

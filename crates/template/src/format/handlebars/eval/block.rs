@@ -37,7 +37,7 @@ impl Evaluator<'_, '_> {
                 otherwise,
             };
             let turn = self.arm(&arm.call, branches, scope);
-            if turn.map_err(|stop| self.place(stop, arm.call.span, scope))? == Turn::Done {
+            if turn.map_err(|stop| self.place(stop, arm.call.path.span, scope))? == Turn::Done {
                 return Ok(());
             }
         }
@@ -134,12 +134,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    fn with(
-        &mut self,
-        call: &Call,
-        body: Option<&Body>,
-        scope: &Scope<'_>,
-    ) -> Result<Turn, Stop> {
+    fn with(&mut self, call: &Call, body: Option<&Body>, scope: &Scope<'_>) -> Result<Turn, Stop> {
         let value = self.only(call, scope)?;
         self.options(call, scope)?;
         let Some(value) = value.get().filter(|value| !is_empty(value)) else {
@@ -294,4 +289,3 @@ fn is_empty(value: &Value) -> bool {
         other => !javascript::is_true(other),
     }
 }
-

@@ -29,18 +29,14 @@ pub(super) struct Given<'s> {
 
 impl Evaluator<'_, '_> {
     /// The value of an argument. A pending call ends the pass.
-    pub(super) fn value<'s>(
-        &mut self,
-        expr: &'s Expr,
-        scope: &Scope<'s>,
-    ) -> Result<Val<'s>, Stop> {
+    pub(super) fn value<'s>(&mut self, expr: &'s Expr, scope: &Scope<'s>) -> Result<Val<'s>, Stop> {
         match expr {
             Expr::Literal(value) => Ok(Val::Held(value)),
             Expr::Undefined => Ok(Val::Undefined),
             Expr::Path(path) => self.path(path, scope),
             Expr::Call(call) => {
                 let value = self.used(call, scope);
-                value.map_err(|stop| self.place(stop, call.span, scope))
+                value.map_err(|stop| self.place(stop, call.path.span, scope))
             }
         }
     }

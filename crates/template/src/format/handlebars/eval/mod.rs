@@ -103,7 +103,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
                 Node::Marked(text) => self.pass.write(text)?,
                 Node::Print(print) => {
                     let printed = self.print(print, scope);
-                    printed.map_err(|stop| self.place(stop, print.call.span, scope))?;
+                    printed.map_err(|stop| self.place(stop, print.call.path.span, scope))?;
                 }
                 Node::Block(block) => self.block(block, scope)?,
                 Node::Partial(partial) => {

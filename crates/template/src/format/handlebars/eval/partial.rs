@@ -80,8 +80,8 @@ impl<'e> Evaluator<'e, '_> {
         }
         let start = self.pass.out().len();
         match &partial.body {
-            Some(body) => self.partial_block(target, body, context.get(), scope)?,
-            None => self.invoke(target, context.get(), scope)?,
+            Some(body) => self.partial_block(target.as_ref(), body, context.get(), scope)?,
+            None => self.invoke(target.as_ref(), context.get(), scope)?,
         }
         self.partials -= 1;
         match partial.indent {
@@ -93,7 +93,7 @@ impl<'e> Evaluator<'e, '_> {
     /// Calls a partial with a block: its inline partials are given too.
     fn partial_block(
         &mut self,
-        target: Option<Target<'_>>,
+        target: Option<&Target<'_>>,
         body: &Body,
         context: Option<&Value>,
         scope: &Scope<'_>,
@@ -119,7 +119,7 @@ impl<'e> Evaluator<'e, '_> {
 
     fn invoke(
         &mut self,
-        target: Option<Target<'_>>,
+        target: Option<&Target<'_>>,
         context: Option<&Value>,
         scope: &Scope<'_>,
     ) -> Result<(), Stop> {
@@ -130,7 +130,7 @@ impl<'e> Evaluator<'e, '_> {
                     parent: None,
                 };
                 let inner = Scope {
-                    source,
+                    source: *source,
                     context: &context,
                     params: None,
                     ..*scope

@@ -2,8 +2,8 @@
 
 use quillet_core::Value;
 
-use super::scope::{Data, Frame, Scope, Val};
 use super::Evaluator;
+use super::scope::{Data, Frame, Scope, Val};
 use crate::Stop;
 use crate::format::handlebars::ast::{Path, Root};
 use crate::format::javascript::{Property, property};
@@ -14,11 +14,7 @@ const TEXT_PER_STEP: usize = 256;
 impl Evaluator<'_, '_> {
     /// The value that a path leads to. In a strict template it is an error to
     /// look into nothing.
-    pub(super) fn path<'s>(
-        &mut self,
-        path: &Path,
-        scope: &Scope<'s>,
-    ) -> Result<Val<'s>, Stop> {
+    pub(super) fn path<'s>(&mut self, path: &Path, scope: &Scope<'s>) -> Result<Val<'s>, Stop> {
         let (value, parts) = self.begin(path, scope);
         self.walk(path, value, parts)
     }
@@ -121,7 +117,9 @@ impl Evaluator<'_, '_> {
         match name {
             "@root" => return Val::Held(scope.root),
             "@partial-block" => {
-                return scope.block.map_or(Val::Undefined, |_| Val::Made(true.into()));
+                return scope
+                    .block
+                    .map_or(Val::Undefined, |_| Val::Made(true.into()));
             }
             _ => {}
         }
@@ -147,7 +145,9 @@ fn in_frame<'s>(frame: &Frame<'s>, name: &str) -> Option<Val<'s>> {
             _ => return None,
         })),
         Data::Named(data) => {
-            let (_, value) = data.iter().find(|(known, _)| name.strip_prefix('@') == Some(known))?;
+            let (_, value) = data
+                .iter()
+                .find(|(known, _)| name.strip_prefix('@') == Some(known))?;
             Some(Val::Held(value))
         }
     }

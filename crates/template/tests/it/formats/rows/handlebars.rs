@@ -49,6 +49,27 @@ pub(super) const SEMANTIC_KERNEL_HANDLEBARS: Row = Row {
     ..HANDLEBARS
 };
 
+/// As the format escapes values.
+fn html(value: &str) -> String {
+    let one = |c: char| match c {
+        '&' => "&amp;".to_owned(),
+        '<' => "&lt;".to_owned(),
+        '>' => "&gt;".to_owned(),
+        '"' => "&quot;".to_owned(),
+        '\'' => "&#x27;".to_owned(),
+        '`' => "&#x60;".to_owned(),
+        '=' => "&#x3D;".to_owned(),
+        c => c.to_string(),
+    };
+    value.chars().map(one).collect()
+}
+
+pub(super) const HANDLEBARS_HTML: Row = Row {
+    format: "handlebars-html",
+    shown: html,
+    ..HANDLEBARS
+};
+
 pub(super) const DOTPROMPT: Row = Row {
     format: "dotprompt",
     ..HANDLEBARS

@@ -17,6 +17,7 @@ const ALL: &[Row] = &[
     handlebars::SEMANTIC_KERNEL_HANDLEBARS,
     jinja::SEMANTIC_KERNEL_JINJA2,
     handlebars::HANDLEBARS,
+    handlebars::HANDLEBARS_HTML,
     values::MUSTACHE,
     values::F_STRING,
     values::F_STRING_STRICT,

@@ -9,6 +9,7 @@ use crate::format::fstring::FStringFormat;
 use crate::format::go::GoFormat;
 use crate::format::handlebars::HandlebarsFormat;
 use crate::format::jinja::JinjaFormat;
+use crate::format::mustache::MustacheFormat;
 use crate::format::semantic_kernel::SemanticKernelFormat;
 use crate::structure::{self, MessageSyntax};
 use crate::{CompileOptions, Source, Template, TemplateFormat};
@@ -37,6 +38,8 @@ impl TemplateFactory {
             .with(JinjaFormat::semantic_kernel())
             .with(HandlebarsFormat::new())
             .with(HandlebarsFormat::new().escape_html(true))
+            .with(MustacheFormat::new())
+            .with(MustacheFormat::new().escape_html(true))
             .with(FStringFormat::new())
             .with(FStringFormat::strict())
     }

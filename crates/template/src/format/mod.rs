@@ -6,6 +6,7 @@ pub mod handlebars;
 mod javascript;
 pub mod jinja;
 mod literals;
+pub mod mustache;
 mod python;
 pub mod semantic_kernel;
 mod standalone;

@@ -103,3 +103,31 @@ fn handlebars_templates_give_what_handlebars_js_gives() {
     let score = report("handlebars.json").score(|_| true).class;
     at_least(score.percent(), 99.0, "handlebars");
 }
+
+#[test]
+fn mustache_templates_give_what_mustache_js_gives() {
+    let score = report("mustache.json").score(|_| true).class;
+    at_least(score.percent(), 99.0, "mustache");
+}
+
+#[test]
+fn mustache_gives_what_its_specification_says() {
+    let Some(report) = of_others("mustache-spec.json") else {
+        return;
+    };
+    let score = report.score(|_| true).class;
+    assert_eq!((score.right, score.all), (136, 136));
+}
+
+/// Vectors of third parties, which stay outside of the project.
+fn of_others(file: &str) -> Option<Report> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
+    let path = folder.join(file);
+    if !path.exists() {
+        println!("{file} is not there, and left out");
+        return None;
+    }
+    let report = vectors::run(&path).expect("they can be run");
+    report.print_differences();
+    Some(report)
+}

@@ -16,6 +16,7 @@ mod go;
 mod hostile;
 mod jinja;
 mod jinja_semantic_kernel;
+mod mustache;
 mod properties;
 mod render;
 mod role_lines;

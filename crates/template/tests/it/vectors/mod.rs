@@ -9,6 +9,7 @@ mod go;
 mod handlebars;
 mod jinja;
 mod known;
+mod mustache;
 mod ranked;
 pub(crate) mod report;
 mod semantic_kernel;
@@ -31,6 +32,8 @@ pub(crate) fn run(path: &Path) -> Result<Report, String> {
         Some("handlebars") => handlebars::run(&text),
         Some("jinja2") => jinja::run(&text),
         Some("semantic-kernel") => semantic_kernel::run(&text),
+        Some("mustache") => mustache::run(&text),
+        Some("mustache-spec") => mustache::run_specification(&text),
         Some("sk-jinja2") => sk_jinja2::run(&text),
         _ => Err("no vectors of a format that exists".to_owned()),
     };

@@ -19,6 +19,7 @@ const ALL: &[Row] = &[
     handlebars::HANDLEBARS,
     handlebars::HANDLEBARS_HTML,
     values::MUSTACHE,
+    values::MUSTACHE_HTML,
     values::F_STRING,
     values::F_STRING_STRICT,
     handlebars::DOTPROMPT,

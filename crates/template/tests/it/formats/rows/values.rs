@@ -35,6 +35,32 @@ pub(super) const MUSTACHE: Row = Row {
     ..ROW
 };
 
+/// What mustache.js writes in place of a character.
+const HTML: &[(char, &str)] = &[
+    ('&', "&amp;"),
+    ('<', "&lt;"),
+    ('>', "&gt;"),
+    ('"', "&quot;"),
+    ('\'', "&#39;"),
+    ('/', "&#x2F;"),
+    ('`', "&#x60;"),
+    ('=', "&#x3D;"),
+];
+
+fn html(text: &str) -> String {
+    let one = |c: char| match HTML.iter().find(|(from, _)| *from == c) {
+        Some((_, to)) => (*to).to_owned(),
+        None => c.to_string(),
+    };
+    text.chars().map(one).collect()
+}
+
+pub(super) const MUSTACHE_HTML: Row = Row {
+    format: "mustache-html",
+    shown: html,
+    ..MUSTACHE
+};
+
 pub(super) const F_STRING: Row = Row {
     format: "f-string",
     hello: "Hi {x}, {m[k]}!",

@@ -1,0 +1,356 @@
+//! Prints a Mustache template over variables.
+
+use std::borrow::Cow;
+
+use quillet_core::value::MAX_DEPTH;
+use quillet_core::{Map, Position, Span, Value, nearest};
+
+use super::super::javascript::{self, Escape, Property};
+use super::ast::{Node, Partial, Path, Section, Start, Tag};
+use super::{Compilation, Compiled};
+use crate::{Called, ErrorKind, Limit, Missing, Pass, RenderError, Stop};
+
+/// Sections and partials inside each other. Each level takes a few hundred
+/// bytes of a 2 MiB stack, a kilobyte without optimisation.
+const MAX_LEVELS: usize = 400;
+
+pub(super) struct Evaluator<'t, 'p, 'v> {
+    compiled: &'t Compiled,
+    pass: &'p mut Pass<'v>,
+    /// Values of the sections around, the innermost last.
+    frames: Vec<Frame<'v>>,
+    levels: usize,
+    partials: usize,
+}
+
+/// Where names are looked for.
+#[derive(Clone, Debug)]
+enum Frame<'v> {
+    Root(&'v Map),
+    Held(&'v Value),
+    /// What a call gave.
+    Made(Value),
+}
+
+/// What a name leads to.
+enum Found<'v> {
+    Value(Cow<'v, Value>),
+    /// A call that is made when the pass is over.
+    Pending,
+    /// Neither a variable nor a function.
+    Nothing,
+}
+
+/// The source that is printed, and how far its lines are indented.
+#[derive(Clone, Copy)]
+struct Place<'t> {
+    source: &'t Compilation,
+    indent: &'t str,
+    /// Whether the first line is indented too.
+    first_line: bool,
+}
+
+impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
+    pub(super) fn new(compiled: &'t Compiled, pass: &'p mut Pass<'v>) -> Self {
+        let root = Frame::Root(pass.variables());
+        Evaluator {
+            compiled,
+            pass,
+            frames: vec![root],
+            levels: 0,
+            partials: 0,
+        }
+    }
+
+    pub(super) fn run(&mut self, source: &'t Compilation) -> Result<(), Stop> {
+        let place = Place {
+            source,
+            indent: "",
+            first_line: false,
+        };
+        self.nodes(&place, 0, source.program.nodes.len())
+    }
+
+    /// Prints a range of nodes.
+    fn nodes(&mut self, place: &Place<'_>, from: usize, end: usize) -> Result<(), Stop> {
+        if self.levels >= MAX_LEVELS {
+            return Err(self.pass.limit(Limit::Nesting));
+        }
+        self.levels += 1;
+        let mut at = from;
+        while at < end {
+            let Some(node) = place.source.program.nodes.get(at) else {
+                break;
+            };
+            self.pass.step()?;
+            at += 1;
+            let printed = match node {
+                Node::Text(range, start) => {
+                    let text = place.source.program.literals.get(range.clone());
+                    self.text(place, text.unwrap_or_default(), *start)
+                }
+                Node::Value(tag) => self.value(tag),
+                Node::Section(section) => {
+                    let body = at;
+                    at = section.end;
+                    self.section(place, section, body)
+                }
+                Node::Partial(partial) => self.partial(place, partial),
+            };
+            printed.map_err(|stop| located(stop, place.source, node))?;
+        }
+        self.levels -= 1;
+        Ok(())
+    }
+
+    fn text(&mut self, place: &Place<'_>, text: &str, start: Start) -> Result<(), Stop> {
+        if place.indent.is_empty() {
+            return self.pass.write(text);
+        }
+        let begins = start == Start::Line || start == Start::Source && place.first_line;
+        // Lines without anything are not indented.
+        if begins && !text.starts_with('\n') {
+            self.pass.write(place.indent)?;
+        }
+        let mut rest = text;
+        while let Some(end) = memchr::memchr(b'\n', rest.as_bytes()) {
+            let (line, after) = rest.split_at(end + 1);
+            self.pass.write(line)?;
+            rest = after;
+            if !rest.is_empty() && !rest.starts_with('\n') {
+                self.pass.write(place.indent)?;
+            }
+        }
+        self.pass.write(rest)
+    }
+
+    fn value(&mut self, tag: &Tag) -> Result<(), Stop> {
+        match self.find(&tag.path)? {
+            Found::Value(value) => {
+                if value.depth() > MAX_DEPTH {
+                    return Err(self.pass.limit(Limit::ValueDepth));
+                }
+                let escape = self.compiled.escape_html.then_some(html as Escape);
+                let escape = escape.filter(|_| !tag.raw);
+                javascript::write(self.pass, &value, escape)
+            }
+            Found::Pending => Ok(()),
+            Found::Nothing => match self.compiled.missing {
+                Missing::Strict => Err(self.not_set(&tag.path)),
+                Missing::Default | Missing::Zero => Ok(()),
+            },
+        }
+    }
+
+    fn section(&mut self, place: &Place<'_>, section: &Section, body: usize) -> Result<(), Stop> {
+        let value = match self.find(&section.tag.path)? {
+            Found::Value(value) => value,
+            Found::Pending => return Err(Stop::Suspended),
+            Found::Nothing => Cow::Owned(Value::Null),
+        };
+        let is_empty = matches!(&*value, Value::List(list) if list.is_empty());
+        let holds = javascript::is_true(&value) && !is_empty;
+        if section.inverted {
+            return match holds {
+                true => Ok(()),
+                false => self.nodes(place, body, section.end),
+            };
+        }
+        let mut one = |frame: Option<Frame<'v>>| -> Result<(), Stop> {
+            self.pass.step()?;
+            let depth = self.frames.len();
+            self.frames.extend(frame);
+            self.nodes(place, body, section.end)?;
+            self.frames.truncate(depth);
+            Ok(())
+        };
+        match value {
+            _ if !holds => Ok(()),
+            Cow::Borrowed(Value::List(list)) => list
+                .iter()
+                .try_for_each(|item| one(Some(Frame::Held(item)))),
+            Cow::Owned(Value::List(list)) => list
+                .iter()
+                .try_for_each(|item| one(Some(Frame::Made(item.clone())))),
+            Cow::Borrowed(Value::Bool(_)) | Cow::Owned(Value::Bool(_)) => one(None),
+            Cow::Borrowed(value) => one(Some(Frame::Held(value))),
+            Cow::Owned(value) => one(Some(Frame::Made(value))),
+        }
+    }
+
+    fn partial(&mut self, place: &Place<'_>, partial: &Partial) -> Result<(), Stop> {
+        let Some(source) = partial
+            .source
+            .and_then(|index| self.compiled.sources.get(index))
+        else {
+            return match self.compiled.missing {
+                Missing::Strict => Err(self.no_partial(partial.tag.path.text())),
+                Missing::Default | Missing::Zero => Ok(()),
+            };
+        };
+        if self.partials >= self.pass.limits().nesting {
+            return Err(self.pass.limit(Limit::Nesting));
+        }
+        self.partials += 1;
+        let indent = match &partial.indent {
+            Some(own) => Cow::Owned([place.indent, own].concat()),
+            None => Cow::Borrowed(""),
+        };
+        self.pass.charge(indent.len())?;
+        let inner = Place {
+            source,
+            indent: &indent,
+            first_line: partial.first_line,
+        };
+        self.nodes(&inner, 0, source.program.nodes.len())?;
+        self.partials -= 1;
+        Ok(())
+    }
+
+    /// Looks for a name in the sections, from the innermost, then among functions.
+    fn find(&mut self, path: &Path) -> Result<Found<'v>, Stop> {
+        self.pass.steps(self.frames.len())?;
+        let found = match path {
+            Path::Here => self.frames.last().map(Frame::value),
+            _ => {
+                let mut frames = self.frames.iter().rev();
+                frames.find_map(|frame| frame.own(path.first()))
+            }
+        };
+        match found {
+            Some(value) => Ok(descend(value, path.rest())),
+            None => self.call(path),
+        }
+    }
+
+    /// Calls the function of a name, or of the first part of a dotted one.
+    fn call(&mut self, path: &Path) -> Result<Found<'v>, Stop> {
+        let (name, rest) = match self.pass.has_function(path.text()) {
+            true => (path.text(), &[][..]),
+            false => (path.first(), path.rest()),
+        };
+        if !self.pass.has_function(name) {
+            return Ok(Found::Nothing);
+        }
+        match self.pass.call_bound(name)? {
+            Called::Ready(value) => Ok(descend(Cow::Owned(value), rest)),
+            Called::Pending if rest.is_empty() => Ok(Found::Pending),
+            Called::Pending => Err(Stop::Suspended),
+        }
+    }
+
+    fn not_set(&self, path: &Path) -> Stop {
+        let name = path.text();
+        let reason = format!("variable {name} is not set");
+        let mut error = RenderError::new(ErrorKind::MissingVariable, reason);
+        let known = self.frames.iter().flat_map(Frame::names);
+        let known = known.chain(self.pass.function_names());
+        error.help = nearest(path.first(), known)
+            .filter(|near| *near != path.first())
+            .map(|near| format!("did you mean {near}?"));
+        error.into()
+    }
+
+    fn no_partial(&self, name: &str) -> Stop {
+        let reason = format!("partial {name:?} does not exist");
+        let mut error = RenderError::new(ErrorKind::Execution, reason);
+        let known = self.compiled.sources.iter().map(|source| &*source.name);
+        error.help = nearest(name, known).map(|near| format!("did you mean {near}?"));
+        error.into()
+    }
+}
+
+impl<'v> Frame<'v> {
+    /// The value itself.
+    fn value(&self) -> Cow<'v, Value> {
+        match self {
+            Frame::Root(map) => Cow::Owned(Value::Map((*map).clone())),
+            Frame::Held(value) => Cow::Borrowed(value),
+            Frame::Made(value) => Cow::Owned(value.clone()),
+        }
+    }
+
+    /// An entry of an object, or an item of a list; texts have none.
+    fn own(&self, name: &str) -> Option<Cow<'v, Value>> {
+        match self {
+            Frame::Root(map) => map.get(name).map(Cow::Borrowed),
+            Frame::Held(Value::Map(map)) => map.get(name).map(Cow::Borrowed),
+            Frame::Held(value @ Value::List(_)) => property(&Cow::Borrowed(*value), name),
+            Frame::Made(value @ (Value::Map(_) | Value::List(_))) => {
+                property(&Cow::Owned(value.clone()), name)
+            }
+            Frame::Held(_) | Frame::Made(_) => None,
+        }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let map = match self {
+            Frame::Root(map) => Some(*map),
+            Frame::Held(value) => value.as_map(),
+            Frame::Made(value) => value.as_map(),
+        };
+        let keys = map.map(|map| map.table().keys().map(AsRef::as_ref));
+        keys.into_iter().flatten()
+    }
+}
+
+/// What a path of properties leads to.
+fn descend<'v>(mut value: Cow<'v, Value>, path: &[Box<str>]) -> Found<'v> {
+    for name in path {
+        match property(&value, name) {
+            Some(next) => value = next,
+            None => return Found::Nothing,
+        }
+    }
+    Found::Value(value)
+}
+
+fn property<'v>(value: &Cow<'v, Value>, name: &str) -> Option<Cow<'v, Value>> {
+    match value {
+        Cow::Borrowed(value) => Some(match javascript::property(value, name)? {
+            Property::Held(value) => Cow::Borrowed(value),
+            Property::Made(value) => Cow::Owned(value),
+        }),
+        Cow::Owned(value) => Some(Cow::Owned(match javascript::property(value, name)? {
+            Property::Held(value) => value.clone(),
+            Property::Made(value) => value,
+        })),
+    }
+}
+
+/// Adds the place, unless there is one already.
+fn located(stop: Stop, source: &Compilation, node: &Node) -> Stop {
+    let Stop::Failed(mut error) = stop else {
+        return stop;
+    };
+    if error.position.is_none() {
+        let span = match node {
+            Node::Text(..) => Span::default(),
+            Node::Value(tag) => tag.span,
+            Node::Section(section) => section.tag.span,
+            Node::Partial(partial) => partial.tag.span,
+        };
+        let at = Position::of(&source.text, span.start);
+        let name = &source.name;
+        error.message = format!("{name}:{}:{}: {}", at.line, at.column, error.reason);
+        error.source_name.clone_from(name);
+        error.span = Some(span);
+        error.position = Some(at);
+    }
+    Stop::Failed(error)
+}
+
+/// The characters that mustache.js escapes.
+fn html(byte: u8) -> Option<&'static str> {
+    Some(match byte {
+        b'&' => "&amp;",
+        b'<' => "&lt;",
+        b'>' => "&gt;",
+        b'"' => "&quot;",
+        b'\'' => "&#39;",
+        b'/' => "&#x2F;",
+        b'`' => "&#x60;",
+        b'=' => "&#x3D;",
+        _ => return None,
+    })
+}

@@ -1,0 +1,260 @@
+//! From text to tokens, as mustache.js reads it: tags, and the text between them
+//! without the lines that hold nothing but tags which print nothing.
+
+use memchr::{memchr, memmem, memrchr};
+use quillet_core::Span;
+
+use super::super::javascript::is_space;
+use super::ast::Start;
+use super::problem::Problem;
+
+/// One token.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Token<'t> {
+    /// Literal text between two bytes of the source.
+    Text(usize, usize, Start),
+    Tag(Raw<'t>),
+}
+
+/// A tag as it stands there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Raw<'t> {
+    pub(super) kind: Kind,
+    pub(super) name: &'t str,
+    /// All of the tag.
+    pub(super) span: Span,
+    /// The name in it.
+    pub(super) name_span: Span,
+    /// The line's text before it, and whether it is more than blanks; `None`
+    /// after another tag in the same line.
+    pub(super) before: Option<(&'t str, bool)>,
+}
+
+/// What follows the opening delimiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Value,
+    /// `{{{name}}}` or `{{& name}}`.
+    RawValue,
+    Section,
+    Inverted,
+    End,
+    Partial,
+    Comment,
+    Delimiters,
+}
+
+pub(super) struct Lexer<'t> {
+    text: &'t str,
+    at: usize,
+    open: &'t str,
+    close: &'t str,
+    tokens: Vec<Token<'t>>,
+    line: Line,
+}
+
+/// The line that is being read.
+#[derive(Default)]
+struct Line {
+    start: usize,
+    /// Where its texts stand in the tokens.
+    texts: Vec<usize>,
+    tags: usize,
+    /// Whether it has text that is not blank.
+    text: bool,
+    /// Whether something in it prints.
+    prints: bool,
+}
+
+impl<'t> Lexer<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Lexer {
+            text,
+            at: 0,
+            open: "{{",
+            close: "}}",
+            tokens: Vec::new(),
+            line: Line::default(),
+        }
+    }
+
+    /// All tokens; the first mistake ends the reading.
+    pub(super) fn run(mut self) -> (Vec<Token<'t>>, Option<Problem>) {
+        let problem = self.read().err();
+        self.end_line(self.text.len());
+        (self.tokens, problem)
+    }
+
+    fn read(&mut self) -> Result<(), Problem> {
+        while let Some(rest) = self.text.get(self.at..).filter(|rest| !rest.is_empty()) {
+            let found = memmem::find(rest.as_bytes(), self.open.as_bytes());
+            let end = self.at + found.unwrap_or(rest.len());
+            self.literal(end);
+            if found.is_some() {
+                self.tag()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Text up to a byte: the rest of this line, lines without tags, and the
+    /// start of another line.
+    fn literal(&mut self, end: usize) {
+        let text = &self.text.as_bytes()[self.at..end];
+        let Some(first) = memchr(b'\n', text) else {
+            return self.piece(end);
+        };
+        let last = memrchr(b'\n', text).unwrap_or(first);
+        let (first, last) = (self.at + first + 1, self.at + last + 1);
+        self.piece(first);
+        self.end_line(first);
+        if first < last {
+            self.piece(last);
+            self.end_line(last);
+        }
+        self.piece(end);
+    }
+
+    /// A text of the current line.
+    fn piece(&mut self, end: usize) {
+        let start = self.at;
+        self.at = end;
+        if start == end {
+            return;
+        }
+        if !self.line.text {
+            let is_text = |c: char| !is_space(c);
+            self.line.text = self.text[start..end].contains(is_text);
+            self.line.prints |= self.line.text;
+        }
+        self.push_text(start, end);
+    }
+
+    fn push_text(&mut self, start: usize, end: usize) {
+        let place = match start {
+            0 => Start::Source,
+            _ if start == self.line.start => Start::Line,
+            _ => Start::Inside,
+        };
+        self.line.texts.push(self.tokens.len());
+        self.tokens.push(Token::Text(start, end, place));
+    }
+
+    /// Ends the line before a byte. A line whose tags print nothing goes, with
+    /// its blanks.
+    fn end_line(&mut self, next: usize) {
+        if self.line.tags > 0 && !self.line.prints {
+            for index in &self.line.texts {
+                if let Some(token) = self.tokens.get_mut(*index) {
+                    *token = Token::Text(next, next, Start::Inside);
+                }
+            }
+        }
+        self.line.texts.clear();
+        self.line.start = next;
+        self.line.tags = 0;
+        (self.line.text, self.line.prints) = (false, false);
+    }
+
+    fn tag(&mut self) -> Result<(), Problem> {
+        let start = self.at;
+        if start == self.line.start {
+            // Where an indentation goes, if the line stays.
+            self.push_text(start, start);
+        }
+        let before =
+            (self.line.tags == 0).then(|| (&self.text[self.line.start..start], self.line.text));
+        self.skip(self.open.len());
+        let kind = self.kind();
+        let name = match kind {
+            Kind::Delimiters => self.until("=", start)?,
+            Kind::RawValue if self.text[..self.at].ends_with('{') => {
+                self.skip(0);
+                let triple = ["}", self.close].concat();
+                self.until(&triple, start)?
+            }
+            _ => {
+                self.skip(0);
+                self.until(self.close, start)?
+            }
+        };
+        if kind == Kind::Delimiters {
+            self.until(self.close, start)?;
+        }
+        let (name_start, name) = name;
+        self.tokens.push(Token::Tag(Raw {
+            kind,
+            name,
+            span: Span {
+                start,
+                end: self.at,
+            },
+            name_span: Span {
+                start: name_start,
+                end: name_start + name.len(),
+            },
+            before,
+        }));
+        self.line.tags += 1;
+        self.line.prints |= matches!(kind, Kind::Value | Kind::RawValue);
+        if kind == Kind::Delimiters {
+            self.set_delimiters(name, start)?;
+        }
+        Ok(())
+    }
+
+    /// Goes over so many bytes, and blanks.
+    fn skip(&mut self, bytes: usize) {
+        let rest = self.text.get(self.at + bytes..).unwrap_or_default();
+        self.at = self.text.len() - rest.trim_start_matches(is_space).len();
+    }
+
+    fn kind(&mut self) -> Kind {
+        let kind = match self.text.as_bytes().get(self.at) {
+            Some(b'#') => Kind::Section,
+            Some(b'^') => Kind::Inverted,
+            Some(b'/') => Kind::End,
+            Some(b'>') => Kind::Partial,
+            Some(b'{' | b'&') => Kind::RawValue,
+            Some(b'=') => Kind::Delimiters,
+            Some(b'!') => Kind::Comment,
+            _ => return Kind::Value,
+        };
+        self.at += 1;
+        kind
+    }
+
+    /// The text up to an end, without blanks around it, and where it begins.
+    /// Goes behind the end.
+    fn until(&mut self, end: &str, tag: usize) -> Result<(usize, &'t str), Problem> {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let Some(length) = memmem::find(rest.as_bytes(), end.as_bytes()) else {
+            let problem = Problem::new("Unclosed tag", tag, tag + self.open.len());
+            let mut help = format!("close the tag with {end}");
+            if !self.text[tag..].contains(self.close) {
+                let open = self.open;
+                help += &format!("; for {open} as text, change the delimiters around it");
+            }
+            return Err(problem.help(help));
+        };
+        let start = self.at;
+        self.at += length + end.len();
+        let text = rest[..length].trim_start_matches(is_space);
+        let start = start + length - text.len();
+        Ok((start, text.trim_end_matches(is_space)))
+    }
+
+    fn set_delimiters(&mut self, given: &'t str, start: usize) -> Result<(), Problem> {
+        let mut parts = given.split(is_space).filter(|part| !part.is_empty());
+        match (parts.next(), parts.next(), parts.next()) {
+            (Some(open), Some(close), None) => {
+                (self.open, self.close) = (open, close);
+                Ok(())
+            }
+            _ => {
+                let problem = Problem::new(format!("Invalid tags: {given}"), start, self.at);
+                Err(problem.help("name two delimiters: {{=<% %>=}}"))
+            }
+        }
+    }
+}

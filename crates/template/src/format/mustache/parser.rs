@@ -1,0 +1,249 @@
+//! From tokens to nodes: what opens has to close.
+
+use quillet_core::{Diagnostic, Span};
+
+use super::ast::{Node, Partial, Path, Program, Section, Start, Tag};
+use super::lexer::{Kind, Lexer, Raw, Token};
+use super::problem::Problem;
+use crate::format::literals::Literals;
+use crate::{CompileOptions, Source};
+
+/// Findings after which the rest is not looked at.
+const MOST_PROBLEMS: usize = 20;
+
+/// Reads a source. `find` gives the source that a partial names, `alone` says
+/// that there is none.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn parse(
+    source: &Source<'_>,
+    options: &CompileOptions,
+    find: &dyn Fn(&str) -> Option<usize>,
+    alone: bool,
+) -> Result<Program, Vec<Diagnostic>> {
+    let (tokens, unclosed) = Lexer::new(source.text).run();
+    let mut parser = Parser {
+        text: source.text,
+        nesting: options.limits.nesting,
+        find,
+        alone,
+        literals: Literals::new(source.text.len(), options.messages),
+        text_open: None,
+        nodes: Vec::with_capacity(tokens.len()),
+        open: Vec::new(),
+        problems: Vec::new(),
+    };
+    for token in tokens {
+        parser.token(token);
+        if parser.problems.len() >= MOST_PROBLEMS {
+            break;
+        }
+    }
+    parser.end(unclosed);
+    if parser.problems.is_empty() {
+        return Ok(Program {
+            literals: parser.literals.into_text(),
+            nodes: parser.nodes,
+        });
+    }
+    let problems = parser.problems.into_iter();
+    Err(problems
+        .map(|problem| problem.diagnostic(source.name, source.text))
+        .collect())
+}
+
+struct Parser<'t, 'f> {
+    text: &'t str,
+    nesting: usize,
+    find: &'f dyn Fn(&str) -> Option<usize>,
+    alone: bool,
+    literals: Literals,
+    /// A text that may go on: its bytes in the source, and its start.
+    text_open: Option<(usize, usize, Start)>,
+    nodes: Vec<Node>,
+    /// Nodes of the sections that are open.
+    open: Vec<usize>,
+    problems: Vec<Problem>,
+}
+
+impl<'t> Parser<'t, '_> {
+    fn token(&mut self, token: Token<'t>) {
+        match token {
+            Token::Text(start, end, place) => self.add_text(start, end, place),
+            Token::Tag(raw) => {
+                self.flush();
+                if let Err(problem) = self.tag(raw) {
+                    self.problems.push(problem);
+                }
+            }
+        }
+    }
+
+    /// Texts that follow each other in the source are one.
+    fn add_text(&mut self, start: usize, end: usize, place: Start) {
+        let is_empty = start == end;
+        if is_empty && (self.alone || place == Start::Inside) {
+            return;
+        }
+        match &mut self.text_open {
+            Some(open) if open.1 == start && !is_empty => open.1 = end,
+            _ => {
+                self.flush();
+                self.text_open = Some((start, end, place));
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        if let Some((start, end, place)) = self.text_open.take() {
+            let range = self.literals.add(&self.text[start..end], start);
+            self.nodes.push(Node::Text(range, place));
+        }
+    }
+
+    fn tag(&mut self, raw: Raw<'t>) -> Result<(), Problem> {
+        refuse(&raw)?;
+        match raw.kind {
+            Kind::Comment | Kind::Delimiters => {}
+            Kind::Value | Kind::RawValue => self.nodes.push(Node::Value(tag(&raw))),
+            Kind::Partial => self.nodes.push(Node::Partial(self.partial(&raw))),
+            Kind::Section | Kind::Inverted => return self.section(&raw),
+            Kind::End => return self.close(&raw),
+        }
+        Ok(())
+    }
+
+    fn section(&mut self, raw: &Raw<'t>) -> Result<(), Problem> {
+        self.open.push(self.nodes.len());
+        self.nodes.push(Node::Section(Section {
+            tag: tag(raw),
+            inverted: raw.kind == Kind::Inverted,
+            end: 0,
+        }));
+        if self.open.len() == self.nesting + 1 {
+            let message = format!(
+                "sections are nested deeper than the limit on nesting ({})",
+                self.nesting
+            );
+            return Err(Problem::new(message, raw.span.start, raw.span.end).limit());
+        }
+        Ok(())
+    }
+
+    /// The section that a node is.
+    fn section_at(&self, node: usize) -> Option<&Section> {
+        match self.nodes.get(node) {
+            Some(Node::Section(section)) => Some(section),
+            _ => None,
+        }
+    }
+
+    fn close(&mut self, raw: &Raw<'t>) -> Result<(), Problem> {
+        let named = |node: usize| {
+            let section = self.section_at(node)?;
+            Some((section.tag.path.text().to_owned(), section.tag.span))
+        };
+        let Span { start, end } = raw.span;
+        let Some((name, opened)) = self.open.last().and_then(|node| named(*node)) else {
+            let message = format!("Unopened section \"{}\"", raw.name);
+            let help = format!(
+                "remove the tag, or open the section with {{{{#{}}}}}",
+                raw.name
+            );
+            return Err(Problem::new(message, start, end).help(help));
+        };
+        if name == raw.name {
+            self.end_section();
+            return Ok(());
+        }
+        // Go on with the section that was meant, if it is open.
+        let open = self.open.iter().take(self.nesting);
+        let meant = open
+            .rev()
+            .find(|node| named(**node).is_some_and(|(name, _)| name == raw.name));
+        if let Some(meant) = meant.copied() {
+            while self.open.last().is_some_and(|node| *node >= meant) {
+                self.end_section();
+            }
+        }
+        let at = quillet_core::Position::of(self.text, opened.start);
+        let message = format!("Unclosed section \"{name}\"");
+        let help = format!(
+            "close {{{{#{name}}}}} of line {} with {{{{/{name}}}}} before {{{{/{}}}}}",
+            at.line, raw.name
+        );
+        Err(Problem::new(message, start, end).help(help))
+    }
+
+    fn end_section(&mut self) {
+        let end = self.nodes.len();
+        let open = self.open.pop();
+        if let Some(Node::Section(section)) = open.and_then(|node| self.nodes.get_mut(node)) {
+            section.end = end;
+        }
+    }
+
+    fn partial(&self, raw: &Raw<'t>) -> Partial {
+        let blank = |c: char| match c {
+            ' ' | '\t' => Some((c, 1)),
+            _ if super::super::javascript::is_space(c) => None,
+            // As wide as the character is in JavaScript.
+            _ => Some((' ', c.len_utf16())),
+        };
+        let blanks = |text: &str| -> Box<str> {
+            let blanks = text.chars().filter_map(blank);
+            let blanks = blanks.flat_map(|(c, width)| std::iter::repeat_n(c, width));
+            blanks.collect::<String>().into()
+        };
+        Partial {
+            tag: tag(raw),
+            source: (self.find)(raw.name),
+            indent: raw.before.map(|(text, _)| blanks(text)),
+            first_line: raw.before.is_some_and(|(_, is_text)| !is_text),
+        }
+    }
+
+    fn end(&mut self, unclosed: Option<Problem>) {
+        self.flush();
+        if let Some(problem) = unclosed {
+            return self.problems.push(problem);
+        }
+        let open = self.open.iter().take(MOST_PROBLEMS);
+        let open = open.filter_map(|node| self.section_at(*node));
+        let unclosed = open.map(|section| {
+            let (name, span) = (section.tag.path.text(), section.tag.span);
+            let problem =
+                Problem::new(format!("Unclosed section \"{name}\""), span.start, span.end);
+            problem.help(format!("close it with {{{{/{name}}}}}"))
+        });
+        let unclosed: Vec<Problem> = unclosed.collect();
+        self.problems.extend(unclosed);
+    }
+}
+
+fn tag(raw: &Raw<'_>) -> Tag {
+    Tag {
+        path: Path::new(raw.name),
+        raw: raw.kind == Kind::RawValue,
+        span: raw.span,
+        name: raw.name_span,
+    }
+}
+
+/// Refuses what the optional modules of the specification have.
+fn refuse(raw: &Raw<'_>) -> Result<(), Problem> {
+    let (what, help) = match (raw.kind, raw.name.chars().next()) {
+        (Kind::Value, Some('<')) => ("inheritance is not supported", "use {{> partial}}"),
+        (Kind::Value, Some('$')) => (
+            "blocks of inheritance ({{$name}}) are not supported",
+            "write {{name}} for a variable; {{$name}} is a variable in the format semantic-kernel",
+        ),
+        (Kind::Partial, Some('*')) => (
+            "dynamic names of partials are not supported",
+            "name the partial, in a section for each that there can be",
+        ),
+        _ => return Ok(()),
+    };
+    Err(Problem::new(what, raw.span.start, raw.span.end).help(help))
+}

@@ -1,0 +1,88 @@
+//! What Mustache templates can touch. A name inside a section may be an entry of
+//! its value as well as a variable, and a section deals with what is not there;
+//! both are optional. Any name may turn out to be a function's.
+
+use indexmap::{IndexMap, IndexSet};
+
+use super::Compilation;
+use super::ast::{Node, Path, Tag};
+use crate::{References, VariableReference};
+
+type Table<K, V> = IndexMap<K, V, foldhash::fast::RandomState>;
+type Set<K> = IndexSet<K, foldhash::fast::RandomState>;
+
+#[derive(Default)]
+struct Collector {
+    variables: Table<Vec<String>, VariableReference>,
+    partials: Set<String>,
+    dynamic: bool,
+    /// Sources to look at, and whether a section's value is around them.
+    wanted: Set<(usize, bool)>,
+}
+
+/// The references of the sources that are rendered, and of the partials that
+/// they use.
+pub(super) fn references(sources: &[Compilation]) -> References {
+    let mut collector = Collector::default();
+    let rendered = sources.iter().enumerate();
+    let rendered = rendered.filter(|(_, source)| !source.library);
+    collector
+        .wanted
+        .extend(rendered.map(|(index, _)| (index, false)));
+    let mut next = 0;
+    while let Some((index, inside)) = collector.wanted.get_index(next).copied() {
+        next += 1;
+        if let Some(source) = sources.get(index) {
+            collector.source(index, &source.program.nodes, inside);
+        }
+    }
+    References {
+        variables: collector.variables.into_values().collect(),
+        templates: collector.partials.into_iter().collect(),
+        dynamic: collector.dynamic,
+        ..References::default()
+    }
+}
+
+impl Collector {
+    fn source(&mut self, source: usize, nodes: &[Node], inside: bool) {
+        // Up to which node a section's value is around.
+        let mut until = if inside { nodes.len() } else { 0 };
+        for (index, node) in nodes.iter().enumerate() {
+            let inside = index < until;
+            match node {
+                Node::Text(..) => {}
+                Node::Value(tag) => self.tag(source, tag, inside, inside),
+                Node::Section(section) => {
+                    self.tag(source, &section.tag, inside, true);
+                    if !section.inverted {
+                        until = until.max(section.end);
+                    }
+                }
+                Node::Partial(partial) => match partial.source {
+                    Some(target) => drop(self.wanted.insert((target, inside))),
+                    None => drop(self.partials.insert(partial.tag.path.text().to_owned())),
+                },
+            }
+        }
+    }
+
+    fn tag(&mut self, source: usize, tag: &Tag, inside: bool, optional: bool) {
+        let path = match &tag.path {
+            Path::Here => {
+                self.dynamic |= !inside;
+                return;
+            }
+            Path::Name(name) => vec![name.to_string()],
+            Path::Dotted(_, parts) => parts.iter().map(ToString::to_string).collect(),
+        };
+        let reference = self.variables.entry(path);
+        let reference = reference.or_insert_with_key(|path| VariableReference {
+            path: path.clone(),
+            optional,
+            source,
+            span: tag.name,
+        });
+        reference.optional &= optional;
+    }
+}

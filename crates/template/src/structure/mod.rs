@@ -12,7 +12,7 @@ mod conversation;
 mod directive;
 mod element_reader;
 mod elements;
-mod entity;
+pub(crate) mod entity;
 mod line_template;
 mod message;
 mod role_lines;

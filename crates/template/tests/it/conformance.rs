@@ -99,6 +99,13 @@ fn semantic_kernel_templates_give_what_semantic_kernel_gives() {
 }
 
 #[test]
+fn chat_prompts_become_what_semantic_kernel_makes_of_them() {
+    let score = report("sk-chat-prompt.json").score(|_| true).class;
+    assert_eq!(score.all, 60, "both languages");
+    at_least(score.percent(), 100.0, "chat prompts");
+}
+
+#[test]
 fn handlebars_templates_give_what_handlebars_js_gives() {
     let score = report("handlebars.json").score(|_| true).class;
     at_least(score.percent(), 99.0, "handlebars");

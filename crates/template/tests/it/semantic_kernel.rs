@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use quillet_core::{BoxFuture, Map, Value, json};
-use quillet_template::format::semantic_kernel::{Dialect, Encoding, SemanticKernelFormat};
+use quillet_template::format::semantic_kernel::{Dialect, Encoding, SemanticKernelFormat, chat};
 use quillet_template::{
     Arguments, CallError, ChatMessage, CompileOptions, ErrorKind, Functions, Limits, Missing,
     NoFunctions, Render, RenderError, Rendered, Source, TemplateFormat, render,
@@ -346,6 +346,72 @@ fn only_compatible_text_is_encoded() {
     );
 }
 
+#[test]
+fn only_well_formed_text_is_a_chat_prompt() {
+    let chat = |inner: &str| format!("<message role=\"user\">{inner}</message>");
+    let cases = [
+        ("a<b x='1'  y='\"'/><c ></c >", true),
+        ("<a:b xmlns:a=''><a:c/></a:b>", true),
+        ("<!-- c --><?p d?>", true),
+        ("<a xml:lang=''/>&#x27;&#9;", true),
+        (&"<a>".repeat(62), false),
+        ("<a></b>", false),
+        ("<a:b/>", false),
+        ("<a:b xmlns:a=''/><a:b/>", false),
+        ("<a x='1' x='2'/>", false),
+        ("<a x=1/>", false),
+        ("<a x='1'y='2'/>", false),
+        ("<a x='<'/>", false),
+        ("<1/>", false),
+        ("< a/>", false),
+        ("]]>", false),
+        ("<!-- -- -->", false),
+        ("<![CDATA[", false),
+        ("<!DOCTYPE a>", false),
+        ("<?XML?>", false),
+        ("&nbsp;", false),
+        ("&#0;", false),
+        ("\u{1}", false),
+        ("</root>", false),
+    ];
+    for (inner, wanted) in cases {
+        for dialect in [Dialect::DotNet, Dialect::Python] {
+            let text = chat(inner);
+            let found = chat::parse(&text, dialect).expect("nothing is refused");
+            assert_eq!(found.structured, wanted, "{inner}");
+        }
+    }
+    let deep = |depth: usize| chat(&("<a>".repeat(depth) + &"</a>".repeat(depth)));
+    let structured = |text: &str| chat::parse(text, Dialect::DotNet).is_ok_and(|p| p.structured);
+    assert!(structured(&deep(63)) && !structured(&deep(64)));
+}
+
+#[test]
+fn python_refuses_some_messages() {
+    let cases = [
+        (
+            "<message role='boss'>x</message>",
+            "\"boss\" is no role: a message needs one of system, user, assistant, tool, developer",
+        ),
+        (
+            "<message>x</message>",
+            "\"\" is no role: a message needs one of system, user, assistant, tool, developer",
+        ),
+        (
+            "<message role='user'><image>x.png</image></message>",
+            "Invalid data uri format. The data is missing.",
+        ),
+        (
+            "<chat_history><a/></chat_history>",
+            "Element tag is not message",
+        ),
+    ];
+    for (text, wanted) in cases {
+        let error = chat::parse(text, Dialect::Python).unwrap_err();
+        assert_eq!(error.message, wanted, "{text}");
+    }
+}
+
 /// Text that looks like the language.
 fn hostile() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
@@ -404,6 +470,24 @@ proptest! {
         let rendered = run(&format, source, &CompileOptions::default(), &variables, &echo()).unwrap();
         let messages = rendered.messages(0, &[]).unwrap_or_default();
         prop_assert_eq!(messages, [ChatMessage::text("user", format!("[{text}]"))]);
+    }
+
+    #[test]
+    fn encoded_text_is_read_back(text in hostile()) {
+        // XML has no such characters at all.
+        let text = text.replace(|c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}'), "");
+        let variables: Map = [("x", Value::from(text.as_str()))].into_iter().collect();
+        for dialect in [Dialect::DotNet, Dialect::Python] {
+            let format = SemanticKernelFormat::encoded(Encoding { dialect, ..Encoding::default() });
+            let source = "<message role=\"user\">[{{$x}}]</message>";
+            let rendered = run(&format, source, &CompileOptions::default(), &variables, &echo()).unwrap();
+            let found = chat::parse(&rendered.text(0), dialect).unwrap();
+            // Python decodes what it has decoded once more.
+            let again = dialect == Dialect::Python && text.contains('&');
+            let same = found.messages == [ChatMessage::text("user", format!("[{text}]"))];
+            prop_assert!(again || same, "{}", text);
+            prop_assert_eq!(found.messages.len(), 1);
+        }
     }
 
     #[test]

@@ -5,9 +5,10 @@
 //! elements in the template's own text; they are marked when the template is
 //! compiled (see [`crate::structure`]), so values are neither encoded nor able to
 //! forge a message. What Semantic Kernel writes instead, encoded text, is
-//! [`SemanticKernelFormat::encoded`], and `chat` reads such text.
+//! [`SemanticKernelFormat::encoded`], and [`chat`] reads such text.
 
 mod ast;
+pub mod chat;
 mod encode;
 mod eval;
 mod parser;
@@ -80,7 +81,7 @@ impl SemanticKernelFormat {
     }
 
     /// The same language with the text that Semantic Kernel itself would write.
-    /// Messages are not marked: the text is for `chat`, or for whoever expects it.
+    /// Messages are not marked: the text is for [`chat`], or for whoever expects it.
     #[must_use]
     pub fn encoded(encoding: Encoding) -> Self {
         SemanticKernelFormat {

@@ -20,7 +20,7 @@ pub(super) fn run(text: &str) -> Result<Vec<Outcome>, String> {
 }
 
 /// The same file with the answers of Python.
-pub(super) fn of_python(text: &str) -> serde_json::Result<String> {
+fn of_python(text: &str) -> serde_json::Result<String> {
     let mut file: serde_json::Value = serde_json::from_str(text)?;
     for vector in file["vectors"].as_array_mut().into_iter().flatten() {
         vector["name"] = json!(format!("python-{}", vector["name"].as_str().unwrap_or("")));

@@ -1,0 +1,105 @@
+//! The rules of .NET's `XmlPromptParser` and `ChatPromptParser`.
+
+use super::xml::{self, Element, Node};
+use super::{ChatPrompt, message, names, unstructured};
+use crate::structure::{ChatMessage, Part};
+
+pub(super) fn parse(text: &str) -> ChatPrompt {
+    if !mentions_message(text) {
+        return unstructured(text);
+    }
+    let Some(root) = xml::parse(text) else {
+        return unstructured(text);
+    };
+    let messages: Vec<ChatMessage> = root.elements().filter_map(read).collect();
+    match messages.is_empty() {
+        true => unstructured(text),
+        false => ChatPrompt {
+            messages,
+            structured: true,
+        },
+    }
+}
+
+/// Without `<message` it cannot be one, and need not be parsed.
+fn mentions_message(text: &str) -> bool {
+    let name = |at: usize| text.as_bytes().get(at + 1..at + 8);
+    memchr::memchr_iter(b'<', text.as_bytes())
+        .any(|at| name(at).is_some_and(|name| name.eq_ignore_ascii_case(b"message")))
+}
+
+/// An element that is a message. Its parts are what its children of known names
+/// are; text beside them is lost, as it is there.
+fn read(element: &Element) -> Option<ChatMessage> {
+    if !element.name.eq_ignore_ascii_case("message") {
+        return None;
+    }
+    let role = element.attribute("role")?;
+    let mut parts: Vec<Part> = element.elements().filter_map(part).collect();
+    if parts.is_empty() {
+        parts.extend(content(element).map(Part::Text));
+    }
+    Some(message(role, &element.attributes, parts))
+}
+
+fn part(element: &Element) -> Option<Part> {
+    let kind = match element.name.to_ascii_lowercase().as_str() {
+        "text" => return content(element).map(Part::Text),
+        "image" => "image",
+        "audio" => "audio",
+        "binary" => "file",
+        _ => return None,
+    };
+    Some(Part::Media {
+        kind: Some(kind.to_owned()),
+        url: content(element)?,
+        content_type: element.attribute("mimetype").map(str::to_owned),
+    })
+}
+
+/// What is inside, as markup, decoded once; nothing if it is blank.
+fn content(element: &Element) -> Option<String> {
+    let mut children = element.children.iter();
+    let first = children.find(|child| !child.is_blank());
+    let inside = match first {
+        Some(Node::Data(_)) => element.text(),
+        _ => inner_xml(element),
+    };
+    let inside = inside.trim();
+    (!inside.is_empty()).then(|| names::decode(inside, names::End::Semicolon))
+}
+
+fn inner_xml(element: &Element) -> String {
+    let mut out = String::new();
+    for child in &element.children {
+        write(child, &mut out);
+    }
+    out
+}
+
+fn write(node: &Node, out: &mut String) {
+    match node {
+        Node::Text(text) => xml::escape(text, xml::Escape::Text, out),
+        Node::Data(text) => out.extend(["<![CDATA[", text, "]]>"]),
+        Node::Comment(text) => out.extend(["<!--", text, "-->"]),
+        Node::Instruction(text) => out.extend(["<?", text, "?>"]),
+        Node::Element(element) => write_element(element, out),
+    }
+}
+
+fn write_element(element: &Element, out: &mut String) {
+    out.extend(["<", &element.name]);
+    for (name, value) in &element.attributes {
+        out.extend([" ", name, "=\""]);
+        xml::escape(value, xml::Escape::AttributeHex, out);
+        out.push('"');
+    }
+    if element.empty {
+        return out.push_str(" />");
+    }
+    out.push('>');
+    for child in &element.children {
+        write(child, out);
+    }
+    out.extend(["</", &element.name, ">"]);
+}

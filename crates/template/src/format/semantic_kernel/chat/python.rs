@@ -1,0 +1,183 @@
+//! The rules of Python's `ChatHistory.from_rendered_prompt`, version 1.45.
+
+use super::xml::{self, Element, Node};
+use super::{ChatPrompt, ChatPromptError, message, names, unstructured};
+use crate::structure::{ChatMessage, Part};
+
+type Result<T> = std::result::Result<T, ChatPromptError>;
+
+const ROLES: &[&str] = &["system", "user", "assistant", "tool", "developer"];
+
+pub(super) fn parse(text: &str) -> Result<ChatPrompt> {
+    let text = text.trim();
+    // All line ends are one to expat.
+    let lines = text.replace("\r\n", "\n").replace('\r', "\n");
+    let Some(root) = xml::parse(&lines) else {
+        return Ok(unstructured(&unescape(text)));
+    };
+    let mut messages = Vec::new();
+    let mut pieces = pieces(&root).into_iter();
+    let before = pieces.next().map(|(_, text)| text).unwrap_or_default();
+    add(&mut messages, "system", &before);
+    for (element, tail) in pieces {
+        let Some(element) = element else { continue };
+        match element.name.as_str() {
+            "message" => messages.push(read(element)?),
+            "chat_history" => {
+                for inner in element.elements() {
+                    messages.push(read(inner)?);
+                }
+            }
+            _ => {
+                append(&mut messages, &unescape(&markup(element)));
+                append(&mut messages, &unescape(&tail));
+                continue;
+            }
+        }
+        add(&mut messages, "user", &tail);
+    }
+    if let [only] = &mut messages[..]
+        && only.role == "system"
+    {
+        only.role = "user".to_owned();
+    }
+    Ok(ChatPrompt {
+        messages,
+        structured: true,
+    })
+}
+
+/// A message of that role, unless the text is blank.
+fn add(messages: &mut Vec<ChatMessage>, role: &str, text: &str) {
+    if !text.trim().is_empty() {
+        messages.push(ChatMessage::text(role, unescape(text.trim())));
+    }
+}
+
+/// Adds to the text of the last message; without one, a message of the user.
+fn append(messages: &mut Vec<ChatMessage>, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let Some(last) = messages.last_mut() else {
+        return messages.push(ChatMessage::text("user", text));
+    };
+    let known = last.parts.iter_mut().find_map(|part| match part {
+        Part::Text(known) => Some(known),
+        _ => None,
+    });
+    match known {
+        Some(known) => known.push_str(text),
+        None => last.parts.push(Part::Text(text.to_owned())),
+    }
+}
+
+/// The text before the first element, then each element with the text after
+/// it. Comments and instructions are not there.
+fn pieces(element: &Element) -> Vec<(Option<&Element>, String)> {
+    let mut pieces = vec![(None, String::new())];
+    for child in &element.children {
+        match (child, pieces.last_mut()) {
+            (Node::Element(element), _) => pieces.push((Some(element), String::new())),
+            (Node::Text(text) | Node::Data(text), Some((_, last))) => last.push_str(text),
+            _ => {}
+        }
+    }
+    pieces
+}
+
+fn read(element: &Element) -> Result<ChatMessage> {
+    if element.name != "message" {
+        return Err(ChatPromptError::new("Element tag is not message"));
+    }
+    let role = element.attribute("role").unwrap_or_default();
+    if !ROLES.contains(&role) {
+        let known = ROLES.join(", ");
+        return Err(ChatPromptError::new(format!(
+            "{role:?} is no role: a message needs one of {known}"
+        )));
+    }
+    let mut parts = Vec::new();
+    for (child, text) in pieces(element) {
+        match child {
+            None if text.is_empty() => {}
+            None => parts.push(Part::Text(unescape(&text))),
+            Some(child) => parts.push(part(child, &text)?),
+        }
+    }
+    Ok(message(role, &element.attributes, joined(parts)))
+}
+
+/// Texts without anything else are one; nothing if that is empty.
+fn joined(parts: Vec<Part>) -> Vec<Part> {
+    let text = |part: &Part| match part {
+        Part::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    match parts.iter().map(text).collect::<Option<String>>() {
+        Some(text) if text.is_empty() => Vec::new(),
+        Some(text) => vec![Part::Text(text)],
+        None => parts,
+    }
+}
+
+/// A child of a message. Text after one of a known name is lost, as it is there.
+fn part(element: &Element, tail: &str) -> Result<Part> {
+    let pieces = pieces(element);
+    let text = pieces.first().map_or("", |(_, text)| text.as_str());
+    match element.name.as_str() {
+        "text" => Ok(Part::Text(unescape(text))),
+        "image" => image(element, text),
+        _ => {
+            let mut all = markup(element);
+            xml::escape(tail, xml::Escape::Text, &mut all);
+            Ok(Part::Text(unescape(&all)))
+        }
+    }
+}
+
+fn image(element: &Element, text: &str) -> Result<Part> {
+    let url = match (text, element.attribute("uri")) {
+        ("", Some(uri)) => uri,
+        ("", None) => "",
+        (text, _) if text.starts_with("data:") && text.contains(',') => text,
+        _ => {
+            let message = "Invalid data uri format. The data is missing.";
+            return Err(ChatPromptError::new(message));
+        }
+    };
+    Ok(Part::Media {
+        kind: Some("image".to_owned()),
+        url: url.to_owned(),
+        content_type: element.attribute("mime_type").map(str::to_owned),
+    })
+}
+
+/// An element as it is written, without the text after it.
+fn markup(element: &Element) -> String {
+    let mut out = String::new();
+    write(element, &mut out);
+    out
+}
+
+fn write(element: &Element, out: &mut String) {
+    out.extend(["<", &element.name]);
+    for (name, value) in &element.attributes {
+        out.extend([" ", name, "=\""]);
+        xml::escape(value, xml::Escape::AttributeDecimal, out);
+        out.push('"');
+    }
+    out.push('>');
+    for child in &element.children {
+        match child {
+            Node::Text(text) | Node::Data(text) => xml::escape(text, xml::Escape::Text, out),
+            Node::Element(element) => write(element, out),
+            Node::Comment(_) | Node::Instruction(_) => {}
+        }
+    }
+    out.extend(["</", &element.name, ">"]);
+}
+
+fn unescape(text: &str) -> String {
+    names::decode(text, names::End::Optional)
+}

@@ -1,0 +1,81 @@
+//! Vectors of rendered chat prompts: what .NET makes of them, and, with the
+//! tier `python`, what Python makes of them.
+
+use quillet_core::Value;
+use quillet_template::format::semantic_kernel::{Dialect, chat};
+use quillet_template::{ChatMessage, Part};
+use serde_json::{Value as Json, json};
+
+use super::file::{self, Vector};
+use super::report::Outcome;
+
+pub(super) fn run(text: &str) -> Result<Vec<Outcome>, String> {
+    let mut outcomes = Vec::new();
+    for dialect in [Dialect::DotNet, Dialect::Python] {
+        let file = expected_as_text(text, dialect).map_err(|error| error.to_string())?;
+        outcomes.extend(file::run(&file, |vector| evaluate(vector, dialect))?);
+    }
+    Ok(outcomes)
+}
+
+/// The file with what is expected of a language as text. Only .NET's says
+/// whether a text is a chat prompt at all.
+fn expected_as_text(text: &str, dialect: Dialect) -> serde_json::Result<String> {
+    let mut file: Json = serde_json::from_str(text)?;
+    for vector in file["vectors"].as_array_mut().into_iter().flatten() {
+        vector["template"] = vector["rendered"].clone();
+        let mut wanted = vector["expected"].clone();
+        if dialect == Dialect::Python {
+            vector["name"] = json!(format!("python-{}", vector["name"].as_str().unwrap_or("")));
+            vector["group"] = json!("python");
+            if vector["python"].is_object() {
+                wanted = vector["python"].clone();
+            }
+            wanted["fallback"] = Json::Null;
+        }
+        vector["expected"] = match wanted["messages"] {
+            Json::Null => Json::Null,
+            _ => json!(wanted.to_string()),
+        };
+    }
+    serde_json::to_string(&file)
+}
+
+fn evaluate(vector: &Vector<'_>, dialect: Dialect) -> Result<String, String> {
+    let found = chat::parse(vector.text("rendered"), dialect).map_err(|error| error.message)?;
+    let messages: Vec<Json> = found.messages.iter().map(message).collect();
+    let fallback = match dialect {
+        Dialect::DotNet => json!(!found.structured),
+        Dialect::Python => Json::Null,
+    };
+    Ok(json!({ "messages": messages, "fallback": fallback }).to_string())
+}
+
+fn message(message: &ChatMessage) -> Json {
+    match &message.parts[..] {
+        [] => json!({ "role": message.role, "content": null }),
+        [Part::Text(text)] => json!({ "role": message.role, "content": text }),
+        parts => {
+            let items: Vec<Json> = parts.iter().map(part).collect();
+            json!({ "role": message.role, "items": items })
+        }
+    }
+}
+
+fn part(part: &Part) -> Json {
+    match part {
+        Part::Text(text) => json!({ "type": "text", "content": text }),
+        Part::Media {
+            kind,
+            url,
+            content_type,
+        } => {
+            let mut item = json!({ "type": kind, "content": url });
+            if let Some(content_type) = content_type {
+                item["mimetype"] = json!(content_type);
+            }
+            item
+        }
+        Part::Pending(map) => json!({ "pending": format!("{:?}", Value::Map(map.clone())) }),
+    }
+}

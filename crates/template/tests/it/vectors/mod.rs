@@ -33,12 +33,9 @@ pub(crate) fn run(path: &Path) -> Result<Report, String> {
         Some("handlebars") => handlebars::run(&text),
         Some("jinja2") => jinja::run(&text),
         Some("semantic-kernel") => semantic_kernel::run(&text),
-<<<<<<< HEAD
         Some("mustache") => mustache::run(&text),
         Some("mustache-spec") => mustache::run_specification(&text),
-=======
         Some("sk-chat-prompt") => sk_chat_prompt::run(&text),
->>>>>>> 2c44393 (Read rendered chat prompts as .NET and Python do, both over all vectors)
         Some("sk-jinja2") => sk_jinja2::run(&text),
         _ => Err("no vectors of a format that exists".to_owned()),
     };

@@ -68,6 +68,15 @@ impl Texts {
     }
 
     fn place_one(&self, mut diagnostic: Diagnostic) -> Finding {
+        let is_template = |(name, ..): &&(String, String, String)| *name == diagnostic.source;
+        if let Some(prompt) = self.prompt.as_ref().filter(|prompt| prompt.place.is_some())
+            && self.templates.iter().any(|known| is_template(&known))
+        {
+            return Finding {
+                diagnostic: prompt.locate(diagnostic),
+                text: self.definition.1.clone(),
+            };
+        }
         let known = self
             .templates
             .iter()

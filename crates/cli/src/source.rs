@@ -4,8 +4,9 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use quillet_core::store::Kind;
+use quillet_core::store::{Entry, Key, Kind};
 use quillet_core::{Diagnostic, Map, Position, Value, json};
+use quillet_prompt::file;
 
 use crate::failure::Failure;
 use crate::report::Finding;
@@ -18,18 +19,31 @@ const MOST_BYTES: u64 = 8 << 20;
 pub(crate) enum Form<'a> {
     /// A template in this format.
     Template(&'a str),
+    /// A prompt file, which has a reader of its own.
+    Prompt,
     Json,
     Yaml,
     Toml,
 }
 
 /// Endings and what they mean, as in folders that are stores.
-const ENDINGS: [(&str, Form<'static>); 9] = [
+const ENDINGS: [(&str, Form<'static>); 20] = [
     (".gotmpl", Form::Template("go")),
     (".tmpl", Form::Template("go")),
     (".tpl", Form::Template("go")),
     (".jinja", Form::Template("jinja")),
+    (".jinja2", Form::Template("jinja")),
     (".j2", Form::Template("jinja")),
+    (".handlebars", Form::Template("handlebars")),
+    (".hbs", Form::Template("handlebars")),
+    (".mustache", Form::Template("mustache")),
+    (".skprompt", Form::Template("semantic-kernel")),
+    (".sk", Form::Template("semantic-kernel")),
+    (".fstring", Form::Template("f-string")),
+    (".fstr", Form::Template("f-string")),
+    ("skprompt.txt", Form::Prompt),
+    (".prompty", Form::Prompt),
+    (".prompt", Form::Prompt),
     (".json", Form::Json),
     (".yaml", Form::Yaml),
     (".yml", Form::Yaml),
@@ -40,6 +54,30 @@ const ENDINGS: [(&str, Form<'static>); 9] = [
 pub(crate) fn form_of(name: &str) -> Option<Form<'static>> {
     let ending = |(ending, form): &(&str, Form<'static>)| name.ends_with(ending).then_some(*form);
     ENDINGS.iter().find_map(ending)
+}
+
+/// What a file is, by its name and, for YAML, by its text.
+pub(crate) fn form(name: &str, text: &str) -> Option<Form<'static>> {
+    match file::kind(name, text) {
+        Some(_) => Some(Form::Prompt),
+        None => form_of(name),
+    }
+}
+
+/// A file as an entry of a store, with the file that belongs to it.
+///
+/// # Errors
+/// That one cannot be read.
+pub(crate) fn entry(key: Key, definition: String, path: &str) -> Result<Entry, Failure> {
+    let mut entry = Entry::new(key, definition, shown(path));
+    let config = path
+        .strip_suffix("skprompt.txt")
+        .map(|folder| format!("{folder}config.json"))
+        .filter(|config| Path::new(config).is_file());
+    if let Some(config) = config {
+        entry.companion = Some((config.as_str().into(), read(&config)?.into()));
+    }
+    Ok(entry)
 }
 
 /// Reads a text file, or standard input for `-`.
@@ -96,7 +134,7 @@ pub(crate) fn parse(path: &str, text: &str, form: Form<'_>) -> Result<Value, Fai
             let place = error.span().map(|span| Position::of(text, span.start));
             wrong(format!("not TOML: {}", error.message()), place)
         }),
-        Form::Yaml | Form::Template(_) => {
+        Form::Yaml | Form::Template(_) | Form::Prompt => {
             serde_saphyr::from_str(text).map_err(|error: serde_saphyr::Error| {
                 let place = error.location().map(|at| {
                     let number = |n| usize::try_from(n).unwrap_or(usize::MAX);
@@ -118,7 +156,11 @@ pub(crate) fn parse(path: &str, text: &str, form: Form<'_>) -> Result<Value, Fai
 /// # Errors
 /// A finding with its place.
 pub(crate) fn definition(path: &str, text: &str) -> Result<String, Failure> {
-    match form_of(path) {
+    match form(path, text) {
+        Some(Form::Prompt) => Err(Failure::Other(format!(
+            "{}: a prompt file is stored as it stands, in the prompts/ of a folder store",
+            shown(path)
+        ))),
         // The reader of definitions says best what is wrong with JSON.
         Some(Form::Json) => Ok(text.to_owned()),
         Some(Form::Template(format)) => Ok(template(text, Some(format), false)),
@@ -217,6 +259,9 @@ pub(crate) fn looks_like_a_path(name: &str) -> bool {
 
 /// The name of a file without folders and ending.
 pub(crate) fn stem(path: &str) -> String {
+    if form_of(path) == Some(Form::Prompt) {
+        return file::stem(path).to_owned();
+    }
     let name = Path::new(path).file_stem().unwrap_or_default();
     name.to_string_lossy().into_owned()
 }

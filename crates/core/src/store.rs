@@ -84,8 +84,11 @@ impl fmt::Display for Key {
 pub struct Entry {
     /// Its key.
     pub key: Key,
-    /// The text as it rests: JSON.
+    /// The text as it rests: JSON, or a prompt file as its origin's ending says.
     pub text: Arc<str>,
+    /// Name and text of a second file that belongs to it (the `config.json`
+    /// beside a `skprompt.txt`).
+    pub companion: Option<(Arc<str>, Arc<str>)>,
     /// Where it rests, for messages: a file name, a key with its prefix.
     pub origin: Arc<str>,
     /// Why the store could not hand out the text as JSON: a file that is broken
@@ -100,6 +103,7 @@ impl Entry {
         Entry {
             key,
             text: text.into(),
+            companion: None,
             origin: origin.into(),
             problem: None,
         }
@@ -110,6 +114,7 @@ impl Entry {
         Entry {
             key,
             text: text.into(),
+            companion: None,
             origin: problem.source.as_str().into(),
             problem: Some(problem),
         }

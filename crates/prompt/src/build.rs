@@ -15,6 +15,7 @@ use crate::catalogue::Stored;
 use crate::compile::{Compiler, Library, SourceSet};
 use crate::definition::{Body, Checked, Prompt};
 use crate::extension::Extension;
+use crate::file::{self, Alone, PromptFile};
 use crate::snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
 
 #[derive(Debug)]
@@ -265,6 +266,24 @@ fn extension(entry: &Entry, before: &Snapshot) -> (Arc<str>, Arc<Definition<Arc<
     (id, Arc::new(definition))
 }
 
+/// A definition, or a prompt file, as the ending of its name says. Files are
+/// handed out no environment and no other files.
+fn read(id: &str, entry: &Entry) -> Checked<Prompt> {
+    let is_file = file::kind(&entry.origin, &entry.text).is_some();
+    // A key of Redis may have such an ending too.
+    if is_file && serde_json::from_str::<Object<String, Tree>>(&entry.text).is_err() {
+        let config = entry.companion.as_ref();
+        let read = PromptFile {
+            id,
+            name: &entry.origin,
+            text: &entry.text,
+            config: config.map(|(name, text)| (&**name, &**text)),
+        };
+        return file::read(&read, &Alone);
+    }
+    Prompt::parse(id, &format!("prompt {id}"), &entry.text)
+}
+
 /// Prompts of extensions, then those registered directly, which win.
 fn candidates<'a>(
     extensions: &BTreeMap<Arc<str>, Arc<Definition<Arc<Extension>>>>,
@@ -293,7 +312,7 @@ fn candidates<'a>(
         let id: Arc<str> = entry.key.id().into();
         let read = match &entry.problem {
             Some(problem) => Err(vec![problem.clone()]),
-            None => Prompt::parse(&id, &format!("prompt {id}"), &entry.text),
+            None => read(&id, entry),
         };
         let candidate = Candidate {
             origin: Origin::Direct,

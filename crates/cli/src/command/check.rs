@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quillet_core::store::{Entry, Key, Kind, Store};
+use quillet_core::store::{Key, Kind, Store};
 use quillet_core::{Diagnostic, json};
 use quillet_prompt::{Definition, Variables};
 use quillet_store::{MemoryStore, StoreOptions};
@@ -147,7 +147,7 @@ async fn check_loose(
             Ok(Some((kind, definition, is_template))) => {
                 let key = Key::new(&*path);
                 names.insert(key.id(), is_template);
-                over.add(kind, Entry::new(key, definition, &*path));
+                over.add(kind, source::entry(key, definition, &path)?);
             }
             // A file that is no definition of ours, in a folder with others.
             Ok(None) => {}
@@ -164,7 +164,7 @@ async fn check_loose(
 /// The kind and the definition of a file, and whether it is a template itself.
 fn loose(path: &str, args: &Check) -> Result<Option<(Kind, String, bool)>, Failure> {
     let text = source::read(path)?;
-    let form = source::form_of(path);
+    let form = source::form(path, &text);
     let asked = args.format.as_deref().map(Form::Template);
     let form = match form {
         Some(Form::Template(_)) | None => asked.or(form).unwrap_or(Form::Template("go")),
@@ -176,6 +176,9 @@ fn loose(path: &str, args: &Check) -> Result<Option<(Kind, String, bool)>, Failu
             source::template(&text, Some(format), true),
             true,
         )));
+    }
+    if form == Form::Prompt {
+        return Ok(Some((Kind::Prompt, text, false)));
     }
     let value = source::parse(path, &text, form)?;
     Ok(source::kind_of(&value).map(|kind| {

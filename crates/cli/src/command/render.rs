@@ -87,12 +87,13 @@ fn file(args: &Render, store: Option<Arc<dyn Store>>, variables: &Map) -> Result
             shared(&mut over, variables);
             source::template(&text, Some(format), args.lenient)
         }
+        Form::Prompt => text,
         _ => source::definition(name, &text)?,
     };
     let key = Key::new(source::stem(name));
     // As the key maps to it: colons become dots.
     let id = key.id();
-    let entry = Entry::new(key, definition, source::shown(name));
+    let entry = source::entry(key, definition, name)?;
     over.add(Kind::Prompt, entry);
     Ok(Target {
         id,
@@ -105,7 +106,7 @@ fn form<'a>(args: &'a Render, text: &str) -> Form<'a> {
     if let Some(format) = &args.format {
         return Form::Template(format);
     }
-    match source::form_of(&args.target) {
+    match source::form(&args.target, text) {
         Some(form) => form,
         // Standard input and files without an ending are templates, unless they
         // are plainly the definition of a prompt.

@@ -10,17 +10,36 @@ pub(crate) enum Form {
     Yaml,
     /// A bare template: the text of a prompt in the named format.
     Template(&'static str),
+    /// A prompt file, which has a reader of its own: dotprompt, prompty, Semantic Kernel.
+    Prompt,
 }
 
-/// File name endings; those of templates count among prompts only.
-const ENDINGS: [(&str, Form); 7] = [
+/// The text of Semantic Kernel's folder form of a function; the folder has the name.
+pub(crate) const FOLDER_TEXT: &str = "skprompt.txt";
+
+/// What that text's settings are in.
+pub(crate) const FOLDER_CONFIG: &str = "config.json";
+
+/// File name endings; those of templates and prompt files count among prompts only.
+const ENDINGS: [(&str, Form); 18] = [
     (".json", Form::Json),
     (".yaml", Form::Yaml),
     (".yml", Form::Yaml),
     (".gotmpl", Form::Template("go")),
     (".tmpl", Form::Template("go")),
     (".jinja", Form::Template("jinja")),
+    (".jinja2", Form::Template("jinja")),
     (".j2", Form::Template("jinja")),
+    (".handlebars", Form::Template("handlebars")),
+    (".hbs", Form::Template("handlebars")),
+    (".mustache", Form::Template("mustache")),
+    (".skprompt", Form::Template("semantic-kernel")),
+    (".sk", Form::Template("semantic-kernel")),
+    (".fstring", Form::Template("f-string")),
+    (".fstr", Form::Template("f-string")),
+    (".tpl", Form::Template("go")),
+    (".prompty", Form::Prompt),
+    (".prompt", Form::Prompt),
 ];
 
 /// The stem and the form of a file name; `None` for a file that is no definition.
@@ -28,7 +47,7 @@ pub(crate) fn form_of(kind: Kind, file_name: &str) -> Option<(&str, Form)> {
     let (stem, form) = ENDINGS
         .iter()
         .find_map(|(ending, form)| Some((file_name.strip_suffix(ending)?, *form)))?;
-    let fits = kind == Kind::Prompt || !matches!(form, Form::Template(_));
+    let fits = kind == Kind::Prompt || !matches!(form, Form::Template(_) | Form::Prompt);
     (fits && !stem.is_empty()).then_some((stem, form))
 }
 
@@ -40,11 +59,21 @@ pub(crate) fn entry(key: Key, origin: &str, form: Form, content: &str) -> Entry 
     match form {
         Form::Json => Entry::new(key, content, origin),
         Form::Template(format) => Entry::new(key, prompt(format, content), origin),
+        Form::Prompt => Entry::new(key, content, origin),
         Form::Yaml => match serde_saphyr::from_str::<Value>(content) {
+            // As it stands, so that its reader can name places in it.
+            Ok(value) if is_function(&value) => Entry::new(key, content, origin),
             Ok(value) => Entry::new(key, json::to_string(&value), origin),
             Err(error) => Entry::broken(key, content, yaml_problem(origin, content, &error)),
         },
     }
+}
+
+/// Whether this is a function of Semantic Kernel: a `template` with what only
+/// such functions have.
+fn is_function(value: &Value) -> bool {
+    let has = |key: &str| value.as_map().is_some_and(|map| map.get(key).is_some());
+    has("template") && (has("template_format") || has("input_variables"))
 }
 
 fn prompt(format: &str, text: &str) -> String {
@@ -93,6 +122,23 @@ mod tests {
             (Kind::Environ, "gpt-4.1.yml", Some(("gpt-4.1", Form::Yaml))),
             (Kind::Prompt, "p.gotmpl", Some(("p", Form::Template("go")))),
             (Kind::Prompt, "p.j2", Some(("p", Form::Template("jinja")))),
+            (
+                Kind::Prompt,
+                "p.hbs",
+                Some(("p", Form::Template("handlebars"))),
+            ),
+            (
+                Kind::Prompt,
+                "p.sk",
+                Some(("p", Form::Template("semantic-kernel"))),
+            ),
+            (
+                Kind::Prompt,
+                "p.formal.prompt",
+                Some(("p.formal", Form::Prompt)),
+            ),
+            (Kind::Prompt, "p.prompty", Some(("p", Form::Prompt))),
+            (Kind::Tool, "p.prompt", None),
             (Kind::Tool, "p.j2", None),
             (Kind::Tool, "README.md", None),
             (Kind::Tool, ".json", None),
@@ -114,6 +160,16 @@ mod tests {
                 Form::Yaml,
                 "text: |\n  one\n  two\n",
                 r#"{"text":"one\ntwo\n"}"#,
+            ),
+            (
+                Form::Yaml,
+                "template: Hi {{$x}}\ninput_variables: []\n",
+                "template: Hi {{$x}}\ninput_variables: []\n",
+            ),
+            (
+                Form::Prompt,
+                "---\nmodel: m\n---\nHi",
+                "---\nmodel: m\n---\nHi",
             ),
             (Form::Json, "\u{feff}{\"a\": 1 }", "{\"a\": 1 }"),
             (

@@ -3,7 +3,8 @@
 //! Subfolders are the kinds: `extensions/`, `prompts/` (or `templates/`), `environs/`,
 //! `tools/`. Nested folders and the file's stem are the segments of the key:
 //! `environs/vscode/lang.json` is `vscode:lang`. Files are JSON or YAML; among prompts
-//! also bare templates, `.gotmpl` and `.tmpl` for Go's format, `.jinja` and `.j2`.
+//! also bare templates (`.gotmpl` and `.tmpl` for Go's format, `.jinja`, `.hbs`, `.mustache`,
+//! `.sk`, `.fstring` and so on) and prompt files (`.prompt`, `.prompty`, a folder with `skprompt.txt`).
 
 pub(crate) mod document;
 mod place;

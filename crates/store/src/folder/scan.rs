@@ -80,7 +80,11 @@ impl Scan<'_> {
         }
         let inside = place::inside(self.root, path);
         if inside.as_deref().is_some_and(Path::is_dir) {
-            return self.folder(kind, path, &format!("{prefix}{name}:"), depth + 1);
+            match kind == Kind::Prompt && path.join(document::FOLDER_TEXT).is_file() {
+                true => self.function(kind, path, &format!("{prefix}{name}")),
+                false => self.folder(kind, path, &format!("{prefix}{name}:"), depth + 1),
+            }
+            return;
         }
         if let Some((stem, form)) = document::form_of(kind, name) {
             let key = Key::new(format!("{prefix}{stem}"));
@@ -90,6 +94,26 @@ impl Scan<'_> {
             };
             self.keep(kind, key, entry, path);
         }
+    }
+
+    /// A folder that is one prompt: Semantic Kernel's `skprompt.txt` with its `config.json`.
+    fn function(&mut self, kind: Kind, folder: &Path, key: &str) {
+        let (text, config) = (document::FOLDER_TEXT, document::FOLDER_CONFIG);
+        let (path, config) = (folder.join(text), folder.join(config));
+        let key = Key::new(key);
+        let mut entry = match place::inside(self.root, &path) {
+            Some(_) => self.file(key.clone(), &path, Form::Prompt),
+            None => broken(key.clone(), &self.origin(&path), leads_out(&path)),
+        };
+        if place::inside(self.root, &config).is_some() {
+            match read(&config, self.max_file_bytes) {
+                Ok(text) => {
+                    entry.companion = Some((self.origin(&config).into(), text.into()));
+                }
+                Err(message) => entry = broken(key.clone(), &self.origin(&config), message),
+            }
+        }
+        self.keep(kind, key, entry, &path);
     }
 
     fn file(&self, key: Key, path: &Path, form: Form) -> Entry {

@@ -9,6 +9,7 @@ mod build;
 mod catalogue;
 mod compile;
 mod context;
+pub mod convert;
 mod definition;
 mod error;
 mod extension;

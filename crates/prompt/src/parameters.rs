@@ -67,6 +67,11 @@ impl Parameters {
         self.schema.as_deref().map(|schema| &schema.tree)
     }
 
+    /// What is set where a request does not, in order.
+    pub(crate) fn presets(&self) -> &[(Arc<str>, Value)] {
+        self.schema.as_deref().map_or(&[], |schema| &schema.presets)
+    }
+
     /// Fills defaults in and checks the variables of a request.
     ///
     /// # Errors

@@ -172,6 +172,14 @@ fn finish(
     inputs(&mut prompt, node, &mut report);
     settings(&mut prompt, node, &mut report);
     output(node, &mut report);
+    if report.truth(node, "allow_dangerously_set_content") == Some(true) {
+        let at = node
+            .get("allow_dangerously_set_content")
+            .map_or(0, |node| node.at);
+        let message = "what functions give stays data here, also with this";
+        let help = "say it of the variables whose text may hold messages";
+        report.warning(at, message, Some(help.into()));
+    }
     prompt.metadata = node.object();
     prompt.metadata.remove("template");
     prompt.raw = node.tree();

@@ -1,0 +1,479 @@
+//! What a prompt says beside its template, and how each kind of file says it.
+
+use std::fmt::Write;
+
+use quillet_template::{MessageSyntax, Missing};
+use serde_json::{Map as Object, Value as Tree, json};
+
+use super::template::Written;
+use super::{Refusal, Target};
+use crate::definition::{Body, Prompt};
+
+/// What has a counterpart in every kind of file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Parts {
+    pub(super) name: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) model: Option<String>,
+    /// In the words of OpenAI's API.
+    pub(super) options: Object<String, Tree>,
+    pub(super) inputs: Vec<Input>,
+}
+
+/// One variable that a prompt takes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Input {
+    pub(super) name: String,
+    /// Without its default.
+    pub(super) schema: Object<String, Tree>,
+    pub(super) required: bool,
+    pub(super) default: Option<Tree>,
+    pub(super) trusted: bool,
+}
+
+/// What only one kind of file has.
+const ALONE: [&str; 19] = [
+    "displayName",
+    "outputs",
+    "output",
+    "output_variable",
+    "tools",
+    "toolDefs",
+    "version",
+    "variant",
+    "ext",
+    "metadata",
+    "returns",
+    "supports",
+    "author",
+    "tags",
+    "icon",
+    "languages",
+    "connection",
+    "provider",
+    "apiType",
+];
+
+/// The same, deeper inside.
+const ALONE_INSIDE: [&str; 3] = ["function_choice_behavior", "sample", "example"];
+
+impl Parts {
+    /// The parts of a prompt, or what in it only its own kind of file has.
+    pub(super) fn of(prompt: &Prompt) -> Result<Self, Vec<Refusal>> {
+        let refusals = refusals(prompt);
+        if !refusals.is_empty() {
+            return Err(refusals);
+        }
+        let text = |key: &str| {
+            let said = prompt.metadata.get(key).or_else(|| prompt.raw.get(key));
+            said.and_then(Tree::as_str).map(str::to_owned)
+        };
+        let options = match serde_json::to_value(&prompt.options) {
+            Ok(Tree::Object(options)) => options,
+            _ => Object::new(),
+        };
+        Ok(Parts {
+            name: text("name"),
+            description: text("description"),
+            model: prompt.model.clone(),
+            options,
+            inputs: inputs(prompt),
+        })
+    }
+}
+
+fn refusals(prompt: &Prompt) -> Vec<Refusal> {
+    let mut keys: Vec<String> = Vec::new();
+    let said = match prompt.metadata.is_empty() {
+        true => prompt.raw.clone(),
+        false => Tree::Object(prompt.metadata.clone()),
+    };
+    collect(&said, 0, &mut keys);
+    let reason = |key: &str| format!("{key} has no counterpart");
+    let mut refusals: Vec<Refusal> = keys
+        .iter()
+        .map(|key| Refusal::key(key, reason(key)))
+        .collect();
+    for rich in &prompt.rich {
+        let reason = format!(
+            "{} is no text but a conversation or media: that has no counterpart",
+            rich.name
+        );
+        refusals.push(Refusal::key("inputs", reason));
+    }
+    let services = said.get("execution_settings").and_then(Tree::as_object);
+    if services.is_some_and(|services| services.len() > 1) {
+        let reason = "settings of more than one service have no counterpart";
+        refusals.push(Refusal::key("execution_settings", reason));
+    }
+    refusals
+}
+
+/// Keys that only one kind of file has, and that say something.
+fn collect(said: &Tree, depth: usize, keys: &mut Vec<String>) {
+    let empty = |value: &Tree| match value {
+        Tree::Null => true,
+        Tree::Object(object) => object.is_empty(),
+        Tree::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    for (key, value) in said.as_object().into_iter().flatten() {
+        let alone = depth < 2 && ALONE.contains(&key.as_str())
+            || depth > 0 && ALONE_INSIDE.contains(&key.as_str());
+        if alone && !empty(value) {
+            keys.push(key.clone());
+        } else if depth < 3 && key != "schema" && key != "parameters" {
+            collect(value, depth + 1, keys);
+            for item in value.as_array().into_iter().flatten() {
+                collect(item, depth + 1, keys);
+            }
+        }
+    }
+}
+
+fn inputs(prompt: &Prompt) -> Vec<Input> {
+    let schema = prompt.parameters.schema();
+    let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
+    let required = schema.and_then(|schema| schema.get("required")?.as_array());
+    let required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
+    let presets = prompt.parameters.presets();
+    let default = |name: &str| {
+        let (_, value) = presets.iter().find(|(preset, _)| &**preset == name)?;
+        Some(Tree::from(value)).filter(|value| !value.is_null())
+    };
+    let names = properties.into_iter().flat_map(Object::keys);
+    let undeclared = presets.iter().map(|(name, _)| name.to_string());
+    let mut inputs: Vec<Input> = Vec::new();
+    for name in names.cloned().chain(undeclared) {
+        if inputs.iter().any(|input| input.name == name) {
+            continue;
+        }
+        let property = properties.and_then(|all| all.get(&name)?.as_object().cloned());
+        let mut property = property.unwrap_or_default();
+        property.remove("default");
+        inputs.push(Input {
+            schema: property,
+            required: required(&name),
+            default: default(&name),
+            trusted: prompt.trusted.contains(&name),
+            name,
+        });
+    }
+    inputs
+}
+
+/// The text of the new file.
+///
+/// # Errors
+/// What the target cannot say.
+pub(super) fn write(parts: &Parts, body: &Written, target: Target) -> Result<String, Vec<Refusal>> {
+    let text = match &body.body {
+        Body::Text(text) => text.as_str(),
+        Body::Messages(_) => "",
+    };
+    if let Some(input) = parts.inputs.iter().find(|input| input.trusted)
+        && matches!(target, Target::Dotprompt | Target::Prompty)
+    {
+        let reason = format!(
+            "{} is trusted to hold messages: that has no counterpart",
+            input.name
+        );
+        return Err(vec![Refusal::key("allow_dangerously_set_content", reason)]);
+    }
+    let named = |mut front: Object<String, Tree>| {
+        let mut all = Object::new();
+        for (key, value) in [("name", &parts.name), ("description", &parts.description)] {
+            if let Some(value) = value {
+                all.insert(key.into(), value.as_str().into());
+            }
+        }
+        all.append(&mut front);
+        all
+    };
+    Ok(match target {
+        Target::Definition => {
+            let object = Tree::Object(named(definition(parts, body)));
+            format!("{object:#}\n")
+        }
+        Target::Dotprompt => fenced(&named(dotprompt(parts)), text),
+        Target::Prompty => fenced(&named(prompty(parts, body)?), text),
+        Target::SemanticKernel => {
+            let mut front = named(semantic_kernel(parts, body)?);
+            let rest = front.split_off_after("template_format");
+            format!("{}template: {}{}", yaml(&front), block(text), yaml(&rest))
+        }
+    })
+}
+
+/// Front matter and template; what is read trims the template.
+fn fenced(front: &Object<String, Tree>, text: &str) -> String {
+    if front.is_empty() {
+        return text.to_owned();
+    }
+    format!("---\n{}---\n{text}\n", yaml(front))
+}
+
+/// One line for each key; JSON is YAML.
+fn yaml(object: &Object<String, Tree>) -> String {
+    let mut out = String::new();
+    for (key, value) in object {
+        let _ = writeln!(out, "{key}: {value}");
+    }
+    out
+}
+
+/// A text as a literal block, or in quotes where a block cannot have it.
+fn block(text: &str) -> String {
+    let plain = |c: char| c == '\n' || !c.is_control();
+    if text.trim().is_empty() || !text.chars().all(plain) || text.contains('\u{feff}') {
+        return format!("{}\n", Tree::from(text));
+    }
+    let chomp = match text.len() - text.trim_end_matches('\n').len() {
+        0 => "-",
+        1 => "",
+        _ => "+",
+    };
+    let mut out = format!("|2{chomp}\n");
+    for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
+        let indent = if line.is_empty() { "" } else { "  " };
+        let _ = writeln!(out, "{indent}{line}");
+    }
+    out
+}
+
+trait SplitOff {
+    /// Takes away what follows a key.
+    fn split_off_after(&mut self, key: &str) -> Object<String, Tree>;
+}
+
+impl SplitOff for Object<String, Tree> {
+    fn split_off_after(&mut self, key: &str) -> Object<String, Tree> {
+        let at = self.keys().position(|known| known == key);
+        let at = at.map_or(0, |at| at + 1);
+        let rest: Vec<String> = self.keys().skip(at).cloned().collect();
+        let take = |key: String| self.remove(&key).map(|value| (key, value));
+        rest.into_iter().filter_map(take).collect()
+    }
+}
+
+fn definition(parts: &Parts, body: &Written) -> Object<String, Tree> {
+    let mut all = Object::new();
+    all.insert("format".into(), body.format.as_str().into());
+    let missing = match body.missing {
+        Missing::Strict => "strict",
+        Missing::Default | Missing::Zero => "lenient",
+    };
+    all.insert("missing".into(), missing.into());
+    let syntax = match body.messages {
+        MessageSyntax::Plain => None,
+        MessageSyntax::Elements => Some("elements"),
+        MessageSyntax::RoleLines => Some("role-lines"),
+    };
+    all.extend(syntax.map(|syntax| ("messageSyntax".to_owned(), Tree::from(syntax))));
+    match &body.body {
+        Body::Text(text) => all.insert("userPrompt".into(), text.as_str().into()),
+        Body::Messages(messages) => {
+            let message = |message: &crate::TemplateMessage| json!({"role": message.role.as_str(), "content": message.content});
+            all.insert("messages".into(), messages.iter().map(message).collect())
+        }
+    };
+    let trusted = parts.inputs.iter().filter(|input| input.trusted);
+    let trusted: Vec<&str> = trusted.map(|input| input.name.as_str()).collect();
+    if !trusted.is_empty() {
+        all.insert("trusted".into(), json!(trusted));
+    }
+    if !parts.inputs.is_empty() {
+        let all_inputs = parts.inputs.iter().map(parameter).collect();
+        all.insert("parameters".into(), all_inputs);
+    }
+    all.extend(
+        parts
+            .model
+            .iter()
+            .map(|model| ("model".to_owned(), Tree::from(model.as_str()))),
+    );
+    if !parts.options.is_empty() {
+        all.insert("options".into(), Tree::Object(parts.options.clone()));
+    }
+    all
+}
+
+fn parameter(input: &Input) -> Tree {
+    let mut all = Object::new();
+    all.insert("name".into(), input.name.as_str().into());
+    all.extend(input.schema.clone());
+    if let Some(default) = &input.default {
+        all.insert("default".into(), default.clone());
+    }
+    if input.required {
+        all.insert("required".into(), true.into());
+    }
+    Tree::Object(all)
+}
+
+/// Settings in the words of dotprompt and prompty.
+const CAMEL: [(&str, &str); 6] = [
+    ("max_tokens", "maxOutputTokens"),
+    ("top_p", "topP"),
+    ("top_k", "topK"),
+    ("stop", "stopSequences"),
+    ("frequency_penalty", "frequencyPenalty"),
+    ("presence_penalty", "presencePenalty"),
+];
+
+fn renamed(options: &Object<String, Tree>, names: &[(&str, &str)]) -> Object<String, Tree> {
+    let name = |key: &String| {
+        let known = names.iter().find(|(ours, _)| ours == key);
+        known.map_or(key.clone(), |(_, theirs)| (*theirs).to_owned())
+    };
+    options
+        .iter()
+        .map(|(key, value)| (name(key), value.clone()))
+        .collect()
+}
+
+fn dotprompt(parts: &Parts) -> Object<String, Tree> {
+    let mut all = Object::new();
+    all.extend(
+        parts
+            .model
+            .iter()
+            .map(|model| ("model".to_owned(), Tree::from(model.as_str()))),
+    );
+    if !parts.options.is_empty() {
+        all.insert(
+            "config".into(),
+            Tree::Object(renamed(&parts.options, &CAMEL)),
+        );
+    }
+    if parts.inputs.is_empty() {
+        return all;
+    }
+    let (mut properties, mut required, mut defaults) = (Object::new(), Vec::new(), Object::new());
+    for input in &parts.inputs {
+        properties.insert(input.name.clone(), Tree::Object(input.schema.clone()));
+        if input.required {
+            required.push(input.name.clone());
+        }
+        defaults.extend(
+            input
+                .default
+                .clone()
+                .map(|value| (input.name.clone(), value)),
+        );
+    }
+    let mut input = Object::new();
+    let schema = json!({"type": "object", "properties": properties, "required": required});
+    input.insert("schema".into(), schema);
+    if !defaults.is_empty() {
+        input.insert("default".into(), Tree::Object(defaults));
+    }
+    all.insert("input".into(), Tree::Object(input));
+    all
+}
+
+fn prompty(parts: &Parts, body: &Written) -> Result<Object<String, Tree>, Vec<Refusal>> {
+    let mut all = Object::new();
+    let id = parts.model.clone();
+    let options = renamed(&parts.options, &CAMEL);
+    match (id, options.is_empty()) {
+        (Some(id), true) => all.insert("model".into(), id.into()),
+        (None, true) => None,
+        (Some(id), false) => all.insert("model".into(), json!({"id": id, "options": options})),
+        (None, false) => all.insert("model".into(), json!({ "options": options })),
+    };
+    if !parts.inputs.is_empty() {
+        let inputs: Result<Vec<Tree>, Vec<Refusal>> = parts.inputs.iter().map(property).collect();
+        all.insert("inputs".into(), Tree::Array(inputs?));
+    }
+    if body.format == "mustache" {
+        all.insert("template".into(), json!({"format": {"kind": "mustache"}}));
+    }
+    Ok(all)
+}
+
+fn property(input: &Input) -> Result<Tree, Vec<Refusal>> {
+    let mut all = Object::new();
+    all.insert("name".into(), input.name.as_str().into());
+    for (key, value) in &input.schema {
+        let kind = |name: &str| if name == "number" { "float" } else { name }.to_owned();
+        match (key.as_str(), value) {
+            ("type", Tree::String(name)) => all.insert("kind".into(), kind(name).into()),
+            ("description", value) => all.insert("description".into(), value.clone()),
+            ("enum", value) => all.insert("enumValues".into(), value.clone()),
+            (key, _) => {
+                let reason = format!("{key} in the schema of {} has no counterpart", input.name);
+                return Err(vec![Refusal::key(&input.name, reason)]);
+            }
+        };
+    }
+    if let Some(default) = &input.default {
+        all.insert("default".into(), default.clone());
+    }
+    if input.required {
+        all.insert("required".into(), true.into());
+    }
+    Ok(Tree::Object(all))
+}
+
+fn semantic_kernel(parts: &Parts, body: &Written) -> Result<Object<String, Tree>, Vec<Refusal>> {
+    let format = match body.format.as_str() {
+        "semantic-kernel-handlebars" => "handlebars",
+        "semantic-kernel-jinja2" => "jinja2",
+        _ => "semantic-kernel",
+    };
+    let mut all = Object::new();
+    all.insert("template_format".into(), format.into());
+    let inputs: Result<Vec<Tree>, Vec<Refusal>> = parts.inputs.iter().map(variable).collect();
+    all.insert("input_variables".into(), Tree::Array(inputs?));
+    let mut settings = Object::new();
+    settings.extend(
+        parts
+            .model
+            .iter()
+            .map(|id| ("model_id".to_owned(), Tree::from(id.as_str()))),
+    );
+    settings.extend(renamed(&parts.options, &[("stop", "stop_sequences")]));
+    if !settings.is_empty() {
+        all.insert("execution_settings".into(), json!({ "default": settings }));
+    }
+    Ok(all)
+}
+
+fn variable(input: &Input) -> Result<Tree, Vec<Refusal>> {
+    let mut all = Object::new();
+    all.insert("name".into(), input.name.as_str().into());
+    let mut schema = input.schema.clone();
+    if let Some(description) = schema.remove("description") {
+        all.insert("description".into(), description);
+    }
+    match &input.default {
+        Some(Tree::String(text)) => drop(all.insert("default".into(), text.as_str().into())),
+        Some(other) => {
+            let reason = format!(
+                "the default of {} is {other}, and must be a text there",
+                input.name
+            );
+            return Err(vec![Refusal::key("default", reason)]);
+        }
+        None => {}
+    }
+    all.insert("is_required".into(), input.required.into());
+    if !schema.is_empty() {
+        let text = Tree::Object(schema).to_string();
+        all.insert("json_schema".into(), text.into());
+    }
+    if input.trusted {
+        all.insert("allow_dangerously_set_content".into(), true.into());
+    }
+    Ok(Tree::Object(all))
+}
+
+/// Whether what a prompt does about missing variables can be said in files.
+pub(super) fn lenient(prompt: &Prompt) -> Result<(), Vec<Refusal>> {
+    if prompt.missing == Missing::Default {
+        return Ok(());
+    }
+    let reason = "a missing variable is an error here, and prints nothing there: say \"missing\": \"lenient\"";
+    Err(vec![Refusal::key("missing", reason)])
+}

@@ -1,0 +1,158 @@
+//! From one kind of prompt file to another, where there is an exact counterpart.
+//!
+//! What is converted is text, variables, messages, the model with its settings,
+//! and what a prompt takes. Everything else is refused, with its place and the
+//! reason: nothing is lost in silence. What comes out is read again and rendered
+//! beside the original, so a counterpart that is not exact is no counterpart.
+
+mod document;
+mod pieces;
+mod proof;
+mod template;
+mod turns;
+
+use quillet_core::{Diagnostic, Span};
+use quillet_template::TemplateFactory;
+
+use crate::definition::Prompt;
+use crate::file::{self, PromptFile, Surroundings};
+
+/// What to convert to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A definition of our own, as JSON.
+    Definition,
+    /// `NAME.prompt`.
+    Dotprompt,
+    /// `NAME.prompty`.
+    Prompty,
+    /// A function of Semantic Kernel, as YAML.
+    SemanticKernel,
+}
+
+impl Target {
+    /// Every target and its name on a command line.
+    pub const NAMES: [(&'static str, Target); 4] = [
+        ("json", Target::Definition),
+        ("prompt", Target::Dotprompt),
+        ("prompty", Target::Prompty),
+        ("semantic-kernel", Target::SemanticKernel),
+    ];
+
+    /// The target of that name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let known = Self::NAMES.iter().find(|(known, _)| *known == name);
+        known.map(|(_, target)| *target)
+    }
+}
+
+/// What has no counterpart: where, and why.
+#[derive(Clone, Debug)]
+struct Refusal {
+    /// Byte in the template, or a key of the front matter.
+    at: At,
+    reason: String,
+}
+
+#[derive(Clone, Debug)]
+enum At {
+    Template(usize),
+    Key(String),
+}
+
+impl Refusal {
+    fn key(key: &str, reason: impl Into<String>) -> Self {
+        Refusal {
+            at: At::Key(key.to_owned()),
+            reason: reason.into(),
+        }
+    }
+
+    fn template(byte: usize, reason: impl Into<String>) -> Self {
+        Refusal {
+            at: At::Template(byte),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// Converts a prompt file, or a definition of our own in JSON.
+///
+/// # Errors
+/// What is wrong with the file, or everything in it that has no exact
+/// counterpart, each with its place.
+pub fn convert(
+    source: &PromptFile<'_>,
+    target: Target,
+    outside: &dyn Surroundings,
+    formats: &TemplateFactory,
+) -> Result<String, Vec<Diagnostic>> {
+    let prompt = read(source, outside)?;
+    let lenient = match target {
+        Target::Definition => Ok(()),
+        _ => document::lenient(&prompt),
+    };
+    let refuse = |refusals: Vec<Refusal>| {
+        let found = refusals
+            .into_iter()
+            .map(|one| finding(source, &prompt, one));
+        found.collect::<Vec<_>>()
+    };
+    let parts = document::Parts::of(&prompt);
+    let body = template::of(&prompt, target, formats);
+    let (parts, body) = match (parts, body, lenient) {
+        (Ok(parts), Ok(body), Ok(())) => (parts, body),
+        (parts, body, lenient) => {
+            let all = [lenient.err(), parts.err(), body.err()];
+            return Err(refuse(all.into_iter().flatten().flatten().collect()));
+        }
+    };
+    let text = document::write(&parts, &body, target).map_err(refuse)?;
+    proof::hold(&prompt, source.id, &text, target, formats).map_err(refuse)?;
+    Ok(text)
+}
+
+fn read(source: &PromptFile<'_>, outside: &dyn Surroundings) -> Result<Prompt, Vec<Diagnostic>> {
+    let read = match file::kind(source.name, source.text) {
+        Some(_) => file::read(source, outside),
+        None => Prompt::parse(source.id, source.name, source.text),
+    };
+    read.map(|(prompt, _)| prompt)
+}
+
+/// A refusal as a finding in the file.
+fn finding(source: &PromptFile<'_>, prompt: &Prompt, refusal: Refusal) -> Diagnostic {
+    let found = Diagnostic::error("convert.refused", source.name, refusal.reason);
+    match refusal.at {
+        At::Template(byte) => {
+            let templates = prompt.templates();
+            let text = templates.first().map_or("", |(_, text)| text);
+            let span = Span {
+                start: byte,
+                end: byte,
+            };
+            prompt.locate(found.at(text, span))
+        }
+        At::Key(key) => match key_at(source.text, &key) {
+            Some(start) => found.at(source.text, Span { start, end: start }),
+            None => found,
+        },
+    }
+}
+
+/// Where a key stands in YAML or JSON: the first line that begins with it.
+fn key_at(text: &str, key: &str) -> Option<usize> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let lead = line.len() - line.trim_start_matches([' ', '\t', '"', '{']).len();
+        let rest = line[lead..]
+            .strip_prefix(key)
+            .map(|rest| rest.trim_start_matches('"'));
+        if rest.is_some_and(|rest| rest.trim_start().starts_with(':')) {
+            return Some(at + lead);
+        }
+        at += line.len();
+    }
+    None
+}

@@ -1,0 +1,150 @@
+//! Whether what was written is the same prompt: it is read again, and rendered
+//! beside the original.
+
+use futures_util::FutureExt;
+use quillet_core::{Map, Table, Value};
+use quillet_template::{
+    CompileOptions, Limits, NoFunctions, Part, Render, Rendered, Source, Template, TemplateFactory,
+    render,
+};
+
+use super::document::Parts;
+use super::{Refusal, Target, turns};
+use crate::definition::{Body, Prompt};
+use crate::file::{self, Alone, PromptFile};
+
+/// Holds a conversion to be exact.
+///
+/// # Errors
+/// Where it is not.
+pub(super) fn hold(
+    prompt: &Prompt,
+    id: &str,
+    text: &str,
+    target: Target,
+    formats: &TemplateFactory,
+) -> Result<(), Vec<Refusal>> {
+    let again = read(id, text, target)?;
+    let whole = |reason: &str| Err(vec![Refusal::template(0, reason)]);
+    if again.model != prompt.model || again.options != prompt.options {
+        return whole("the model's settings would not be the same");
+    }
+    let (before, after) = (Parts::of(prompt)?, Parts::of(&again)?);
+    let takes = |parts: &Parts| {
+        let one = |input: &super::document::Input| {
+            (input.name.clone(), input.required, input.default.clone())
+        };
+        parts.inputs.iter().map(one).collect::<Vec<_>>()
+    };
+    if takes(&before) != takes(&after) {
+        return whole("what the prompt takes would not be the same");
+    }
+    match (said(prompt, formats), said(&again, formats)) {
+        (Some(before), Some(after)) if before == after => Ok(()),
+        _ => whole("the template has no exact counterpart: its messages would not be the same"),
+    }
+}
+
+fn read(id: &str, text: &str, target: Target) -> Result<Prompt, Vec<Refusal>> {
+    let name = match target {
+        Target::Definition => "converted.json",
+        Target::Dotprompt => "converted.prompt",
+        Target::Prompty => "converted.prompty",
+        Target::SemanticKernel => "converted.yaml",
+    };
+    let file = PromptFile {
+        id,
+        name,
+        text,
+        config: None,
+    };
+    let read = match target {
+        Target::Definition => Prompt::parse(id, name, text),
+        _ => file::read(&file, &Alone),
+    };
+    let prompt = read.map(|(prompt, _)| prompt).map_err(|found| {
+        let why = found.first().map(|one| one.message.clone());
+        let reason = format!("there is no exact counterpart: {}", why.unwrap_or_default());
+        vec![Refusal::template(0, reason)]
+    })?;
+    Ok(prompt)
+}
+
+/// Who says what, where every variable is a text that says its name and holds
+/// what could be taken for something else.
+fn said(prompt: &Prompt, formats: &TemplateFactory) -> Option<Vec<(String, String)>> {
+    let templates = prompt.templates();
+    let sources: Vec<Source<'_>> = templates
+        .iter()
+        .map(|(name, text)| Source::new(name, text))
+        .collect();
+    let options = CompileOptions {
+        missing: prompt.missing,
+        messages: prompt.messages,
+        trusted: prompt.trusted.clone(),
+        ..CompileOptions::default()
+    };
+    let template = formats.compile(&prompt.format, &sources, &options).ok()?;
+    let entries: Vec<&str> = sources.iter().map(|source| source.name).collect();
+    let work = Render {
+        template: template.as_ref(),
+        entries: &entries,
+        variables: &samples(template.as_ref()),
+        functions: &NoFunctions,
+        limits: &Limits::default(),
+    };
+    // Nothing is called, so there is nothing to wait for.
+    let done = render(&work).now_or_never()?.ok()?;
+    Some(conversation(&prompt.body, &done))
+}
+
+fn conversation(body: &Body, done: &Rendered) -> Vec<(String, String)> {
+    let role = |name: &str| match turns::role(name) {
+        Some(role) => role.as_str().to_owned(),
+        None => name.to_owned(),
+    };
+    if let Body::Messages(messages) = body {
+        let text = |(index, message): (usize, &crate::TemplateMessage)| {
+            (message.role.as_str().to_owned(), done.text(index))
+        };
+        return messages.iter().enumerate().map(text).collect();
+    }
+    let messages = done.conversation(0, &[]);
+    let text = |part: &Part| match part {
+        Part::Text(text) => text.clone(),
+        other => format!("{other:?}"),
+    };
+    let one = |message: &quillet_template::ChatMessage| {
+        (
+            role(&message.role),
+            message.parts.iter().map(text).collect(),
+        )
+    };
+    messages.iter().map(one).collect()
+}
+
+fn samples(template: &dyn Template) -> Map {
+    let mut root = Value::Map(Map::default());
+    for variable in &template.references().variables {
+        let text = format!(
+            "{} <b> & \"'{{}} {{{{x}}}}\nuser:\n",
+            variable.path.join(".")
+        );
+        root = with(&root, &variable.path, text.into());
+    }
+    match root {
+        Value::Map(map) => map,
+        _ => Map::default(),
+    }
+}
+
+/// The object with a value under a path.
+fn with(root: &Value, path: &[String], value: Value) -> Value {
+    let [first, rest @ ..] = path else {
+        return value;
+    };
+    let mut table: Table = root.as_map().map(Map::to_table).unwrap_or_default();
+    let inner = table.get(first.as_str()).cloned().unwrap_or_default();
+    table.insert(first.as_str().into(), with(&inner, rest, value));
+    Value::Map(Map::new(table))
+}

@@ -1,0 +1,147 @@
+//! Who speaks in a template, in the words of each way to say so.
+
+use quillet_core::Role;
+use quillet_template::MessageSyntax;
+use quillet_template::structure::{Part, parse_role_lines};
+
+use super::Refusal;
+use crate::definition::{Body, Prompt};
+
+/// A message and its template, a part of the prompt's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Turn {
+    /// In the field's words: `assistant`, not `model`.
+    pub(super) role: String,
+    pub(super) text: String,
+    /// Where the text begins in the prompt's.
+    pub(super) at: usize,
+}
+
+/// The messages of a prompt's template. A text without structure is the user's.
+pub(super) fn of(prompt: &Prompt) -> Result<Vec<Turn>, Vec<Refusal>> {
+    let text = match &prompt.body {
+        Body::Text(text) => text,
+        Body::Messages(messages) => {
+            let turn = |message: &crate::TemplateMessage| Turn {
+                role: message.role.as_str().to_owned(),
+                text: message.content.clone(),
+                at: 0,
+            };
+            return Ok(messages.iter().map(turn).collect());
+        }
+    };
+    match prompt.messages {
+        MessageSyntax::RoleLines => role_lines(text),
+        MessageSyntax::Elements if text.contains("<message") => elements(text),
+        _ if prompt.format == "dotprompt" => helpers(text),
+        _ => Ok(vec![turn("user", text, 0)]),
+    }
+}
+
+fn turn(role: &str, text: &str, at: usize) -> Turn {
+    let role = if role == "model" { "assistant" } else { role };
+    Turn {
+        role: role.to_owned(),
+        text: text.to_owned(),
+        at,
+    }
+}
+
+fn role_lines(text: &str) -> Result<Vec<Turn>, Vec<Refusal>> {
+    let mut turns = Vec::new();
+    let mut refusals = Vec::new();
+    let mut from = 0;
+    for message in parse_role_lines(text) {
+        let content: String = message.parts.iter().map(text_of).collect();
+        let at = text[from..]
+            .find(&content)
+            .map_or(from, |found| from + found);
+        if !message.metadata.is_empty() {
+            refusals.push(Refusal::template(
+                at,
+                "metadata of a message has no counterpart",
+            ));
+        }
+        from = at + content.len();
+        turns.push(turn(&message.role, &content, at));
+    }
+    if refusals.is_empty() {
+        Ok(turns)
+    } else {
+        Err(refusals)
+    }
+}
+
+fn text_of(part: &Part) -> &str {
+    match part {
+        Part::Text(text) => text,
+        _ => "",
+    }
+}
+
+/// dotprompt: `{{role "system"}}`.
+fn helpers(text: &str) -> Result<Vec<Turn>, Vec<Refusal>> {
+    let mut turns = Vec::new();
+    let (mut role, mut from) = ("user", 0);
+    for (at, _) in text.match_indices("{{role ") {
+        let Some((name, after)) = role_helper(&text[at..]) else {
+            return Err(vec![Refusal::template(
+                at,
+                "a role that is not written out has no counterpart",
+            )]);
+        };
+        turns.push(turn(role, &text[from..at], from));
+        (role, from) = (name, at + after);
+    }
+    turns.push(turn(role, &text[from..], from));
+    turns.retain(|turn| !turn.text.trim().is_empty());
+    Ok(turns)
+}
+
+/// The role in quotes, and how long the helper is.
+fn role_helper(text: &str) -> Option<(&str, usize)> {
+    let inside = text.strip_prefix("{{role ")?;
+    let end = inside.find("}}")?;
+    let name = inside[..end].trim();
+    let quote = name.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let name = name.strip_prefix(quote)?.strip_suffix(quote)?;
+    Some((name, end + "{{role }}".len()))
+}
+
+/// `<message role="system">…</message>` with nothing else around.
+fn elements(text: &str) -> Result<Vec<Turn>, Vec<Refusal>> {
+    let mut turns = Vec::new();
+    let mut at = 0;
+    while let Some(lead) = text[at..].find(|c: char| !c.is_whitespace()) {
+        at += lead;
+        let Some((role, inner, length)) = element(&text[at..]) else {
+            let reason = "only <message role=\"…\"> with text inside has a counterpart";
+            return Err(vec![Refusal::template(at, reason)]);
+        };
+        let content = &text[at + inner.0..at + inner.1];
+        let lead = content.len() - content.trim_start().len();
+        if let Some(tag) = content.find(['<', '&']) {
+            let reason = "markup inside a message has no counterpart";
+            return Err(vec![Refusal::template(at + inner.0 + tag, reason)]);
+        }
+        turns.push(turn(role, content.trim(), at + inner.0 + lead));
+        at += length;
+    }
+    Ok(turns)
+}
+
+/// The role of the element that a text begins with, where its content is, and its length.
+fn element(text: &str) -> Option<(&str, (usize, usize), usize)> {
+    let rest = text.strip_prefix("<message role=")?;
+    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let (role, rest) = rest[1..].split_once(quote)?;
+    let rest = rest.strip_prefix('>')?;
+    let start = text.len() - rest.len();
+    let end = start + rest.find("</message>")?;
+    Some((role, (start, end), end + "</message>".len()))
+}
+
+/// The name of a role as a model's API has it.
+pub(super) fn role(name: &str) -> Option<Role> {
+    Role::parse(if name == "model" { "assistant" } else { name })
+}

@@ -1,0 +1,173 @@
+//! Conversions: what has a counterpart, and what is refused where.
+
+use quillet_prompt::convert::{Target, convert};
+use quillet_prompt::file::{self, Alone, PromptFile};
+use quillet_template::TemplateFactory;
+
+fn converted(name: &str, text: &str, target: Target) -> Result<String, String> {
+    let file = PromptFile {
+        id: file::stem(name),
+        name,
+        text,
+        config: None,
+    };
+    convert(&file, target, &Alone, &TemplateFactory::standard())
+        .map_err(|found| found.iter().map(|one| format!("{one}\n")).collect())
+}
+
+const PROMPTY: &str = "---
+name: support
+model:
+  id: gpt-4o
+  options: {temperature: 0.2, maxOutputTokens: 400}
+inputs:
+  - {name: customer, kind: string, default: friend}
+  - {name: question, kind: string, required: true}
+---
+system:
+You help {{ customer }}. Braces: {{ '{{' }}
+
+user:
+{{ question }}
+";
+
+/// One line that begins with a word.
+fn line<'t>(text: &'t str, word: &str) -> &'t str {
+    let line = text.lines().find(|line| line.starts_with(word));
+    line.unwrap_or_default()
+}
+
+#[test]
+fn a_prompty_file_becomes_a_function() {
+    let function = converted("support.prompty", PROMPTY, Target::SemanticKernel).unwrap();
+    let template = r#"template: |2-
+  <message role="system">You help {{$customer}}. Braces: {{'{{'}}</message>
+  <message role="user">{{$question}}</message>
+"#;
+    assert!(function.contains(template), "{function}");
+    assert_eq!(
+        line(&function, "execution_settings"),
+        r#"execution_settings: {"default":{"model_id":"gpt-4o","temperature":0.2,"max_tokens":400}}"#
+    );
+}
+
+#[test]
+fn what_comes_back_says_the_same() {
+    for target in [
+        Target::SemanticKernel,
+        Target::Definition,
+        Target::Dotprompt,
+    ] {
+        let name = match target {
+            Target::SemanticKernel => "support.yaml",
+            Target::Dotprompt => "support.prompt",
+            _ => "support.json",
+        };
+        let there = converted("support.prompty", PROMPTY, target).unwrap();
+        let back = converted(name, &there, Target::Prompty).unwrap();
+        assert!(
+            back.contains("system:\nYou help {{ customer }}. Braces: "),
+            "{back}"
+        );
+        assert!(back.ends_with("user:\n{{ question }}\n"), "{back}");
+        let model = r#"model: {"id":"gpt-4o","options":{"temperature":0.2,"maxOutputTokens":400}}"#;
+        assert_eq!(line(&back, "model"), model);
+        let inputs = r#"inputs: [{"name":"customer","kind":"string","default":"friend"},{"name":"question","kind":"string","required":true}]"#;
+        assert_eq!(line(&back, "inputs"), inputs);
+    }
+}
+
+#[test]
+fn what_has_no_counterpart_is_refused_where_it_stands() {
+    let strict = "{\n \"userPrompt\": \"Hi {{.x}}\"\n}";
+    let tools = PROMPTY.replace("model:\n", "tools:\n  - {name: a, kind: mcp}\nmodel:\n");
+    let cases = [
+        (
+            "p.prompty",
+            "---\nname: p\n---\nuser:\n{% if x %}a{% endif %}\n",
+            Target::Dotprompt,
+            "p.prompty:5:1: \"{% if x %}",
+        ),
+        (
+            "p.prompty",
+            "---\nname: p\n---\nuser:\nA {{ x | upper }}\n",
+            Target::SemanticKernel,
+            "p.prompty:5:3: ",
+        ),
+        (
+            "p.prompty",
+            "---\nname: p\n---\nuser[n=1]:\nA\n",
+            Target::Dotprompt,
+            "p.prompty:5:1: metadata of a message",
+        ),
+        (
+            "p.prompty",
+            "---\nname: p\ninputs:\n  - {name: t, kind: thread}\n---\nuser:\n{{t}}\n",
+            Target::Dotprompt,
+            "p.prompty:3:1: t is no text",
+        ),
+        (
+            "p.prompty",
+            &tools,
+            Target::Dotprompt,
+            "p.prompty:3:1: tools has no counterpart",
+        ),
+        (
+            "p.prompty",
+            "---\nname: p\n---\nuser:\n{{ a.b }}\n",
+            Target::SemanticKernel,
+            "p.prompty:5:1: the field a.b",
+        ),
+        (
+            "p.json",
+            strict,
+            Target::Dotprompt,
+            "p.json: a missing variable is an error here",
+        ),
+        (
+            "p.yaml",
+            "template: |\n  <message role=\"user\">a <b>c</b></message>\ntemplate_format: semantic-kernel\n",
+            Target::Dotprompt,
+            "p.yaml:2:27: markup",
+        ),
+        (
+            "p.yaml",
+            "template: Hi\ninput_variables:\n  - name: a\n    allow_dangerously_set_content: true\n",
+            Target::Prompty,
+            "p.yaml:4:5: a is trusted",
+        ),
+        (
+            "p.prompt",
+            "---\noutput: {schema: string}\n---\nHi",
+            Target::Prompty,
+            "p.prompt:2:1: output",
+        ),
+        (
+            "p.prompt",
+            "{{role x}}Hi",
+            Target::Prompty,
+            "p.prompt:1:1: a role that is not written out",
+        ),
+        (
+            "p.prompt",
+            "{{role \"user\"}}{{#if a}}b{{/if}}",
+            Target::Prompty,
+            "p.prompt:1:16: ",
+        ),
+    ];
+    for (name, text, target, expected) in cases {
+        let refused = converted(name, text, target).unwrap_err();
+        assert!(refused.starts_with(expected), "{text}: {refused}");
+    }
+}
+
+#[test]
+fn a_template_with_anything_in_it_stays_in_its_own_format() {
+    let text = "---\nname: p\n---\nuser:\n{% if x %}a{% endif %}\n";
+    let definition = converted("p.prompty", text, Target::Definition).unwrap();
+    assert!(
+        definition.contains("\"format\": \"jinja-plain\""),
+        "{definition}"
+    );
+    assert!(definition.contains("\"messageSyntax\": \"role-lines\""));
+}

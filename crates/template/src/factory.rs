@@ -12,7 +12,7 @@ use crate::format::jinja::JinjaFormat;
 use crate::format::mustache::MustacheFormat;
 use crate::format::semantic_kernel::SemanticKernelFormat;
 use crate::structure::{self, MessageSyntax};
-use crate::{CompileOptions, Source, Template, TemplateFormat};
+use crate::{CompileLimits, CompileOptions, Source, Template, TemplateFormat};
 
 /// The formats that exist, by name and alias. The first that claims a name has it.
 #[derive(Clone, Debug, Default)]
@@ -82,7 +82,7 @@ impl TemplateFactory {
         };
         let bytes: usize = sources.iter().map(|source| source.text.len()).sum();
         if bytes > options.limits.source_bytes {
-            return Err(too_large(bytes, sources, options));
+            return Err(too_large(bytes, sources, &options.limits));
         }
         match options.messages {
             MessageSyntax::RoleLines => {
@@ -105,10 +105,15 @@ impl TemplateFactory {
     }
 }
 
-fn too_large(bytes: usize, sources: &[Source<'_>], options: &CompileOptions) -> CompileError {
+/// The error of sources that are larger than the limit.
+pub(crate) fn too_large(
+    bytes: usize,
+    sources: &[Source<'_>],
+    limits: &CompileLimits,
+) -> CompileError {
     let message = format!(
         "the template has {bytes} bytes, more than the limit on source_bytes ({})",
-        options.limits.source_bytes
+        limits.source_bytes
     );
     let name = sources.first().map_or("", |source| source.name);
     let found = Diagnostic::error("template.limit", name, message.clone());

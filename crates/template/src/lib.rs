@@ -8,6 +8,7 @@
 
 mod buffer;
 mod call;
+pub mod convert;
 mod error;
 mod factory;
 pub mod format;

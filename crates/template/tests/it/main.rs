@@ -6,6 +6,7 @@ use quillet_core as core;
 use quillet_template as template;
 
 mod conformance;
+mod convert;
 #[path = "../../../../examples/custom_format.rs"]
 #[expect(dead_code, reason = "its program is not run here")]
 mod custom_format;

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use quillet_core::Span;
 use regex::Regex;
 
 use super::fmt::printable::is_printable;
@@ -92,6 +93,15 @@ pub(super) struct Lexer<'s> {
     paren_depth: usize,
     /// The message of the error token.
     pub(super) error: Option<String>,
+    /// What stood in comments so far.
+    comments: Vec<Span>,
+}
+
+/// What stands in the comments of a source, in order.
+pub(super) fn comments(source: &str) -> Vec<Span> {
+    let mut lexer = Lexer::new(source);
+    while !matches!(lexer.next_token().kind, Kind::Eof | Kind::Error) {}
+    lexer.comments
 }
 
 /// `None` where one lexer state hands over to the text state again.
@@ -108,6 +118,7 @@ impl<'s> Lexer<'s> {
             inside_action: false,
             paren_depth: 0,
             error: None,
+            comments: Vec::new(),
         }
     }
 
@@ -240,6 +251,10 @@ impl<'s> Lexer<'s> {
         let Some(length) = find_pair(self.rest(), *b"*/") else {
             return Some(self.fail("unclosed comment".to_owned()));
         };
+        self.comments.push(Span {
+            start: self.pos,
+            end: self.pos + length,
+        });
         self.pos += length + 2;
         let Some(trim) = self.at_right_delim() else {
             return Some(self.fail("comment ends before closing delimiter".to_owned()));

@@ -2,6 +2,7 @@
 
 mod ast;
 mod collection;
+pub(crate) mod convert;
 mod exec;
 pub mod fmt;
 mod function;

@@ -22,7 +22,7 @@ use super::{references, sprig};
 /// [`quillet_core::json::Numbers::Float`].
 #[derive(Clone, Debug, Default)]
 pub struct GoFormat {
-    functions: Functions,
+    pub(super) functions: Functions,
     strict_functions: bool,
 }
 

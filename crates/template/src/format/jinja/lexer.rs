@@ -51,6 +51,15 @@ pub(super) struct Lexer<'a> {
     line_start: bool,
     literals: Literals,
     tokens: Tokens<'a>,
+    /// What stands in comments.
+    comments: Vec<Span>,
+}
+
+/// What stands in the comments of a source, in order.
+pub(super) fn comments(source: &str, preset: Preset) -> Vec<Span> {
+    let mut lexer = Lexer::new(source, preset, MessageSyntax::Plain);
+    while lexer.at < source.len() && lexer.text_and_tag().is_ok() {}
+    lexer.comments
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -70,6 +79,7 @@ impl<'a> Lexer<'a> {
             literals: Literals::new(source.len(), messages),
             // A guess that fits most templates and costs little where it does not.
             tokens: Vec::with_capacity((source.len() / 8).min(1024)),
+            comments: Vec::new(),
         }
     }
 
@@ -175,6 +185,10 @@ impl<'a> Lexer<'a> {
         };
         let close = self.at + end;
         let signed = end > 0 && matches!(self.source.as_bytes()[close - 1], b'-' | b'+');
+        self.comments.push(Span {
+            start: self.at,
+            end: close - usize::from(signed),
+        });
         self.at = close - usize::from(signed);
         self.close("#}");
         Ok(())

@@ -102,6 +102,11 @@ pub(super) fn is_known(name: &str) -> bool {
         .any(|names| names.contains(&name))
 }
 
+/// Whether an object has a method of that name, which hides a key.
+pub(crate) fn of_dict(name: &str) -> bool {
+    DICT.contains(&name) || CHANGES.contains(&name)
+}
+
 impl Evaluator<'_, '_> {
     pub(super) fn method(
         &mut self,

@@ -10,6 +10,7 @@
 
 mod ast;
 mod call;
+pub(crate) mod convert;
 mod escape;
 mod eval;
 mod expression;
@@ -17,7 +18,7 @@ mod filters;
 mod format;
 mod functions;
 mod lexer;
-mod methods;
+pub(crate) mod methods;
 mod operand;
 mod ops;
 mod parser;

@@ -10,7 +10,7 @@ use crate::Stop;
 type Run = fn(&mut Evaluator<'_, '_>, &Value, &Given) -> Result<bool, Stop>;
 
 pub(super) struct Test {
-    name: &'static str,
+    pub(super) name: &'static str,
     /// Whether it deals with undefined values itself.
     pub(super) of_undefined: bool,
     pub(super) run: Run,

@@ -94,7 +94,7 @@ pub fn printf(
 }
 
 /// A string as `%q` prints it, for error texts.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = Vec::with_capacity(text.len() + 2);
     append_quoted(&mut quoted, text.as_bytes());
     String::from_utf8_lossy(&quoted).into_owned()

@@ -1,0 +1,71 @@
+//! What a conversion has to say: refusals, and notes on what is exact for some
+//! values only.
+
+use quillet_core::{Diagnostic, Severity, Span};
+
+/// Collects findings about one source.
+#[derive(Debug)]
+pub struct Findings<'s> {
+    name: &'s str,
+    text: &'s str,
+    found: Vec<Diagnostic>,
+}
+
+impl<'s> Findings<'s> {
+    /// For the source of that name and text.
+    #[must_use]
+    pub fn new(name: &'s str, text: &'s str) -> Self {
+        Findings {
+            name,
+            text,
+            found: Vec::new(),
+        }
+    }
+
+    /// The text that the places are in.
+    #[must_use]
+    pub fn text(&self) -> &'s str {
+        self.text
+    }
+
+    /// The source between two places.
+    #[must_use]
+    pub fn at(&self, span: Span) -> &'s str {
+        self.text.get(span.start..span.end).unwrap_or_default()
+    }
+
+    /// Something has no exact counterpart.
+    pub fn refuse(&mut self, span: Span, message: impl Into<String>) {
+        let found = Diagnostic::error("convert.refused", self.name, message);
+        self.found.push(found.at(self.text, span));
+    }
+
+    /// The same, with how to mend it.
+    pub fn refuse_with(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
+        self.refuse(span, message);
+        if let Some(last) = self.found.last_mut() {
+            last.help = Some(help.into());
+        }
+    }
+
+    /// Something is exact for some values only.
+    pub fn note(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
+        let found = Diagnostic::warning("convert.values", self.name, message);
+        self.found.push(found.at(self.text, span).help(help));
+    }
+
+    /// Everything that was found, in order of place.
+    #[must_use]
+    pub fn into_sorted(mut self) -> Vec<Diagnostic> {
+        self.found.sort_by_key(|found| found.span.map(|s| s.start));
+        self.found.dedup();
+        self.found
+    }
+
+    /// Whether something was refused.
+    #[must_use]
+    pub fn refused(&self) -> bool {
+        let mut found = self.found.iter();
+        found.any(|found| found.severity == Severity::Error)
+    }
+}

@@ -1,0 +1,101 @@
+//! The formats that templates are converted between, and how they differ in
+//! what values print as.
+
+/// A format that templates can be read from and written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// `go`.
+    Go,
+    /// `jinja`, with the whitespace settings of transformers.
+    Jinja,
+    /// `jinja-plain`.
+    JinjaPlain,
+    /// `semantic-kernel`.
+    SemanticKernel,
+    /// `handlebars`.
+    Handlebars,
+    /// `mustache`.
+    Mustache,
+    /// `f-string`.
+    FString,
+    /// `dotprompt`: handlebars with roles.
+    Dotprompt,
+}
+
+/// Who decides what values print as. Texts and whole numbers print the same everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Printing {
+    Go,
+    Python,
+    JavaScript,
+    DotNet,
+}
+
+impl Language {
+    /// All of them, in the order of the factory.
+    pub const ALL: [Language; 8] = [
+        Language::Go,
+        Language::Jinja,
+        Language::JinjaPlain,
+        Language::SemanticKernel,
+        Language::Handlebars,
+        Language::Mustache,
+        Language::FString,
+        Language::Dotprompt,
+    ];
+
+    /// The format's canonical name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Language::Go => "go",
+            Language::Jinja => "jinja",
+            Language::JinjaPlain => "jinja-plain",
+            Language::SemanticKernel => "semantic-kernel",
+            Language::Handlebars => "handlebars",
+            Language::Mustache => "mustache",
+            Language::FString => "f-string",
+            Language::Dotprompt => "dotprompt",
+        }
+    }
+
+    /// The one of that canonical name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|language| language.name() == name)
+    }
+
+    pub(super) fn printing(self) -> Printing {
+        match self {
+            Language::Go => Printing::Go,
+            Language::Jinja | Language::JinjaPlain | Language::FString => Printing::Python,
+            Language::SemanticKernel => Printing::DotNet,
+            Language::Handlebars | Language::Mustache | Language::Dotprompt => Printing::JavaScript,
+        }
+    }
+
+    /// Whether an object without fields is true in a condition.
+    pub(super) fn empty_object_is_true(self) -> bool {
+        matches!(
+            self,
+            Language::Handlebars | Language::Dotprompt | Language::Mustache
+        )
+    }
+
+    /// Whether a message can begin in the text.
+    #[must_use]
+    pub fn has_roles(self) -> bool {
+        self == Language::Dotprompt
+    }
+}
+
+impl Printing {
+    /// How `true` and `false` print.
+    pub(super) fn booleans(self) -> [&'static str; 2] {
+        match self {
+            Printing::Go | Printing::JavaScript => ["true", "false"],
+            Printing::Python | Printing::DotNet => ["True", "False"],
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Templates from one format into another, where there is an exact counterpart.
+//!
+//! Each format reads its own syntax tree into a small neutral one
+//! ([`Nodes`]) and refuses, with the place, what other formats do not have:
+//! filters, arithmetic, partials, assignments. Whitespace control is resolved
+//! into text on the way. What is read is compared with the kinds that are
+//! declared ([`Shape`]), since formats print values in different ways, and
+//! written in the other format. This is no formatter: layout inside tags is lost.
+
+mod findings;
+mod language;
+mod shape;
+mod tree;
+mod values;
+mod write;
+
+pub use findings::Findings;
+pub use language::Language;
+pub use shape::{Scope, Shape};
+pub use tree::{Argument, Call, Node, NodeKind, Nodes, Path, Start, merged};
+
+use quillet_core::{Diagnostic, Severity};
+
+use crate::factory::too_large;
+use crate::format::{go, jinja};
+use crate::{CompileLimits, Source};
+
+/// How to convert.
+#[derive(Clone, Debug, Default)]
+pub struct ConvertOptions {
+    /// The kinds of the variables, as far as they are declared.
+    pub shapes: Shape,
+    /// Whether what is undeclared is known to be text or whole numbers.
+    pub assume_text: bool,
+    /// Whether what is exact for some values only is refused.
+    pub strict: bool,
+    /// Bounds on the source.
+    pub limits: CompileLimits,
+}
+
+/// A template in its new format.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Converted {
+    /// Its text.
+    pub text: String,
+    /// What is exact for some values only: warnings.
+    pub notes: Vec<Diagnostic>,
+}
+
+/// Converts one template.
+///
+/// # Errors
+/// The source does not compile; or everything in it that has no exact counterpart.
+pub fn convert(
+    source: &Source<'_>,
+    from: Language,
+    to: Language,
+    options: &ConvertOptions,
+) -> Result<Converted, Vec<Diagnostic>> {
+    let mut findings = Findings::new(source.name, source.text);
+    let nodes = read(from, source, options, &mut findings)?;
+    let text = rewrite(nodes, from, to, options, &mut findings);
+    finish(text, options, findings)
+}
+
+/// Reads a template into the neutral tree. Refusals go to `findings`.
+///
+/// # Errors
+/// The source does not compile in this format.
+pub fn read(
+    language: Language,
+    source: &Source<'_>,
+    options: &ConvertOptions,
+    findings: &mut Findings<'_>,
+) -> Result<Nodes, Vec<Diagnostic>> {
+    let bytes = source.text.len();
+    if bytes > options.limits.source_bytes {
+        return Err(too_large(bytes, &[*source], &options.limits).diagnostics);
+    }
+    let nesting = options.limits.nesting;
+    let nodes = match language {
+        Language::Go => go::convert::read(source, nesting, findings),
+        Language::Jinja | Language::JinjaPlain => {
+            jinja::convert::read(source, language, &options.limits, findings)
+        }
+        _ => return Err(vec![unreadable(language, source)]),
+    };
+    nodes.map(merged)
+}
+
+/// Makes a tree mean the same in another format, and writes it. What stands in
+/// the text where something is refused does not matter.
+pub fn rewrite(
+    nodes: Nodes,
+    from: Language,
+    to: Language,
+    options: &ConvertOptions,
+    findings: &mut Findings<'_>,
+) -> String {
+    let shapes = &options.shapes;
+    let nodes = values::adapt(nodes, [from, to], shapes, options.assume_text, findings);
+    write(to, &nodes, shapes, findings)
+}
+
+/// Writes a tree. Refusals go to `findings`.
+pub fn write(
+    language: Language,
+    nodes: &[Node],
+    shapes: &Shape,
+    findings: &mut Findings<'_>,
+) -> String {
+    write::write(language, nodes, shapes, findings)
+}
+
+/// The text with its notes, or everything that was refused.
+///
+/// # Errors
+/// Something was refused, or is exact for some values only and that does not do.
+pub fn finish(
+    text: String,
+    options: &ConvertOptions,
+    findings: Findings<'_>,
+) -> Result<Converted, Vec<Diagnostic>> {
+    let refused = findings.refused();
+    let mut found = findings.into_sorted();
+    if refused || (options.strict && !found.is_empty()) {
+        for one in &mut found {
+            one.severity = match options.strict {
+                true => Severity::Error,
+                false => one.severity,
+            };
+        }
+        return Err(found);
+    }
+    Ok(Converted { text, notes: found })
+}
+
+fn unreadable(language: Language, source: &Source<'_>) -> Diagnostic {
+    let message = format!("{} templates cannot be converted", language.name());
+    Diagnostic::error("convert.refused", source.name, message)
+}

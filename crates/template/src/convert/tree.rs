@@ -1,0 +1,203 @@
+//! The neutral tree: what templates of every format have in common.
+//!
+//! A name is resolved where it is read: a path begins at the variables or at
+//! the item of a loop, so that no format's rules for looking names up are left.
+
+use std::sync::Arc;
+
+use quillet_core::Span;
+
+/// A template, or a part of one.
+pub type Nodes = Vec<Node>;
+
+/// One element, and where it stands in the source that it was read from.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What it is.
+    pub kind: NodeKind,
+    /// Its place.
+    pub span: Span,
+}
+
+/// Places do not count: two trees are equal that say the same.
+impl PartialEq for Node {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind
+    }
+}
+
+/// What an element is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NodeKind {
+    /// Text as it is printed.
+    Text(String),
+    /// Prints a variable.
+    Print(Path),
+    /// Prints what a function gives.
+    Call(Call),
+    /// Prints one part or the other. A negated condition has an empty first part.
+    If {
+        /// The variable that must be true, as the format understands it.
+        condition: Path,
+        /// Printed if it is.
+        then: Nodes,
+        /// Printed if it is not.
+        otherwise: Nodes,
+    },
+    /// Prints a part for each item of a list.
+    For {
+        /// The list.
+        list: Path,
+        /// What the source calls the item, if it gives it a name.
+        name: Option<Arc<str>>,
+        /// Printed for each item.
+        body: Nodes,
+        /// Printed if there is none.
+        otherwise: Nodes,
+    },
+    /// Printed nowhere.
+    Comment(String),
+    /// A message of that role begins here.
+    Role(String),
+}
+
+/// A variable, or something in it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Path {
+    /// Where it begins.
+    pub start: Start,
+    /// The keys from there.
+    pub keys: Vec<String>,
+}
+
+/// Where a path begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Start {
+    /// At the variables of the template.
+    Root,
+    /// At the item of a loop, by how many loops are around that loop.
+    Item(usize),
+}
+
+/// A call of a function that is bound late.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// Its name, with `_` between a plugin and its function.
+    pub name: String,
+    /// Arguments by position.
+    pub positional: Vec<Argument>,
+    /// Arguments by name.
+    pub named: Vec<(String, Argument)>,
+}
+
+/// What a function is given.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Argument {
+    /// A variable.
+    Path(Path),
+    /// A text.
+    Text(String),
+    /// A whole number.
+    Int(i64),
+    /// `true` or `false`.
+    Bool(bool),
+}
+
+impl Path {
+    /// The variable of that name.
+    #[must_use]
+    pub fn root(keys: &[&str]) -> Self {
+        Path {
+            start: Start::Root,
+            keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+        }
+    }
+
+    /// Something in the item of a loop.
+    #[must_use]
+    pub fn item(depth: usize, keys: &[&str]) -> Self {
+        Path {
+            start: Start::Item(depth),
+            ..Path::root(keys)
+        }
+    }
+
+    /// The path with more keys.
+    #[must_use]
+    pub fn join(&self, keys: impl IntoIterator<Item = String>) -> Self {
+        let mut path = self.clone();
+        path.keys.extend(keys);
+        path
+    }
+}
+
+impl Call {
+    /// All arguments, by position first.
+    pub fn arguments(&self) -> impl Iterator<Item = &Argument> {
+        let named = self.named.iter().map(|(_, argument)| argument);
+        self.positional.iter().chain(named)
+    }
+}
+
+impl Node {
+    /// An element at a place.
+    #[must_use]
+    pub fn new(kind: NodeKind, span: Span) -> Self {
+        Node { kind, span }
+    }
+
+    /// Whether it prints nothing by itself and divides nothing.
+    #[must_use]
+    pub fn is_comment(&self) -> bool {
+        matches!(self.kind, NodeKind::Comment(_))
+    }
+}
+
+/// Texts that stand side by side as one, and none that is empty.
+#[must_use]
+pub fn merged(nodes: Nodes) -> Nodes {
+    let mut merged: Nodes = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let kind = match node.kind {
+            NodeKind::Text(text) if text.is_empty() => continue,
+            NodeKind::Text(text) => {
+                if let Some(NodeKind::Text(before)) = merged.last_mut().map(|node| &mut node.kind) {
+                    before.push_str(&text);
+                    continue;
+                }
+                NodeKind::Text(text)
+            }
+            kind => kind.merged(),
+        };
+        merged.push(Node::new(kind, node.span));
+    }
+    merged
+}
+
+impl NodeKind {
+    fn merged(self) -> Self {
+        match self {
+            NodeKind::If {
+                condition,
+                then,
+                otherwise,
+            } => NodeKind::If {
+                condition,
+                then: merged(then),
+                otherwise: merged(otherwise),
+            },
+            NodeKind::For {
+                list,
+                name,
+                body,
+                otherwise,
+            } => NodeKind::For {
+                list,
+                name,
+                body: merged(body),
+                otherwise: merged(otherwise),
+            },
+            kind => kind,
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Go: `{{.name}}`, `{{if .x}}…{{end}}`, `{{range .list}}…{{end}}`.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use super::names::is_identifier;
+use super::{Around, Condition, Piece, Refused, Syntax, beside};
+use crate::TemplateFormat;
+use crate::convert::tree::{Argument, Call, Path, Start};
+use crate::format::go::GoFormat;
+
+pub(super) struct Go;
+
+impl Syntax for Go {
+    fn print(&self, path: &Path, around: &Around<'_>) -> Result<String, Refused> {
+        Ok(format!("{{{{{}}}}}", operand(path, around)?))
+    }
+
+    fn call(&self, call: &Call, around: &Around<'_>) -> Result<String, Refused> {
+        if let Some((name, _)) = call.named.first() {
+            return Err(format!("go has no arguments by name such as {name}"));
+        }
+        let mut text = call.name.clone();
+        if !is_identifier(&text) || is_own(&text) {
+            return Err(format!("go cannot call a function named {text}"));
+        }
+        for argument in &call.positional {
+            text.push(' ');
+            text.push_str(&match argument {
+                Argument::Path(path) => operand(path, around)?,
+                Argument::Text(text) => quoted(text),
+                Argument::Int(number) => number.to_string(),
+                Argument::Bool(value) => value.to_string(),
+            });
+        }
+        Ok(format!("{{{{{text}}}}}"))
+    }
+
+    fn begin_if(&self, condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
+        Ok(format!("{{{{if {}}}}}", asked(condition, around)?))
+    }
+
+    fn else_if(
+        &self,
+        condition: Condition<'_>,
+        around: &Around<'_>,
+    ) -> Option<Result<String, Refused>> {
+        Some(asked(condition, around).map(|asked| format!("{{{{else if {asked}}}}}")))
+    }
+
+    fn otherwise(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+        Ok("{{else}}".into())
+    }
+
+    fn end_if(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+        Ok("{{end}}".into())
+    }
+
+    fn begin_for(&self, around: &Around<'_>) -> Result<String, Refused> {
+        let Some((this, outer)) = around.loops.split_last() else {
+            return Ok(String::new());
+        };
+        let list = operand_in(this.list, outer.iter().map(|one| &*one.name))?;
+        Ok(match this.used_inside {
+            true => format!("{{{{range ${} := {list}}}}}", this.name),
+            false => format!("{{{{range {list}}}}}"),
+        })
+    }
+
+    fn end_for(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+        Ok("{{end}}".into())
+    }
+
+    fn comment(&self, text: &str) -> Option<String> {
+        (!text.contains("*/")).then(|| format!("{{{{/* {text} */}}}}"))
+    }
+
+    fn role(&self, role: &str) -> Result<String, Refused> {
+        Err(format!("go has no message role such as {role}"))
+    }
+
+    fn join(&self, pieces: &[Piece]) -> Result<String, Refused> {
+        let mut out = String::new();
+        for (at, piece) in pieces.iter().enumerate() {
+            match piece {
+                Piece::Text(text) => {
+                    let before_tag = beside(pieces, at).1.is_some();
+                    out.push_str(&literal(text, before_tag));
+                }
+                Piece::Print(tag) | Piece::Block(tag) => out.push_str(tag),
+            }
+        }
+        Ok(out)
+    }
+}
+
+fn literal(text: &str, before_tag: bool) -> String {
+    let mut text = text.replace("{{", r#"{{"{{"}}"#);
+    // One more brace would make the next tag begin too early.
+    if before_tag && text.ends_with('{') {
+        text.pop();
+        text.push_str(r#"{{"{"}}"#);
+    }
+    text
+}
+
+fn asked(condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
+    let operand = operand(condition.path, around)?;
+    Ok(match condition.negated {
+        true => format!("not {operand}"),
+        false => operand,
+    })
+}
+
+fn operand(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
+    operand_in(path, around.loops.iter().map(|one| &*one.name))
+}
+
+/// A path, inside loops with these names.
+fn operand_in<'n>(
+    path: &Path,
+    loops: impl ExactSizeIterator<Item = &'n str>,
+) -> Result<String, Refused> {
+    let depth = loops.len();
+    let mut loops = loops;
+    let mut text = match path.start {
+        Start::Root if depth == 0 => String::new(),
+        Start::Root => "$".to_owned(),
+        Start::Item(at) if at + 1 == depth => String::new(),
+        Start::Item(at) => format!("${}", loops.nth(at).unwrap_or_default()),
+    };
+    for key in &path.keys {
+        if !is_identifier(key) {
+            return Err(format!("go has no field named {key:?}"));
+        }
+        text.push('.');
+        text.push_str(key);
+    }
+    if text.is_empty() {
+        text.push('.');
+    }
+    Ok(text)
+}
+
+/// Whether a name is a keyword or a function of the language, Sprig's included.
+fn is_own(name: &str) -> bool {
+    static FUNCTIONS: LazyLock<HashSet<String>> = LazyLock::new(|| {
+        let format = GoFormat::new().with_sprig();
+        let names = TemplateFormat::functions(&format);
+        names.into_iter().map(str::to_owned).collect()
+    });
+    let keywords = [
+        "block", "break", "continue", "define", "else", "end", "if", "nil", "range", "template",
+        "with", "true", "false",
+    ];
+    keywords.contains(&name) || FUNCTIONS.contains(name)
+}
+
+fn quoted(text: &str) -> String {
+    crate::format::go::fmt::quoted(text)
+}

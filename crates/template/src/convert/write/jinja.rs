@@ -1,0 +1,204 @@
+//! Jinja: `{{ name }}`, `{% if x %}…{% endif %}`, `{% for x in list %}…{% endfor %}`.
+
+use super::names::is_identifier;
+use super::{Around, Condition, Piece, Refused, Syntax, beside};
+use crate::convert::tree::{Argument, Call, Path, Start};
+use crate::format::jinja::JinjaFormat;
+use crate::format::jinja::methods::of_dict;
+
+/// Names that no variable can have.
+const KEYWORDS: [&str; 16] = [
+    "and", "or", "not", "is", "in", "if", "else", "elif", "for", "true", "false", "none", "True",
+    "False", "None", "loop",
+];
+
+pub(super) struct Jinja {
+    /// Whether blanks around block tags are dropped (`trim_blocks`, `lstrip_blocks`).
+    pub(super) trims: bool,
+}
+
+impl Syntax for Jinja {
+    fn print(&self, path: &Path, around: &Around<'_>) -> Result<String, Refused> {
+        Ok(format!("{{{{ {} }}}}", operand(path, around)?))
+    }
+
+    fn call(&self, call: &Call, around: &Around<'_>) -> Result<String, Refused> {
+        use crate::TemplateFormat;
+        let name = &call.name;
+        let own = JinjaFormat::hugging_face();
+        let is_own = TemplateFormat::functions(&own).contains(&name.as_str());
+        if !is_identifier(name) || KEYWORDS.contains(&name.as_str()) || is_own {
+            return Err(format!("jinja cannot call a function named {name}"));
+        }
+        let mut arguments = Vec::new();
+        for one in &call.positional {
+            arguments.push(argument(one, around)?);
+        }
+        for (name, one) in &call.named {
+            arguments.push(format!("{name}={}", argument(one, around)?));
+        }
+        Ok(format!("{{{{ {name}({}) }}}}", arguments.join(", ")))
+    }
+
+    fn begin_if(&self, condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
+        Ok(format!("{{% if {} %}}", asked(condition, around)?))
+    }
+
+    fn else_if(
+        &self,
+        condition: Condition<'_>,
+        around: &Around<'_>,
+    ) -> Option<Result<String, Refused>> {
+        Some(asked(condition, around).map(|asked| format!("{{% elif {asked} %}}")))
+    }
+
+    fn otherwise(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+        Ok("{% else %}".into())
+    }
+
+    fn end_if(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+        Ok("{% endif %}".into())
+    }
+
+    fn begin_for(&self, around: &Around<'_>) -> Result<String, Refused> {
+        let Some(this) = around.loops.last() else {
+            return Ok(String::new());
+        };
+        let list = operand(this.list, around)?;
+        Ok(format!("{{% for {} in {list} %}}", this.name))
+    }
+
+    fn end_for(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+        Ok("{% endfor %}".into())
+    }
+
+    fn comment(&self, text: &str) -> Option<String> {
+        (!text.contains("#}")).then(|| format!("{{# {text} #}}"))
+    }
+
+    fn role(&self, role: &str) -> Result<String, Refused> {
+        Err(format!("jinja has no message role such as {role}"))
+    }
+
+    fn join(&self, pieces: &[Piece]) -> Result<String, Refused> {
+        let mut out = String::new();
+        for (at, piece) in pieces.iter().enumerate() {
+            let (before, after) = beside(pieces, at);
+            match piece {
+                Piece::Text(text) => {
+                    let is_block = matches!(before, Some(Piece::Block(_)));
+                    if self.trims && is_block && text.starts_with('\n') {
+                        // The first line end after a block is dropped.
+                        out.push('\n');
+                    }
+                    out.push_str(&literal(text, after.is_some()));
+                }
+                Piece::Print(tag) => out.push_str(tag),
+                Piece::Block(tag) => {
+                    let text = match before {
+                        Some(Piece::Text(text)) => text,
+                        _ => "",
+                    };
+                    let keeps = self.trims && ends_in_indent(text, at <= 1);
+                    out.push_str(&if keeps { kept(tag) } else { tag.clone() });
+                }
+            }
+        }
+        // The last line end of a source is dropped.
+        if out.ends_with('\n') {
+            out.push('\n');
+        }
+        Ok(out)
+    }
+}
+
+/// Whether a text ends in blanks that begin a line.
+fn ends_in_indent(text: &str, begins_source: bool) -> bool {
+    let rest = text.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
+    rest.len() < text.len() && (rest.ends_with('\n') || (rest.is_empty() && begins_source))
+}
+
+/// A tag that leaves the blanks before it.
+fn kept(tag: &str) -> String {
+    let (open, rest) = tag.split_at(2);
+    format!("{open}+{rest}")
+}
+
+/// A text so that it prints itself. Jinja makes every line end `\n`, so the
+/// others are printed by a constant.
+fn literal(text: &str, before_tag: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let next = chars.peek().copied();
+        match (c, next) {
+            ('{', Some(mark @ ('{' | '%' | '#'))) => {
+                out.push_str(&format!("{{{{ \"{{{mark}\" }}}}"));
+                chars.next();
+            }
+            ('{', Some('\r')) => out.push_str("{{ \"{\" }}"),
+            ('{', None) if before_tag => out.push_str("{{ \"{\" }}"),
+            ('\r', _) => out.push_str("{{ \"\\r\" }}"),
+            (c, _) => out.push(c),
+        }
+    }
+    out
+}
+
+fn asked(condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
+    let operand = operand(condition.path, around)?;
+    Ok(match condition.negated {
+        true => format!("not {operand}"),
+        false => operand,
+    })
+}
+
+fn argument(argument: &Argument, around: &Around<'_>) -> Result<String, Refused> {
+    Ok(match argument {
+        Argument::Path(path) => operand(path, around)?,
+        Argument::Text(text) => quoted(text),
+        Argument::Int(number) => number.to_string(),
+        Argument::Bool(value) => value.to_string(),
+    })
+}
+
+fn operand(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
+    let (mut text, keys) = match (path.start, path.keys.split_first()) {
+        (Start::Item(depth), _) => {
+            let name = around.loops.get(depth).map(|one| one.name.to_string());
+            (name.unwrap_or_default(), path.keys.as_slice())
+        }
+        (Start::Root, Some((first, keys))) => {
+            if !is_identifier(first) || KEYWORDS.contains(&first.as_str()) {
+                return Err(format!("jinja has no variable named {first:?}"));
+            }
+            (first.clone(), keys)
+        }
+        (Start::Root, None) => return Err("jinja has no name for all variables at once".into()),
+    };
+    for key in keys {
+        text.push_str(&match is_identifier(key) && !of_dict(key) {
+            true => format!(".{key}"),
+            false => format!("[{}]", quoted(key)),
+        });
+    }
+    Ok(text)
+}
+
+/// A constant of Python.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,314 @@
+//! Trees as text: first into pieces, texts and tags, then the pieces side by
+//! side, since what a text needs so that it is printed as it is depends on the
+//! tags beside it.
+
+mod f_string;
+mod go;
+mod handlebars;
+mod jinja;
+mod mustache;
+mod names;
+mod semantic_kernel;
+
+use std::sync::Arc;
+
+use quillet_core::Span;
+
+use super::findings::Findings;
+use super::language::Language;
+use super::shape::{Scope, Shape};
+use super::tree::{Call, Node, NodeKind, Path};
+use names::Taken;
+
+/// A part of what is written.
+#[derive(Clone, Debug, PartialEq)]
+enum Piece {
+    /// To be printed as it is.
+    Text(String),
+    /// A tag that prints.
+    Print(String),
+    /// A tag that prints nothing itself: of a block, a comment.
+    Block(String),
+}
+
+/// A condition: the variable and what is asked.
+#[derive(Clone, Copy, Debug)]
+struct Condition<'t> {
+    path: &'t Path,
+    negated: bool,
+}
+
+/// A loop that is being written.
+#[derive(Clone, Debug)]
+struct Loop<'t> {
+    list: &'t Path,
+    /// A name for the item that nothing else has.
+    name: Arc<str>,
+    /// Whether a loop inside it asks for its item.
+    used_inside: bool,
+}
+
+/// What is around the tag that is being written.
+struct Around<'t> {
+    loops: Vec<Loop<'t>>,
+    scope: Scope<'t>,
+    /// How many conditions are open since the innermost loop.
+    conditions: Vec<&'t Path>,
+}
+
+/// Why something cannot be written.
+type Refused = String;
+
+/// How one format writes tags.
+trait Syntax {
+    fn print(&self, path: &Path, around: &Around<'_>) -> Result<String, Refused>;
+    fn call(&self, call: &Call, around: &Around<'_>) -> Result<String, Refused>;
+    fn begin_if(&self, condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused>;
+    /// `None` where a condition inside the other part stands in a block of its own.
+    fn else_if(
+        &self,
+        condition: Condition<'_>,
+        around: &Around<'_>,
+    ) -> Option<Result<String, Refused>>;
+    /// Between the parts of a condition or of a loop, whose path is given.
+    fn otherwise(&self, path: Condition<'_>, around: &Around<'_>) -> Result<String, Refused>;
+    fn end_if(&self, condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused>;
+    /// The loop is the innermost of those around.
+    fn begin_for(&self, around: &Around<'_>) -> Result<String, Refused>;
+    fn end_for(&self, list: Condition<'_>, around: &Around<'_>) -> Result<String, Refused>;
+    /// `None` if the text cannot stand in a comment, or there are none.
+    fn comment(&self, text: &str) -> Option<String>;
+    fn role(&self, role: &str) -> Result<String, Refused>;
+    /// What to mind about a path: where it is exact for some values only.
+    fn mind(&self, _path: &Path, _around: &Around<'_>, _condition: bool) -> Option<String> {
+        None
+    }
+    /// Puts the pieces together.
+    fn join(&self, pieces: &[Piece]) -> Result<String, Refused>;
+}
+
+/// Writes a tree.
+pub(super) fn write(
+    language: Language,
+    nodes: &[Node],
+    shapes: &Shape,
+    findings: &mut Findings<'_>,
+) -> String {
+    let syntax: &dyn Syntax = match language {
+        Language::Go => &go::Go,
+        Language::Jinja => &jinja::Jinja { trims: true },
+        Language::JinjaPlain => &jinja::Jinja { trims: false },
+        Language::SemanticKernel => &semantic_kernel::SemanticKernel,
+        Language::Handlebars => &handlebars::Handlebars { roles: false },
+        Language::Dotprompt => &handlebars::Handlebars { roles: true },
+        Language::Mustache => &mustache::Mustache,
+        Language::FString => &f_string::FString,
+    };
+    let mut writer = Writer {
+        language,
+        syntax,
+        findings,
+        taken: Taken::by(nodes),
+        pieces: Vec::new(),
+        around: Around {
+            loops: Vec::new(),
+            scope: Scope::new(shapes),
+            conditions: Vec::new(),
+        },
+    };
+    writer.nodes(nodes);
+    let pieces = joined_texts(writer.pieces);
+    syntax.join(&pieces).unwrap_or_else(|why| {
+        findings.refuse(Span::default(), why);
+        String::new()
+    })
+}
+
+struct Writer<'t, 'f, 's> {
+    language: Language,
+    syntax: &'f dyn Syntax,
+    findings: &'f mut Findings<'s>,
+    taken: Taken<'t>,
+    pieces: Vec<Piece>,
+    around: Around<'t>,
+}
+
+impl<'t> Writer<'t, '_, '_> {
+    fn nodes(&mut self, nodes: &'t [Node]) {
+        for node in nodes {
+            self.node(node);
+        }
+    }
+
+    fn node(&mut self, node: &'t Node) {
+        let span = node.span;
+        match &node.kind {
+            NodeKind::Text(text) => self.pieces.push(Piece::Text(text.clone())),
+            NodeKind::Print(path) => {
+                let tag = self.syntax.print(path, &self.around);
+                self.mind(path, span, false);
+                self.push(tag, span, Piece::Print);
+            }
+            NodeKind::Call(call) => {
+                let tag = self.syntax.call(call, &self.around);
+                self.push(tag, span, Piece::Print);
+            }
+            NodeKind::If { .. } => self.condition(node),
+            NodeKind::For { .. } => self.each(node),
+            NodeKind::Comment(text) => self.comment(text, span),
+            NodeKind::Role(role) => {
+                let tag = self.syntax.role(role);
+                self.push(tag, span, Piece::Block);
+            }
+        }
+    }
+
+    fn comment(&mut self, text: &str, span: Span) {
+        match self.syntax.comment(text) {
+            Some(tag) => self.pieces.push(Piece::Block(tag)),
+            None => {
+                let message = format!("{} cannot hold this comment", self.language.name());
+                let help = "it is left out";
+                self.findings.note(span, message, help);
+            }
+        }
+    }
+
+    fn mind(&mut self, path: &Path, span: Span, condition: bool) {
+        if let Some(message) = self.syntax.mind(path, &self.around, condition) {
+            let help = "declare the kinds, or look at the result";
+            self.findings.note(span, message, help);
+        }
+    }
+
+    fn push(&mut self, tag: Result<String, Refused>, span: Span, piece: fn(String) -> Piece) {
+        match tag {
+            Ok(tag) => self.pieces.push(piece(tag)),
+            Err(why) => self.findings.refuse(span, why),
+        }
+    }
+
+    /// A condition, and those that follow in its other part alone.
+    fn condition(&mut self, node: &'t Node) {
+        let Some((first, then, mut otherwise)) = parts(node) else {
+            return;
+        };
+        let span = node.span;
+        let begin = self.syntax.begin_if(first, &self.around);
+        self.mind(first.path, span, true);
+        self.push(begin, span, Piece::Block);
+        self.part(first, then);
+        // Blocks that the format ends one by one.
+        let mut open = first;
+        while let [inner] = otherwise
+            && let Some((condition, then, rest)) = parts(inner)
+            && let Some(tag) = self.syntax.else_if(condition, &self.around)
+        {
+            self.mind(condition.path, inner.span, true);
+            self.push(tag, inner.span, Piece::Block);
+            self.part(condition, then);
+            otherwise = rest;
+            open.negated = condition.negated;
+        }
+        if !otherwise.is_empty() {
+            let tag = self.syntax.otherwise(open, &self.around);
+            self.push(tag, span, Piece::Block);
+            open.negated = !open.negated;
+            self.part(open, otherwise);
+        }
+        let end = self.syntax.end_if(first, &self.around);
+        self.push(end, span, Piece::Block);
+    }
+
+    fn part(&mut self, condition: Condition<'t>, nodes: &'t [Node]) {
+        self.around.conditions.push(condition.path);
+        self.nodes(nodes);
+        self.around.conditions.pop();
+    }
+
+    fn each(&mut self, node: &'t Node) {
+        let NodeKind::For {
+            list,
+            name,
+            body,
+            otherwise,
+        } = &node.kind
+        else {
+            return;
+        };
+        let span = node.span;
+        self.mind(list, span, false);
+        let conditions = std::mem::take(&mut self.around.conditions);
+        let depth = self.around.loops.len();
+        let outer = self.around.loops.iter().map(|one| &*one.name);
+        let name = self.taken.free(name.as_deref(), outer);
+        self.around.loops.push(Loop {
+            list,
+            name,
+            used_inside: names::used_inside(body, depth),
+        });
+        let begin = self.syntax.begin_for(&self.around);
+        self.push(begin, span, Piece::Block);
+        self.around.scope.enter(list);
+        self.nodes(body);
+        self.around.scope.leave();
+        self.around.loops.pop();
+        let path = Condition {
+            path: list,
+            negated: false,
+        };
+        self.around.conditions = conditions;
+        if !otherwise.is_empty() {
+            let tag = self.syntax.otherwise(path, &self.around);
+            self.push(tag, span, Piece::Block);
+            self.nodes(otherwise);
+        }
+        let end = match otherwise.is_empty() {
+            true => self.syntax.end_for(path, &self.around),
+            false => self.syntax.end_for(
+                Condition {
+                    negated: true,
+                    ..path
+                },
+                &self.around,
+            ),
+        };
+        self.push(end, span, Piece::Block);
+    }
+}
+
+/// A condition with its parts, the other way round if the first is empty.
+fn parts(node: &Node) -> Option<(Condition<'_>, &[Node], &[Node])> {
+    let NodeKind::If {
+        condition: path,
+        then,
+        otherwise,
+    } = &node.kind
+    else {
+        return None;
+    };
+    let negated = then.is_empty() && !otherwise.is_empty();
+    let condition = Condition { path, negated };
+    Some(match negated {
+        true => (condition, otherwise, then),
+        false => (condition, then, otherwise),
+    })
+}
+
+fn joined_texts(pieces: Vec<Piece>) -> Vec<Piece> {
+    let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        match (joined.last_mut(), piece) {
+            (_, Piece::Text(text)) if text.is_empty() => {}
+            (Some(Piece::Text(before)), Piece::Text(text)) => before.push_str(&text),
+            (_, piece) => joined.push(piece),
+        }
+    }
+    joined
+}
+
+/// The pieces beside a piece.
+fn beside(pieces: &[Piece], at: usize) -> (Option<&Piece>, Option<&Piece>) {
+    let before = at.checked_sub(1).and_then(|before| pieces.get(before));
+    (before, pieces.get(at + 1))
+}

@@ -1,0 +1,160 @@
+//! Names for the items of loops.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::convert::tree::{Argument, Call, Node, NodeKind, Path, Start};
+
+/// Names that mean something already: variables and functions.
+pub(super) struct Taken<'t>(HashSet<&'t str>);
+
+impl<'t> Taken<'t> {
+    /// Those that a tree mentions.
+    pub(super) fn by(nodes: &'t [Node]) -> Self {
+        let mut taken = Taken(HashSet::new());
+        visit(nodes, &mut |mention| {
+            let name = match mention {
+                Mention::Path(path) if path.start == Start::Root => path.keys.first(),
+                Mention::Path(_) => None,
+                Mention::Function(name) => Some(name),
+            };
+            taken.0.extend(name.map(String::as_str));
+        });
+        taken
+    }
+
+    /// The name that the source gave, or another one if that is taken.
+    pub(super) fn free<'o>(
+        &self,
+        wanted: Option<&str>,
+        outer: impl Iterator<Item = &'o str>,
+    ) -> Arc<str> {
+        let outer: Vec<&str> = outer.collect();
+        let wanted = wanted.filter(|name| is_identifier(name) && !is_reserved(name));
+        let wanted = wanted.unwrap_or("item");
+        let is_free = |name: &str| !self.0.contains(name) && !outer.contains(&name);
+        if is_free(wanted) {
+            return wanted.into();
+        }
+        let mut numbered = (2..).map(|number: usize| format!("{wanted}{number}"));
+        let found = numbered.find(|name| is_free(name));
+        found.unwrap_or_default().into()
+    }
+}
+
+/// Whether a loop inside asks for the item of the loop of that depth.
+pub(super) fn used_inside(body: &[Node], depth: usize) -> bool {
+    let mut used = false;
+    let inner = body.iter().flat_map(inner_loops);
+    for nodes in inner {
+        visit(nodes, &mut |mention| {
+            used |= matches!(mention, Mention::Path(path) if path.start == Start::Item(depth));
+        });
+    }
+    used
+}
+
+/// The bodies of the loops that a node has in it, the outermost only.
+fn inner_loops(node: &Node) -> Vec<&[Node]> {
+    match &node.kind {
+        NodeKind::For {
+            body, otherwise, ..
+        } => {
+            let mut found: Vec<&[Node]> = otherwise.iter().flat_map(inner_loops).collect();
+            found.push(body);
+            found
+        }
+        NodeKind::If {
+            then, otherwise, ..
+        } => then.iter().chain(otherwise).flat_map(inner_loops).collect(),
+        _ => Vec::new(),
+    }
+}
+
+enum Mention<'t> {
+    Path(&'t Path),
+    Function(&'t String),
+}
+
+fn visit<'t>(nodes: &'t [Node], see: &mut impl FnMut(Mention<'t>)) {
+    for node in nodes {
+        match &node.kind {
+            NodeKind::Print(path) => see(Mention::Path(path)),
+            NodeKind::Call(call) => visit_call(call, see),
+            NodeKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                see(Mention::Path(condition));
+                visit(then, see);
+                visit(otherwise, see);
+            }
+            NodeKind::For {
+                list,
+                body,
+                otherwise,
+                ..
+            } => {
+                see(Mention::Path(list));
+                visit(body, see);
+                visit(otherwise, see);
+            }
+            NodeKind::Text(_) | NodeKind::Comment(_) | NodeKind::Role(_) => {}
+        }
+    }
+}
+
+fn visit_call<'t>(call: &'t Call, see: &mut impl FnMut(Mention<'t>)) {
+    see(Mention::Function(&call.name));
+    for argument in call.arguments() {
+        if let Argument::Path(path) = argument {
+            see(Mention::Path(path));
+        }
+    }
+}
+
+/// A letter or `_`, then letters, digits and `_`, ASCII only: a name everywhere.
+pub(super) fn is_identifier(name: &str) -> bool {
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    starts && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// Words that some format keeps for itself.
+pub(super) fn is_reserved(name: &str) -> bool {
+    [
+        "and",
+        "or",
+        "not",
+        "is",
+        "in",
+        "if",
+        "else",
+        "elif",
+        "for",
+        "true",
+        "false",
+        "none",
+        "True",
+        "False",
+        "None",
+        "null",
+        "undefined",
+        "nil",
+        "this",
+        "loop",
+        "self",
+        "recursive",
+        "as",
+        "with",
+        "each",
+        "range",
+        "end",
+        "define",
+        "template",
+        "block",
+        "break",
+        "continue",
+    ]
+    .contains(&name)
+}

@@ -1,0 +1,116 @@
+//! Semantic Kernel: `{{$name}}` and `{{plugin.function $x name='text'}}`.
+
+use super::names::is_identifier;
+use super::{Around, Condition, Piece, Refused, Syntax};
+use crate::convert::tree::{Argument, Call, Path, Start};
+
+pub(super) struct SemanticKernel;
+
+impl Syntax for SemanticKernel {
+    fn print(&self, path: &Path, _: &Around<'_>) -> Result<String, Refused> {
+        Ok(format!("{{{{{}}}}}", variable(path)?))
+    }
+
+    fn call(&self, call: &Call, _: &Around<'_>) -> Result<String, Refused> {
+        if !is_identifier(&call.name) {
+            return Err(format!("semantic-kernel cannot call {}", call.name));
+        }
+        let mut text = call.name.clone();
+        match call.positional.as_slice() {
+            [] if call.named.is_empty() => {
+                return Err(format!(
+                    "semantic-kernel gives {} the template's own variables if there are no arguments",
+                    call.name
+                ));
+            }
+            [] => {}
+            [one] => {
+                text.push(' ');
+                text.push_str(&argument(one)?);
+            }
+            [_, second, ..] => {
+                return Err(format!(
+                    "semantic-kernel has one argument without a name; {second:?} is one more"
+                ));
+            }
+        }
+        for (name, one) in &call.named {
+            if matches!(one, Argument::Text(text) if text.contains('=')) {
+                return Err(
+                    "semantic-kernel (.NET) has no = in the text of an argument with a name".into(),
+                );
+            }
+            text.push_str(&format!(" {name}={}", argument(one)?));
+        }
+        Ok(format!("{{{{{text}}}}}"))
+    }
+
+    fn begin_if(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+        Err("semantic-kernel has no conditions".into())
+    }
+
+    fn else_if(&self, _: Condition<'_>, _: &Around<'_>) -> Option<Result<String, Refused>> {
+        None
+    }
+
+    fn otherwise(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+        Ok(String::new())
+    }
+
+    fn end_if(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+        Ok(String::new())
+    }
+
+    fn begin_for(&self, _: &Around<'_>) -> Result<String, Refused> {
+        Err("semantic-kernel has no loops".into())
+    }
+
+    fn end_for(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+        Ok(String::new())
+    }
+
+    fn comment(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn role(&self, role: &str) -> Result<String, Refused> {
+        Err(format!(
+            "semantic-kernel writes a message of {role} as an element; convert the file, not the text alone"
+        ))
+    }
+
+    fn join(&self, pieces: &[Piece]) -> Result<String, Refused> {
+        let text = |piece: &Piece| match piece {
+            Piece::Text(text) => text.replace("{{", "{{'{{'}}"),
+            Piece::Print(tag) | Piece::Block(tag) => tag.clone(),
+        };
+        Ok(pieces.iter().map(text).collect())
+    }
+}
+
+fn variable(path: &Path) -> Result<String, Refused> {
+    match (path.start, path.keys.as_slice()) {
+        (Start::Root, [name]) if is_identifier(name) => Ok(format!("${name}")),
+        _ => Err(format!(
+            "semantic-kernel has variables with one plain name only, so not {}",
+            path.keys.join(".")
+        )),
+    }
+}
+
+fn argument(argument: &Argument) -> Result<String, Refused> {
+    match argument {
+        Argument::Path(path) => variable(path),
+        Argument::Text(text) => Ok(quoted(text)),
+        Argument::Int(number) => Err(format!(
+            "semantic-kernel has texts only, no number {number}"
+        )),
+        Argument::Bool(value) => Err(format!("semantic-kernel has texts only, no {value}")),
+    }
+}
+
+/// A value: only its quote and backslashes before quotes and backslashes are escaped.
+fn quoted(text: &str) -> String {
+    let text = text.replace('\\', r"\\").replace('\'', r"\'");
+    format!("'{text}'")
+}

@@ -1,0 +1,413 @@
+//! Go templates as a neutral tree.
+//!
+//! Operations are flat and their jumps are known, so blocks are found again by
+//! where they lead. The dot and the variables are followed as paths.
+
+use std::collections::HashMap;
+
+use quillet_core::{Diagnostic, Span, Value};
+
+use super::ast::{Builtin, Command, Function, Node as Operand, NodeKind as Kind, Op, Pipe, Slot};
+use super::ast::{Fields, NumberNode, StringText};
+use super::parser::{self, Settings};
+use super::{GoFormat, lexer};
+use crate::Source;
+use crate::convert::{Argument, Call, Findings, Node, NodeKind, Nodes, Path};
+
+/// Reads a source. What other formats do not have is refused.
+pub(crate) fn read(
+    source: &Source<'_>,
+    nesting: usize,
+    findings: &mut Findings<'_>,
+) -> Result<Nodes, Vec<Diagnostic>> {
+    let format = GoFormat::new().with_sprig();
+    let settings = Settings {
+        functions: &format.functions,
+        strict_functions: false,
+        nesting,
+    };
+    let parsed = parser::parse(source.name, source.text, 0, &settings);
+    let mut definitions = parsed.map_err(|failure| vec![failure.diagnostic])?;
+    // The source itself comes last.
+    let Some(main) = definitions.pop() else {
+        return Ok(Nodes::new());
+    };
+    for definition in definitions {
+        let at = source.text.find(&*definition.name).unwrap_or_default();
+        let span = Span {
+            start: at,
+            end: at + definition.name.len(),
+        };
+        let message = format!(
+            "the template {:?} that is defined here has no counterpart",
+            definition.name
+        );
+        findings.refuse_with(span, message, "write its text where it is called");
+    }
+    let mut reader = Reader {
+        ops: &main.ops,
+        findings,
+        dot: Path::root(&[]),
+        loops: 0,
+        slots: HashMap::from([(0, Path::root(&[]))]),
+        comments: lexer::comments(source.text),
+        read_to: 0,
+    };
+    reader.comments.reverse();
+    let mut nodes = reader.range(0, main.ops.len());
+    reader.comments_before(usize::MAX, &mut nodes);
+    Ok(nodes)
+}
+
+struct Reader<'r, 's> {
+    ops: &'r [Op],
+    findings: &'r mut Findings<'s>,
+    /// What the dot is.
+    dot: Path,
+    /// How many loops are around.
+    loops: usize,
+    /// What variables stand for.
+    slots: HashMap<Slot, Path>,
+    /// Those still to come, the last one first.
+    comments: Vec<Span>,
+    /// Where the last operation began that has a place.
+    read_to: usize,
+}
+
+impl Reader<'_, '_> {
+    /// The operations from one place to another.
+    fn range(&mut self, from: usize, to: usize) -> Nodes {
+        let mut nodes = Nodes::new();
+        let mut at = from;
+        while let Some(op) = self.ops.get(at).filter(|_| at < to) {
+            at = self.op(op, at, &mut nodes);
+        }
+        nodes
+    }
+
+    /// Reads one operation, with its block, and says where the next one is.
+    fn op(&mut self, op: &Op, at: usize, nodes: &mut Nodes) -> usize {
+        if let Some(start) = start_of(op) {
+            self.comments_before(start, nodes);
+            self.read_to = start;
+        }
+        match op {
+            Op::Text { start, end } => {
+                let span = Span {
+                    start: *start,
+                    end: *end,
+                };
+                let text = self.findings.at(span).to_owned();
+                nodes.push(Node::new(NodeKind::Text(text), span));
+            }
+            Op::Action(pipe) => nodes.extend(self.action(pipe)),
+            Op::If { pipe, otherwise } => return self.condition(pipe, at, *otherwise, None, nodes),
+            Op::With { pipe, otherwise } => {
+                let dot = self.dot.clone();
+                return self.condition(pipe, at, *otherwise, Some(dot), nodes);
+            }
+            Op::Range {
+                pipe,
+                otherwise,
+                end,
+                ..
+            } => {
+                nodes.extend(self.each(pipe, at, *otherwise, *end));
+                return *end;
+            }
+            Op::Call(call) => {
+                let message = format!(
+                    "the call of the template {:?} has no counterpart",
+                    call.name
+                );
+                let help = "write the template's text where it is called";
+                self.findings.refuse_with(call.span, message, help);
+            }
+            Op::EndWith { .. } | Op::Next | Op::Break | Op::Jump(_) => {
+                let message = "break and continue have no counterpart";
+                self.findings.refuse(self.next_jump(), message);
+            }
+        }
+        at + 1
+    }
+
+    /// Where the next `break` or `continue` stands: their operations have no place.
+    fn next_jump(&self) -> Span {
+        let rest = self.findings.text().get(self.read_to..).unwrap_or_default();
+        let found = ["break", "continue"].map(|word| Some((rest.find(word)?, word.len())));
+        let (offset, length) = found.into_iter().flatten().min().unwrap_or_default();
+        let start = self.read_to + offset;
+        Span {
+            start,
+            end: start + length,
+        }
+    }
+
+    fn comments_before(&mut self, start: usize, nodes: &mut Nodes) {
+        while let Some(span) = self.comments.pop_if(|span| span.start < start) {
+            let text = self.findings.at(span).trim().to_owned();
+            nodes.push(Node::new(NodeKind::Comment(text), span));
+        }
+    }
+
+    /// An `if` or a `with`, which gives back the dot at its end.
+    fn condition(
+        &mut self,
+        pipe: &Pipe,
+        at: usize,
+        otherwise: usize,
+        dot: Option<Path>,
+        nodes: &mut Nodes,
+    ) -> usize {
+        let last = otherwise.saturating_sub(1);
+        let end = match self.ops.get(last) {
+            Some(Op::Jump(end) | Op::EndWith { next: end }) => *end,
+            _ => otherwise,
+        };
+        let found = self.truth(pipe);
+        if let (Some(_), Some((path, _))) = (&dot, &found) {
+            self.dot = path.clone();
+        }
+        let then = self.range(at + 1, last);
+        if let Some(dot) = dot {
+            self.dot = dot;
+        }
+        let otherwise = self.range(otherwise, end);
+        if let Some((condition, negated)) = found {
+            let (then, otherwise) = match negated {
+                true => (otherwise, then),
+                false => (then, otherwise),
+            };
+            let kind = NodeKind::If {
+                condition,
+                then,
+                otherwise,
+            };
+            nodes.push(Node::new(kind, pipe.span));
+        }
+        end
+    }
+
+    fn each(&mut self, pipe: &Pipe, at: usize, otherwise: usize, end: usize) -> Option<Node> {
+        let list = self.path_of(pipe, "the list of a loop");
+        let item = Path::item(self.loops, &[]);
+        let name = pipe
+            .variables
+            .last()
+            .map(|target| target.name.trim_start_matches('$').into());
+        // With two variables the first is the index, which stays unknown.
+        if let Some(slot) = pipe.variables.last().and_then(|target| target.slot) {
+            self.slots.insert(slot, item.clone());
+        }
+        let dot = std::mem::replace(&mut self.dot, item);
+        self.loops += 1;
+        let body = self.range(at + 1, otherwise.saturating_sub(1));
+        self.loops -= 1;
+        self.dot = dot;
+        let otherwise = self.range(otherwise, end);
+        let kind = NodeKind::For {
+            list: list?,
+            name,
+            body,
+            otherwise,
+        };
+        Some(Node::new(kind, pipe.span))
+    }
+
+    /// What is printed, or a name for a path.
+    fn action(&mut self, pipe: &Pipe) -> Option<Node> {
+        if !pipe.variables.is_empty() {
+            self.declare(pipe);
+            return None;
+        }
+        let kind = match pipe.operand().map(plain) {
+            Some(operand) => self.printed(operand)?,
+            None => NodeKind::Call(self.call(pipe)?),
+        };
+        Some(Node::new(kind, pipe.span))
+    }
+
+    fn printed(&mut self, operand: &Operand) -> Option<NodeKind> {
+        Some(match &operand.kind {
+            Kind::String(string) => match &string.text {
+                StringText::Text(Value::Str(text)) => NodeKind::Text(text.to_string()),
+                _ => return self.refuse(operand, "a text that is not UTF-8"),
+            },
+            Kind::Number(number) if whole(number).is_some() => {
+                NodeKind::Text(number.text.to_string())
+            }
+            Kind::Bool(value) => NodeKind::Text((*value == Value::Bool(true)).to_string()),
+            Kind::Function(function) => NodeKind::Call(Call {
+                name: self.late(&function.name, function.function, operand.span)?,
+                positional: Vec::new(),
+                named: Vec::new(),
+            }),
+            _ => {
+                let path = self.path(operand)?;
+                if path == Path::root(&[]) {
+                    return self.refuse(operand, "all variables at once");
+                }
+                NodeKind::Print(path)
+            }
+        })
+    }
+
+    fn declare(&mut self, pipe: &Pipe) {
+        if pipe.assign {
+            let message = "an assignment to a variable has no counterpart";
+            return self.findings.refuse(pipe.span, message);
+        }
+        let path = match pipe.operand_of_declaration() {
+            Some(operand) => self.path(plain(operand)),
+            None => self.refuse_span(pipe.span, "a variable for anything but a path"),
+        };
+        self.bind(pipe, path);
+    }
+
+    fn bind(&mut self, pipe: &Pipe, path: Option<Path>) {
+        if let (Some(path), [target]) = (path, pipe.variables.as_slice())
+            && let Some(slot) = target.slot
+        {
+            self.slots.insert(slot, path);
+        }
+    }
+
+    /// The path that a condition asks for, and whether it is negated.
+    fn truth(&mut self, pipe: &Pipe) -> Option<(Path, bool)> {
+        if let [command] = pipe.commands.as_slice()
+            && let (Kind::Function(function), [argument]) =
+                (&command.first.kind, command.arguments.as_slice())
+            && matches!(function.function, Function::Builtin(Builtin::Not))
+        {
+            return self.path(plain(argument)).map(|path| (path, true));
+        }
+        let path = self.path_of(pipe, "a condition on anything but a variable")?;
+        self.bind(pipe, Some(path.clone()));
+        Some((path, false))
+    }
+
+    fn path_of(&mut self, pipe: &Pipe, what: &str) -> Option<Path> {
+        match pipe.operand_of_declaration() {
+            Some(operand) => self.path(plain(operand)),
+            None => self.refuse_span(pipe.span, what),
+        }
+    }
+
+    fn path(&mut self, operand: &Operand) -> Option<Path> {
+        match &operand.kind {
+            Kind::Dot => Some(self.dot.clone()),
+            Kind::Field(fields) => Some(self.dot.join(names(fields))),
+            Kind::Variable(variable) => {
+                let base = variable.slot.and_then(|slot| self.slots.get(&slot));
+                let Some(base) = base else {
+                    return self.refuse(operand, &format!("the variable {}", variable.name));
+                };
+                Some(base.join(names(&variable.fields)))
+            }
+            Kind::Function(function) => {
+                self.refuse(operand, &format!("the function {} here", function.name))
+            }
+            _ => self.refuse(operand, "this expression"),
+        }
+    }
+
+    /// `f a b`, or `a | f b`, which is `f b a`.
+    fn call(&mut self, pipe: &Pipe) -> Option<Call> {
+        let (piped, command) = match pipe.commands.as_slice() {
+            [command] => (None, command),
+            [first, command] if first.arguments.is_empty() => (Some(&first.first), command),
+            _ => return self.refuse_span(pipe.span, "a pipeline of several functions"),
+        };
+        let Kind::Function(function) = &command.first.kind else {
+            return self.refuse(&command.first, "arguments for what is no function");
+        };
+        let name = self.late(&function.name, function.function, command.first.span)?;
+        let arguments = command.arguments.iter().chain(piped);
+        let positional = arguments
+            .map(|one| self.argument(one))
+            .collect::<Option<Vec<_>>>()?;
+        Some(Call {
+            name,
+            positional,
+            named: Vec::new(),
+        })
+    }
+
+    /// The name of a function that is bound late; others are the format's own.
+    fn late(&mut self, name: &str, function: Function, span: Span) -> Option<String> {
+        match function {
+            Function::Late => Some(name.to_owned()),
+            _ => self.refuse_span(span, &format!("the function {name} of go")),
+        }
+    }
+
+    fn argument(&mut self, operand: &Operand) -> Option<Argument> {
+        let operand = plain(operand);
+        Some(match &operand.kind {
+            Kind::String(string) => match &string.text {
+                StringText::Text(Value::Str(text)) => Argument::Text(text.to_string()),
+                _ => return self.refuse(operand, "a text that is not UTF-8"),
+            },
+            Kind::Number(number) => match whole(number) {
+                Some(number) => Argument::Int(number),
+                None => return self.refuse(operand, "a number that is not whole"),
+            },
+            Kind::Bool(value) => Argument::Bool(*value == Value::Bool(true)),
+            _ => Argument::Path(self.path(operand)?),
+        })
+    }
+
+    fn refuse<T>(&mut self, operand: &Operand, what: &str) -> Option<T> {
+        self.refuse_span(operand.span, what)
+    }
+
+    fn refuse_span<T>(&mut self, span: Span, what: &str) -> Option<T> {
+        let message = format!("{what} has no exact counterpart in other formats");
+        self.findings.refuse(span, message);
+        None
+    }
+}
+
+impl Pipe {
+    /// The only operand, whether it is given to a variable or not.
+    fn operand_of_declaration(&self) -> Option<&Operand> {
+        match self.commands.as_slice() {
+            [
+                Command {
+                    first, arguments, ..
+                },
+            ] if arguments.is_empty() => Some(first),
+            _ => None,
+        }
+    }
+}
+
+/// What stands in parentheses.
+fn plain(operand: &Operand) -> &Operand {
+    match &operand.kind {
+        Kind::Pipe(pipe) => pipe.operand().map_or(operand, plain),
+        _ => operand,
+    }
+}
+
+fn names(fields: &Fields) -> impl Iterator<Item = String> + '_ {
+    fields.as_slice().iter().map(|name| name.to_string())
+}
+
+/// A number in the plain digits that it prints as.
+fn whole(number: &NumberNode) -> Option<i64> {
+    let value: i64 = number.text.parse().ok()?;
+    (value.to_string() == *number.text).then_some(value)
+}
+
+/// Where an operation begins, for those that stand in the source.
+fn start_of(op: &Op) -> Option<usize> {
+    match op {
+        Op::Text { start, .. } => Some(*start),
+        Op::Action(pipe) | Op::If { pipe, .. } | Op::With { pipe, .. } | Op::Range { pipe, .. } => {
+            Some(pipe.span.start)
+        }
+        Op::Call(call) => Some(call.span.start),
+        Op::EndWith { .. } | Op::Next | Op::Break | Op::Jump(_) => None,
+    }
+}

@@ -1,0 +1,270 @@
+//! Jinja templates as a neutral tree.
+
+use std::sync::Arc;
+
+use quillet_core::{Diagnostic, Span, Value};
+
+use super::ast::{Arguments, Expr, ExprKind, For, Statement, StatementKind, Target};
+use super::syntax::Preset;
+use super::{functions, lexer, methods, parser};
+use crate::{CompileLimits, CompileOptions, Source};
+use crate::convert::{Argument, Call, Findings, Language, Node, NodeKind, Nodes, Path};
+
+/// Reads a source. What other formats do not have is refused.
+pub(crate) fn read(
+    source: &Source<'_>,
+    language: Language,
+    limits: &CompileLimits,
+    findings: &mut Findings<'_>,
+) -> Result<Nodes, Vec<Diagnostic>> {
+    let preset = match language {
+        Language::Jinja => Preset::HuggingFace,
+        _ => Preset::Plain,
+    };
+    let options = CompileOptions {
+        limits: limits.clone(),
+        ..CompileOptions::default()
+    };
+    let parsed = parser::parse(source.text, preset, &options);
+    let (program, literals) =
+        parsed.map_err(|problem| vec![problem.diagnostic(source.name, source.text)])?;
+    let mut comments = lexer::comments(source.text, preset);
+    comments.reverse();
+    let mut reader = Reader {
+        preset,
+        literals: &literals.into_text(),
+        findings,
+        items: Vec::new(),
+        comments,
+    };
+    let mut nodes = reader.statements(&program.body);
+    reader.comments_before(usize::MAX, &mut nodes);
+    Ok(nodes)
+}
+
+struct Reader<'r, 's> {
+    preset: Preset,
+    /// All literal text.
+    literals: &'r str,
+    findings: &'r mut Findings<'s>,
+    /// Names of the items of the loops around.
+    items: Vec<Arc<str>>,
+    /// Those still to come, the last one first.
+    comments: Vec<Span>,
+}
+
+impl Reader<'_, '_> {
+    fn statements(&mut self, statements: &[Statement]) -> Nodes {
+        let mut nodes = Nodes::new();
+        for statement in statements {
+            self.comments_before(statement.span.start, &mut nodes);
+            let span = statement.span;
+            if let Some(kind) = self.statement(statement) {
+                nodes.push(Node::new(kind, span));
+            }
+        }
+        nodes
+    }
+
+    fn comments_before(&mut self, start: usize, nodes: &mut Nodes) {
+        while let Some(span) = self.comments.pop_if(|span| span.start <= start) {
+            let text = self.findings.at(span).trim().to_owned();
+            nodes.push(Node::new(NodeKind::Comment(text), span));
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement) -> Option<NodeKind> {
+        let what = match &statement.kind {
+            StatementKind::Text(range) => {
+                let text = self.literals.get(range.clone()).unwrap_or_default();
+                return Some(NodeKind::Text(text.to_owned()));
+            }
+            StatementKind::Print(expr) => return self.print(expr),
+            StatementKind::If {
+                branches,
+                otherwise,
+            } => return self.branches(branches, otherwise),
+            StatementKind::For(each) => return self.each(each, statement.span),
+            StatementKind::Set(..) | StatementKind::SetBlock(..) => "set",
+            StatementKind::With(..) => "with",
+            StatementKind::FilterBlock(..) => "filter",
+            StatementKind::Macro(..) => "macro",
+            StatementKind::CallBlock(..) => "call",
+            StatementKind::Block(..) => "block",
+            StatementKind::Extends(..) => "extends",
+            StatementKind::Include { .. } => "include",
+            StatementKind::Import { .. } => "import",
+            StatementKind::FromImport { .. } => "from",
+            StatementKind::Group(..) => "generation or autoescape",
+            StatementKind::Break => "break",
+            StatementKind::Continue => "continue",
+        };
+        self.refuse(statement.span, &format!("the tag {what}"))
+    }
+
+    fn print(&mut self, expr: &Expr) -> Option<NodeKind> {
+        Some(match &expr.kind {
+            ExprKind::Constant(Value::Str(text)) => NodeKind::Text(text.to_string()),
+            ExprKind::Constant(Value::Int(number)) => NodeKind::Text(number.to_string()),
+            ExprKind::Call(function, arguments) => NodeKind::Call(self.call(function, arguments)?),
+            _ => NodeKind::Print(self.path(expr)?),
+        })
+    }
+
+    fn branches(
+        &mut self,
+        branches: &[(Expr, Vec<Statement>)],
+        otherwise: &[Statement],
+    ) -> Option<NodeKind> {
+        let [(condition, body), rest @ ..] = branches else {
+            return None;
+        };
+        let found = self.truth(condition, false);
+        let then = self.statements(body);
+        let otherwise = match rest {
+            [] => self.statements(otherwise),
+            rest => {
+                let inner = self.branches(rest, otherwise);
+                let node = |kind| Node::new(kind, condition.span);
+                inner.map(node).into_iter().collect()
+            }
+        };
+        let (condition, negated) = found?;
+        let (then, otherwise) = match negated {
+            true => (otherwise, then),
+            false => (then, otherwise),
+        };
+        Some(NodeKind::If {
+            condition,
+            then,
+            otherwise,
+        })
+    }
+
+    /// The path that a condition asks for, and whether it is negated.
+    fn truth(&mut self, expr: &Expr, negated: bool) -> Option<(Path, bool)> {
+        match &expr.kind {
+            ExprKind::Not(inner) => self.truth(inner, !negated),
+            _ => self.path(expr).map(|path| (path, negated)),
+        }
+    }
+
+    fn each(&mut self, each: &For, span: Span) -> Option<NodeKind> {
+        if each.recursive {
+            self.refuse::<()>(span, "a recursive loop");
+        }
+        if let Some(condition) = &each.condition {
+            self.refuse::<()>(condition.span, "the condition of a loop");
+        }
+        let list = self.path(&each.iterable);
+        let name = match &each.target {
+            Target::Name(name) => Arc::clone(name),
+            _ => {
+                self.refuse::<()>(span, "a loop with several names");
+                Arc::from("")
+            }
+        };
+        self.items.push(Arc::clone(&name));
+        let body = self.statements(&each.body);
+        self.items.pop();
+        let otherwise = self.statements(&each.otherwise);
+        Some(NodeKind::For {
+            list: list?,
+            name: Some(name),
+            body,
+            otherwise,
+        })
+    }
+
+    fn path(&mut self, expr: &Expr) -> Option<Path> {
+        match &expr.kind {
+            ExprKind::Name(name) => self.name(name, expr.span),
+            ExprKind::Attribute(base, name) if methods::of_dict(name) => {
+                self.path(base);
+                self.refuse(expr.span, &format!("the method {name}"))
+            }
+            ExprKind::Attribute(base, name) => Some(self.path(base)?.join([name.to_string()])),
+            ExprKind::Item(base, key) => match &key.kind {
+                ExprKind::Constant(Value::Str(key)) => {
+                    Some(self.path(base)?.join([key.to_string()]))
+                }
+                _ => self.refuse(expr.span, "an index"),
+            },
+            kind => {
+                let what = named(kind);
+                self.refuse(expr.span, &what)
+            }
+        }
+    }
+
+    fn name(&mut self, name: &Arc<str>, span: Span) -> Option<Path> {
+        if let Some(depth) = self.items.iter().rposition(|item| item == name) {
+            return Some(Path::item(depth, &[]));
+        }
+        if &**name == "loop" && !self.items.is_empty() {
+            return self.refuse(span, "what loop knows");
+        }
+        Some(Path::root(&[name]))
+    }
+
+    fn call(&mut self, function: &Expr, arguments: &Arguments) -> Option<Call> {
+        let ExprKind::Name(name) = &function.kind else {
+            return self.refuse(function.span, "a method");
+        };
+        if functions::find(name, self.preset).is_some() {
+            return self.refuse(function.span, &format!("the function {name} of jinja"));
+        }
+        if arguments.spread.is_some() || arguments.spread_named.is_some() {
+            return self.refuse(function.span, "an argument that is spread");
+        }
+        let positional = arguments.positional.iter().map(|one| self.argument(one));
+        let positional = positional.collect::<Option<Vec<_>>>();
+        let named = arguments.named.iter().map(|(name, value)| {
+            let value = self.argument(value)?;
+            Some((name.to_string(), value))
+        });
+        let named = named.collect::<Option<Vec<_>>>();
+        Some(Call {
+            name: name.to_string(),
+            positional: positional?,
+            named: named?,
+        })
+    }
+
+    fn argument(&mut self, expr: &Expr) -> Option<Argument> {
+        Some(match &expr.kind {
+            ExprKind::Constant(Value::Str(text)) => Argument::Text(text.to_string()),
+            ExprKind::Constant(Value::Int(number)) => Argument::Int(*number),
+            ExprKind::Constant(Value::Bool(value)) => Argument::Bool(*value),
+            _ => Argument::Path(self.path(expr)?),
+        })
+    }
+
+    fn refuse<T>(&mut self, span: Span, what: &str) -> Option<T> {
+        let message = format!("{what} has no exact counterpart in other formats");
+        self.findings.refuse(span, message);
+        None
+    }
+}
+
+/// What people call an expression.
+fn named(kind: &ExprKind) -> String {
+    match kind {
+        ExprKind::Filter(_, call) => format!("the filter {}", call.filter.name),
+        ExprKind::Test { test, .. } => format!("the test {}", test.name),
+        ExprKind::Constant(_) => "this constant".to_owned(),
+        ExprKind::Slice(..) => "a slice".to_owned(),
+        ExprKind::Call(..) => "a call here".to_owned(),
+        ExprKind::Not(_) => "not here".to_owned(),
+        ExprKind::Negative(_) | ExprKind::Positive(_) | ExprKind::Math(..) => {
+            "arithmetic".to_owned()
+        }
+        ExprKind::Compare(..) => "a comparison".to_owned(),
+        ExprKind::Concat(_) => "the operator ~".to_owned(),
+        ExprKind::And(_) => "and".to_owned(),
+        ExprKind::Or(_) => "or".to_owned(),
+        ExprKind::Choice { .. } => "a choice with if and else".to_owned(),
+        ExprKind::List(_) | ExprKind::Tuple(_) | ExprKind::Dict(_) => "a list or a dict".to_owned(),
+        ExprKind::Name(_) | ExprKind::Attribute(..) | ExprKind::Item(..) => "this".to_owned(),
+    }
+}

@@ -1,0 +1,176 @@
+//! What converts into what, in short examples.
+
+use quillet_template::convert::{ConvertOptions, Language, Shape};
+
+use super::converted;
+use Language::{Go, Jinja, JinjaPlain};
+
+fn kinds(declared: &[(&str, &str)]) -> ConvertOptions {
+    let mut shapes = Shape::Unknown;
+    for (path, kind) in declared {
+        shapes.declare(path, Shape::of_name(kind).unwrap());
+    }
+    ConvertOptions {
+        shapes,
+        assume_text: true,
+        ..ConvertOptions::default()
+    }
+}
+
+#[test]
+fn what_has_a_counterpart() {
+    let cases = [
+        (Go, Jinja, "Hello {{.name}}!", "Hello {{ name }}!"),
+        (
+            Go,
+            Jinja,
+            "{{if .a}}x{{else if not .b}}y{{else}}z{{end}}",
+            "{% if a %}x{% elif b %}z{% else %}y{% endif %}",
+        ),
+        (
+            Go,
+            Jinja,
+            "{{range $i, $x := .l}}{{$x.t}}{{end}}",
+            "{% for x in l %}{{ x.t }}{% endfor %}",
+        ),
+        (
+            Go,
+            Jinja,
+            "{{with .user}}{{.name}}{{$.x}}{{end}}",
+            "{% if user %}{{ user.name }}{{ x }}{% endif %}",
+        ),
+        (Go, Jinja, "{{/* why */ -}}  a", "{# why #}a"),
+        (Go, Jinja, "{{$u := .user}}{{$u.name}}", "{{ user.name }}"),
+        (
+            Go,
+            Jinja,
+            "{{.x | translate \"de\"}}",
+            "{{ translate(\"de\", x) }}",
+        ),
+        (Go, JinjaPlain, "a\n", "a\n\n"),
+        (
+            Jinja,
+            Go,
+            "{% for x in l %}\n  {{ x }}{{ y }}\n{% endfor %}\n",
+            "{{range .l}}  {{.}}{{$.y}}\n{{end}}",
+        ),
+        (
+            Jinja,
+            Go,
+            "{% for a in l %}{% for b in a.m %}{{ a.n }}{{ b }}{% endfor %}{% endfor %}",
+            "{{range $a := .l}}{{range .m}}{{$a.n}}{{.}}{{end}}{{end}}",
+        ),
+        (
+            Jinja,
+            Go,
+            "{{ '{{' }} {% raw %}{{ x }}{% endraw %}",
+            "{{\"{{\"}} {{\"{{\"}} x }}",
+        ),
+        (Jinja, Go, "{{ f(x, 'a', 1) }}", "{{f .x \"a\" 1}}"),
+        (
+            Jinja,
+            JinjaPlain,
+            "{% if x %}\na\n{% endif %}\n",
+            "{% if x %}a\n{% endif %}",
+        ),
+        (
+            JinjaPlain,
+            Jinja,
+            "{% if x %}\n a\n  {% endif %}b",
+            "{% if x %}\n\n a\n  {%+ endif %}b",
+        ),
+        (
+            Go,
+            Jinja,
+            "{{range .items}}{{.items}}{{end}}",
+            "{% for item in items %}{{ item[\"items\"] }}{% endfor %}",
+        ),
+    ];
+    for (from, to, text, expected) in cases {
+        let got = converted(text, from, to, &kinds(&[]));
+        assert_eq!(got, expected, "{} to {}: {text}", from.name(), to.name());
+    }
+}
+
+#[test]
+fn what_has_none_is_refused_with_its_place_all_at_once() {
+    let cases = [
+        (
+            Jinja,
+            Go,
+            "{{ x | upper }}\n{% set a = 1 %}{{ a[0] }} {{ loop }}",
+            "! t:1:4: the filter upper has no exact counterpart in other formats\n\
+             ! t:2:1: the tag set has no exact counterpart in other formats\n\
+             ! t:2:19: an index has no exact counterpart in other formats",
+        ),
+        (
+            Jinja,
+            Go,
+            "{% for x in l if x %}{{ loop.index }}{% endfor %}{{ f(a=x) }}",
+            "! t:1:18: the condition of a loop has no exact counterpart in other formats\n\
+             ! t:1:25: what loop knows has no exact counterpart in other formats\n\
+             ! t:1:50: go has no arguments by name such as a",
+        ),
+        (
+            Go,
+            Jinja,
+            "{{printf \"%d\" .x}}{{template \"a\" .}}{{range .l}}{{break}}{{end}}{{if eq .x 1}}{{end}}",
+            "! t:1:3: the function printf of go has no exact counterpart in other formats\n\
+             ! t:1:30: the call of the template \"a\" has no counterpart (write the template's text where it is called)\n\
+             ! t:1:51: break and continue have no counterpart\n\
+             ! t:1:70: a condition on anything but a variable has no exact counterpart in other formats",
+        ),
+        (
+            Go,
+            Jinja,
+            "{{.}}{{.for}}",
+            "! t:1:3: all variables at once has no exact counterpart in other formats\n! t:1:8: jinja has no variable named \"for\"",
+        ),
+        (
+            Go,
+            Language::FString,
+            "{{range .l}}{{.x}}{{end}}",
+            "! t:1:9: f-string has no loops\n! t:1:15: f-string has no name for x",
+        ),
+    ];
+    for (from, to, text, expected) in cases {
+        let got = converted(text, from, to, &kinds(&[]));
+        assert_eq!(got, expected, "{} to {}: {text}", from.name(), to.name());
+    }
+}
+
+#[test]
+fn kinds_decide_what_is_exact() {
+    let text = "{{.a}} {{.b}}{{.a}}";
+    let undeclared = ConvertOptions::default();
+    let declared = ConvertOptions {
+        assume_text: false,
+        ..kinds(&[("a", "boolean"), ("b", "text")])
+    };
+    let strict = ConvertOptions {
+        strict: true,
+        ..ConvertOptions::default()
+    };
+    let note = "t:1:3: exact where these are texts or whole numbers: a, b (true prints true in go and True in jinja) (declare their kinds, or pass --assume-text)";
+    let cases = [
+        (&undeclared, format!("{{{{ a }}}} {{{{ b }}}}{{{{ a }}}}\nnote {note}")),
+        (&strict, format!("! {note}")),
+        (
+            &declared,
+            "{% if a %}true{% else %}false{% endif %} {{ b }}{% if a %}true{% else %}false{% endif %}".to_owned(),
+        ),
+        (
+            &kinds(&[("b", "list")]),
+            "! t:1:10: b is a list, which jinja prints in another way than go (print its items or fields one by one)".to_owned(),
+        ),
+        (
+            &kinds(&[("a", "number")]),
+            "{{ a }} {{ b }}{{ a }}\n\
+             note t:1:3: a is a number: one such as 1.0 or 1e21 prints in other ways in go and in jinja (declare it as an integer or a text)\n\
+             note t:1:16: a is a number: one such as 1.0 or 1e21 prints in other ways in go and in jinja (declare it as an integer or a text)".to_owned(),
+        ),
+    ];
+    for (options, expected) in cases {
+        assert_eq!(converted(text, Go, Jinja, options), expected, "{options:?}");
+    }
+}

@@ -1,0 +1,283 @@
+//! Random trees over one set of variables, and what they print.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use quillet_core::{Map, Span, Value};
+use quillet_template::convert::{Node, NodeKind, Nodes, Path, Shape, Start, merged};
+
+/// Variables of the kinds that print and decide the same everywhere.
+pub(super) const DATA: &str = r#"{
+    "name": "Ada", "empty": "", "count": 3, "zero": 0, "yes": true, "no": false,
+    "braces": "{{name}} {% if %} <b> & \\", "words": ["a", "", "{{c}}"], "nothing": [],
+    "user": {"nick": "ada", "admin": true, "age": 0},
+    "rows": [
+        {"title": "one", "size": 1, "done": true, "tags": ["x", "y"]},
+        {"title": "", "size": 0, "done": false, "tags": []}
+    ]
+}"#;
+
+/// Their kinds.
+pub(super) fn shapes() -> Shape {
+    let Value::Map(data) = quillet_core::json::parse(DATA).unwrap() else {
+        unreachable!("the data are an object");
+    };
+    shape_of(&Value::Map(data))
+}
+
+fn shape_of(value: &Value) -> Shape {
+    match value {
+        Value::Null => Shape::Unknown,
+        Value::Bool(_) => Shape::Boolean,
+        Value::Int(_) => Shape::Integer,
+        Value::Float(_) => Shape::Number,
+        Value::Str(_) => Shape::Text,
+        Value::List(list) => {
+            let items = list.first().map(shape_of).unwrap_or(Shape::Text);
+            Shape::List(Box::new(items))
+        }
+        Value::Map(map) => {
+            let field = |(name, value): (_, &Value)| (ToString::to_string(name), shape_of(value));
+            Shape::Object(
+                map.iter()
+                    .map(|(name, value)| field((name, value)))
+                    .collect(),
+            )
+        }
+    }
+}
+
+/// What is known of the item of a loop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Item {
+    Word,
+    Row,
+}
+
+const TEXTS: &[&str] = &[
+    "a", "Hello", " ", "\n", "\n\n", "  ", "\t", "\r\n", ".", "\n  ", "é世", "{", "}", "{{", "}}",
+    "{%", "%}", "{#", "\"", "'", "\\", "-", "<b>&", "{{{", "{{name}}", "{name}", "$", "/", "!",
+    "~",
+];
+
+fn text() -> impl Strategy<Value = NodeKind> {
+    let texts = vec(select(TEXTS), 1..4);
+    texts.prop_map(|texts| NodeKind::Text(texts.concat()))
+}
+
+/// Text that no format takes for its own.
+fn plain_text() -> impl Strategy<Value = NodeKind> {
+    let texts = vec(select(&["a", "Hello ", " ", "\n", "\n  ", "x\n"][..]), 1..4);
+    texts.prop_map(|texts| NodeKind::Text(texts.concat()))
+}
+
+/// Paths that print.
+fn printable(items: &[Item]) -> Vec<Path> {
+    let mut paths: Vec<Path> = ["name", "empty", "count", "zero", "braces"]
+        .map(|name| Path::root(&[name]))
+        .into();
+    paths.push(Path::root(&["user", "nick"]));
+    paths.push(Path::root(&["user", "age"]));
+    for (depth, item) in items.iter().enumerate() {
+        match item {
+            Item::Word => paths.push(Path::item(depth, &[])),
+            Item::Row => {
+                paths.push(Path::item(depth, &["title"]));
+                paths.push(Path::item(depth, &["size"]));
+            }
+        }
+    }
+    paths
+}
+
+/// Paths that a condition can ask for.
+fn decidable(items: &[Item]) -> Vec<Path> {
+    let mut paths = printable(items);
+    paths.extend(["yes", "no"].map(|name| Path::root(&[name])));
+    paths.push(Path::root(&["user", "admin"]));
+    for (depth, item) in items.iter().enumerate() {
+        if *item == Item::Row {
+            paths.push(Path::item(depth, &["done"]));
+        }
+    }
+    paths
+}
+
+/// Paths of lists, with what is in them.
+fn lists(items: &[Item]) -> Vec<(Path, Item)> {
+    let mut lists = vec![
+        (Path::root(&["words"]), Item::Word),
+        (Path::root(&["nothing"]), Item::Word),
+        (Path::root(&["rows"]), Item::Row),
+    ];
+    for (depth, item) in items.iter().enumerate() {
+        if *item == Item::Row {
+            lists.push((Path::item(depth, &["tags"]), Item::Word));
+        }
+    }
+    lists
+}
+
+/// How much of the language a random tree has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    pub(super) blocks: bool,
+    /// Whether any text can stand beside tags.
+    pub(super) braces: bool,
+}
+
+pub(super) fn tree(wanted: Wanted) -> BoxedStrategy<Nodes> {
+    nodes(wanted, Vec::new(), 3).prop_map(merged).boxed()
+}
+
+fn nodes(wanted: Wanted, items: Vec<Item>, depth: usize) -> BoxedStrategy<Nodes> {
+    vec(node(wanted, items, depth), 0..4).boxed()
+}
+
+fn node(wanted: Wanted, items: Vec<Item>, depth: usize) -> BoxedStrategy<Node> {
+    let text = match wanted.braces {
+        true => text().boxed(),
+        false => plain_text().boxed(),
+    };
+    let print = select(match wanted.blocks {
+        true => printable(&items),
+        false => ["name", "empty", "count"]
+            .map(|name| Path::root(&[name]))
+            .into(),
+    });
+    let print = print.prop_map(NodeKind::Print);
+    let kind = match wanted.blocks && depth > 0 {
+        false => prop_oneof![3 => text, 2 => print].boxed(),
+        true => prop_oneof![
+            4 => text,
+            3 => print,
+            2 => condition(wanted, items.clone(), depth - 1),
+            2 => each(wanted, items, depth - 1),
+        ]
+        .boxed(),
+    };
+    kind.prop_map(|kind| Node::new(kind, Span::default()))
+        .boxed()
+}
+
+fn condition(wanted: Wanted, items: Vec<Item>, depth: usize) -> BoxedStrategy<NodeKind> {
+    let condition = select(decidable(&items));
+    let then = nodes(wanted, items.clone(), depth);
+    let otherwise = nodes(wanted, items, depth);
+    (condition, then, otherwise)
+        .prop_map(|(condition, then, otherwise)| NodeKind::If {
+            condition,
+            then,
+            otherwise,
+        })
+        .boxed()
+}
+
+fn each(wanted: Wanted, items: Vec<Item>, depth: usize) -> BoxedStrategy<NodeKind> {
+    select(lists(&items))
+        .prop_flat_map(move |(list, item)| {
+            let mut inside = items.clone();
+            inside.push(item);
+            let body = nodes(wanted, inside, depth);
+            let otherwise = nodes(wanted, items.clone(), depth);
+            (body, otherwise).prop_map(move |(body, otherwise)| NodeKind::For {
+                list: list.clone(),
+                name: None,
+                body,
+                otherwise,
+            })
+        })
+        .boxed()
+}
+
+/// The tree without names, which are the source's choice.
+pub(super) fn nameless(nodes: Nodes) -> Nodes {
+    let node = |node: Node| {
+        let kind = match node.kind {
+            NodeKind::For {
+                list,
+                body,
+                otherwise,
+                ..
+            } => NodeKind::For {
+                list,
+                name: None,
+                body: nameless(body),
+                otherwise: nameless(otherwise),
+            },
+            NodeKind::If {
+                condition,
+                then,
+                otherwise,
+            } => NodeKind::If {
+                condition,
+                then: nameless(then),
+                otherwise: nameless(otherwise),
+            },
+            kind => kind,
+        };
+        Node::new(kind, node.span)
+    };
+    nodes.into_iter().map(node).collect()
+}
+
+/// What a tree prints with these variables.
+pub(super) fn meaning(nodes: &[Node], variables: &Map) -> String {
+    let mut out = String::new();
+    print(
+        nodes,
+        &Value::Map(variables.clone()),
+        &mut Vec::new(),
+        &mut out,
+    );
+    out
+}
+
+fn print(nodes: &[Node], root: &Value, items: &mut Vec<Value>, out: &mut String) {
+    for node in nodes {
+        match &node.kind {
+            NodeKind::Text(text) => out.push_str(text),
+            NodeKind::Print(path) => match look(path, root, items) {
+                Value::Str(text) => out.push_str(&text),
+                Value::Int(number) => out.push_str(&number.to_string()),
+                other => panic!("{other:?} prints in several ways"),
+            },
+            NodeKind::If {
+                condition,
+                then,
+                otherwise,
+            } => match look(condition, root, items) {
+                Value::Bool(false) | Value::Int(0) => print(otherwise, root, items, out),
+                Value::Str(text) if text.is_empty() => print(otherwise, root, items, out),
+                _ => print(then, root, items, out),
+            },
+            NodeKind::For {
+                list,
+                body,
+                otherwise,
+                ..
+            } => {
+                let Value::List(list) = look(list, root, items) else {
+                    panic!("{list:?} is no list");
+                };
+                if list.is_empty() {
+                    print(otherwise, root, items, out);
+                }
+                for item in list.iter() {
+                    items.push(item.clone());
+                    print(body, root, items, out);
+                    items.pop();
+                }
+            }
+            kind => panic!("{kind:?} is not made here"),
+        }
+    }
+}
+
+fn look(path: &Path, root: &Value, items: &[Value]) -> Value {
+    let start = match path.start {
+        Start::Root => root,
+        Start::Item(depth) => &items[depth],
+    };
+    start.at(&path.keys).cloned().unwrap()
+}

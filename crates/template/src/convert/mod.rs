@@ -22,7 +22,7 @@ pub use tree::{Argument, Call, Node, NodeKind, Nodes, Path, Start, merged};
 use quillet_core::{Diagnostic, Severity};
 
 use crate::factory::too_large;
-use crate::format::{go, jinja};
+use crate::format::{fstring, go, jinja, semantic_kernel};
 use crate::{CompileLimits, Source};
 
 /// How to convert.
@@ -83,6 +83,8 @@ pub fn read(
         Language::Jinja | Language::JinjaPlain => {
             jinja::convert::read(source, language, &options.limits, findings)
         }
+        Language::SemanticKernel => semantic_kernel::convert::read(source, findings),
+        Language::FString => fstring::convert::read(source, findings),
         _ => return Err(vec![unreadable(language, source)]),
     };
     nodes.map(merged)

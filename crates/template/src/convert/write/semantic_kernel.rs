@@ -2,7 +2,9 @@
 
 use super::names::is_identifier;
 use super::{Around, Condition, Piece, Refused, Syntax};
+use crate::TemplateFormat;
 use crate::convert::tree::{Argument, Call, Path, Start};
+use crate::format::semantic_kernel::SemanticKernelFormat;
 
 pub(super) struct SemanticKernel;
 
@@ -80,8 +82,9 @@ impl Syntax for SemanticKernel {
     }
 
     fn join(&self, pieces: &[Piece]) -> Result<String, Refused> {
+        let format = SemanticKernelFormat::new();
         let text = |piece: &Piece| match piece {
-            Piece::Text(text) => text.replace("{{", "{{'{{'}}"),
+            Piece::Text(text) => format.escape(text).unwrap_or_default(),
             Piece::Print(tag) | Piece::Block(tag) => tag.clone(),
         };
         Ok(pieces.iter().map(text).collect())

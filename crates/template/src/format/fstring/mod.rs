@@ -5,6 +5,7 @@
 //! nothing has attributes, so that no field reaches an object of the host.
 
 mod ast;
+pub(crate) mod convert;
 mod eval;
 mod parser;
 mod print;

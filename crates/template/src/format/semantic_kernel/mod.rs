@@ -9,6 +9,7 @@
 
 mod ast;
 pub mod chat;
+pub(crate) mod convert;
 mod encode;
 mod eval;
 mod parser;
@@ -183,14 +184,7 @@ impl SemanticKernelFormat {
             program: Program::default(),
         };
         parser.source(source.text);
-        let diagnostic = |problem: token::Problem| {
-            let found = Diagnostic::error("template.syntax", source.name, problem.message);
-            let found = found.at(source.text, problem.span);
-            match problem.help {
-                Some(help) => found.help(help),
-                None => found,
-            }
-        };
+        let diagnostic = |problem: token::Problem| problem.diagnostic(source);
         let mut problems: Vec<Diagnostic> = parser.problems.into_iter().map(diagnostic).collect();
         problems.extend(parser.elements.diagnostics(source.name, source.text));
         if !problems.is_empty() {

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use quillet_core::Span;
+use quillet_core::{Diagnostic, Span};
 
 use super::Dialect;
+use crate::Source;
 
 /// Why a block does not parse.
 #[derive(Debug)]
@@ -20,6 +21,16 @@ impl Problem {
             message: message.into(),
             span,
             help: None,
+        }
+    }
+
+    /// The problem in that source.
+    pub(super) fn diagnostic(self, source: &Source<'_>) -> Diagnostic {
+        let found = Diagnostic::error("template.syntax", source.name, self.message);
+        let found = found.at(source.text, self.span);
+        match self.help {
+            Some(help) => found.help(help),
+            None => found,
         }
     }
 

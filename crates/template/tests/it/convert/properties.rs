@@ -7,6 +7,15 @@ use quillet_template::convert::{ConvertOptions, Language};
 use super::trees::{DATA, Wanted, meaning, nameless, shapes, tree as any_tree};
 use super::{object, printed, tree, written};
 
+/// Formats that have text and variables at least.
+const ALL: [Language; 5] = [
+    Language::Go,
+    Language::Jinja,
+    Language::JinjaPlain,
+    Language::SemanticKernel,
+    Language::FString,
+];
+
 /// Formats that have conditions and loops.
 const WITH_BLOCKS: [Language; 3] = [Language::Go, Language::Jinja, Language::JinjaPlain];
 
@@ -51,5 +60,10 @@ proptest! {
     #[test]
     fn trees_with_blocks(nodes in any_tree(Wanted { blocks: true, braces: true })) {
         check(&WITH_BLOCKS, &nodes);
+    }
+
+    #[test]
+    fn trees_without_blocks(nodes in any_tree(Wanted { blocks: false, braces: true })) {
+        check(&ALL, &nodes);
     }
 }

@@ -8,7 +8,7 @@ use Language::{Go, Jinja, JinjaPlain};
 fn kinds(declared: &[(&str, &str)]) -> ConvertOptions {
     let mut shapes = Shape::Unknown;
     for (path, kind) in declared {
-        shapes.declare(path, Shape::of_name(kind).unwrap());
+        shapes.declare(path, Shape::of_name(kind).expect("it is a kind"));
     }
     ConvertOptions {
         shapes,

@@ -19,7 +19,7 @@ pub(super) const DATA: &str = r#"{
 
 /// Their kinds.
 pub(super) fn shapes() -> Shape {
-    let Value::Map(data) = quillet_core::json::parse(DATA).unwrap() else {
+    let Value::Map(data) = quillet_core::json::parse(DATA).expect("it is JSON") else {
         unreachable!("the data are an object");
     };
     shape_of(&Value::Map(data))
@@ -279,5 +279,5 @@ fn look(path: &Path, root: &Value, items: &[Value]) -> Value {
         Start::Root => root,
         Start::Item(depth) => &items[depth],
     };
-    start.at(&path.keys).cloned().unwrap()
+    start.at(&path.keys).cloned().expect("it is there")
 }

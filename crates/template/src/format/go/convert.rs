@@ -25,9 +25,11 @@ pub(crate) fn read(
         functions: &format.functions,
         strict_functions: false,
         nesting,
+        elements: false,
     };
     let parsed = parser::parse(source.name, source.text, 0, &settings);
-    let mut definitions = parsed.map_err(|failure| vec![failure.diagnostic])?;
+    let parsed = parsed.map_err(|failure| vec![failure.diagnostic])?;
+    let mut definitions = parsed.definitions;
     // The source itself comes last.
     let Some(main) = definitions.pop() else {
         return Ok(Nodes::new());
@@ -100,6 +102,8 @@ impl Reader<'_, '_> {
                 let text = self.findings.at(span).to_owned();
                 nodes.push(Node::new(NodeKind::Text(text), span));
             }
+            // Marks are made only where messages are asked for.
+            Op::Marked(_) => {}
             Op::Action(pipe) => nodes.extend(self.action(pipe)),
             Op::If { pipe, otherwise } => return self.condition(pipe, at, *otherwise, None, nodes),
             Op::With { pipe, otherwise } => {
@@ -408,6 +412,6 @@ fn start_of(op: &Op) -> Option<usize> {
             Some(pipe.span.start)
         }
         Op::Call(call) => Some(call.span.start),
-        Op::EndWith { .. } | Op::Next | Op::Break | Op::Jump(_) => None,
+        Op::Marked(_) | Op::EndWith { .. } | Op::Next | Op::Break | Op::Jump(_) => None,
     }
 }

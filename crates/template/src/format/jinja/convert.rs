@@ -7,8 +7,8 @@ use quillet_core::{Diagnostic, Span, Value};
 use super::ast::{Arguments, Expr, ExprKind, For, Statement, StatementKind, Target};
 use super::syntax::Preset;
 use super::{functions, lexer, methods, parser};
-use crate::{CompileLimits, CompileOptions, Source};
 use crate::convert::{Argument, Call, Findings, Language, Node, NodeKind, Nodes, Path};
+use crate::{CompileLimits, CompileOptions, Source};
 
 /// Reads a source. What other formats do not have is refused.
 pub(crate) fn read(
@@ -85,6 +85,7 @@ impl Reader<'_, '_> {
                 otherwise,
             } => return self.branches(branches, otherwise),
             StatementKind::For(each) => return self.each(each, statement.span),
+            StatementKind::Do(..) => "do",
             StatementKind::Set(..) | StatementKind::SetBlock(..) => "set",
             StatementKind::With(..) => "with",
             StatementKind::FilterBlock(..) => "filter",

@@ -22,7 +22,7 @@ pub(crate) fn read(
         _ => Preset::Plain,
     };
     let options = CompileOptions {
-        limits: limits.clone(),
+        limits: *limits,
         ..CompileOptions::default()
     };
     let parsed = parser::parse(source.text, preset, &options);

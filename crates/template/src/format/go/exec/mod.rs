@@ -17,6 +17,8 @@ mod range;
 
 use std::ops::Range;
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::error::{ErrorKind, RenderError};
 use crate::limits::Limit;
 use crate::pass::{Pass, Stop};
@@ -55,10 +57,10 @@ struct Executor<'a, 'c, 'p> {
     base: usize,
     dot: Item<'a>,
     /// Variables of this template and its callers; `None` is not declared yet.
-    slots: Vec<Option<Item<'a>>>,
+    slots: SmallVec<[Option<Item<'a>>; 4]>,
     /// Dots to take back at the end of a block.
-    dots: Vec<Item<'a>>,
-    loops: Vec<Loop<'a>>,
+    dots: SmallVec<[Item<'a>; 4]>,
+    loops: SmallVec<[Loop<'a>; 2]>,
     callers: Vec<Waiting<'a>>,
     /// Arguments of the builtins that are being called.
     arguments: Vec<Item<'a>>,
@@ -86,7 +88,7 @@ impl<'a, 'c, 'p> Executor<'a, 'c, 'p> {
         dot: Item<'a>,
         pass: &'c mut Pass<'p>,
     ) -> Self {
-        let mut slots = vec![None; definition.slots()];
+        let mut slots = smallvec![None; definition.slots()];
         slots[0] = Some(dot.clone());
         Executor {
             compiled,
@@ -97,8 +99,8 @@ impl<'a, 'c, 'p> Executor<'a, 'c, 'p> {
             base: 0,
             dot,
             slots,
-            dots: Vec::new(),
-            loops: Vec::new(),
+            dots: SmallVec::new(),
+            loops: SmallVec::new(),
             callers: Vec::new(),
             arguments: Vec::new(),
             values: Vec::new(),

@@ -71,15 +71,22 @@ const EXPECTED: [&str; 3] = [
     "Ann",
 ];
 
+/// Those of a format; `handlebars-html` writes what `handlebars` writes.
+fn templates(format: &str) -> &'static [Option<&'static str>; 3] {
+    let named = |wanted: &str| TEMPLATES.iter().find(|(name, _)| *name == wanted);
+    let base = format.rsplit_once('-').map_or(format, |(base, _)| base);
+    let found = named(format).or_else(|| named(base));
+    let (_, templates) = found.unwrap_or_else(|| panic!("{format} has no templates here"));
+    templates
+}
+
 #[test]
 fn a_cached_template_renders_without_allocations_but_its_text() {
     let factory = TemplateFactory::standard();
     let variables = variables();
+    let mut others = Vec::new();
     for format in factory.formats() {
-        let row = TEMPLATES.iter().find(|(name, _)| *name == format.name());
-        let Some((_, templates)) = row else {
-            panic!("{} has no templates here", format.name());
-        };
+        let templates = templates(format.name());
         for (index, text) in templates.iter().enumerate() {
             let Some(text) = text else { continue };
             let compiled = format.compile(&[Source::new("t", text)], &CompileOptions::default());
@@ -100,13 +107,10 @@ fn a_cached_template_renders_without_allocations_but_its_text() {
             // The first one makes the buffer that the others write into.
             assert_eq!(run(), EXPECTED[index], "{}", format.name());
             let found = allocation_counter::measure(|| drop(run()));
-            assert_eq!(
-                found.count_total,
-                1,
-                "allocations of {} for {}",
-                format.name(),
-                WHAT[index]
-            );
+            if found.count_total != 1 {
+                others.push((format.name(), WHAT[index], found.count_total));
+            }
         }
     }
+    assert_eq!(others, [], "formats that allocate more or less than once");
 }

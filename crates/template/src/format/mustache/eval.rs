@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use quillet_core::value::MAX_DEPTH;
 use quillet_core::{Map, Position, Span, Value, nearest};
+use smallvec::{SmallVec, smallvec};
 
 use super::super::javascript::{self, Escape, Property};
 use super::ast::{Node, Partial, Path, Section, Start, Tag};
@@ -18,7 +19,7 @@ pub(super) struct Evaluator<'t, 'p, 'v> {
     compiled: &'t Compiled,
     pass: &'p mut Pass<'v>,
     /// Values of the sections around, the innermost last.
-    frames: Vec<Frame<'v>>,
+    frames: SmallVec<[Frame<'v>; 4]>,
     levels: usize,
     partials: usize,
 }
@@ -56,7 +57,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
         Evaluator {
             compiled,
             pass,
-            frames: vec![root],
+            frames: smallvec![root],
             levels: 0,
             partials: 0,
         }

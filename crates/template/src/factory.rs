@@ -35,6 +35,7 @@ impl TemplateFactory {
             .with(JinjaFormat::hugging_face())
             .with(JinjaFormat::plain())
             .with(SemanticKernelFormat::new())
+            .with(HandlebarsFormat::semantic_kernel())
             .with(JinjaFormat::semantic_kernel())
             .with(HandlebarsFormat::new())
             .with(HandlebarsFormat::new().escape_html(true))
@@ -42,6 +43,7 @@ impl TemplateFactory {
             .with(MustacheFormat::new().escape_html(true))
             .with(FStringFormat::new())
             .with(FStringFormat::strict())
+            .with(HandlebarsFormat::dotprompt())
     }
 
     /// Adds a format after those that are there.

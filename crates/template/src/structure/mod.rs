@@ -38,6 +38,11 @@ pub enum MessageSyntax {
     RoleLines,
 }
 
+/// Whether a text has marks of structure in it.
+pub(crate) fn is_marked(text: &str) -> bool {
+    secret::existing().is_some_and(|secret| text.contains(secret))
+}
+
 /// Divides a rendered text into messages. `None` if there is no structure in it.
 ///
 /// `history` stands where the template says so; if it says nothing, before

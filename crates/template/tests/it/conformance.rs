@@ -112,6 +112,12 @@ fn handlebars_templates_give_what_handlebars_js_gives() {
 }
 
 #[test]
+fn handlebars_templates_of_semantic_kernel_give_what_it_gives() {
+    let score = report("sk-handlebars.json").score(|_| true).class;
+    at_least(score.percent(), 97.0, "sk-handlebars");
+}
+
+#[test]
 fn mustache_templates_give_what_mustache_js_gives() {
     let score = report("mustache.json").score(|_| true).class;
     at_least(score.percent(), 99.0, "mustache");

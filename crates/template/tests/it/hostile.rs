@@ -20,9 +20,10 @@ const FILES: &[&str] = &[
     "templates_jinja.jsonl",
     "templates_fstring.jsonl",
     "templates_sk.jsonl",
+    "templates_handlebars.jsonl",
     "injection.jsonl",
 ];
-const FORMATS: &[&str] = &["go", "hf", "fstring", "semantic-kernel"];
+const FORMATS: &[&str] = &["go", "hf", "fstring", "semantic-kernel", "handlebars"];
 
 /// Tells a child process which line to run: `FILE:LINE`, lines from 0.
 const LINE: &str = "QUILLET_HOSTILE_LINE";

@@ -121,6 +121,7 @@ pub(super) trait Host {
         data: &[(&str, Value)],
     ) -> Result<(), Stop>;
     fn otherwise(&mut self, branches: &Branches<'_>, scope: &Scope<'_>) -> Result<(), Stop>;
+    fn body_text(&mut self, branches: &Branches<'_>, scope: &Scope<'_>) -> Result<String, Stop>;
     fn assign(&mut self, name: &str, value: Value) -> Result<(), Stop>;
     fn variable(&self, name: &str) -> Option<Value>;
 }
@@ -230,6 +231,18 @@ impl<'c> HelperCall<'c> {
         match self.branches {
             Some(branches) => self.host.body(&branches, self.scope, context, data),
             None => Ok(()),
+        }
+    }
+
+    /// Renders the body of the block to a text, which counts only if no call is
+    /// pending in it; the render knows that.
+    ///
+    /// # Errors
+    /// Whatever ends the render there.
+    pub fn body_text(&mut self) -> Result<String, Stop> {
+        match self.branches {
+            Some(branches) => self.host.body_text(&branches, self.scope),
+            None => Ok(String::new()),
         }
     }
 

@@ -4,13 +4,17 @@
 //! anything from within a template, are not there.
 
 mod ast;
+mod dotprompt;
 mod eval;
 mod expression;
 mod helper;
+mod input;
+mod json;
 mod lexer;
 mod parser;
 mod problem;
 mod references;
+mod semantic_kernel;
 mod whitespace;
 
 use std::collections::BTreeMap;
@@ -38,6 +42,8 @@ pub struct HandlebarsFormat {
     helpers: BTreeMap<String, Helper>,
     escape_html: bool,
     strict: bool,
+    /// See [`HandlebarsFormat::encoded`].
+    encoded: bool,
 }
 
 /// Under which names a format goes, and what only that one does.
@@ -45,6 +51,8 @@ pub struct HandlebarsFormat {
 enum Preset {
     #[default]
     Plain,
+    SemanticKernel,
+    Dotprompt,
 }
 
 impl HandlebarsFormat {
@@ -91,6 +99,11 @@ impl HandlebarsFormat {
         Callee::builtin(name).or_else(native)
     }
 
+    /// Whether tags in the literal text are message structure.
+    fn marks(&self, options: &CompileOptions) -> bool {
+        options.messages == MessageSyntax::Elements || self.preset == Preset::SemanticKernel
+    }
+
     fn names(&self) -> impl Iterator<Item = &str> {
         let native = self.helpers.keys().map(String::as_str);
         BUILTIN.into_iter().chain(native)
@@ -105,7 +118,7 @@ impl HandlebarsFormat {
         let known = Known {
             helper: &|name| self.helper(name),
             source: &|name| sources.iter().position(|source| source.name == name),
-            only_known: false,
+            only_known: self.preset == Preset::Dotprompt,
             nesting: options.limits.nesting,
         };
         let mut body = parser::parse(source.text, &known)?;
@@ -113,7 +126,7 @@ impl HandlebarsFormat {
             source: source.text,
         };
         control.body(&mut body, true);
-        if options.messages == MessageSyntax::Elements {
+        if self.marks(options) {
             mark(&mut body, source.text, &mut Elements::default());
         }
         Ok(Compilation {
@@ -129,6 +142,8 @@ impl TemplateFormat for HandlebarsFormat {
         match self.preset {
             Preset::Plain if self.escape_html => "handlebars-html",
             Preset::Plain => "handlebars",
+            Preset::SemanticKernel => "semantic-kernel-handlebars",
+            Preset::Dotprompt => "dotprompt",
         }
     }
 
@@ -136,6 +151,8 @@ impl TemplateFormat for HandlebarsFormat {
         match self.preset {
             Preset::Plain if self.escape_html => &[],
             Preset::Plain => &["hbs"],
+            Preset::SemanticKernel => &["sk-handlebars"],
+            Preset::Dotprompt => &[],
         }
     }
 
@@ -148,7 +165,7 @@ impl TemplateFormat for HandlebarsFormat {
     }
 
     fn calls_by_variable(&self) -> bool {
-        true
+        self.preset != Preset::Dotprompt
     }
 
     fn escape(&self, literal: &str) -> Option<String> {
@@ -166,6 +183,10 @@ impl TemplateFormat for HandlebarsFormat {
             helpers: self.names().map(str::to_owned).collect(),
             strict: self.strict || options.missing == Missing::Strict,
             escape: self.escape_html.then_some(html as Escape),
+            trusted: options.trusted.clone(),
+            marks: self.marks(options) && !self.encoded,
+            encoded: self.encoded,
+            python: self.preset == Preset::SemanticKernel,
         };
         let mut found = Vec::new();
         for source in sources {
@@ -196,6 +217,14 @@ struct Compiled {
     helpers: Vec<String>,
     strict: bool,
     escape: Option<Escape>,
+    /// Variables whose text may have message structure, and is not encoded.
+    trusted: Vec<String>,
+    /// Whether message structure is marked, in trusted variables too.
+    marks: bool,
+    /// Whether other variables and results of functions are HTML-encoded.
+    encoded: bool,
+    /// Whether numbers print as in Python.
+    python: bool,
 }
 
 #[derive(Debug)]
@@ -221,7 +250,10 @@ impl Template for Compiled {
             let reason = format!("template {entry:?} does not exist");
             return Err(RenderError::new(ErrorKind::Execution, reason).into());
         };
-        let root = Value::Map(pass.variables().clone());
+        let root = match self.encoded || (self.marks && !self.trusted.is_empty()) {
+            true => input::prepared(self, pass)?,
+            false => Value::Map(pass.variables().clone()),
+        };
         Evaluator::new(self, pass, &root).entry(index)
     }
 }

@@ -14,6 +14,7 @@ mod ranked;
 pub(crate) mod report;
 mod semantic_kernel;
 mod sk_chat_prompt;
+mod sk_handlebars;
 mod sk_jinja2;
 
 use std::path::Path;
@@ -36,6 +37,7 @@ pub(crate) fn run(path: &Path) -> Result<Report, String> {
         Some("mustache") => mustache::run(&text),
         Some("mustache-spec") => mustache::run_specification(&text),
         Some("sk-chat-prompt") => sk_chat_prompt::run(&text),
+        Some("sk-handlebars") => sk_handlebars::run(&text),
         Some("sk-jinja2") => sk_jinja2::run(&text),
         _ => Err("no vectors of a format that exists".to_owned()),
     };

@@ -9,6 +9,7 @@ use super::scope::{Scope, Val};
 use super::{Evaluator, fail};
 use crate::format::handlebars::ast::{Call, Expr, Kind};
 use crate::format::handlebars::helper::{Answer, Branches, Callee, Helper, HelperCall};
+use crate::format::handlebars::input::encoded;
 use crate::format::javascript;
 use crate::{Arguments, Called, ErrorKind, Limit, RenderError, Stop, plugin_function};
 
@@ -94,14 +95,14 @@ impl Evaluator<'_, '_> {
     ) -> Result<Printed<'s>, Stop> {
         let name = call.path.parts.first().map_or("", |name| &**name);
         if self.pass.has_function(name) {
-            return Ok(printed(self.pass.call_bound(name)?));
+            return Ok(printed(self.call_bound(name)?));
         }
         let value = self.path(&call.path, scope)?;
         if !matches!(value, Val::Undefined) {
             return Ok(Printed::Value(value));
         }
         if let Some(function) = self.function(name)? {
-            return Ok(printed(self.pass.call_bound(&function)?));
+            return Ok(printed(self.call_bound(&function)?));
         }
         match self.compiled.strict {
             true => Err(self.missing(&call.path)),
@@ -129,7 +130,7 @@ impl Evaluator<'_, '_> {
             },
         };
         if call.positional.is_empty() && call.named.is_empty() {
-            return self.pass.call_bound(&function);
+            return self.call_bound(&function);
         }
         let given = self.given(call, scope)?;
         let positional = given.positional.iter().map(owned);
@@ -141,7 +142,23 @@ impl Evaluator<'_, '_> {
             positional,
             named: named.collect(),
         };
-        self.pass.call(&function, arguments)
+        let called = self.pass.call(&function, arguments)?;
+        self.answered(called)
+    }
+
+    fn call_bound(&mut self, function: &str) -> Result<Called, Stop> {
+        let called = self.pass.call_bound(function)?;
+        self.answered(called)
+    }
+
+    /// A result as the template sees it.
+    fn answered(&mut self, called: Called) -> Result<Called, Stop> {
+        match called {
+            Called::Ready(value) if self.compiled.encoded => {
+                Ok(Called::Ready(encoded(&value, self.pass)?))
+            }
+            called => Ok(called),
+        }
     }
 
     #[cold]

@@ -9,6 +9,7 @@ use super::scope::{Data, Frame, Scope};
 use crate::Stop;
 use crate::format::handlebars::helper::{Branches, Host};
 use crate::format::javascript;
+use crate::format::python::float_text;
 
 impl Host for Evaluator<'_, '_> {
     fn write(&mut self, text: &str) -> Result<(), Stop> {
@@ -24,7 +25,19 @@ impl Host for Evaluator<'_, '_> {
     }
 
     fn text<'v>(&mut self, value: &'v Value) -> Result<Cow<'v, str>, Stop> {
-        javascript::text(self.pass, value)
+        match value {
+            Value::Float(number) if self.compiled.python => Ok(float_text(*number).into()),
+            value => javascript::text(self.pass, value),
+        }
+    }
+
+    fn body_text(&mut self, branches: &Branches<'_>, scope: &Scope<'_>) -> Result<String, Stop> {
+        let held = self.pass.capture();
+        let result = self.optional(branches.body, scope);
+        let (text, _) = self.pass.release(held);
+        result?;
+        self.pass.charge(text.len())?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
     fn body(

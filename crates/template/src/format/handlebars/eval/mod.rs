@@ -17,6 +17,7 @@ pub(super) use scope::{Context, Scope, Val};
 use super::Compiled;
 use super::ast::{Body, Node, Print};
 use crate::format::javascript;
+use crate::format::python::float_text;
 use crate::{ErrorKind, Limit, Pass, RenderError, Stop};
 
 /// Blocks, partials and calls inside each other. Each level takes a few hundred
@@ -124,6 +125,9 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             call::Printed::Nothing => return Ok(()),
         };
         match value.get() {
+            Some(Value::Float(number)) if self.compiled.python => {
+                self.pass.write(&float_text(*number))
+            }
             Some(value) => javascript::write(self.pass, value, escape),
             None => Ok(()),
         }

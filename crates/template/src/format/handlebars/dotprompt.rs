@@ -1,0 +1,82 @@
+//! The preset `dotprompt`: Handlebars as `.prompt` files have it. A name
+//! without arguments that is no helper is always a variable, and helpers write
+//! message structure, which data cannot forge.
+
+use quillet_core::Value;
+
+use super::helper::{Answer, HelperCall};
+use super::json::{self, Layout};
+use super::{HandlebarsFormat, Preset};
+use crate::{Stop, structure};
+
+/// As deep as `JSON.stringify` indents.
+const MOST_INDENT: i64 = 10;
+
+impl HandlebarsFormat {
+    /// The format `dotprompt`: the helpers `role`, `history`, `media`, `section`,
+    /// `json`, `ifEquals` and `unlessEquals` of the dotprompt specification.
+    /// `@name` reads the variable `@name` where no loop has it, which is how
+    /// `@state` and `@auth` are given.
+    #[must_use]
+    pub fn dotprompt() -> Self {
+        HandlebarsFormat {
+            preset: Preset::Dotprompt,
+            ..Self::new()
+        }
+        .with_helper("role", |call| {
+            let name = call.text(0)?;
+            Ok(Answer::Safe(structure::role(&name)))
+        })
+        .with_helper("history", |_| Ok(Answer::Safe(structure::history())))
+        .with_helper("section", |call| {
+            let name = call.text(0)?;
+            Ok(Answer::Safe(structure::section(&name)))
+        })
+        .with_helper("media", media)
+        .with_helper("json", |call| {
+            let value = call.argument(0).unwrap_or(&Value::Null);
+            let text = json::text(call, value, Layout::javascript(indent(call)))?;
+            Ok(Answer::Safe(text))
+        })
+        .with_helper("ifEquals", |call| branch(call, true))
+        .with_helper("unlessEquals", |call| branch(call, false))
+    }
+}
+
+/// `{{media url=… contentType=…}}`.
+fn media(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+    let Some(url) = call.named("url") else {
+        return Err(call.fail("it needs url=…, the address of the media"));
+    };
+    let url = call.text_of(url)?;
+    let kind = match call.named("contentType") {
+        Some(kind) => Some(call.text_of(kind)?),
+        None => None,
+    };
+    Ok(Answer::Safe(structure::media(&url, kind.as_deref())))
+}
+
+fn indent(call: &HelperCall<'_>) -> usize {
+    match call.named("indent") {
+        Some(Value::Int(indent)) => usize::try_from(*indent.min(&MOST_INDENT)).unwrap_or(0),
+        Some(Value::Float(indent)) => indent.clamp(0.0, MOST_INDENT as f64) as usize,
+        _ => 0,
+    }
+}
+
+fn branch(call: &mut HelperCall<'_>, wanted: bool) -> Result<Answer, Stop> {
+    match equal(call.argument(0), call.argument(1)) == wanted {
+        true => call.body()?,
+        false => call.otherwise()?,
+    }
+    Ok(Answer::Written)
+}
+
+/// JavaScript's `===`, but for lists and objects, which are equal if their content is.
+fn equal(one: Option<&Value>, other: Option<&Value>) -> bool {
+    match (one, other) {
+        (Some(Value::Int(int)), Some(Value::Float(float)))
+        | (Some(Value::Float(float)), Some(Value::Int(int))) => *int as f64 == *float,
+        (one, other) => one == other,
+    }
+}

@@ -1,0 +1,69 @@
+//! Variables on their way in, where they are not taken as they are: trusted
+//! ones get the marks of their message structure, and for Semantic Kernel's
+//! text the others are encoded.
+
+use quillet_core::{List, Map, Value};
+
+use super::Compiled;
+use super::semantic_kernel::encode;
+use crate::structure::Elements;
+use crate::{Pass, Stop};
+
+/// Bytes that one item takes, about.
+const ITEM_BYTES: usize = 64;
+
+/// The root of the variables as the template sees it.
+pub(super) fn prepared(compiled: &Compiled, pass: &mut Pass<'_>) -> Result<Value, Stop> {
+    let variables = pass.variables();
+    let mut table = variables.to_table();
+    pass.charge(table.len().saturating_mul(ITEM_BYTES))?;
+    for (name, value) in &mut table {
+        let trusted = compiled.trusted.iter().any(|known| **known == **name);
+        if trusted && compiled.marks {
+            if let Value::Str(text) = value {
+                pass.charge(text.len())?;
+                *value = Elements::default().mark(text).into_owned().into();
+            }
+        } else if !trusted && compiled.encoded {
+            *value = encoded(value, pass)?;
+        }
+    }
+    Ok(Value::Map(Map::new(table)))
+}
+
+/// A value whose texts are HTML-encoded.
+pub(super) fn encoded(value: &Value, pass: &mut Pass<'_>) -> Result<Value, Stop> {
+    pass.step()?;
+    match value {
+        Value::Str(text) => {
+            // The longest reference has six bytes.
+            pass.charge(text.len().saturating_mul(6))?;
+            Ok(encoded_text(text).into())
+        }
+        Value::List(list) => {
+            pass.charge(list.len().saturating_mul(ITEM_BYTES))?;
+            let items: Result<List, Stop> = list.iter().map(|item| encoded(item, pass)).collect();
+            Ok(Value::List(items?))
+        }
+        Value::Map(map) => {
+            pass.charge(map.len().saturating_mul(ITEM_BYTES))?;
+            let entry = |(key, value): (&std::sync::Arc<str>, &Value)| {
+                Ok((key.clone(), encoded(value, pass)?))
+            };
+            let entries: Result<Map, Stop> = map.iter().map(entry).collect();
+            Ok(Value::Map(entries?))
+        }
+        scalar => Ok(scalar.clone()),
+    }
+}
+
+fn encoded_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match u8::try_from(c).ok().and_then(encode) {
+            Some(reference) => out.push_str(reference),
+            None => out.push(c),
+        }
+    }
+    out
+}

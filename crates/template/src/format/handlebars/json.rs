@@ -1,0 +1,138 @@
+//! JSON as presets' helpers print it: compact or indented, with or without a
+//! blank after the separators.
+
+use std::fmt::Write;
+
+use quillet_core::{Value, json};
+
+use super::helper::HelperCall;
+use crate::Stop;
+use crate::format::javascript;
+
+/// How JSON is laid out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    /// Between items on one line.
+    pub(super) item: &'static str,
+    /// Between a key and its value.
+    pub(super) colon: &'static str,
+    /// Blanks for each level, on lines of their own.
+    pub(super) indent: Option<usize>,
+}
+
+impl Layout {
+    /// `JSON.stringify(value, null, indent)`.
+    pub(super) fn javascript(indent: usize) -> Self {
+        Layout {
+            item: ",",
+            colon: if indent == 0 { ":" } else { ": " },
+            indent: (indent > 0).then_some(indent),
+        }
+    }
+
+    /// `json.dumps(value)`, but with the characters of all languages as they are.
+    pub(super) const PYTHON: Layout = Layout {
+        item: ", ",
+        colon: ": ",
+        indent: None,
+    };
+}
+
+/// The text of a value.
+pub(super) fn text(
+    call: &mut HelperCall<'_>,
+    value: &Value,
+    layout: Layout,
+) -> Result<String, Stop> {
+    let mut writer = Writer {
+        call,
+        layout,
+        out: String::new(),
+        charged: 0,
+    };
+    writer.value(value, 0)?;
+    Ok(writer.out)
+}
+
+struct Writer<'w, 'c> {
+    call: &'w mut HelperCall<'c>,
+    layout: Layout,
+    out: String,
+    /// Bytes of the text that have been counted.
+    charged: usize,
+}
+
+impl Writer<'_, '_> {
+    fn value(&mut self, value: &Value, level: usize) -> Result<(), Stop> {
+        self.count()?;
+        match value {
+            Value::Float(number) if number.is_finite() => {
+                let mut digits = Vec::new();
+                javascript::number(&mut digits, *number);
+                self.out.push_str(&String::from_utf8_lossy(&digits));
+            }
+            Value::List(list) => {
+                let items = list.iter().map(|item| (None, item));
+                self.container(['[', ']'], items, level)?;
+            }
+            Value::Map(map) => {
+                let entries = map.iter().map(|(key, value)| (Some(&**key), value));
+                self.container(['{', '}'], entries, level)?;
+            }
+            Value::Str(text) => {
+                self.call.charge(text.len())?;
+                self.out.push_str(&json::to_string(value));
+            }
+            // NaN and the infinities are null in JSON.
+            scalar => self.out.push_str(&json::to_string(scalar)),
+        }
+        Ok(())
+    }
+
+    fn container<'v>(
+        &mut self,
+        [open, close]: [char; 2],
+        items: impl Iterator<Item = (Option<&'v str>, &'v Value)>,
+        level: usize,
+    ) -> Result<(), Stop> {
+        self.out.push(open);
+        let mut any = false;
+        for (key, value) in items {
+            self.separate(any, level + 1);
+            any = true;
+            if let Some(key) = key {
+                self.out.push_str(&json::to_string(&key.into()));
+                self.out.push_str(self.layout.colon);
+            }
+            self.value(value, level + 1)?;
+        }
+        if any {
+            self.line(level);
+        }
+        self.out.push(close);
+        Ok(())
+    }
+
+    fn separate(&mut self, any: bool, level: usize) {
+        if any {
+            self.out.push_str(self.layout.item);
+        }
+        self.line(level);
+    }
+
+    /// Begins a line, if the layout has lines.
+    fn line(&mut self, level: usize) {
+        if let Some(indent) = self.layout.indent {
+            // Writing to memory cannot fail.
+            let _ = write!(self.out, "\n{:1$}", "", indent * level);
+        }
+    }
+
+    /// Counts a step, and what was written since the last one.
+    fn count(&mut self) -> Result<(), Stop> {
+        self.call.steps(1)?;
+        let more = self.out.len() - self.charged;
+        self.charged = self.out.len();
+        self.call.charge(more)
+    }
+}

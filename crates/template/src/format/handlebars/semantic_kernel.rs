@@ -1,0 +1,299 @@
+//! The preset `semantic-kernel-handlebars`: Handlebars with the helpers that
+//! Semantic Kernel adds. Where its Python and its .NET differ, this is Python;
+//! every name goes in both spellings (`less_than`, `lessThan`).
+
+use std::borrow::Cow;
+
+use quillet_core::{List, Value};
+
+use super::helper::{Answer, HelperCall};
+use super::json::{self, Layout};
+use super::{HandlebarsFormat, Preset};
+use crate::structure::Elements;
+use crate::{Stop, structure};
+
+/// A range of more numbers is refused.
+const MOST_NUMBERS: i64 = 100_000;
+
+type Run = fn(&mut HelperCall<'_>) -> Result<Answer, Stop>;
+
+/// Helpers with all their names.
+const HELPERS: &[(&[&str], Run)] = &[
+    (&["set"], set),
+    (&["get"], get),
+    (&["array"], array),
+    (&["range"], range),
+    (&["concat"], concat),
+    (&["or"], or),
+    (&["add"], add),
+    (&["subtract"], subtract),
+    (&["equals"], equals),
+    (&["less_than", "lessThan"], |call| {
+        compare(call, |a, b| a < b)
+    }),
+    (&["greater_than", "greaterThan"], |call| {
+        compare(call, |a, b| a > b)
+    }),
+    (&["less_than_or_equal", "lessThanOrEqual"], |call| {
+        compare(call, |a, b| a <= b)
+    }),
+    (&["greater_than_or_equal", "greaterThanOrEqual"], |call| {
+        compare(call, |a, b| a >= b)
+    }),
+    (&["json"], to_json),
+    (&["double_open", "doubleOpen"], |_| Ok("{{".into())),
+    (&["double_close", "doubleClose"], |_| Ok("}}".into())),
+    (&["raw"], raw),
+    (&["camel_case", "camelCase"], camel_case),
+    (&["snake_case", "snakeCase"], snake_case),
+    (&["message"], message),
+];
+
+impl HandlebarsFormat {
+    /// The format `semantic-kernel-handlebars`. `<message>` tags in a template's
+    /// own text and `{{#message}}` blocks are message structure; data never is,
+    /// so nothing needs to be encoded.
+    #[must_use]
+    pub fn semantic_kernel() -> Self {
+        let format = HandlebarsFormat {
+            preset: Preset::SemanticKernel,
+            ..Self::new()
+        };
+        let names = HELPERS
+            .iter()
+            .flat_map(|(names, run)| names.iter().map(|name| (*name, *run)));
+        names.fold(format, |format, (name, run)| format.with_helper(name, run))
+    }
+
+    /// Writes the text that Semantic Kernel's Python writes: variables that are not
+    /// trusted and results of functions are HTML-encoded. Messages do not need
+    /// this here; it is for programs that read that text themselves.
+    #[must_use]
+    pub fn encoded(self) -> Self {
+        HandlebarsFormat {
+            encoded: true,
+            ..self
+        }
+    }
+}
+
+/// What Python's `html.escape` writes instead of a character.
+pub(super) fn encode(byte: u8) -> Option<&'static str> {
+    Some(match byte {
+        b'&' => "&amp;",
+        b'<' => "&lt;",
+        b'>' => "&gt;",
+        b'"' => "&quot;",
+        b'\'' => "&#x27;",
+        _ => return None,
+    })
+}
+
+fn set(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+    let (name, value) = match (call.named("name"), call.named("value")) {
+        (Some(name), value) => (Some(name), value),
+        _ => (call.argument(0), call.argument(1)),
+    };
+    let Some(name) = name else {
+        return Err(call.fail("it needs a name and a value"));
+    };
+    let name = call.text_of(name)?;
+    call.assign(&name, value.cloned().unwrap_or_default())?;
+    Ok(Answer::Written)
+}
+
+fn get(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+    let name = match call.named("name") {
+        Some(name) => call.text_of(name)?,
+        None => call.text(0)?,
+    };
+    Ok(call.variable(&name).unwrap_or_default().into())
+}
+
+fn array(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+    let one = |index| call.argument(index).cloned().unwrap_or_default();
+    Ok(Value::List((0..call.count()).map(one).collect::<List>()).into())
+}
+
+/// `range end`, `range start end`, `range start end step`, as in Python.
+fn range(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+    let mut numbers = [0; 3];
+    for (index, number) in numbers.iter_mut().enumerate().take(call.count()) {
+        *number = integer(call, index)?;
+    }
+    let [start, end, step] = match (call.count(), numbers) {
+        (1, [end, ..]) => [0, end, 1],
+        (2, [start, end, _]) => [start, end, 1],
+        (3, numbers) => numbers,
+        _ => return Err(call.fail("it takes an end, or a start and an end, and a step")),
+    };
+    if step == 0 {
+        return Err(call.fail("a step of 0 leads nowhere"));
+    }
+    let span = i128::from(end) - i128::from(start);
+    let count = (span + i128::from(step) - i128::from(step.signum())) / i128::from(step);
+    let Some(count) = i64::try_from(count.max(0))
+        .ok()
+        .filter(|it| *it <= MOST_NUMBERS)
+    else {
+        return Err(call.fail(format!("more than {MOST_NUMBERS} numbers")));
+    };
+    let size = usize::try_from(count).unwrap_or(0);
+    call.charge(size.saturating_mul(size_of::<Value>()))?;
+    call.steps(size)?;
+    let number = |index| Value::Int(start + index * step);
+    Ok(Value::List((0..count).map(number).collect::<List>()).into())
+}
+
+fn integer(call: &mut HelperCall<'_>, index: usize) -> Result<i64, Stop> {
+    match call.argument(index) {
+        Some(Value::Int(number)) => Ok(*number),
+        _ => Ok(number(call, index)? as i64),
+    }
+}
+
+/// An argument as Python's `float` reads it.
+fn number(call: &mut HelperCall<'_>, index: usize) -> Result<f64, Stop> {
+    match call.argument(index) {
+        Some(Value::Int(number)) => Ok(*number as f64),
+        Some(Value::Float(number)) => Ok(*number),
+        Some(Value::Bool(value)) => Ok(f64::from(u8::from(*value))),
+        _ => {
+            let text = call.text(index)?;
+            let number = text.trim().parse();
+            number.map_err(|_| call.fail(format!("{text:?} is not a number")))
+        }
+    }
+}
+
+fn concat(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+    let mut all = String::new();
+    for index in 0..call.count() {
+        let text = call.text(index)?;
+        call.charge(text.len())?;
+        all.push_str(&text);
+    }
+    Ok(all.into())
+}
+
+fn or(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+    let holds = |index| call.argument(index).is_some_and(is_true);
+    Ok((0..call.count()).any(holds).into())
+}
+
+/// What Python takes for true.
+fn is_true(value: &Value) -> bool {
+    match value {
+        Value::List(list) => !list.is_empty(),
+        Value::Map(map) => !map.is_empty(),
+        other => crate::format::javascript::is_true(other),
+    }
+}
+
+fn add(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+    let mut sum = 0.0;
+    for index in 0..call.count() {
+        sum += number(call, index)?;
+    }
+    Ok(Value::Float(sum).into())
+}
+
+fn subtract(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+    let mut rest = number(call, 0)?;
+    for index in 1..call.count() {
+        rest -= number(call, index)?;
+    }
+    Ok(Value::Float(rest).into())
+}
+
+fn equals(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+    let equal = match (call.argument(0), call.argument(1)) {
+        (Some(Value::Int(int)), Some(Value::Float(float)))
+        | (Some(Value::Float(float)), Some(Value::Int(int))) => *int as f64 == *float,
+        (one, other) => one == other,
+    };
+    Ok(equal.into())
+}
+
+fn compare(call: &mut HelperCall<'_>, holds: fn(f64, f64) -> bool) -> Result<Answer, Stop> {
+    let (one, other) = (number(call, 0)?, number(call, 1)?);
+    Ok(holds(one, other).into())
+}
+
+fn to_json(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+    let Some(value) = call.argument(0) else {
+        return Err(call.fail("it needs a value"));
+    };
+    let value = value.clone();
+    Ok(json::text(call, &value, Layout::PYTHON)?.into())
+}
+
+fn raw(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+    call.body()?;
+    Ok(Answer::Written)
+}
+
+/// `hello_world` to `HelloWorld`.
+fn camel_case(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+    let text = call.text(0)?;
+    call.charge(text.len().saturating_mul(3))?;
+    let word = |word: &str| {
+        let mut letters = word.chars();
+        let first = letters.next().into_iter().flat_map(char::to_uppercase);
+        first.collect::<String>() + &letters.as_str().to_lowercase()
+    };
+    Ok(text.split('_').map(word).collect::<String>().into())
+}
+
+/// `HelloWorld` to `hello_world`.
+fn snake_case(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+    let text = call.text(0)?;
+    call.charge(text.len().saturating_mul(3))?;
+    let mut out = String::with_capacity(text.len() + 8);
+    for letter in text.chars() {
+        if letter.is_uppercase() {
+            out.push('_');
+        }
+        match letter.is_uppercase() {
+            true => out.extend(letter.to_lowercase()),
+            false => out.push(letter),
+        }
+    }
+    Ok(out.trim_start_matches('_').into())
+}
+
+/// `{{#message role="user"}}…{{/message}}`: a message, with every named argument
+/// as an attribute. A body without parts of its own is one text.
+fn message(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
+    let attributes = call.all_named();
+    let mut elements = Elements::default();
+    let mut write = |call: &mut HelperCall<'_>, literal: &str| {
+        let marked: Cow<'_, str> = elements.mark(literal);
+        call.write(&marked)
+    };
+    write(call, "<message")?;
+    for (name, value) in &attributes {
+        if !name
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+        {
+            return Err(call.fail(format!("{name:?} cannot be the name of an attribute")));
+        }
+        let value = call.text_of(value)?;
+        write(call, &format!(" {name}=\""))?;
+        call.write(&value)?;
+        write(call, "\"")?;
+    }
+    write(call, ">")?;
+    let body = call.body_text()?;
+    match structure::is_marked(&body) {
+        true => call.write(&body)?,
+        false => {
+            write(call, "<text>")?;
+            call.write(&body)?;
+            write(call, "</text>")?;
+        }
+    }
+    write(call, "</message>")?;
+    Ok(Answer::Written)
+}

@@ -1,6 +1,6 @@
 //! The preset `dotprompt`: Handlebars as `.prompt` files have it. A name
-//! without arguments that is no helper is always a variable, and helpers write
-//! message structure, which data cannot forge.
+//! without arguments is a function only if there is no variable of that name, and
+//! helpers write message structure, which data cannot forge.
 
 use quillet_core::Value;
 

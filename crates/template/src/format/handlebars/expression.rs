@@ -264,7 +264,7 @@ impl<'s> Parser<'s, '_> {
             Some(callee) => Kind::Helper(callee),
             None if is_param => Kind::Variable,
             None if has_arguments => Kind::Function,
-            None if simple && !self.known.only_known => Kind::Ambiguous,
+            None if simple => Kind::Ambiguous,
             None => Kind::Variable,
         };
         Call {

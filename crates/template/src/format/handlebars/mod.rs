@@ -118,7 +118,6 @@ impl HandlebarsFormat {
         let known = Known {
             helper: &|name| self.helper(name),
             source: &|name| sources.iter().position(|source| source.name == name),
-            only_known: self.preset == Preset::Dotprompt,
             nesting: options.limits.nesting,
         };
         let mut body = parser::parse(source.text, &known)?;
@@ -165,7 +164,7 @@ impl TemplateFormat for HandlebarsFormat {
     }
 
     fn calls_by_variable(&self) -> bool {
-        self.preset != Preset::Dotprompt
+        true
     }
 
     fn escape(&self, literal: &str) -> Option<String> {
@@ -186,6 +185,7 @@ impl TemplateFormat for HandlebarsFormat {
             trusted: options.trusted.clone(),
             marks: self.marks(options) && !self.encoded,
             encoded: self.encoded,
+            variables_first: self.preset == Preset::Dotprompt,
             python: self.preset == Preset::SemanticKernel,
         };
         let mut found = Vec::new();
@@ -223,6 +223,8 @@ struct Compiled {
     marks: bool,
     /// Whether other variables and results of functions are HTML-encoded.
     encoded: bool,
+    /// Whether a variable hides the function of its name.
+    variables_first: bool,
     /// Whether numbers print as in Python.
     python: bool,
 }

@@ -18,8 +18,6 @@ pub(super) struct Known<'k> {
     pub(super) helper: &'k dyn Fn(&str) -> Option<Callee>,
     /// The source of that name, if it is in the set.
     pub(super) source: &'k dyn Fn(&str) -> Option<usize>,
-    /// Whether a name without arguments that is no helper is a variable.
-    pub(super) only_known: bool,
     /// The most blocks and parentheses inside each other.
     pub(super) nesting: usize,
 }

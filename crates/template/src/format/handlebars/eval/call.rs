@@ -87,14 +87,15 @@ impl Evaluator<'_, '_> {
     }
 
     /// A name without arguments: the function of exactly that name, else the
-    /// variable, else a function that is named in another way.
+    /// variable, else a function that is named in another way. In dotprompt,
+    /// whose names are variables unless they are known helpers, first the variable.
     pub(super) fn ambiguous<'s>(
         &mut self,
         call: &'s Call,
         scope: &Scope<'s>,
     ) -> Result<Printed<'s>, Stop> {
         let name = call.path.parts.first().map_or("", |name| &**name);
-        if self.pass.has_function(name) {
+        if !self.compiled.variables_first && self.pass.has_function(name) {
             return Ok(printed(self.call_bound(name)?));
         }
         let value = self.path(&call.path, scope)?;

@@ -5,7 +5,6 @@ extern crate self as quillet;
 use quillet_core as core;
 use quillet_template as template;
 
-mod allocations;
 mod conformance;
 mod convert;
 #[path = "../../../../examples/custom_format.rs"]

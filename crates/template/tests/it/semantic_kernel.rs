@@ -122,6 +122,7 @@ fn values_and_calls_print_as_they_are() {
         ("{{P.ONE 'v'}}", r#"p.one {"input":"v"}"#),
         ("{{one 'v'}}", r#"p.one {"input":"v"}"#),
         ("{{.ONE 'v'}}", r#"p.one {"input":"v"}"#),
+        ("{{p_One 'v'}}", r#"p.one {"input":"v"}"#),
         ("{{q.one}}", r#"q.one {"x":"X"}"#),
         ("{{p.none}}", "p.none {}"),
         // Parameters that are not known.
@@ -409,6 +410,47 @@ fn python_refuses_some_messages() {
     for (text, wanted) in cases {
         let error = chat::parse(text, Dialect::Python).unwrap_err();
         assert_eq!(error.message, wanted, "{text}");
+    }
+}
+
+/// What a template gives: its text, or its error with the mend.
+fn outcome(source: &str) -> String {
+    let format = SemanticKernelFormat::new();
+    match format.compile(&[Source::new("t", source)], &CompileOptions::default()) {
+        Err(error) => error.message,
+        Ok(_) => match rendered(source) {
+            Ok(rendered) => rendered.text(0),
+            Err(error) => match &error.help {
+                Some(help) => format!("{} ({help})", error.message),
+                None => error.message.clone(),
+            },
+        },
+    }
+}
+
+#[test]
+fn the_page_shows_what_comes_out() {
+    let page = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/formats/semantic-kernel.md"
+    );
+    let page = std::fs::read_to_string(page).expect("the page is there");
+    let error = |line: &str| {
+        let (source, message) = line.split_once("  t:")?;
+        Some((source.trim_end().to_owned(), format!("t:{message}")))
+    };
+    let row = |line: &str| {
+        let cells = line.strip_prefix("| `")?.strip_suffix("` |")?;
+        let (source, text) = cells.split_once("` | `")?;
+        Some((source.to_owned(), text.to_owned()))
+    };
+    let shown: Vec<_> = page
+        .lines()
+        .filter_map(|line| error(line).or_else(|| row(line)))
+        .collect();
+    assert_eq!(shown.len(), 8);
+    for (source, wanted) in shown {
+        assert_eq!(outcome(&source), wanted, "{source}");
     }
 }
 

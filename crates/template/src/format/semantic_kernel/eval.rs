@@ -150,7 +150,12 @@ impl<'v> Evaluator<'_, '_, 'v> {
             return Ok(());
         }
         let text = print::text(value, self.dialect());
+        if let Cow::Owned(text) = &text {
+            self.pass.charge(text.len())?;
+        }
         self.pass.steps(text.len() / 256)?;
+        // Marks and references are made of text that fits.
+        self.pass.reserve_output(text.len())?;
         match encoded {
             Some(encoding) => self.pass.write(&encode(&text, encoding.dialect)),
             None if trusted && self.encoding.is_none() => {
@@ -178,25 +183,13 @@ impl<'v> Evaluator<'_, '_, 'v> {
         }
     }
 
-    /// The function that a name means: itself, the same in another case of
-    /// letters, or one of any plugin if the name has no plugin.
+    /// The function that a name means.
     fn function<'n>(&self, name: &'n str) -> Option<Cow<'n, str>> {
-        let name = name.strip_prefix('.').unwrap_or(name);
         if self.pass.has_function(name) {
             return Some(Cow::Borrowed(name));
         }
-        let same = |known: &str| match self.dialect() {
-            Dialect::DotNet => known.eq_ignore_ascii_case(name),
-            Dialect::Python => known == name,
-        };
-        let of_plugin = |known: &&&str| {
-            let function = known.rsplit_once('.').map(|(_, function)| function);
-            !name.contains('.') && function.is_some_and(same)
-        };
-        let names = self.pass.function_names();
-        let found = names.iter().find(|known| same(known));
-        let found = found.or_else(|| names.iter().find(of_plugin));
-        found.map(|found| Cow::Owned((*found).to_owned()))
+        let found = self.dialect().function(name, &self.pass.function_names());
+        found.map(|found| Cow::Owned(found.to_owned()))
     }
 
     /// `{{name}}` where a variable was meant is the usual mistake.

@@ -25,7 +25,7 @@ use quillet_core::{Diagnostic, Span};
 use crate::structure::Elements;
 use crate::{
     CompileError, CompileOptions, ErrorKind, FunctionReference, Missing, Pass, References,
-    RenderError, Source, Stop, Template, TemplateFormat, VariableReference,
+    RenderError, Source, Stop, Template, TemplateFormat, VariableReference, plugin_function,
 };
 use ast::{Node, Program, Variable};
 use eval::Evaluator;
@@ -39,6 +39,20 @@ pub enum Dialect {
     DotNet,
     /// Python, version 1.45.
     Python,
+}
+
+impl Dialect {
+    /// The function that a name means: itself, the same written in another way
+    /// (not in Python), or the first of that name in any plugin.
+    fn function<'n>(self, name: &str, functions: &[&'n str]) -> Option<&'n str> {
+        let name = name.strip_prefix('.').unwrap_or(name);
+        if self == Dialect::DotNet {
+            return plugin_function(name, functions);
+        }
+        let of_plugin = |known: &&&str| known.split_once('.').is_some_and(|(_, f)| f == name);
+        let exact = functions.iter().find(|known| **known == name);
+        exact.or_else(|| functions.iter().find(of_plugin)).copied()
+    }
 }
 
 /// Text as Semantic Kernel writes it: HTML-encoded, unless it is allowed not to
@@ -114,6 +128,11 @@ impl TemplateFormat for SemanticKernelFormat {
             None => &["sk", "skprompt"],
             Some(_) => &[],
         }
+    }
+
+    fn resolve<'n>(&self, name: &str, functions: &[&'n str]) -> Option<&'n str> {
+        let encoding = self.encoding.unwrap_or_default();
+        encoding.dialect.function(name, functions)
     }
 
     /// Braces, and what would be a tag or a reference to a character, as values.

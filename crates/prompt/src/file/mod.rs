@@ -18,7 +18,7 @@ mod yaml;
 pub use options::chat_options;
 pub(crate) use rich::mark;
 pub use rich::{Rich, RichKind};
-pub use surroundings::{Alone, FileRefusal, Surroundings};
+pub use surroundings::{Alone, Refusal, Surroundings};
 
 use quillet_core::Span;
 

@@ -8,26 +8,33 @@ use std::path::{Component, Path};
 use quillet_core::{Diagnostic, Span};
 
 use super::yaml::{self, Data, Node, Report};
-use super::{FileRefusal, Surroundings};
+use super::{Refusal, Surroundings};
 
 /// Puts what is referenced in its place, everywhere in a value.
 pub(super) fn resolve(node: &mut Node, outside: &dyn Surroundings, report: &mut Report<'_>) {
+    visit(node, true, outside, report);
+}
+
+/// `used` says whether the value means something here: a connection does not,
+/// so its references may stay when nothing is handed out.
+fn visit(node: &mut Node, used: bool, outside: &dyn Surroundings, report: &mut Report<'_>) {
     match &mut node.data {
         Data::List(items) => {
             for item in items {
-                resolve(item, outside, report);
+                visit(item, used, outside, report);
             }
         }
         Data::Map(entries) => {
             for entry in entries {
-                resolve(&mut entry.value, outside, report);
+                let used = used && entry.key != "connection";
+                visit(&mut entry.value, used, outside, report);
             }
         }
-        Data::Scalar(_) => replace(node, outside, report),
+        Data::Scalar(_) => replace(node, used, outside, report),
     }
 }
 
-fn replace(node: &mut Node, outside: &dyn Surroundings, report: &mut Report<'_>) {
+fn replace(node: &mut Node, used: bool, outside: &dyn Surroundings, report: &mut Report<'_>) {
     let Some((protocol, rest)) = node.as_str().and_then(reference) else {
         return;
     };
@@ -37,8 +44,20 @@ fn replace(node: &mut Node, outside: &dyn Surroundings, report: &mut Report<'_>)
     };
     match found {
         Ok(data) => node.data = data,
-        Err(message) => report.error(node.at, message, None),
+        Err(Wrong::Refused(_, Refusal::Closed)) if !used => {}
+        Err(wrong) => report.error(node.at, wrong.to_string(), None),
     }
+}
+
+/// Why a reference has no value.
+#[derive(Debug, thiserror::Error)]
+enum Wrong {
+    #[error("cannot read {0:?}: {1}")]
+    Refused(String, Refusal),
+    #[error("Environment variable '{0}' not set: set it, or write ${{env:{0}:default}}")]
+    NotSet(String),
+    #[error("{0}")]
+    Content(String),
 }
 
 /// Protocol and rest of a text that is all a reference.
@@ -52,22 +71,25 @@ fn reference(text: &str) -> Option<(&'static str, &str)> {
     known.map(|known| (known, rest))
 }
 
-fn variable(rest: &str, outside: &dyn Surroundings) -> Result<Data, String> {
+fn variable(rest: &str, outside: &dyn Surroundings) -> Result<Data, Wrong> {
     let (name, default) = rest.split_once(':').unwrap_or((rest, ""));
-    match outside.variable(name) {
+    let value = match outside.variable(name) {
+        Ok(value) => value,
+        Err(_) if !default.is_empty() => None,
+        Err(why) => return Err(Wrong::Refused(format!("env:{name}"), why)),
+    };
+    match value {
         Some(value) => Ok(Data::Scalar(value.into())),
         None if !default.is_empty() => Ok(Data::Scalar(default.into())),
-        None => Err(format!(
-            "Environment variable '{name}' not set: set it, or write ${{env:{name}:default}}"
-        )),
+        None => Err(Wrong::NotSet(name.to_owned())),
     }
 }
 
 /// The content of a file: JSON and YAML as values, anything else as text.
-fn file(path: &str, at: usize, outside: &dyn Surroundings) -> Result<Data, String> {
-    let refused = |why: FileRefusal| format!("cannot read {path:?}: {why}");
+fn file(path: &str, at: usize, outside: &dyn Surroundings) -> Result<Data, Wrong> {
+    let refused = |why: Refusal| Wrong::Refused(path.to_owned(), why);
     if !inside(path) {
-        return Err(refused(FileRefusal::Outside));
+        return Err(refused(Refusal::Outside));
     }
     let text = outside.file(path).map_err(refused)?;
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -75,9 +97,8 @@ fn file(path: &str, at: usize, outside: &dyn Surroundings) -> Result<Data, Strin
         return Ok(Data::Scalar(text.into()));
     }
     let end = text.len();
-    // JSON is YAML, but for tabs, which no one indents these with.
-    let mut node =
-        yaml::parse(path, &text, Span { start: 0, end }).map_err(|found| said(&found))?;
+    let read = yaml::parse(path, &text, Span { start: 0, end });
+    let mut node = read.map_err(|found| Wrong::Content(said(&found)))?;
     settle(&mut node, at);
     Ok(node.data)
 }

@@ -5,10 +5,13 @@ use serde_json::Value as Tree;
 /// What a prompt file may ask for while it is read. By default there is
 /// nothing: no environment, no other files, no named schemas.
 pub trait Surroundings {
-    /// An environment variable, for `${env:NAME}`.
-    fn variable(&self, name: &str) -> Option<String> {
+    /// An environment variable, for `${env:NAME}`; `None` if it is not set.
+    ///
+    /// # Errors
+    /// Why not.
+    fn variable(&self, name: &str) -> Result<Option<String>, Refusal> {
         let _ = name;
-        None
+        Err(Refusal::Closed)
     }
 
     /// The text of another file, for `${file:path}`. The path is relative to the
@@ -16,9 +19,9 @@ pub trait Surroundings {
     ///
     /// # Errors
     /// Why not.
-    fn file(&self, path: &str) -> Result<String, FileRefusal> {
+    fn file(&self, path: &str) -> Result<String, Refusal> {
         let _ = path;
-        Err(FileRefusal::Closed)
+        Err(Refusal::Closed)
     }
 
     /// A JSON Schema by its name, for Picoschema.
@@ -28,11 +31,11 @@ pub trait Surroundings {
     }
 }
 
-/// Why a file was not handed out.
+/// Why something was not handed out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FileRefusal {
-    /// Whoever reads the prompt hands out no files.
-    #[error("no files are handed out here")]
+pub enum Refusal {
+    /// Whoever reads the prompt hands out nothing of that kind.
+    #[error("it is not handed out here")]
     Closed,
     /// The path leads out of the folder of the prompt file.
     #[error("it is outside allowed roots: the folder of the prompt file")]

@@ -108,15 +108,15 @@ fn every_finding_has_its_place() {
         ),
         (
             "p.prompty",
-            "---\nmodel:\n  connection: ${file:x.json}\n---\nB",
-            "p.prompty:3:15: ",
-            "no files are handed out",
+            "---\nmodel:\n  options: ${file:x.json}\n---\nB",
+            "p.prompty:3:12: ",
+            "not handed out",
         ),
         (
             "p.prompty",
             "---\nmodel:\n  id: ${env:HOME}\n---\nB",
             "p.prompty:3:7: ",
-            "'HOME' not set",
+            "env:HOME",
         ),
         // Semantic Kernel
         (

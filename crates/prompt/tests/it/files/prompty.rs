@@ -2,7 +2,7 @@
 
 use quillet_core::{Map, Value};
 use quillet_prompt::Prompt;
-use quillet_prompt::file::{self, FileRefusal, PromptFile, Surroundings};
+use quillet_prompt::file::{self, PromptFile, Refusal, Surroundings};
 use quillet_template::TemplateFactory;
 use quillet_template::structure::{self, ChatMessage, Part};
 use serde_json::{Value as Tree, json};
@@ -101,12 +101,13 @@ fn parse_vectors() {
 struct Declared<'a>(&'a Tree);
 
 impl Surroundings for Declared<'_> {
-    fn variable(&self, name: &str) -> Option<String> {
-        Some(self.0["env"].get(name)?.as_str()?.to_owned())
+    fn variable(&self, name: &str) -> Result<Option<String>, Refusal> {
+        let value = self.0["env"].get(name).and_then(Tree::as_str);
+        Ok(value.map(str::to_owned))
     }
 
-    fn file(&self, path: &str) -> Result<String, FileRefusal> {
-        let missing = || FileRefusal::Unreadable("there is none".into());
+    fn file(&self, path: &str) -> Result<String, Refusal> {
+        let missing = || Refusal::Unreadable("there is none".into());
         let found = self.0["files"].get(path).ok_or_else(missing)?;
         Ok(found.to_string())
     }
@@ -231,6 +232,15 @@ fn a_rendered_text_keeps_its_role_lines() {
     let prompt = read_well("p.prompty", "---\nname: a\n---\nsystem:\nHi {{n}}\n");
     let done = rendered(&prompt, &[], &map(&json!({"n": "Ann"}))).unwrap();
     assert_eq!(done.text(0), "system:\nHi Ann");
+}
+
+#[test]
+fn a_connection_may_name_what_nobody_hands_out() {
+    let text = "---\nmodel:\n  id: m\n  connection: {endpoint: '${env:ENDPOINT}', apiKey: '${env:KEY:none}'}\n---\nHi";
+    let prompt = read_well("p.prompty", text);
+    let connection = &prompt.metadata["model"]["connection"];
+    assert_eq!(connection["endpoint"], json!("${env:ENDPOINT}"));
+    assert_eq!(connection["apiKey"], json!("none"));
 }
 
 #[test]

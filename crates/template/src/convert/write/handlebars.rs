@@ -2,7 +2,10 @@
 
 use super::names::is_identifier;
 use super::{Around, Condition, Piece, Refused, Syntax, beside};
+use crate::TemplateFormat;
 use crate::convert::tree::{Argument, Call, Path, Start};
+use crate::format::handlebars::HandlebarsFormat;
+use crate::format::javascript::is_space;
 
 pub(super) struct Handlebars {
     /// Whether messages begin with `{{role "…"}}`.
@@ -86,19 +89,25 @@ impl Syntax for Handlebars {
     fn join(&self, pieces: &[Piece]) -> Result<String, Refused> {
         let mut out = String::new();
         for (at, piece) in pieces.iter().enumerate() {
+            let (before, after) = beside(pieces, at);
             match piece {
                 Piece::Text(text) => {
-                    let before_tag = beside(pieces, at).1.is_some();
-                    out.push_str(&literal(text, before_tag)?);
+                    // A tag ends at its two braces, and not at three.
+                    let touches = before.is_some() && text.starts_with('}');
+                    out.push_str(if touches { "{{!}}" } else { "" });
+                    out.push_str(&literal(text, after.is_some()));
                 }
-                Piece::Print(tag) => out.push_str(tag),
-                Piece::Block(tag) => {
-                    if stands_alone(pieces, at) {
-                        // A second tag in the line keeps the line.
-                        out.push_str("{{!}}");
-                    }
+                // A blank keeps the brace and the tag apart, and is taken out again.
+                Piece::Print(tag) | Piece::Block(tag) if ends_in_brace(before) => {
+                    out.push_str(" {{~");
+                    out.push_str(tag.get(2..).unwrap_or_default());
+                }
+                Piece::Block(tag) if stands_alone(pieces, at) => {
+                    // A second tag in the line keeps the line.
+                    out.push_str("{{!}}");
                     out.push_str(tag);
                 }
+                Piece::Print(tag) | Piece::Block(tag) => out.push_str(tag),
             }
         }
         Ok(out)
@@ -106,12 +115,12 @@ impl Syntax for Handlebars {
 }
 
 /// Whether a tag is alone in its line, which would be dropped.
-pub(super) fn stands_alone(pieces: &[Piece], at: usize) -> bool {
+fn stands_alone(pieces: &[Piece], at: usize) -> bool {
     let (before, after) = beside(pieces, at);
     let begins = match before {
         None => true,
         Some(Piece::Text(text)) => {
-            let rest = text.trim_end_matches([' ', '\t']);
+            let rest = text.trim_end_matches(|c| c != '\n' && is_space(c));
             rest.ends_with('\n') || (rest.is_empty() && at == 1)
         }
         Some(_) => false,
@@ -119,7 +128,7 @@ pub(super) fn stands_alone(pieces: &[Piece], at: usize) -> bool {
     let ends = match after {
         None => true,
         Some(Piece::Text(text)) => {
-            let rest = text.trim_start_matches([' ', '\t', '\r']);
+            let rest = text.trim_start_matches(|c| c != '\n' && is_space(c));
             rest.starts_with('\n') || (rest.is_empty() && at + 2 == pieces.len())
         }
         Some(_) => false,
@@ -127,16 +136,18 @@ pub(super) fn stands_alone(pieces: &[Piece], at: usize) -> bool {
     begins && ends
 }
 
+fn ends_in_brace(before: Option<&Piece>) -> bool {
+    matches!(before, Some(Piece::Text(text)) if text.ends_with('{'))
+}
+
 /// A text so that it prints itself.
-fn literal(text: &str, before_tag: bool) -> Result<String, Refused> {
-    if before_tag && text.ends_with('{') {
-        return Err("handlebars cannot print { right before a tag".into());
-    }
-    let mut text = text.replace("{{", "\\{{");
+fn literal(text: &str, before_tag: bool) -> String {
+    let mut out = HandlebarsFormat::new().escape(text).unwrap_or_default();
+    // A backslash alone would make the tag text.
     if before_tag && text.ends_with('\\') {
-        text.push('\\');
+        out.push('\\');
     }
-    Ok(text)
+    out
 }
 
 fn word(condition: Condition<'_>) -> &'static str {

@@ -4,17 +4,19 @@
 //! it meets; and a name is looked for in the item first, then outside. So much
 //! is exact only where kinds are declared.
 
-use super::handlebars::stands_alone;
-use super::{Around, Condition, Piece, Refused, Syntax, beside};
+use super::{Around, Condition, Piece, Refused, Syntax};
+use crate::TemplateFormat;
 use crate::convert::shape::Shape;
 use crate::convert::tree::{Call, Path, Start};
 use crate::convert::values::shown;
+use crate::format::javascript::is_space;
+use crate::format::mustache::MustacheFormat;
 
 pub(super) struct Mustache;
 
 impl Syntax for Mustache {
     fn print(&self, path: &Path, around: &Around<'_>) -> Result<String, Refused> {
-        Ok(format!("{{{{{{{}}}}}}}", name(path, around)?))
+        Ok(format!("{{{{{}}}}}", name(path, around)?))
     }
 
     fn call(&self, call: &Call, _: &Around<'_>) -> Result<String, Refused> {
@@ -51,12 +53,12 @@ impl Syntax for Mustache {
         let Some((this, outer)) = around.loops.split_last() else {
             return Ok(String::new());
         };
-        let around = Around {
+        let outside = Around {
             loops: outer.to_vec(),
             scope: around.scope.clone(),
             conditions: Vec::new(),
         };
-        Ok(format!("{{{{#{}}}}}", name(this.list, &around)?))
+        Ok(format!("{{{{#{}}}}}", name(this.list, &outside)?))
     }
 
     fn end_for(&self, list: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
@@ -95,19 +97,17 @@ impl Syntax for Mustache {
     }
 
     fn join(&self, pieces: &[Piece]) -> Result<String, Refused> {
+        let format = MustacheFormat::new();
         let mut out = String::new();
-        for (at, piece) in pieces.iter().enumerate() {
-            match piece {
-                Piece::Text(text) => {
-                    let before_tag = beside(pieces, at).1.is_some();
-                    out.push_str(&literal(text, before_tag));
+        for line in lines(pieces) {
+            let kept = kept(&line)?;
+            for (at, piece) in line.iter().enumerate() {
+                match piece {
+                    Piece::Text(text) => out.push_str(&format.escape(text).unwrap_or_default()),
+                    Piece::Print(tag) | Piece::Block(tag) => out.push_str(tag),
                 }
-                Piece::Print(tag) => out.push_str(tag),
-                Piece::Block(tag) => {
-                    if stands_alone(pieces, at) {
-                        out.push_str("{{!}}");
-                    }
-                    out.push_str(tag);
+                if Some(at) == kept {
+                    out.push('\n');
                 }
             }
         }
@@ -115,23 +115,50 @@ impl Syntax for Mustache {
     }
 }
 
-/// A text so that it prints itself: other delimiters for a while, where it has these.
-fn literal(text: &str, before_tag: bool) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{{") {
-        out.push_str(before);
-        out.push_str("{{=<% %>=}}{{<%={{ }}=%>");
-        rest = after;
-    }
-    match rest.strip_suffix('{').filter(|_| before_tag) {
-        Some(before) => {
-            out.push_str(before);
-            out.push_str("{{=<% %>=}}{<%={{ }}=%>");
+/// The pieces line by line; every line but the last has its end.
+fn lines(pieces: &[Piece]) -> Vec<Vec<Piece>> {
+    let mut lines = vec![Vec::new()];
+    for piece in pieces {
+        let Piece::Text(text) = piece else {
+            lines
+                .last_mut()
+                .unwrap_or(&mut Vec::new())
+                .push(piece.clone());
+            continue;
+        };
+        for part in text.split_inclusive('\n') {
+            if let Some(line) = lines.last_mut() {
+                line.push(Piece::Text(part.to_owned()));
+            }
+            if part.ends_with('\n') {
+                lines.push(Vec::new());
+            }
         }
-        None => out.push_str(rest),
     }
-    out
+    lines
+}
+
+/// A line of tags that print nothing is dropped with its blanks: the tag after
+/// which another line end keeps what follows it.
+fn kept(line: &[Piece]) -> Result<Option<usize>, Refused> {
+    let blank = |piece: &Piece| match piece {
+        Piece::Text(text) => text.chars().all(is_space),
+        Piece::Print(_) => false,
+        Piece::Block(_) => true,
+    };
+    let is_tag = |piece: &Piece| matches!(piece, Piece::Block(_));
+    let Some(last) = line.iter().rposition(is_tag) else {
+        return Ok(None);
+    };
+    if !line.iter().all(blank) {
+        return Ok(None);
+    }
+    if line[..last].iter().any(|piece| !is_tag(piece)) {
+        return Err(
+            "mustache drops the blanks of a line that has nothing but sections in it".into(),
+        );
+    }
+    Ok((last + 1 < line.len()).then_some(last))
 }
 
 fn name(path: &Path, around: &Around<'_>) -> Result<String, Refused> {

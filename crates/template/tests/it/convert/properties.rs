@@ -8,16 +8,24 @@ use super::trees::{DATA, Wanted, meaning, nameless, shapes, tree as any_tree};
 use super::{object, printed, tree, written};
 
 /// Formats that have text and variables at least.
-const ALL: [Language; 5] = [
+const ALL: [Language; 7] = [
     Language::Go,
     Language::Jinja,
     Language::JinjaPlain,
     Language::SemanticKernel,
+    Language::Handlebars,
+    Language::Mustache,
     Language::FString,
 ];
 
 /// Formats that have conditions and loops.
-const WITH_BLOCKS: [Language; 3] = [Language::Go, Language::Jinja, Language::JinjaPlain];
+const WITH_BLOCKS: [Language; 5] = [
+    Language::Go,
+    Language::Jinja,
+    Language::JinjaPlain,
+    Language::Handlebars,
+    Language::Mustache,
+];
 
 fn options() -> ConvertOptions {
     ConvertOptions {
@@ -27,8 +35,12 @@ fn options() -> ConvertOptions {
 }
 
 /// What a format may refuse, since it has no way to say it.
-fn may_refuse(_: Language, _: &str) -> bool {
-    false
+fn may_refuse(language: Language, why: &str) -> bool {
+    let reasons = [
+        "mustache drops the blanks of a line",
+        "mustache has no name for this item here",
+    ];
+    language == Language::Mustache && reasons.iter().any(|reason| why.contains(reason))
 }
 
 fn check(languages: &[Language], nodes: &quillet_template::convert::Nodes) {

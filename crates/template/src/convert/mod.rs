@@ -101,7 +101,10 @@ pub fn read(
             handlebars::convert::read(&format, source, &compile, findings)
         }
         Language::Mustache => mustache::convert::read(source, &compile, &options.shapes, findings),
-        Language::Dotprompt => return Err(vec![unreadable(language, source)]),
+        Language::Dotprompt => {
+            let format = HandlebarsFormat::dotprompt();
+            handlebars::convert::read(&format, source, &compile, findings)
+        }
     };
     nodes.map(merged)
 }
@@ -163,9 +166,4 @@ fn tell_comments(text: &str, findings: &mut Findings<'_>) {
             findings.leave_out(span, "this comment is left out");
         }
     }
-}
-
-fn unreadable(language: Language, source: &Source<'_>) -> Diagnostic {
-    let message = format!("{} templates cannot be converted", language.name());
-    Diagnostic::error("convert.refused", source.name, message)
 }

@@ -158,7 +158,7 @@ impl<'t> Writer<'t, '_, '_> {
             NodeKind::Comment(text) => self.comment(text, span),
             NodeKind::Role(role) => {
                 let tag = self.syntax.role(role);
-                self.push(tag, span, Piece::Block);
+                self.push(tag, span, Piece::Print);
             }
         }
     }

@@ -81,17 +81,8 @@ impl Syntax for Mustache {
             ));
         }
         let first = path.keys.first()?;
-        let outside = match path.start {
-            Start::Root => around.scope.depth(),
-            Start::Item(depth) => around.scope.depth().checked_sub(depth + 1)?,
-        };
-        let hides = |depth: usize| {
-            let item = around.scope.shape(&Path::item(depth, &[]));
-            matches!(item, Shape::Unknown) || item.has(first)
-        };
-        let depth = around.scope.depth();
-        let hidden = (depth - outside..depth).any(hides);
-        hidden.then(|| {
+        let unknown = |item: &Shape| *item == Shape::Unknown;
+        inner_items(path, around).any(unknown).then(|| {
             format!("exact if no item of the loop has {first}, since it would hide {shown}")
         })
     }
@@ -183,5 +174,22 @@ fn name(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
     if !path.keys.iter().all(plain) {
         return Err(format!("mustache has no name for {}", shown(path)));
     }
+    if let Some(first) = path.keys.first()
+        && inner_items(path, around).any(|item| item.has(first))
+    {
+        return Err(format!(
+            "mustache finds the {first} of the item, which hides {}",
+            shown(path)
+        ));
+    }
     Ok(path.keys.join("."))
+}
+
+/// The items of the loops between a path's start and where it is used.
+fn inner_items<'a>(path: &Path, around: &'a Around<'_>) -> impl Iterator<Item = &'a Shape> {
+    let from = match path.start {
+        Start::Root => 0,
+        Start::Item(depth) => depth + 1,
+    };
+    (from..around.scope.depth()).map(|depth| around.scope.shape(&Path::item(depth, &[])))
 }

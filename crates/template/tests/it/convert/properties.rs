@@ -7,24 +7,14 @@ use quillet_template::convert::{ConvertOptions, Language};
 use super::trees::{DATA, Wanted, meaning, nameless, shapes, tree as any_tree};
 use super::{object, printed, tree, written};
 
-/// Formats that have text and variables at least.
-const ALL: [Language; 7] = [
-    Language::Go,
-    Language::Jinja,
-    Language::JinjaPlain,
-    Language::SemanticKernel,
-    Language::Handlebars,
-    Language::Mustache,
-    Language::FString,
-];
-
 /// Formats that have conditions and loops.
-const WITH_BLOCKS: [Language; 5] = [
+const WITH_BLOCKS: [Language; 6] = [
     Language::Go,
     Language::Jinja,
     Language::JinjaPlain,
     Language::Handlebars,
     Language::Mustache,
+    Language::Dotprompt,
 ];
 
 fn options() -> ConvertOptions {
@@ -39,6 +29,7 @@ fn may_refuse(language: Language, why: &str) -> bool {
     let reasons = [
         "mustache drops the blanks of a line",
         "mustache has no name for this item here",
+        "mustache finds the",
     ];
     language == Language::Mustache && reasons.iter().any(|reason| why.contains(reason))
 }
@@ -76,6 +67,6 @@ proptest! {
 
     #[test]
     fn trees_without_blocks(nodes in any_tree(Wanted { blocks: false, braces: true })) {
-        check(&ALL, &nodes);
+        check(&Language::ALL, &nodes);
     }
 }

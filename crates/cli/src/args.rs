@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::config::{self, Flags, Setting};
@@ -17,6 +17,7 @@ use crate::config::{self, Flags, Setting};
 )]
 #[command(after_help = "Examples:
   quillet demo                                  a tour, offline
+  quillet demo formats                          one prompt in six template formats
   quillet serve --demo                          a prompt service to try, with a mock model
   quillet render greeting.tmpl -D name=Ada      fill in a template
   quillet check prompts/                        find what is wrong with templates
@@ -33,12 +34,22 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// What a tour is about.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Tour {
+    /// One prompt in six template formats, at once.
+    Formats,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serve prompts over HTTP.
     Serve(Serve),
     /// Show what Quillet does, offline.
-    Demo,
+    Demo {
+        /// What the tour is about, in place of everything.
+        about: Option<Tour>,
+    },
     /// Render a template file, a prompt file, or a stored prompt.
     Render(Render),
     /// Find syntax errors and unknown names in templates and definitions.
@@ -110,7 +121,8 @@ pub(crate) struct Render {
     /// A file of variables, JSON, YAML or TOML; - for JSON or YAML on standard input.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) data: Option<String>,
-    /// The template's format: go, jinja, or an alias.
+    /// The template's format: go, jinja, handlebars, mustache, semantic-kernel,
+    /// f-string and so on, or an alias (docs/formats). By default its ending says.
     #[arg(short, long)]
     pub(crate) format: Option<String>,
     /// Let missing variables pass, as the format itself does.
@@ -238,7 +250,7 @@ impl Command {
             | Command::Tool(stored)
             | Command::Var(stored)
             | Command::Ext(stored) => Some(stored.store()),
-            Command::Demo | Command::Config(_) | Command::Completions { .. } => None,
+            Command::Demo { .. } | Command::Config(_) | Command::Completions { .. } => None,
         }
     }
 }

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 use quillet_core::store::Kind;
 
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, Tour};
 use crate::config::Config;
 use crate::failure::{Failure, code};
 use crate::report::Finding;
@@ -64,7 +64,10 @@ async fn dispatch(cli: &Cli, config: &Config) -> Result<(), Failure> {
     }
     let command = async {
         match &cli.command {
-            Command::Demo => command::demo::run().await,
+            Command::Demo { about: None } => command::demo::run().await,
+            Command::Demo {
+                about: Some(Tour::Formats),
+            } => command::demo_formats::run().await,
             Command::Render(args) => command::render::run(args, config).await,
             Command::Check(args) => command::check::run(args, config).await,
             Command::Prompt(args) => command::stored::run(Kind::Prompt, args, config).await,

@@ -33,14 +33,12 @@ Recent commits:{{range git_log 2}}
 const MISTYPED: &str = "Answer in {{.variables.langage}}.\n";
 
 /// How long each of the demo's tools takes.
-const TOOL_TIME: Duration = Duration::from_millis(50);
+pub(super) const TOOL_TIME: Duration = Duration::from_millis(50);
 
 pub(crate) async fn run() -> Result<(), Failure> {
     let service = service();
     service.load().await?;
-    let tour = Tour {
-        colour: Stream::Out.has_colour(),
-    };
+    let tour = Tour::new();
     let variables = json::parse(r#"{"language": "English", "strict": true}"#);
     let variables = variables
         .ok()
@@ -73,17 +71,23 @@ pub(crate) async fn run() -> Result<(), Failure> {
     tour.step("Next: `quillet serve --demo`, or `quillet render FILE -D name=value`.")
 }
 
-struct Tour {
+pub(super) struct Tour {
     colour: bool,
 }
 
 impl Tour {
-    fn step(&self, text: &str) -> Result<(), Failure> {
+    pub(super) fn new() -> Self {
+        Tour {
+            colour: Stream::Out.has_colour(),
+        }
+    }
+
+    pub(super) fn step(&self, text: &str) -> Result<(), Failure> {
         Ok(terminal::line(&styled(text, Style::Bold, self.colour))?)
     }
 
     /// A block of text, set in.
-    fn show(&self, text: &str) -> Result<(), Failure> {
+    pub(super) fn show(&self, text: &str) -> Result<(), Failure> {
         let line = |line: &str| match line {
             "" => "\n".to_owned(),
             _ => format!("    {line}\n"),
@@ -94,21 +98,26 @@ impl Tour {
 }
 
 fn service() -> PromptService {
-    let mut store = Overlay::new(Arc::new(MemoryStore::new()));
     let prompt = |template: &str| serde_json::json!({"userPrompt": template}).to_string();
-    let mut add = |kind, key: &str, text: &str| {
+    let log = r#"["Bind names late", "Count steps in filters", "Say hello"]"#;
+    service_of([
+        (Kind::Prompt, "review", prompt(TEMPLATE)),
+        (Kind::Prompt, "mistyped", prompt(MISTYPED)),
+        (Kind::Environ, "project:language", "\"Rust\"".to_owned()),
+        (Kind::Tool, "git:log", log.to_owned()),
+        (Kind::Tool, "issues:open", "7".to_owned()),
+    ])
+}
+
+/// A service over these entries, with the tools of the tour.
+pub(super) fn service_of<'a>(
+    entries: impl IntoIterator<Item = (Kind, &'a str, String)>,
+) -> PromptService {
+    let mut store = Overlay::new(Arc::new(MemoryStore::new()));
+    for (kind, key, text) in entries {
         // The names of template files, so that findings show templates.
         store.add(kind, Entry::new(Key::new(key), text, format!("{key}.tmpl")));
-    };
-    add(Kind::Prompt, "review", &prompt(TEMPLATE));
-    add(Kind::Prompt, "mistyped", &prompt(MISTYPED));
-    add(Kind::Environ, "project:language", "\"Rust\"");
-    add(
-        Kind::Tool,
-        "git:log",
-        r#"["Bind names late", "Count steps in filters", "Say hello"]"#,
-    );
-    add(Kind::Tool, "issues:open", "7");
+    }
     let store: Arc<dyn Store> = Arc::new(store);
     let catalogue = Catalogue::new(
         store.clone(),
@@ -124,7 +133,7 @@ fn service() -> PromptService {
     )
 }
 
-fn text(prompt: RenderedPrompt) -> String {
+pub(super) fn text(prompt: RenderedPrompt) -> String {
     match prompt {
         RenderedPrompt::Text(text) => text,
         RenderedPrompt::Messages(messages) => messages

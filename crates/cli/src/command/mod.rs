@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod demo;
+pub(crate) mod demo_formats;
 pub(crate) mod doctor;
 pub(crate) mod render;
 pub(crate) mod serve;

@@ -9,6 +9,7 @@ mod chat;
 mod client;
 mod connections;
 mod description;
+mod formats;
 mod health;
 mod hostile;
 mod origin_defects;

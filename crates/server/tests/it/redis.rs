@@ -16,7 +16,7 @@ const BODY: &str = r#"{"variables":{"name":"Ada"}}"#;
 const PATH: &str = "/api/render/prompts/greet.hello";
 
 /// A server over the Redis at this address; it runs until the test's runtime ends.
-async fn serve(url: &str) -> std::net::SocketAddr {
+pub(crate) async fn serve(url: &str) -> std::net::SocketAddr {
     let store = quillet_store::open(url, &StoreOptions::default())
         .await
         .unwrap();

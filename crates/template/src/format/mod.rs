@@ -3,7 +3,7 @@
 pub mod fstring;
 pub mod go;
 pub mod handlebars;
-pub(crate) mod javascript;
+mod javascript;
 pub mod jinja;
 mod literals;
 pub mod mustache;

@@ -4,7 +4,6 @@
 //! anything from within a template, are not there.
 
 mod ast;
-pub(crate) mod convert;
 mod dotprompt;
 mod eval;
 mod expression;

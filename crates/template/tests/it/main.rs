@@ -14,6 +14,7 @@ mod formats;
 mod found;
 mod fstring;
 mod go;
+mod handlebars;
 mod hostile;
 mod jinja;
 mod jinja_semantic_kernel;

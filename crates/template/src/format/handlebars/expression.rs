@@ -248,7 +248,11 @@ impl<'s> Parser<'s, '_> {
             HeadValue::Path(path) => path,
             HeadValue::Literal(_) => Path {
                 root: Root::Context(0),
-                parts: vec![head.original.as_ref().into()],
+                // An empty name is the context itself (sic).
+                parts: match head.original.is_empty() {
+                    true => Vec::new(),
+                    false => vec![head.original.as_ref().into()],
+                },
                 span: head.span,
             },
         };

@@ -121,7 +121,9 @@ impl Parser<'_, '_> {
         let rest = text.get(from..).unwrap_or_default();
         let end = rest.find("}}").filter(|_| self.lexer.at < text.len());
         let problem = match end {
-            None if self.token.kind == Lexeme::Invalid || self.token.kind == Lexeme::End => {
+            None if self.token.end > tag
+                && matches!(self.token.kind, Lexeme::Invalid | Lexeme::End) =>
+            {
                 let span = Span {
                     start: tag,
                     end: text.len(),

@@ -271,20 +271,18 @@ fn message(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
         let marked: Cow<'_, str> = elements.mark(literal);
         call.write(&marked)
     };
-    write(call, "<message")?;
+    let mut literal = "<message".to_owned();
     for (name, value) in &attributes {
-        if !name
-            .chars()
-            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
-        {
+        let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+        if !name.chars().all(fits) {
             return Err(call.fail(format!("{name:?} cannot be the name of an attribute")));
         }
         let value = call.text_of(value)?;
-        write(call, &format!(" {name}=\""))?;
+        write(call, &format!("{literal} {name}=\""))?;
         call.write(&value)?;
-        write(call, "\"")?;
+        "\"".clone_into(&mut literal);
     }
-    write(call, ">")?;
+    write(call, &(literal + ">"))?;
     let body = call.body_text()?;
     match structure::is_marked(&body) {
         true => call.write(&body)?,

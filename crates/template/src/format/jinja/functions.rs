@@ -162,7 +162,7 @@ fn raise_exception(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, St
     Err(fail(&*e.text(&message)?))
 }
 
-/// The time at which the render began, in UTC: the same in every pass of it.
+/// The time of the render, in UTC: the same in every pass of it.
 fn strftime_now(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
     let format = given.str(0, "format", "%Y-%m-%d")?;
     e.charge(format.len() * 8)?;

@@ -20,6 +20,11 @@ pub(crate) fn assemble(
     rendered: Rendered,
     history: &[Message],
 ) -> Result<RenderedPrompt, Box<RenderError>> {
+    // Most prompts are one text, which needs no list.
+    let plain = names.len() == 1 && history.is_empty() && matches!(body, Body::Text(_));
+    if plain && structured(&rendered, 0, &[]).is_none() {
+        return Ok(RenderedPrompt::Text(rendered.into_text()));
+    }
     let so_far: Vec<ChatMessage> = history.iter().map(chat_message).collect();
     let structured: Vec<Option<Structured>> = (0..names.len())
         .map(|entry| structured(&rendered, entry, &so_far))

@@ -10,6 +10,7 @@ use quillet_core::chat::{
 use quillet_core::store::{Health, Kind, StoreError, StoreErrorKind};
 use quillet_core::{Map, Message, Role};
 use quillet_template::{Functions, Limits, Missing, Render, render};
+use smallvec::SmallVec;
 use tokio::time::Instant;
 
 use crate::catalogue::Catalogue;
@@ -282,7 +283,7 @@ impl PromptService {
         };
         let deadline = started + self.options.limits.time;
         let functions = ToolFunctions::new(snapshot, deadline.into_std(), input.request_id);
-        let entries: Vec<&str> = compiled.entries.iter().map(AsRef::as_ref).collect();
+        let entries: SmallVec<[&str; 4]> = compiled.entries.iter().map(AsRef::as_ref).collect();
         let rendered = render(&Render {
             template: compiled.template.as_ref(),
             entries: &entries,

@@ -126,6 +126,9 @@ fn hole(family: Family, text: &str) -> Option<(Piece, usize)> {
     if family == Family::FString {
         return f_string_hole(text);
     }
+    if family == Family::Handlebars && text.starts_with("\\{{") {
+        return Some((Piece::Text("{{".to_owned()), 3));
+    }
     let inner = text.strip_prefix("{{")?;
     let end = inner.find("}}")?;
     let inside = inner[..end].trim();
@@ -206,7 +209,7 @@ mod tests {
             (Family::Jinja, "{% if x %}", None),
             (Family::Handlebars, "{{x}}", Some("[x]")),
             (Family::Handlebars, "{{#if x}}a{{/if}}", None),
-            (Family::Handlebars, "\\{{x}}", None),
+            (Family::Handlebars, "\\{{x}}", Some("{{x}}")),
             (Family::Handlebars, "{{this}}", None),
             (Family::Kernel, "{{$x}} {{ p.f }}", None),
             (Family::Kernel, "{{ $x }}", Some("[x]")),

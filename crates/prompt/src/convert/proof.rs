@@ -71,7 +71,8 @@ fn read(id: &str, text: &str, target: Target) -> Result<Prompt, Vec<Refusal>> {
 }
 
 /// Who says what, where every variable is a text that says its name and holds
-/// what could be taken for something else.
+/// what could be taken for something else. It neither begins nor ends with white
+/// space: some kinds of files trim messages, and others do not.
 fn said(prompt: &Prompt, formats: &TemplateFactory) -> Option<Vec<(String, String)>> {
     let templates = prompt.templates();
     let sources: Vec<Source<'_>> = templates
@@ -127,7 +128,7 @@ fn samples(template: &dyn Template) -> Map {
     let mut root = Value::Map(Map::default());
     for variable in &template.references().variables {
         let text = format!(
-            "{} <b> & \"'{{}} {{{{x}}}}\nuser:\n",
+            "{} <b> & \"'{{}} {{{{x}}}}\nuser:\n.",
             variable.path.join(".")
         );
         root = with(&root, &variable.path, text.into());

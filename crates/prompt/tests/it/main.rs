@@ -5,6 +5,7 @@
     reason = "a test that cannot go on should say where"
 )]
 
+mod allocations;
 mod convert;
 mod files;
 mod render;

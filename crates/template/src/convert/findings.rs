@@ -3,6 +3,9 @@
 
 use quillet_core::{Diagnostic, Severity, Span};
 
+/// The code of what is exact for some values only.
+pub(super) const VALUES: &str = "convert.values";
+
 /// Collects findings about one source.
 #[derive(Debug)]
 pub struct Findings<'s> {
@@ -50,8 +53,14 @@ impl<'s> Findings<'s> {
 
     /// Something is exact for some values only.
     pub fn note(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
-        let found = Diagnostic::warning("convert.values", self.name, message);
+        let found = Diagnostic::warning(VALUES, self.name, message);
         self.found.push(found.at(self.text, span).help(help));
+    }
+
+    /// Something that prints nothing is not carried over.
+    pub fn leave_out(&mut self, span: Span, message: impl Into<String>) {
+        let found = Diagnostic::warning("convert.comment", self.name, message);
+        self.found.push(found.at(self.text, span));
     }
 
     /// Everything that was found, in order of place.

@@ -19,11 +19,12 @@ pub use language::Language;
 pub use shape::{Scope, Shape};
 pub use tree::{Argument, Call, Node, NodeKind, Nodes, Path, Start, merged};
 
-use quillet_core::{Diagnostic, Severity};
+use quillet_core::{Diagnostic, Severity, Span};
 
 use crate::factory::too_large;
-use crate::format::{fstring, go, jinja, semantic_kernel};
-use crate::{CompileLimits, Source};
+use crate::format::handlebars::{self, HandlebarsFormat};
+use crate::format::{fstring, go, jinja, mustache, semantic_kernel};
+use crate::{CompileLimits, CompileOptions, Source};
 
 /// How to convert.
 #[derive(Clone, Debug, Default)]
@@ -78,14 +79,32 @@ pub fn read(
         return Err(too_large(bytes, &[*source], &options.limits).diagnostics);
     }
     let nesting = options.limits.nesting;
+    let compile = CompileOptions {
+        limits: options.limits,
+        ..CompileOptions::default()
+    };
+    if matches!(
+        language,
+        Language::Handlebars | Language::Mustache | Language::Dotprompt
+    ) {
+        tell_comments(source.text, findings);
+    }
     let nodes = match language {
         Language::Go => go::convert::read(source, nesting, findings),
         Language::Jinja | Language::JinjaPlain => {
-            jinja::convert::read(source, language, &options.limits, findings)
+            jinja::convert::read(source, language, &compile, findings)
         }
         Language::SemanticKernel => semantic_kernel::convert::read(source, findings),
         Language::FString => fstring::convert::read(source, findings),
-        _ => return Err(vec![unreadable(language, source)]),
+        Language::Handlebars => {
+            let format = HandlebarsFormat::new();
+            handlebars::convert::read(&format, source, &compile, findings)
+        }
+        Language::Mustache => mustache::convert::read(source, &compile, &options.shapes, findings),
+        Language::Dotprompt => {
+            let format = HandlebarsFormat::dotprompt();
+            handlebars::convert::read(&format, source, &compile, findings)
+        }
     };
     nodes.map(merged)
 }
@@ -123,21 +142,28 @@ pub fn finish(
     options: &ConvertOptions,
     findings: Findings<'_>,
 ) -> Result<Converted, Vec<Diagnostic>> {
-    let refused = findings.refused();
     let mut found = findings.into_sorted();
-    if refused || (options.strict && !found.is_empty()) {
-        for one in &mut found {
-            one.severity = match options.strict {
-                true => Severity::Error,
-                false => one.severity,
-            };
-        }
+    if options.strict {
+        let inexact = found.iter_mut().filter(|one| one.code == findings::VALUES);
+        inexact.for_each(|one| one.severity = Severity::Error);
+    }
+    if found.iter().any(|one| one.severity == Severity::Error) {
         return Err(found);
     }
     Ok(Converted { text, notes: found })
 }
 
-fn unreadable(language: Language, source: &Source<'_>) -> Diagnostic {
-    let message = format!("{} templates cannot be converted", language.name());
-    Diagnostic::error("convert.refused", source.name, message)
+/// Comments that are not in these formats' trees.
+fn tell_comments(text: &str, findings: &mut Findings<'_>) {
+    for (start, _) in text.match_indices("{{!") {
+        let rest = text.get(start + 3..).unwrap_or_default();
+        let is_empty = rest.trim_start().starts_with("}}");
+        if !is_empty && !text[..start].ends_with(['{', '\\']) {
+            let span = Span {
+                start,
+                end: start + 3,
+            };
+            findings.leave_out(span, "this comment is left out");
+        }
+    }
 }

@@ -153,25 +153,50 @@ impl Node {
     }
 }
 
-/// Texts that stand side by side as one, and none that is empty.
+/// The tree in the only way to say it: texts that stand side by side are one,
+/// none is empty, and a condition with its opposite behind it is one with two
+/// parts, also where the first is a loop over the same list.
 #[must_use]
 pub fn merged(nodes: Nodes) -> Nodes {
     let mut merged: Nodes = Vec::with_capacity(nodes.len());
     for node in nodes {
         let kind = match node.kind {
             NodeKind::Text(text) if text.is_empty() => continue,
-            NodeKind::Text(text) => {
-                if let Some(NodeKind::Text(before)) = merged.last_mut().map(|node| &mut node.kind) {
-                    before.push_str(&text);
-                    continue;
-                }
-                NodeKind::Text(text)
-            }
             kind => kind.merged(),
         };
-        merged.push(Node::new(kind, node.span));
+        let kind = match merged.last_mut() {
+            Some(before) => join(&mut before.kind, kind),
+            None => Some(kind),
+        };
+        merged.extend(kind.map(|kind| Node::new(kind, node.span)));
     }
     merged
+}
+
+/// Adds an element to the one before it, or gives it back.
+fn join(before: &mut NodeKind, kind: NodeKind) -> Option<NodeKind> {
+    match (before, kind) {
+        (NodeKind::Text(before), NodeKind::Text(text)) => before.push_str(&text),
+        (
+            NodeKind::If {
+                condition: known,
+                otherwise: open,
+                ..
+            }
+            | NodeKind::For {
+                list: known,
+                otherwise: open,
+                ..
+            },
+            NodeKind::If {
+                condition,
+                then,
+                otherwise,
+            },
+        ) if *known == condition && open.is_empty() && then.is_empty() => *open = otherwise,
+        (_, kind) => return Some(kind),
+    }
+    None
 }
 
 impl NodeKind {

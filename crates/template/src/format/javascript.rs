@@ -225,7 +225,7 @@ fn index(name: &str) -> Option<usize> {
 }
 
 /// What `\s` matches in a regular expression of JavaScript.
-pub(super) fn is_space(c: char) -> bool {
+pub(crate) fn is_space(c: char) -> bool {
     c == '\u{FEFF}' || (c != '\u{85}' && c.is_whitespace())
 }
 

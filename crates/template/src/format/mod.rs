@@ -3,7 +3,7 @@
 pub mod fstring;
 pub mod go;
 pub mod handlebars;
-mod javascript;
+pub(crate) mod javascript;
 pub mod jinja;
 mod literals;
 pub mod mustache;

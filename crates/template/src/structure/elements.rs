@@ -261,53 +261,77 @@ impl Tag {
     /// as in XML; so no text is looked through twice.
     fn attributes(&mut self, literal: &str, from: usize, marks: &mut Vec<usize>) -> Step {
         let bytes = literal.as_bytes();
-        let mut at = from;
-        while let Some(&byte) = bytes.get(at) {
-            match (self.place, byte) {
-                (_, b'<') => return Step::NoTag,
-                (Place::Quoted(quote), _) if byte == quote => {
-                    marks.push(at);
-                    self.place = Place::Between;
-                }
-                (Place::Quoted(_), b'&') => {
-                    let reference = entity::read(&literal[at..]);
-                    marks.extend(reference.map(|_| at));
-                }
-                (Place::Quoted(_), _) => {}
-                (Place::Equals(role), b'"' | b'\'') => {
-                    marks.push(at);
-                    self.role |= role;
-                    self.place = Place::Quoted(byte);
-                }
-                (Place::Hole, b'"' | b'\'') => {
-                    marks.push(at);
-                    self.place = Place::Quoted(byte);
-                }
-                (Place::Name(start), b'=') => {
-                    marks.extend([start, at]);
-                    self.place = Place::Equals(literal[start..at].trim() == "role");
-                }
-                (Place::Hole, b'=') => {
-                    marks.push(at);
-                    self.place = Place::Equals(false);
-                }
-                (Place::Equals(_) | Place::Name(_), b' ' | b'\t' | b'\r' | b'\n') => {}
-                (_, b' ' | b'\t' | b'\r' | b'\n') => self.place = Place::Between,
-                (Place::Between | Place::Hole, b'>') => {
-                    marks.push(at);
-                    return Step::Ends(at + 1, false);
-                }
-                (Place::Between | Place::Hole, b'/') if bytes.get(at + 1) == Some(&b'>') => {
-                    marks.extend([at, at + 1]);
-                    return Step::Ends(at + 2, true);
-                }
-                (Place::Between | Place::Hole, _) if is_name(byte) => self.place = Place::Name(at),
-                (Place::Name(_), _) if is_name(byte) && is_name(bytes[at - 1]) => {}
-                _ => return Step::NoTag,
+        for (at, &byte) in bytes.iter().enumerate().skip(from) {
+            if byte == b'<' {
+                return Step::NoTag;
             }
-            at += 1;
+            if let Place::Quoted(quote) = self.place {
+                self.quoted(literal, at, quote, marks);
+                continue;
+            }
+            let ends = matches!(self.place, Place::Between | Place::Hole);
+            if ends && let Some(empty) = end(&bytes[at..]) {
+                marks.push(at);
+                marks.extend(empty.then_some(at + 1));
+                return Step::Ends(at + 1 + usize::from(empty), empty);
+            }
+            if !self.named(literal, at, marks) {
+                return Step::NoTag;
+            }
         }
         Step::Open
+    }
+
+    /// A byte in quotes.
+    fn quoted(&mut self, literal: &str, at: usize, quote: u8, marks: &mut Vec<usize>) {
+        match literal.as_bytes()[at] {
+            b'&' if entity::read(&literal[at..]).is_some() => marks.push(at),
+            byte if byte == quote => {
+                marks.push(at);
+                self.place = Place::Between;
+            }
+            _ => {}
+        }
+    }
+
+    /// A byte outside of quotes; whether it may stand there.
+    fn named(&mut self, literal: &str, at: usize, marks: &mut Vec<usize>) -> bool {
+        let bytes = literal.as_bytes();
+        let blank = matches!(bytes[at], b' ' | b'\t' | b'\r' | b'\n');
+        self.place = match (self.place, bytes[at]) {
+            (Place::Equals(role), quote @ (b'"' | b'\'')) => {
+                marks.push(at);
+                self.role |= role;
+                Place::Quoted(quote)
+            }
+            (Place::Hole, quote @ (b'"' | b'\'')) => {
+                marks.push(at);
+                Place::Quoted(quote)
+            }
+            (Place::Name(start), b'=') => {
+                marks.extend([start, at]);
+                Place::Equals(literal[start..at].trim() == "role")
+            }
+            (Place::Hole, b'=') => {
+                marks.push(at);
+                Place::Equals(false)
+            }
+            (place @ (Place::Equals(_) | Place::Name(_)), _) if blank => place,
+            (_, _) if blank => Place::Between,
+            (Place::Between | Place::Hole, byte) if is_name(byte) => Place::Name(at),
+            (place @ Place::Name(_), byte) if is_name(byte) && is_name(bytes[at - 1]) => place,
+            _ => return false,
+        };
+        true
+    }
+}
+
+/// Whether a text begins with the end of a tag; if so, whether with `/>`.
+fn end(bytes: &[u8]) -> Option<bool> {
+    match bytes {
+        [b'>', ..] => Some(false),
+        [b'/', b'>', ..] => Some(true),
+        _ => None,
     }
 }
 

@@ -1,8 +1,11 @@
 //! Handlebars and dotprompt: `{{name}}`, `{{#if x}}…{{/if}}`, `{{#each list}}…{{/each}}`.
 
 use super::names::is_identifier;
-use super::{Around, Condition, Piece, Refused, Syntax, beside};
+use super::{Around, Condition, Loop, Piece, Refused, Syntax, beside};
+use crate::TemplateFormat;
 use crate::convert::tree::{Argument, Call, Path, Start};
+use crate::format::handlebars::HandlebarsFormat;
+use crate::format::javascript::is_space;
 
 pub(super) struct Handlebars {
     /// Whether messages begin with `{{role "…"}}`.
@@ -11,7 +14,7 @@ pub(super) struct Handlebars {
 
 impl Syntax for Handlebars {
     fn print(&self, path: &Path, around: &Around<'_>) -> Result<String, Refused> {
-        Ok(format!("{{{{{}}}}}", operand(path, around.loops.len())?))
+        Ok(format!("{{{{{}}}}}", operand(path, &around.loops)?))
     }
 
     fn call(&self, call: &Call, around: &Around<'_>) -> Result<String, Refused> {
@@ -24,20 +27,20 @@ impl Syntax for Handlebars {
                 "{{{{{name}}}}} is a variable in handlebars, so a call needs an argument"
             ));
         }
-        let depth = around.loops.len();
+        let loops = &around.loops;
         let mut text = name.clone();
         for one in &call.positional {
             text.push(' ');
-            text.push_str(&argument(one, depth)?);
+            text.push_str(&argument(one, loops)?);
         }
         for (name, one) in &call.named {
-            text.push_str(&format!(" {name}={}", argument(one, depth)?));
+            text.push_str(&format!(" {name}={}", argument(one, loops)?));
         }
         Ok(format!("{{{{{text}}}}}"))
     }
 
     fn begin_if(&self, condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
-        let operand = operand(condition.path, around.loops.len())?;
+        let operand = operand(condition.path, &around.loops)?;
         Ok(format!("{{{{#{} {operand}}}}}", word(condition)))
     }
 
@@ -46,7 +49,7 @@ impl Syntax for Handlebars {
         condition: Condition<'_>,
         around: &Around<'_>,
     ) -> Option<Result<String, Refused>> {
-        let operand = operand(condition.path, around.loops.len());
+        let operand = operand(condition.path, &around.loops);
         Some(operand.map(|operand| format!("{{{{else {} {operand}}}}}", word(condition))))
     }
 
@@ -62,10 +65,12 @@ impl Syntax for Handlebars {
         let Some((this, outer)) = around.loops.split_last() else {
             return Ok(String::new());
         };
-        Ok(format!(
-            "{{{{#each {}}}}}",
-            operand(this.list, outer.len())?
-        ))
+        let list = operand(this.list, outer)?;
+        Ok(match this.used_inside {
+            // `../` is one level less where two items are the same.
+            true => format!("{{{{#each {list} as |{}|}}}}", this.name),
+            false => format!("{{{{#each {list}}}}}"),
+        })
     }
 
     fn end_for(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
@@ -86,19 +91,25 @@ impl Syntax for Handlebars {
     fn join(&self, pieces: &[Piece]) -> Result<String, Refused> {
         let mut out = String::new();
         for (at, piece) in pieces.iter().enumerate() {
+            let (before, after) = beside(pieces, at);
             match piece {
                 Piece::Text(text) => {
-                    let before_tag = beside(pieces, at).1.is_some();
-                    out.push_str(&literal(text, before_tag)?);
+                    // A tag ends at its two braces, and not at three.
+                    let touches = before.is_some() && text.starts_with('}');
+                    out.push_str(if touches { "{{!}}" } else { "" });
+                    out.push_str(&literal(text, after.is_some()));
                 }
-                Piece::Print(tag) => out.push_str(tag),
-                Piece::Block(tag) => {
-                    if stands_alone(pieces, at) {
-                        // A second tag in the line keeps the line.
-                        out.push_str("{{!}}");
-                    }
+                // A blank keeps the brace and the tag apart, and is taken out again.
+                Piece::Print(tag) | Piece::Block(tag) if ends_in_brace(before) => {
+                    out.push_str(" {{~");
+                    out.push_str(tag.get(2..).unwrap_or_default());
+                }
+                Piece::Block(tag) if stands_alone(pieces, at) => {
+                    // A second tag in the line keeps the line.
+                    out.push_str("{{!}}");
                     out.push_str(tag);
                 }
+                Piece::Print(tag) | Piece::Block(tag) => out.push_str(tag),
             }
         }
         Ok(out)
@@ -106,12 +117,12 @@ impl Syntax for Handlebars {
 }
 
 /// Whether a tag is alone in its line, which would be dropped.
-pub(super) fn stands_alone(pieces: &[Piece], at: usize) -> bool {
+fn stands_alone(pieces: &[Piece], at: usize) -> bool {
     let (before, after) = beside(pieces, at);
     let begins = match before {
         None => true,
         Some(Piece::Text(text)) => {
-            let rest = text.trim_end_matches([' ', '\t']);
+            let rest = text.trim_end_matches(|c| c != '\n' && is_space(c));
             rest.ends_with('\n') || (rest.is_empty() && at == 1)
         }
         Some(_) => false,
@@ -119,7 +130,7 @@ pub(super) fn stands_alone(pieces: &[Piece], at: usize) -> bool {
     let ends = match after {
         None => true,
         Some(Piece::Text(text)) => {
-            let rest = text.trim_start_matches([' ', '\t', '\r']);
+            let rest = text.trim_start_matches(|c| c != '\n' && is_space(c));
             rest.starts_with('\n') || (rest.is_empty() && at + 2 == pieces.len())
         }
         Some(_) => false,
@@ -127,16 +138,18 @@ pub(super) fn stands_alone(pieces: &[Piece], at: usize) -> bool {
     begins && ends
 }
 
+fn ends_in_brace(before: Option<&Piece>) -> bool {
+    matches!(before, Some(Piece::Text(text)) if text.ends_with('{'))
+}
+
 /// A text so that it prints itself.
-fn literal(text: &str, before_tag: bool) -> Result<String, Refused> {
-    if before_tag && text.ends_with('{') {
-        return Err("handlebars cannot print { right before a tag".into());
-    }
-    let mut text = text.replace("{{", "\\{{");
+fn literal(text: &str, before_tag: bool) -> String {
+    let mut out = HandlebarsFormat::new().escape(text).unwrap_or_default();
+    // A backslash alone would make the tag text.
     if before_tag && text.ends_with('\\') {
-        text.push('\\');
+        out.push('\\');
     }
-    Ok(text)
+    out
 }
 
 fn word(condition: Condition<'_>) -> &'static str {
@@ -146,41 +159,38 @@ fn word(condition: Condition<'_>) -> &'static str {
     }
 }
 
-fn argument(argument: &Argument, depth: usize) -> Result<String, Refused> {
+fn argument(argument: &Argument, loops: &[Loop<'_>]) -> Result<String, Refused> {
     match argument {
-        Argument::Path(path) => operand(path, depth),
+        Argument::Path(path) => operand(path, loops),
         Argument::Text(text) => quoted(text),
         Argument::Int(number) => Ok(number.to_string()),
         Argument::Bool(value) => Ok(value.to_string()),
     }
 }
 
-/// A path, inside that many loops.
-fn operand(path: &Path, depth: usize) -> Result<String, Refused> {
+/// A path, inside these loops.
+fn operand(path: &Path, loops: &[Loop<'_>]) -> Result<String, Refused> {
+    let mut keys = Vec::with_capacity(path.keys.len());
+    for key in &path.keys {
+        keys.push(segment(key)?);
+    }
     let start = match path.start {
-        Start::Root if depth == 0 => "this.".to_owned(),
-        Start::Root => "@root.".to_owned(),
-        Start::Item(at) if at + 1 == depth => "this.".to_owned(),
-        Start::Item(at) => "../".repeat(depth - 1 - at),
+        Start::Root if loops.is_empty() => "this",
+        Start::Root => "@root",
+        Start::Item(at) if at + 1 == loops.len() => "this",
+        Start::Item(at) => loops.get(at).map_or("this", |one| &*one.name),
     };
-    let mut text = start;
-    for (at, key) in path.keys.iter().enumerate() {
-        text.push_str(if at > 0 { "." } else { "" });
-        text.push_str(&segment(key)?);
-    }
-    if path.keys.is_empty() {
-        return match path.start {
-            Start::Root => Err("handlebars prints all variables at once in its own way".into()),
-            Start::Item(_) if text == "this." => Ok("this".into()),
-            Start::Item(_) => Ok(format!("{text}this")),
-        };
-    }
-    let plain = text.strip_prefix("this.").filter(|_| {
+    match keys.as_slice() {
+        [] if path.start == Start::Root => {
+            Err("handlebars has no name for all variables at once".into())
+        }
+        [] => Ok(start.to_owned()),
         // A name alone may be a helper's.
-        let first = path.keys.first().map_or("", String::as_str);
-        is_identifier(first) && !is_own(first)
-    });
-    Ok(plain.map(str::to_owned).unwrap_or(text))
+        [first, ..] if start == "this" && is_identifier(first) && !is_own(first) => {
+            Ok(keys.join("."))
+        }
+        _ => Ok(format!("{start}.{}", keys.join("."))),
+    }
 }
 
 fn segment(key: &str) -> Result<String, Refused> {

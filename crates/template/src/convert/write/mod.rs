@@ -158,7 +158,7 @@ impl<'t> Writer<'t, '_, '_> {
             NodeKind::Comment(text) => self.comment(text, span),
             NodeKind::Role(role) => {
                 let tag = self.syntax.role(role);
-                self.push(tag, span, Piece::Block);
+                self.push(tag, span, Piece::Print);
             }
         }
     }
@@ -167,9 +167,9 @@ impl<'t> Writer<'t, '_, '_> {
         match self.syntax.comment(text) {
             Some(tag) => self.pieces.push(Piece::Block(tag)),
             None => {
-                let message = format!("{} cannot hold this comment", self.language.name());
-                let help = "it is left out";
-                self.findings.note(span, message, help);
+                let name = self.language.name();
+                let message = format!("{name} cannot hold this comment: it is left out");
+                self.findings.leave_out(span, message);
             }
         }
     }

@@ -4,17 +4,19 @@
 //! it meets; and a name is looked for in the item first, then outside. So much
 //! is exact only where kinds are declared.
 
-use super::handlebars::stands_alone;
-use super::{Around, Condition, Piece, Refused, Syntax, beside};
+use super::{Around, Condition, Piece, Refused, Syntax};
+use crate::TemplateFormat;
 use crate::convert::shape::Shape;
 use crate::convert::tree::{Call, Path, Start};
 use crate::convert::values::shown;
+use crate::format::javascript::is_space;
+use crate::format::mustache::MustacheFormat;
 
 pub(super) struct Mustache;
 
 impl Syntax for Mustache {
     fn print(&self, path: &Path, around: &Around<'_>) -> Result<String, Refused> {
-        Ok(format!("{{{{{{{}}}}}}}", name(path, around)?))
+        Ok(format!("{{{{{}}}}}", name(path, around)?))
     }
 
     fn call(&self, call: &Call, _: &Around<'_>) -> Result<String, Refused> {
@@ -51,12 +53,12 @@ impl Syntax for Mustache {
         let Some((this, outer)) = around.loops.split_last() else {
             return Ok(String::new());
         };
-        let around = Around {
+        let outside = Around {
             loops: outer.to_vec(),
             scope: around.scope.clone(),
             conditions: Vec::new(),
         };
-        Ok(format!("{{{{#{}}}}}", name(this.list, &around)?))
+        Ok(format!("{{{{#{}}}}}", name(this.list, &outside)?))
     }
 
     fn end_for(&self, list: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
@@ -79,35 +81,24 @@ impl Syntax for Mustache {
             ));
         }
         let first = path.keys.first()?;
-        let outside = match path.start {
-            Start::Root => around.scope.depth(),
-            Start::Item(depth) => around.scope.depth().checked_sub(depth + 1)?,
-        };
-        let hides = |depth: usize| {
-            let item = around.scope.shape(&Path::item(depth, &[]));
-            matches!(item, Shape::Unknown) || item.has(first)
-        };
-        let depth = around.scope.depth();
-        let hidden = (depth - outside..depth).any(hides);
-        hidden.then(|| {
+        let unknown = |item: &Shape| *item == Shape::Unknown;
+        inner_items(path, around).any(unknown).then(|| {
             format!("exact if no item of the loop has {first}, since it would hide {shown}")
         })
     }
 
     fn join(&self, pieces: &[Piece]) -> Result<String, Refused> {
+        let format = MustacheFormat::new();
         let mut out = String::new();
-        for (at, piece) in pieces.iter().enumerate() {
-            match piece {
-                Piece::Text(text) => {
-                    let before_tag = beside(pieces, at).1.is_some();
-                    out.push_str(&literal(text, before_tag));
+        for line in lines(pieces) {
+            let kept = kept(&line)?;
+            for (at, piece) in line.iter().enumerate() {
+                match piece {
+                    Piece::Text(text) => out.push_str(&format.escape(text).unwrap_or_default()),
+                    Piece::Print(tag) | Piece::Block(tag) => out.push_str(tag),
                 }
-                Piece::Print(tag) => out.push_str(tag),
-                Piece::Block(tag) => {
-                    if stands_alone(pieces, at) {
-                        out.push_str("{{!}}");
-                    }
-                    out.push_str(tag);
+                if Some(at) == kept {
+                    out.push('\n');
                 }
             }
         }
@@ -115,23 +106,50 @@ impl Syntax for Mustache {
     }
 }
 
-/// A text so that it prints itself: other delimiters for a while, where it has these.
-fn literal(text: &str, before_tag: bool) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{{") {
-        out.push_str(before);
-        out.push_str("{{=<% %>=}}{{<%={{ }}=%>");
-        rest = after;
-    }
-    match rest.strip_suffix('{').filter(|_| before_tag) {
-        Some(before) => {
-            out.push_str(before);
-            out.push_str("{{=<% %>=}}{<%={{ }}=%>");
+/// The pieces line by line; every line but the last has its end.
+fn lines(pieces: &[Piece]) -> Vec<Vec<Piece>> {
+    let mut lines = vec![Vec::new()];
+    for piece in pieces {
+        let Piece::Text(text) = piece else {
+            lines
+                .last_mut()
+                .unwrap_or(&mut Vec::new())
+                .push(piece.clone());
+            continue;
+        };
+        for part in text.split_inclusive('\n') {
+            if let Some(line) = lines.last_mut() {
+                line.push(Piece::Text(part.to_owned()));
+            }
+            if part.ends_with('\n') {
+                lines.push(Vec::new());
+            }
         }
-        None => out.push_str(rest),
     }
-    out
+    lines
+}
+
+/// A line of tags that print nothing is dropped with its blanks: the tag after
+/// which another line end keeps what follows it.
+fn kept(line: &[Piece]) -> Result<Option<usize>, Refused> {
+    let blank = |piece: &Piece| match piece {
+        Piece::Text(text) => text.chars().all(is_space),
+        Piece::Print(_) => false,
+        Piece::Block(_) => true,
+    };
+    let is_tag = |piece: &Piece| matches!(piece, Piece::Block(_));
+    let Some(last) = line.iter().rposition(is_tag) else {
+        return Ok(None);
+    };
+    if !line.iter().all(blank) {
+        return Ok(None);
+    }
+    if line[..last].iter().any(|piece| !is_tag(piece)) {
+        return Err(
+            "mustache drops the blanks of a line that has nothing but sections in it".into(),
+        );
+    }
+    Ok((last + 1 < line.len()).then_some(last))
 }
 
 fn name(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
@@ -156,5 +174,22 @@ fn name(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
     if !path.keys.iter().all(plain) {
         return Err(format!("mustache has no name for {}", shown(path)));
     }
+    if let Some(first) = path.keys.first()
+        && inner_items(path, around).any(|item| item.has(first))
+    {
+        return Err(format!(
+            "mustache finds the {first} of the item, which hides {}",
+            shown(path)
+        ));
+    }
     Ok(path.keys.join("."))
+}
+
+/// The items of the loops between a path's start and where it is used.
+fn inner_items<'a>(path: &Path, around: &'a Around<'_>) -> impl Iterator<Item = &'a Shape> {
+    let from = match path.start {
+        Start::Root => 0,
+        Start::Item(depth) => depth + 1,
+    };
+    (from..around.scope.depth()).map(|depth| around.scope.shape(&Path::item(depth, &[])))
 }

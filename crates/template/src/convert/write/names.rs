@@ -14,8 +14,8 @@ impl<'t> Taken<'t> {
         let mut taken = Taken(HashSet::new());
         visit(nodes, &mut |mention| {
             let name = match mention {
-                Mention::Path(path) if path.start == Start::Root => path.keys.first(),
-                Mention::Path(_) => None,
+                // A field of an item stands alone in handlebars.
+                Mention::Path(path) => path.keys.first(),
                 Mention::Function(name) => Some(name),
             };
             taken.0.extend(name.map(String::as_str));

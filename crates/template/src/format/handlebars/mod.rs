@@ -4,6 +4,7 @@
 //! anything from within a template, are not there.
 
 mod ast;
+pub(crate) mod convert;
 mod dotprompt;
 mod eval;
 mod expression;

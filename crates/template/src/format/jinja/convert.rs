@@ -8,24 +8,20 @@ use super::ast::{Arguments, Expr, ExprKind, For, Statement, StatementKind, Targe
 use super::syntax::Preset;
 use super::{functions, lexer, methods, parser};
 use crate::convert::{Argument, Call, Findings, Language, Node, NodeKind, Nodes, Path};
-use crate::{CompileLimits, CompileOptions, Source};
+use crate::{CompileOptions, Source};
 
 /// Reads a source. What other formats do not have is refused.
 pub(crate) fn read(
     source: &Source<'_>,
     language: Language,
-    limits: &CompileLimits,
+    options: &CompileOptions,
     findings: &mut Findings<'_>,
 ) -> Result<Nodes, Vec<Diagnostic>> {
     let preset = match language {
         Language::Jinja => Preset::HuggingFace,
         _ => Preset::Plain,
     };
-    let options = CompileOptions {
-        limits: *limits,
-        ..CompileOptions::default()
-    };
-    let parsed = parser::parse(source.text, preset, &options);
+    let parsed = parser::parse(source.text, preset, options);
     let (program, literals) =
         parsed.map_err(|problem| vec![problem.diagnostic(source.name, source.text)])?;
     let mut comments = lexer::comments(source.text, preset);

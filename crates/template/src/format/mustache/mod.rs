@@ -6,6 +6,7 @@
 //! name, with the variables that its parameters name.
 
 mod ast;
+pub(crate) mod convert;
 mod eval;
 mod lexer;
 mod parser;

@@ -61,6 +61,10 @@ pub(super) enum TokenKind<'t> {
     Named(&'t str, Box<Token<'t>>),
 }
 
+/// .NET's words for an argument that is no `name=value`.
+const NOT_NAMED: &str =
+    "A function named argument must contain a name and value separated by a '=' character.";
+
 const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// The tokens of a block. `at` is where it begins in its source.
@@ -228,10 +232,8 @@ impl<'t> Lexer<'t> {
         let start = self.done;
         let Some(length) = self.rest().find('=') else {
             self.word();
-            let span = self.span(start, self.done);
-            let message = "A function named argument must contain a name and value separated by a '=' character.";
             let help = "only the first argument may be without a name, and it needs quotes or $";
-            return Err(Problem::new(message, span).help(help));
+            return Err(Problem::new(NOT_NAMED, self.span(start, self.done)).help(help));
         };
         let name = self.rest()[..length].trim_end_matches(BLANKS);
         self.done += length;
@@ -239,31 +241,34 @@ impl<'t> Lexer<'t> {
         self.done += 1;
         self.skip_blanks();
         let from = self.done;
-        let value = match self.rest().as_bytes().first() {
+        let value = self.named_value(start).map_err(|problem| {
+            let message = problem.message;
+            let message =
+                format!("There was an issue with the named argument value for '{name}': {message}");
+            Problem { message, ..problem }
+        })?;
+        if self.block[from..self.done].contains('=') {
+            let help = "Semantic Kernel refuses a second '=' here, even in quotes: put the text into a variable";
+            return Err(Problem::new(NOT_NAMED, value.span).help(help));
+        }
+        Ok(TokenKind::Named(name, Box::new(value)))
+    }
+
+    /// What stands after `=`, in an argument that begins at `start`.
+    fn named_value(&mut self, start: usize) -> Result<Token<'t>, Problem> {
+        let from = self.done;
+        match self.rest().as_bytes().first() {
             Some(b'$' | b'"' | b'\'') => self.token(false),
-            None => Err(Problem::new(
-                "A function named argument must contain a quoted value or variable after the '=' character.",
-                self.span(start, self.done),
-            )),
             Some(_) => {
                 self.word();
                 let message = "Named argument values need to be prefixed with a quote or $.";
                 Err(Problem::new(message, self.span(from, self.done)))
             }
-        };
-        let value = value.map_err(|problem| Problem {
-            message: format!(
-                "There was an issue with the named argument value for '{name}': {}",
-                problem.message
-            ),
-            ..problem
-        })?;
-        if self.block[from..self.done].contains('=') {
-            let message = "A function named argument must contain a name and value separated by a '=' character.";
-            let help = "Semantic Kernel refuses a second '=' here, even in quotes: put the text into a variable";
-            return Err(Problem::new(message, value.span).help(help));
+            None => Err(Problem::new(
+                "A function named argument must contain a quoted value or variable after the '=' character.",
+                self.span(start, self.done),
+            )),
         }
-        Ok(TokenKind::Named(name, Box::new(value)))
     }
 
     /// `name='value'`: a word that matches the pattern in Semantic Kernel's

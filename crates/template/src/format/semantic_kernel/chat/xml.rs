@@ -195,36 +195,9 @@ impl<'t> Parser<'t> {
             name: name.to_owned(),
             ..Element::default()
         };
-        let depth = self.open.len();
         let mut names = vec![name];
-        let mut seen = HashSet::new();
-        loop {
-            let blank = self.blanks();
-            if let Some(rest) = self.rest.strip_prefix("/>") {
-                self.rest = rest;
-                element.empty = true;
-                break;
-            }
-            if let Some(rest) = self.rest.strip_prefix('>') {
-                self.rest = rest;
-                break;
-            }
-            if !blank {
-                return None;
-            }
-            let (name, value) = self.attribute()?;
-            if !seen.insert(name) {
-                return None;
-            }
-            match name.strip_prefix("xmlns:") {
-                Some(prefix) => {
-                    self.prefixes.push((prefix, depth));
-                    *self.declared.entry(prefix).or_default() += 1;
-                }
-                None => names.push(name),
-            }
-            element.attributes.push((name.to_owned(), value));
-        }
+        self.attributes(&mut element, &mut names)?;
+        let depth = self.open.len();
         if depth > MAX_DEPTH || !names.iter().all(|name| self.is_declared(name)) {
             return None;
         }
@@ -234,6 +207,37 @@ impl<'t> Parser<'t> {
         }
         self.open.push(element);
         Some(())
+    }
+
+    /// Attributes and the end of the tag; adds names whose prefix must be declared.
+    fn attributes(&mut self, element: &mut Element, names: &mut Vec<&'t str>) -> Option<()> {
+        let mut seen = HashSet::new();
+        loop {
+            let blank = self.blanks();
+            if let Some(rest) = self.rest.strip_prefix("/>") {
+                self.rest = rest;
+                element.empty = true;
+                return Some(());
+            }
+            if let Some(rest) = self.rest.strip_prefix('>') {
+                self.rest = rest;
+                return Some(());
+            }
+            let (name, value) = self.attribute()?;
+            if !blank || !seen.insert(name) {
+                return None;
+            }
+            match name.strip_prefix("xmlns:") {
+                Some(prefix) => self.declare(prefix),
+                None => names.push(name),
+            }
+            element.attributes.push((name.to_owned(), value));
+        }
+    }
+
+    fn declare(&mut self, prefix: &'t str) {
+        self.prefixes.push((prefix, self.open.len()));
+        *self.declared.entry(prefix).or_default() += 1;
     }
 
     /// Whether a name's prefix, if it has one, means something.

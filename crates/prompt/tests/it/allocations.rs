@@ -1,0 +1,49 @@
+//! What a render of the service allocates when everything is cached: nothing
+//! is parsed, compiled or looked up by a name that has to be made first.
+
+use futures_util::FutureExt;
+use quillet_core::Map;
+use quillet_core::store::Kind::{Environ, Prompt};
+use quillet_prompt::Input;
+
+use crate::loaded;
+use crate::test_store::TestStore;
+
+/// The text, and three for the object in which the variables of the request
+/// stand beside the shared ones: its entries, their index, and what is shared of it.
+const TEXT_AND_VARIABLES: u64 = 4;
+
+#[tokio::test]
+async fn a_cached_render_allocates_its_text_and_its_variables() {
+    let store = TestStore::new(&[
+        (Environ, "vscode:lang", "\"go\""),
+        (Prompt, "e:text", r#"{"prompt":"just text"}"#),
+        (
+            Prompt,
+            "e:args",
+            r#"{"prompt":"a {{.args.x}} b {{.args.y}}"}"#,
+        ),
+        (
+            Prompt,
+            "e:shared",
+            r#"{"prompt":"{{.vscode.lang}} {{.args.x}}"}"#,
+        ),
+        (
+            Prompt,
+            "e:jinja",
+            r#"{"format":"jinja","prompt":"{{ vscode.lang }} {{ args.x }}"}"#,
+        ),
+    ]);
+    let service = loaded(&store).await;
+    let variables: Map = serde_json::from_str(r#"{"x":"X","y":"Y"}"#).unwrap();
+    let input = Input::new(&variables, "test");
+    for id in ["e.text", "e.args", "e.shared", "e.jinja"] {
+        // The first one compiles the template and fetches the variables.
+        service.render(id, &input).await.unwrap();
+        let found = allocation_counter::measure(|| {
+            let rendered = service.render(id, &input).now_or_never();
+            drop(rendered.expect("there is nothing to wait for").unwrap());
+        });
+        assert_eq!(found.count_total, TEXT_AND_VARIABLES, "{id}");
+    }
+}

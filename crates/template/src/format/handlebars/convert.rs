@@ -1,0 +1,290 @@
+//! Handlebars templates as a neutral tree.
+
+use quillet_core::{Diagnostic, Span, Value};
+
+use super::HandlebarsFormat;
+use super::ast::{Arm, Block, Body, Call, Expr, Kind, Node as Piece, Path as Written, Root};
+use super::helper::Callee;
+use crate::convert::{self, Argument, Findings, Node, NodeKind, Nodes, Path};
+use crate::{CompileOptions, Source};
+
+/// Reads a source of this format. What other formats do not have is refused.
+pub(crate) fn read(
+    format: &HandlebarsFormat,
+    source: &Source<'_>,
+    options: &CompileOptions,
+    findings: &mut Findings<'_>,
+) -> Result<Nodes, Vec<Diagnostic>> {
+    let parsed = format.parse(source, &[*source], options);
+    let compilation = parsed.map_err(|problems| {
+        let found = problems.into_iter();
+        found
+            .map(|it| it.diagnostic(source.name, source.text))
+            .collect::<Vec<_>>()
+    })?;
+    let mut reader = Reader {
+        findings,
+        contexts: vec![Path::root(&[])],
+        params: Vec::new(),
+        loops: 0,
+    };
+    Ok(reader.body(&compilation.body))
+}
+
+struct Reader<'r, 's> {
+    findings: &'r mut Findings<'s>,
+    /// What names are looked for in; the innermost comes last.
+    contexts: Vec<Path>,
+    /// What the first name of each block that declares names stands for.
+    params: Vec<Path>,
+    /// How many loops are around.
+    loops: usize,
+}
+
+impl Reader<'_, '_> {
+    fn body(&mut self, body: &Body) -> Nodes {
+        let mut nodes = Nodes::new();
+        for piece in &body.nodes {
+            match piece {
+                Piece::Text(text) => {
+                    let span = Span {
+                        start: text.start,
+                        end: text.end,
+                    };
+                    let text = self.findings.at(span).to_owned();
+                    nodes.push(Node::new(NodeKind::Text(text), span));
+                }
+                Piece::Print(print) => {
+                    let kind = self.print(&print.call);
+                    nodes.extend(kind.map(|kind| Node::new(kind, print.call.span)));
+                }
+                Piece::Block(block) => nodes.extend(self.block(block)),
+                Piece::Partial(partial) => self.refuse(partial.span, "a partial").unwrap_or(()),
+                Piece::Inline(inline) => {
+                    self.refuse::<()>(span_of(&inline.name), "an inline partial");
+                }
+                // Marks are made only where messages are asked for.
+                Piece::Marked(_) | Piece::Comment(_) => {}
+            }
+        }
+        nodes
+    }
+
+    fn body_of(&mut self, body: Option<&Body>) -> Nodes {
+        body.map(|body| self.body(body)).unwrap_or_default()
+    }
+
+    fn print(&mut self, call: &Call) -> Option<NodeKind> {
+        match &call.kind {
+            Kind::Variable | Kind::Ambiguous => self.path(&call.path).map(NodeKind::Print),
+            Kind::Function => self.call(call).map(NodeKind::Call),
+            Kind::Helper(_) if name(call) == Some("role") => self.role(call),
+            Kind::Helper(_) => self.refuse_helper(call),
+        }
+    }
+
+    /// `{{role "system"}}`.
+    fn role(&mut self, call: &Call) -> Option<NodeKind> {
+        match call.positional.as_slice() {
+            [Expr::Literal(Value::Str(role))] => Some(NodeKind::Role(role.to_string())),
+            _ => self.refuse(call.span, "a role that is not written out"),
+        }
+    }
+
+    fn call(&mut self, call: &Call) -> Option<convert::Call> {
+        let Some(name) = name(call) else {
+            return self.refuse(call.path.span, "a call of a path");
+        };
+        let positional = call.positional.iter().map(|one| self.argument(one));
+        let positional = positional.collect::<Option<Vec<_>>>();
+        let named = call.named.iter().map(|(name, value)| {
+            let value = self.argument(value)?;
+            Some((name.to_string(), value))
+        });
+        let named = named.collect::<Option<Vec<_>>>();
+        Some(convert::Call {
+            name: name.replace(['.', '-'], "_"),
+            positional: positional?,
+            named: named?,
+        })
+    }
+
+    fn argument(&mut self, expr: &Expr) -> Option<Argument> {
+        Some(match expr {
+            Expr::Literal(Value::Str(text)) => Argument::Text(text.to_string()),
+            Expr::Literal(Value::Int(number)) => Argument::Int(*number),
+            Expr::Literal(Value::Bool(value)) => Argument::Bool(*value),
+            Expr::Path(path) => Argument::Path(self.path(path)?),
+            other => return self.refuse(span_of(other), "this argument"),
+        })
+    }
+
+    fn block(&mut self, block: &Block) -> Option<Node> {
+        let (first, rest) = block.arms.split_first()?;
+        self.arm(first, rest, block)
+    }
+
+    fn arm(&mut self, arm: &Arm, rest: &[Arm], block: &Block) -> Option<Node> {
+        let call = &arm.call;
+        let Kind::Helper(callee) = &call.kind else {
+            let message = "a section without a helper is a condition or a loop by its value, which has no counterpart";
+            let help = "write {{#if …}} or {{#each …}}";
+            self.findings.refuse_with(call.span, message, help);
+            return None;
+        };
+        if !call.named.is_empty() {
+            return self.refuse(call.span, "an option of a block");
+        }
+        let kind = match callee {
+            Callee::If => self.condition(arm, rest, block, false),
+            Callee::Unless => self.condition(arm, rest, block, true),
+            Callee::With => self.with(arm, rest, block),
+            Callee::Each => self.each(arm, rest, block),
+            Callee::Lookup | Callee::Log | Callee::Native(_) => self.refuse_helper(call),
+        };
+        Some(Node::new(kind?, call.span))
+    }
+
+    /// What stands in the other part: the arms that follow, or the last one.
+    fn otherwise(&mut self, rest: &[Arm], block: &Block) -> Nodes {
+        match rest.split_first() {
+            Some((next, rest)) => self.arm(next, rest, block).into_iter().collect(),
+            None => self.body_of(block.otherwise.as_ref()),
+        }
+    }
+
+    fn condition(
+        &mut self,
+        arm: &Arm,
+        rest: &[Arm],
+        block: &Block,
+        negated: bool,
+    ) -> Option<NodeKind> {
+        let condition = self.subject(&arm.call);
+        let then = self.body_of(arm.body.as_ref());
+        let otherwise = self.otherwise(rest, block);
+        let (then, otherwise) = match negated {
+            true => (otherwise, then),
+            false => (then, otherwise),
+        };
+        Some(NodeKind::If {
+            condition: condition?,
+            then,
+            otherwise,
+        })
+    }
+
+    fn with(&mut self, arm: &Arm, rest: &[Arm], block: &Block) -> Option<NodeKind> {
+        let condition = self.subject(&arm.call);
+        let inside = condition.clone().unwrap_or_else(|| Path::root(&[]));
+        let then = self.inside(arm, inside);
+        let otherwise = self.otherwise(rest, block);
+        Some(NodeKind::If {
+            condition: condition?,
+            then,
+            otherwise,
+        })
+    }
+
+    fn each(&mut self, arm: &Arm, rest: &[Arm], block: &Block) -> Option<NodeKind> {
+        let list = self.subject(&arm.call);
+        let item = Path::item(self.loops, &[]);
+        self.loops += 1;
+        let body = self.inside(arm, item);
+        self.loops -= 1;
+        let otherwise = self.otherwise(rest, block);
+        Some(NodeKind::For {
+            list: list?,
+            name: None,
+            body,
+            otherwise,
+        })
+    }
+
+    /// The body of an arm with another context.
+    fn inside(&mut self, arm: &Arm, context: Path) -> Nodes {
+        let names = arm.body.as_ref().is_some_and(|body| body.params > 0);
+        self.contexts.push(context.clone());
+        self.params.extend(names.then_some(context));
+        let nodes = self.body_of(arm.body.as_ref());
+        if names {
+            self.params.pop();
+        }
+        self.contexts.pop();
+        nodes
+    }
+
+    /// The only argument of a block.
+    fn subject(&mut self, call: &Call) -> Option<Path> {
+        match call.positional.as_slice() {
+            [Expr::Path(path)] => self.path(path),
+            _ => self.refuse(call.span, "a block with anything but one variable"),
+        }
+    }
+
+    fn path(&mut self, path: &Written) -> Option<Path> {
+        if let Some(part) = path.parts.iter().find(|part| is_index(part)) {
+            return self.refuse(path.span, &format!("{part} of a list"));
+        }
+        let keys = || path.parts.iter().map(|part| part.to_string());
+        let found = match path.root {
+            Root::Context(outside) => {
+                let at = self.contexts.len().checked_sub(outside + 1);
+                at.and_then(|at| self.contexts.get(at))
+                    .map(|context| context.join(keys()))
+            }
+            Root::Data(0) if path.parts.first().is_some_and(|part| &**part == "@root") => {
+                Some(Path::root(&[]).join(keys().skip(1)))
+            }
+            Root::Data(_) => None,
+            Root::Param(outside, 0) => {
+                let at = self.params.len().checked_sub(outside + 1);
+                at.and_then(|at| self.params.get(at))
+                    .map(|item| item.join(keys()))
+            }
+            Root::Param(..) => None,
+        };
+        match found {
+            Some(found) if found == Path::root(&[]) => {
+                self.refuse(path.span, "all variables at once")
+            }
+            Some(found) => Some(found),
+            None => {
+                let text = self.findings.at(path.span).to_owned();
+                self.refuse(path.span, &text)
+            }
+        }
+    }
+
+    fn refuse_helper<T>(&mut self, call: &Call) -> Option<T> {
+        let what = format!("the helper {}", name(call).unwrap_or_default());
+        self.refuse(call.span, &what)
+    }
+
+    fn refuse<T>(&mut self, span: Span, what: &str) -> Option<T> {
+        let message = format!("{what} has no exact counterpart in other formats");
+        self.findings.refuse(span, message);
+        None
+    }
+}
+
+/// Digits are an index, and lists have a length.
+fn is_index(part: &str) -> bool {
+    part == "length" || part.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// The name that a call is of.
+fn name(call: &Call) -> Option<&str> {
+    match (call.path.root, call.path.parts.as_slice()) {
+        (Root::Context(0), [name]) => Some(name),
+        _ => None,
+    }
+}
+
+fn span_of(expr: &Expr) -> Span {
+    match expr {
+        Expr::Path(path) => path.span,
+        Expr::Call(call) => call.span,
+        Expr::Literal(_) | Expr::Undefined => Span::default(),
+    }
+}

@@ -1,0 +1,220 @@
+//! Mustache templates as a neutral tree.
+//!
+//! What a section is, and where a name is found, depends on the values: so on
+//! the kinds that are declared. What is not declared is refused, or noted.
+
+use quillet_core::{Diagnostic, Span};
+
+use super::ast::{Node as Piece, Path as Written, Program, Section};
+use super::parser;
+use crate::convert::{Findings, Node, NodeKind, Nodes, Path, Shape};
+use crate::{CompileOptions, Source};
+
+/// Reads a source. What other formats do not have is refused.
+pub(crate) fn read(
+    source: &Source<'_>,
+    options: &CompileOptions,
+    shapes: &Shape,
+    findings: &mut Findings<'_>,
+) -> Result<Nodes, Vec<Diagnostic>> {
+    let program = parser::parse(source, options, &|_| None, true)?;
+    let mut reader = Reader {
+        program: &program,
+        findings,
+        root: shapes,
+        frames: Vec::new(),
+        loops: 0,
+    };
+    Ok(reader.range(0, program.nodes.len()))
+}
+
+/// What names are looked for in.
+struct Frame<'p> {
+    path: Path,
+    shape: &'p Shape,
+}
+
+struct Reader<'p, 'r, 's> {
+    program: &'p Program,
+    findings: &'r mut Findings<'s>,
+    root: &'p Shape,
+    /// The innermost comes last.
+    frames: Vec<Frame<'p>>,
+    /// How many loops are around.
+    loops: usize,
+}
+
+impl Reader<'_, '_, '_> {
+    fn range(&mut self, from: usize, to: usize) -> Nodes {
+        let mut nodes = Nodes::new();
+        let mut at = from;
+        while let Some(piece) = self.program.nodes.get(at).filter(|_| at < to) {
+            at += 1;
+            match piece {
+                Piece::Text(range, _) => {
+                    let text = self.program.literals.get(range.clone()).unwrap_or_default();
+                    nodes.push(Node::new(NodeKind::Text(text.to_owned()), Span::default()));
+                }
+                Piece::Value(tag) => {
+                    let found = self.find(&tag.path, tag.span);
+                    let node = |(path, _)| Node::new(NodeKind::Print(path), tag.span);
+                    nodes.extend(found.map(node));
+                }
+                Piece::Section(section) => {
+                    let kind = self.section(section, at);
+                    nodes.extend(kind.map(|kind| Node::new(kind, section.tag.span)));
+                    at = section.end;
+                }
+                Piece::Partial(partial) => {
+                    let message = "a partial has no exact counterpart in other formats";
+                    self.findings.refuse(partial.tag.span, message);
+                }
+            }
+        }
+        nodes
+    }
+
+    fn section(&mut self, section: &Section, body: usize) -> Option<NodeKind> {
+        let (path, shape) = self.find(&section.tag.path, section.tag.span)?;
+        if section.inverted {
+            return Some(NodeKind::If {
+                condition: path,
+                then: Nodes::new(),
+                otherwise: self.range(body, section.end),
+            });
+        }
+        match shape {
+            Shape::List(_) => Some(self.each(path, section, body)),
+            Shape::Boolean => Some(self.condition(path, false, section, body)),
+            Shape::Unknown if self.names_item(body, section.end) => {
+                Some(self.each(path, section, body))
+            }
+            Shape::Unknown => {
+                let name = section.tag.path.text();
+                let message =
+                    format!("{name} is a condition or a loop by its value, which nobody declares");
+                let help = format!("declare it: --kind {name}=list, or --kind {name}=boolean");
+                self.findings.refuse_with(section.tag.span, message, help);
+                self.condition(path, false, section, body);
+                None
+            }
+            // Goes into the value.
+            _ => Some(self.condition(path, true, section, body)),
+        }
+    }
+
+    /// Whether a section prints `{{.}}` itself, so that it must be a loop.
+    fn names_item(&self, from: usize, to: usize) -> bool {
+        let nodes = self.program.nodes.get(from..to).unwrap_or_default();
+        let mut inside = 0;
+        nodes.iter().enumerate().any(|(offset, node)| match node {
+            Piece::Section(section) => {
+                inside = inside.max(section.end);
+                false
+            }
+            Piece::Value(tag) => from + offset >= inside && matches!(tag.path, Written::Here),
+            _ => false,
+        })
+    }
+
+    fn each(&mut self, list: Path, section: &Section, body: usize) -> NodeKind {
+        let shape = self.declared(&list).items();
+        self.frames.push(Frame {
+            path: Path::item(self.loops, &[]),
+            shape,
+        });
+        self.loops += 1;
+        let body = self.range(body, section.end);
+        self.loops -= 1;
+        self.frames.pop();
+        NodeKind::For {
+            list,
+            name: None,
+            body,
+            otherwise: Nodes::new(),
+        }
+    }
+
+    fn condition(
+        &mut self,
+        condition: Path,
+        inside: bool,
+        section: &Section,
+        body: usize,
+    ) -> NodeKind {
+        if inside {
+            let shape = self.declared(&condition);
+            self.frames.push(Frame {
+                path: condition.clone(),
+                shape,
+            });
+        }
+        let then = self.range(body, section.end);
+        if inside {
+            self.frames.pop();
+        }
+        NodeKind::If {
+            condition,
+            then,
+            otherwise: Nodes::new(),
+        }
+    }
+}
+
+impl<'p> Reader<'p, '_, '_> {
+    /// What a name means here, and its kind.
+    fn find(&mut self, written: &Written, span: Span) -> Option<(Path, &'p Shape)> {
+        let path = match written {
+            Written::Here => self.frames.last().map(|frame| frame.path.clone()),
+            name => {
+                let rest = name.rest().iter().map(|part| part.to_string());
+                Some(self.base(name.first(), span).join(rest))
+            }
+        };
+        let Some(path) = path else {
+            let message = "all variables at once has no exact counterpart in other formats";
+            self.findings.refuse(span, message);
+            return None;
+        };
+        let shape = self.declared(&path);
+        Some((path, shape))
+    }
+
+    /// Where a name is found: in the innermost that has it.
+    fn base(&mut self, first: &str, span: Span) -> Path {
+        let key = || [first.to_owned()];
+        for frame in self.frames.iter().rev() {
+            if frame.shape.has(first) {
+                return frame.path.join(key());
+            }
+            if *frame.shape == Shape::Unknown {
+                let message = format!(
+                    "exact if every item has {first}: mustache looks outside for what an item has not"
+                );
+                let help = "declare the kinds: --kind items[].title=text";
+                self.findings.note(span, message, help);
+                return frame.path.join(key());
+            }
+        }
+        Path::root(&[first])
+    }
+
+    /// The kind of a path, from where it begins.
+    fn declared(&self, path: &Path) -> &'p Shape {
+        use crate::convert::Start;
+        let (start, skipped) = match path.start {
+            Start::Root => (self.root, 0),
+            Start::Item(_) => {
+                let same = |frame: &&Frame<'p>| {
+                    frame.path.start == path.start && path.keys.starts_with(&frame.path.keys)
+                };
+                match self.frames.iter().rev().find(same) {
+                    Some(frame) => (frame.shape, frame.path.keys.len()),
+                    None => (&Shape::Unknown, 0),
+                }
+            }
+        };
+        let keys = path.keys.iter().skip(skipped);
+        keys.fold(start, |shape, key| shape.field(key))
+    }
+}

@@ -12,6 +12,7 @@ use quillet_template::{
     VariableReference,
 };
 
+use crate::braces;
 use crate::report::Finding;
 use crate::source::{self, Form};
 
@@ -218,6 +219,22 @@ impl Texts {
             snapshot,
             format: format.map(AsRef::as_ref),
         }
+    }
+
+    /// What looks wrong about the braces of the templates.
+    pub(crate) fn braces(&self, catalogue: &Catalogue) -> Vec<Finding> {
+        let snapshot = catalogue.snapshot();
+        let names = self.names(&snapshot, catalogue.factory());
+        let Some(format) = names.format else {
+            return Vec::new();
+        };
+        let own = format.functions();
+        let is_function = |name: &str| own.contains(&name) || names.has_function(name);
+        let templates = self.templates.iter();
+        let found: Vec<Diagnostic> = templates
+            .flat_map(|(name, _, text)| braces::look(format, name, text, &is_function))
+            .collect();
+        self.place(&found)
     }
 
     /// Names that the templates use and nobody declared.

@@ -3,6 +3,7 @@
 
 mod args;
 mod assemble;
+mod braces;
 mod command;
 mod config;
 mod explain;

@@ -219,6 +219,7 @@ async fn look(
             findings.found.extend(found);
             let unknown = texts.unknown_names(&catalogue, &environs);
             findings.found.extend(unknown);
+            findings.found.extend(texts.braces(&catalogue));
         }
     }
     Ok(())

@@ -99,3 +99,22 @@ fn what_is_not_there_is_a_failure() {
         .run(&["check", "nothing.tmpl"])
         .fails(1, &["nothing.tmpl: No such file"]);
 }
+
+#[test]
+fn braces_that_mean_something_else_are_pointed_out() {
+    let place = Place::new().with(&[
+        ("a.j2", "Hi {{ .name }}"),
+        ("b.tmpl", "Answer as {\"name\": {{.name}}}"),
+    ]);
+    let done = place.run(&["check", "."]);
+    assert_eq!(done.code, Some(3), "{done:?}");
+    for part in [
+        "a.j2:1:4",
+        "{{.name}} is how go writes it; this template is jinja",
+        "write {{ name }}, or set the format to go",
+    ] {
+        assert!(done.out.contains(part), "{part:?} is not in:\n{}", done.out);
+    }
+    assert!(done.err.contains("1 warning"), "{}", done.err);
+    assert!(!done.out.contains("b.tmpl"), "{}", done.out);
+}

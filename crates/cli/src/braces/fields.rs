@@ -1,0 +1,119 @@
+//! Format strings, where every single brace begins a field.
+
+use quillet_core::Span;
+
+use super::{Dialect, Doubt, LONGEST, group_end, is_json, is_path, jinja_block, of_jinja};
+
+pub(super) fn look(text: &str) -> Vec<Doubt> {
+    let mut found = Vec::new();
+    let mut doubled = Vec::new();
+    let mut fields = 0;
+    let mut at = 0;
+    while let Some(start) = text
+        .get(at..)
+        .and_then(|rest| rest.find('{'))
+        .map(|i| at + i)
+    {
+        let rest = &text[start..];
+        at = start + 1;
+        if rest.starts_with("{{") {
+            let run = rest.len() - rest.trim_start_matches('{').len();
+            // An odd one begins a field.
+            at = start + run - run % 2;
+            doubled.extend((run == 2).then(|| doubled_name(rest, start)).flatten());
+            continue;
+        }
+        if let Some(word) = jinja_block(rest) {
+            found.push(of_jinja(start, word, Dialect::FString));
+            continue;
+        }
+        let Some(end) = group_end(text, start) else {
+            continue;
+        };
+        let group = &text[start..end];
+        match is_code(&group[1..group.len() - 1]) {
+            true => {
+                found.push(code(group, start));
+                at = end;
+            }
+            false => fields += 1,
+        }
+    }
+    // A template with fields knows what doubled braces are for.
+    if fields == 0 {
+        found.extend(doubled);
+    }
+    found
+}
+
+/// JSON, or something with lines or statements in it; no name is like that.
+fn is_code(inner: &str) -> bool {
+    let name = inner.split([':', '!', '[']).next().unwrap_or_default();
+    is_json(inner) || name.contains(['\n', ';', '"', '{', '=', '('])
+}
+
+fn code(group: &str, start: usize) -> Doubt {
+    let help = match group.len() <= LONGEST {
+        true => format!("double the braces that are text: {}", escaped(group)),
+        false => "double the braces that are text: {{ and }}".to_owned(),
+    };
+    let what = match is_json(&group[1..]) {
+        true => "JSON",
+        false => "code",
+    };
+    Doubt {
+        span: Span {
+            start,
+            end: start + 1,
+        },
+        message: format!("this looks like {what}, but a single brace begins a field"),
+        help,
+    }
+}
+
+/// A group with its braces doubled, but for those of plain names, which are fields.
+fn escaped(group: &str) -> String {
+    let mut out = String::with_capacity(group.len() + 8);
+    let mut rest = group;
+    while let Some(at) = rest.find(['{', '}']) {
+        let (before, after) = rest.split_at(at);
+        out.push_str(before);
+        let field = after.find('}').map(|end| &after[..=end]);
+        let field = field.filter(|field| is_path(field.trim_matches(['{', '}'])));
+        match field.filter(|field| field.matches('{').count() == 1) {
+            Some(field) => {
+                out.push_str(field);
+                rest = &after[field.len()..];
+            }
+            None => {
+                let brace = &after[..1];
+                out.extend([brace, brace]);
+                rest = &after[1..];
+            }
+        }
+    }
+    out + rest
+}
+
+/// `{{name}}`, which prints `{name}`.
+fn doubled_name(rest: &str, start: usize) -> Option<Doubt> {
+    let inner = rest.strip_prefix("{{")?;
+    let (inner, _) = inner.split_once("}}")?;
+    let path = inner.trim().trim_start_matches(['.', '$']);
+    if !is_path(path) {
+        return None;
+    }
+    let written = Dialect::FString.variable(path)?;
+    let format = match (inner.trim().chars().next(), inner == inner.trim()) {
+        (Some('.'), _) => "go",
+        (Some('$'), _) => "semantic-kernel",
+        (_, true) => "mustache",
+        (_, false) => "jinja",
+    };
+    let end = start + inner.len() + 4;
+    Some(Doubt {
+        span: Span { start, end },
+        message: format!("{{{{{inner}}}}} prints {{{inner}}} and no variable"),
+        help: format!("write {written} for the variable, or set the format to {format}"),
+    })
+}

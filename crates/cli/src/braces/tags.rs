@@ -1,0 +1,230 @@
+//! Formats whose tags have two braces; what is between them tells which one
+//! the author had in mind.
+
+use quillet_core::Span;
+use quillet_template::TemplateFormat;
+
+use super::{Dialect, Doubt, LONGEST, group_end, is_json, is_path, jinja_block, of_jinja};
+
+/// Words that begin an action of Go.
+const GO_WORDS: &[&str] = &["if", "range", "with", "template", "define", "block"];
+
+/// Block helpers of Handlebars.
+const HANDLEBARS_WORDS: &[&str] = &["if", "each", "unless", "with"];
+
+/// Words of Go that are no functions.
+const GO_KEYWORDS: &[&str] = &["end", "else", "break", "continue", "true", "false", "nil"];
+
+pub(super) fn look(
+    format: &dyn TemplateFormat,
+    dialect: Dialect,
+    text: &str,
+    is_function: &dyn Fn(&str) -> bool,
+) -> Vec<Doubt> {
+    if reads_otherwise(dialect, text) {
+        return Vec::new();
+    }
+    let looker = Looker {
+        format,
+        dialect,
+        text,
+        is_function,
+    };
+    let mut found = Vec::new();
+    let mut tags = false;
+    let mut at = 0;
+    while let Some(start) = text
+        .get(at..)
+        .and_then(|rest| rest.find('{'))
+        .map(|i| at + i)
+    {
+        let rest = &text[start..];
+        at = start + 1;
+        if rest.starts_with("{{") {
+            tags = true;
+            let inner = rest.trim_start_matches('{');
+            let inner_start = text.len() - inner.len();
+            let length = inner.find("}}").unwrap_or(inner.len());
+            at = inner_start + length;
+            found.extend(looker.tag(start, &inner[..length]));
+        } else if rest.starts_with("{%") || rest.starts_with("{#") {
+            tags |= dialect == Dialect::Jinja;
+            let block = jinja_block(rest).filter(|_| dialect != Dialect::Jinja);
+            found.extend(block.map(|word| of_jinja(start, word, dialect)));
+        }
+    }
+    if !tags && found.is_empty() {
+        found.extend(looker.single_braces());
+    }
+    found
+}
+
+/// Whether the template changes what braces mean.
+fn reads_otherwise(dialect: Dialect, text: &str) -> bool {
+    match dialect {
+        Dialect::Jinja => text.contains("{% raw") || text.contains("{%- raw"),
+        Dialect::Mustache => text.contains("{{="),
+        Dialect::Handlebars => text.contains("{{{{"),
+        _ => false,
+    }
+}
+
+struct Looker<'a> {
+    format: &'a dyn TemplateFormat,
+    dialect: Dialect,
+    text: &'a str,
+    is_function: &'a dyn Fn(&str) -> bool,
+}
+
+impl Looker<'_> {
+    /// What is wrong with a tag, from what is between its braces.
+    fn tag(&self, start: usize, inner: &str) -> Option<Doubt> {
+        let inner = inner.trim_matches(['-', '~']).trim();
+        if is_json(inner) {
+            return Some(self.json(start));
+        }
+        let (meant, path) = self.foreign(inner)?;
+        let span = Span {
+            start,
+            end: start + 2,
+        };
+        let (own, other) = (self.dialect.format(), meant.format());
+        let written = path.and_then(|path| self.dialect.variable(path));
+        Some(Doubt {
+            span,
+            message: format!("{{{{{inner}}}}} is how {other} writes it; this template is {own}"),
+            help: match written {
+                Some(written) => format!("write {written}, or set the format to {other}"),
+                None => format!("set the format to {other}"),
+            },
+        })
+    }
+
+    /// Which other format a tag is from, and the variable that it names.
+    fn foreign<'i>(&self, inner: &'i str) -> Option<(Dialect, Option<&'i str>)> {
+        let own = self.dialect;
+        let first = inner.split_whitespace().next().unwrap_or_default();
+        if let Some(path) = inner.strip_prefix('.').filter(|path| is_path(path)) {
+            return (own != Dialect::Go).then_some((Dialect::Go, Some(path)));
+        }
+        if let Some(name) = inner.strip_prefix('$').filter(|name| is_path(name)) {
+            // Go's own variables are declared in the template.
+            let declared = format!("${name}");
+            let is_own = own == Dialect::Go && self.text.matches(&declared).count() > 1;
+            let foreign = own != Dialect::SemanticKernel && !is_own;
+            return foreign.then_some((Dialect::SemanticKernel, Some(name)));
+        }
+        if let Some(block) = first
+            .strip_prefix(['#', '/'])
+            .filter(|block| is_path(block))
+        {
+            return self.block(block, inner).map(|meant| (meant, None));
+        }
+        let argument = inner[first.len()..].trim_start();
+        let of_go = GO_WORDS.contains(&first) && argument.starts_with(['.', '$', '"']);
+        if of_go && own != Dialect::Go {
+            return Some((Dialect::Go, None));
+        }
+        let is_filter = || {
+            let (left, right) = inner.split_once('|')?;
+            let name = right.trim().split('(').next()?;
+            (is_path(left.trim()) && is_path(name)).then_some(())
+        };
+        if own == Dialect::Mustache && is_filter().is_some() {
+            return Some((Dialect::Jinja, None));
+        }
+        self.plain_name(inner)
+    }
+
+    /// A block of Handlebars or Mustache.
+    fn block(&self, block: &str, inner: &str) -> Option<Dialect> {
+        let has_argument = inner.contains(char::is_whitespace);
+        let of_handlebars = HANDLEBARS_WORDS.contains(&block) && has_argument;
+        match self.dialect {
+            Dialect::Handlebars => None,
+            Dialect::Mustache => of_handlebars.then_some(Dialect::Handlebars),
+            _ if of_handlebars || HANDLEBARS_WORDS.contains(&block) => Some(Dialect::Handlebars),
+            _ => Some(Dialect::Mustache),
+        }
+    }
+
+    /// `{{name}}`, which calls a function in some formats.
+    fn plain_name<'i>(&self, inner: &'i str) -> Option<(Dialect, Option<&'i str>)> {
+        let calls = match self.dialect {
+            Dialect::Go => !GO_KEYWORDS.contains(&inner),
+            // `{{plugin.function}}` is a call, and looks like one.
+            Dialect::SemanticKernel => !inner.contains('.'),
+            _ => false,
+        };
+        if !calls || !is_path(inner) || (self.is_function)(inner) {
+            return None;
+        }
+        Some((Dialect::Mustache, Some(inner)))
+    }
+
+    /// JSON in braces that begin a tag.
+    fn json(&self, start: usize) -> Doubt {
+        let group = group_end(self.text, start).map(|end| &self.text[start..end]);
+        let group = group.filter(|group| group.len() <= LONGEST);
+        let help = match group {
+            None => "single braces are text here: write { and }".to_owned(),
+            Some(group) if has_tags(group) => {
+                // Only the braces around are doubled by mistake.
+                let single = group.get(1..group.len() - 1).unwrap_or_default();
+                format!("single braces are text here: {single}")
+            }
+            Some(group) => {
+                let single = group.replace("{{", "{").replace("}}", "}");
+                let help = format!("single braces are text here: {single}");
+                match self.format.escape(group) {
+                    Some(escaped) => {
+                        format!("{help}; to print two of them, write {escaped}")
+                    }
+                    None => help,
+                }
+            }
+        };
+        Doubt {
+            span: Span {
+                start,
+                end: start + 2,
+            },
+            message: "this looks like JSON, but two braces begin a tag".to_owned(),
+            help,
+        }
+    }
+
+    /// `{name}` and `${name}` in a template that has no tags at all.
+    fn single_braces(&self) -> Option<Doubt> {
+        let mut starts = self.text.match_indices('{').map(|(start, _)| start);
+        starts.find_map(|start| {
+            let (name, _) = self.text[start + 1..].split_once('}')?;
+            if !is_path(name) || name.contains('.') {
+                return None;
+            }
+            let dollar = self.text[..start].ends_with('$');
+            let start = start - usize::from(dollar);
+            let end = start + name.len() + 2 + usize::from(dollar);
+            let shown = &self.text[start..end];
+            let own = self.dialect.format();
+            let written = self.dialect.variable(name)?;
+            Some(Doubt {
+                span: Span { start, end },
+                message: format!("{shown} is text in {own}, and the template has no tags"),
+                help: match dollar {
+                    true => format!("write {written} for the variable"),
+                    false => {
+                        format!("write {written} for the variable, or set the format to f-string")
+                    }
+                },
+            })
+        })
+    }
+}
+
+/// Whether a group has tags in it that are no JSON.
+fn has_tags(group: &str) -> bool {
+    let inner = group.trim_start_matches('{');
+    let mut tags = inner.split("{{").skip(1);
+    tags.any(|tag| !is_json(tag))
+}

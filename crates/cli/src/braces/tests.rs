@@ -285,10 +285,12 @@ async fn what_is_shown_prints_what_was_meant() {
     let factory = TemplateFactory::standard();
     let group = "{{\"a\": {\"b\": 1}}}";
     for format in factory.formats() {
-        let Some(doubt) = found(format.name(), group).pop() else {
-            assert!(format.name().starts_with("f-string"), "{}", format.name());
+        // Format strings read the inner braces as a field; see the table.
+        if Dialect::of(format.name()) == Some(Dialect::FString) {
             continue;
-        };
+        }
+        let doubt = found(format.name(), group).pop();
+        let doubt = doubt.unwrap_or_else(|| panic!("{}", format.name()));
         let help = doubt.help.unwrap_or_default();
         let Some(written) = format.escape(group) else {
             continue;

@@ -10,6 +10,7 @@ use serde_json::{Map as Object, Value as Tree};
 use crate::error::Problem;
 use crate::file::Rich;
 use crate::parameters::Parameters;
+use crate::place::Place;
 
 /// A definition that was read, with its warnings, or everything that is wrong with it.
 pub type Checked<T> = Result<(T, Vec<Diagnostic>), Vec<Diagnostic>>;
@@ -63,54 +64,6 @@ pub struct Prompt {
     pub raw: Tree,
     /// Where a template stands in its file, if it is a part of one.
     pub place: Option<Place>,
-}
-
-/// Where a template stands in its file, so that what is found in it can be
-/// said in the file's own lines.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The file.
-    pub source: Arc<str>,
-    /// Its byte at which the template begins.
-    pub byte: usize,
-    /// Line and column of that byte.
-    pub start: Position,
-    /// By how much every line after the first is indented.
-    pub indent: usize,
-}
-
-impl Place {
-    /// A place in the template as a place in the file.
-    #[must_use]
-    pub fn shift(&self, position: Position) -> Position {
-        let first = position.line <= 1;
-        let before = if first {
-            self.start.column - 1
-        } else {
-            self.indent
-        };
-        Position {
-            line: position.line + self.start.line - 1,
-            column: position.column + before,
-        }
-    }
-
-    /// A finding in the template as one in the file.
-    #[must_use]
-    pub fn locate(&self, found: Diagnostic) -> Diagnostic {
-        let lines = found.position.map_or(0, |at| at.line.saturating_sub(1));
-        let before = self.byte + lines * self.indent;
-        let shift = |span: Span| Span {
-            start: span.start + before,
-            end: span.end + before,
-        };
-        Diagnostic {
-            source: self.source.to_string(),
-            span: found.span.map(shift),
-            position: found.position.map(|at| self.shift(at)),
-            ..found
-        }
-    }
 }
 
 /// Keys that a definition may have. Others are kept and reported, since a
@@ -226,8 +179,12 @@ impl Prompt {
     /// A finding in the template, as one in the file that it stands in.
     #[must_use]
     pub fn locate(&self, found: Diagnostic) -> Diagnostic {
+        let text = match &self.body {
+            Body::Text(text) => text,
+            Body::Messages(_) => return found,
+        };
         match &self.place {
-            Some(place) => place.locate(found),
+            Some(place) => place.locate(found, text),
             None => found,
         }
     }

@@ -18,6 +18,7 @@ mod functions;
 mod messages;
 mod names;
 mod parameters;
+mod place;
 mod recent;
 mod service;
 mod snapshot;
@@ -25,12 +26,13 @@ mod variables;
 
 pub use catalogue::Catalogue;
 pub use compile::Compiled;
-pub use definition::{Body, Checked, Place, Prompt, TemplateMessage};
+pub use definition::{Body, Checked, Prompt, TemplateMessage};
 pub use error::{Problem, ServiceError};
 pub use extension::Extension;
 pub use functions::ToolFailure;
 pub use names::Names;
 pub use parameters::Parameters;
+pub use place::{Place, Standing};
 pub use service::{
     ChatOutcome, Counts, Input, PromptService, RenderOutcome, RenderedPrompt, ServiceOptions,
 };

@@ -13,8 +13,9 @@ use serde_json::{Map as Object, Value as Tree, json};
 use super::options::chat_options;
 use super::yaml::{self, Entry, Node, Report};
 use super::{PromptFile, Surroundings, front, picoschema};
-use crate::definition::{Body, Checked, Place, Prompt};
+use crate::definition::{Body, Checked, Prompt};
 use crate::parameters::Parameters;
+use crate::place::{Place, Standing};
 
 /// The reference's `RESERVED_METADATA_KEYWORDS`, and `metadata`, which its types have.
 const KEYS: [&str; 13] = [
@@ -75,9 +76,7 @@ fn prompt(file: &PromptFile<'_>, body: Span, report: &Report<'_>, front: Front) 
         raw: Tree::Object(front.raw),
         place: Some(Place {
             source: file.name.into(),
-            byte: body.start,
-            start: report.position(body.start),
-            indent: 0,
+            standing: Standing::Verbatim(body.start, report.position(body.start)),
         }),
     }
 }

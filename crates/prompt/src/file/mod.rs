@@ -4,6 +4,7 @@
 //! Nothing here touches a file, the environment or the network: who reads a
 //! file hands over its text, and [`Surroundings`] for what it may ask for.
 
+mod block;
 mod dotprompt;
 mod front;
 mod options;

@@ -16,8 +16,9 @@ use super::front::{self, Parts};
 use super::options::chat_options;
 use super::yaml::{self, Data, Entry, Node, Report};
 use super::{PromptFile, Rich, RichKind, Surroundings, references};
-use crate::definition::{Body, Checked, Place, Prompt};
+use crate::definition::{Body, Checked, Prompt};
 use crate::parameters::Parameters;
+use crate::place::{Place, Standing};
 
 const KEYS: [&str; 12] = [
     "name",
@@ -88,9 +89,7 @@ fn prompt(file: &PromptFile<'_>, parts: Parts, report: &Report<'_>) -> Prompt {
         raw: Tree::Null,
         place: Some(Place {
             source: file.name.into(),
-            byte: start,
-            start: report.position(start),
-            indent: 0,
+            standing: Standing::Verbatim(start, report.position(start)),
         }),
     }
 }

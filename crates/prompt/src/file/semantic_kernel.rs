@@ -11,11 +11,12 @@ use quillet_core::{Position, Value, nearest};
 use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};
 
-use super::PromptFile;
 use super::options::chat_options;
 use super::yaml::{self, Data, Entry, Node, Report};
-use crate::definition::{Body, Checked, Place, Prompt};
+use super::{PromptFile, block};
+use crate::definition::{Body, Checked, Prompt};
 use crate::parameters::Parameters;
+use crate::place::{Place, Standing};
 
 const KEYS: [&str; 8] = [
     "name",
@@ -73,19 +74,14 @@ pub(super) fn read(file: &PromptFile<'_>) -> Checked<Prompt> {
         report.error(node.at, "a prompt function needs a template", None);
     }
     let at = node.get("template").map_or(0, |node| node.at);
-    let place = place(file, at, template.as_deref().unwrap_or_default());
-    let prompt = prompt(file, template.unwrap_or_default(), place);
+    let standing = block::standing(file.text, at, template.as_deref().unwrap_or_default());
+    let prompt = prompt(file, template.unwrap_or_default(), standing);
     finish(prompt, &node, &[], report)
 }
 
 pub(super) fn read_folder(file: &PromptFile<'_>) -> Checked<Prompt> {
-    let place = Place {
-        source: file.name.into(),
-        byte: 0,
-        start: Position { line: 1, column: 1 },
-        indent: 0,
-    };
-    let prompt = prompt(file, file.text.to_owned(), Some(place));
+    let standing = Standing::Verbatim(0, Position { line: 1, column: 1 });
+    let prompt = prompt(file, file.text.to_owned(), standing);
     // Without a config.json a function is its text alone.
     let (name, text) = file.config.unwrap_or((file.name, ""));
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -99,7 +95,7 @@ pub(super) fn read_folder(file: &PromptFile<'_>) -> Checked<Prompt> {
     finish(prompt, &node, &FOLDER_KEYS, report)
 }
 
-fn prompt(file: &PromptFile<'_>, template: String, place: Option<Place>) -> Prompt {
+fn prompt(file: &PromptFile<'_>, template: String, standing: Standing) -> Prompt {
     Prompt {
         id: file.id.into(),
         body: Body::Text(template),
@@ -113,45 +109,11 @@ fn prompt(file: &PromptFile<'_>, template: String, place: Option<Place>) -> Prom
         options: ChatOptions::default(),
         metadata: Object::new(),
         raw: Tree::Null,
-        place,
+        place: Some(Place {
+            source: file.name.into(),
+            standing,
+        }),
     }
-}
-
-/// Where the template of a YAML file stands. Only a literal block (`|`) has the
-/// same lines in the file as in the template; of others, where they begin.
-fn place(file: &PromptFile<'_>, at: usize, template: &str) -> Option<Place> {
-    let rest = file.text.get(at..)?;
-    let first = template.lines().find(|line| !line.trim().is_empty())?;
-    let indicator = file.text[..at].trim_end().ends_with('|') || rest.starts_with('|');
-    if !indicator {
-        let line = rest.lines().next().unwrap_or_default();
-        return line.contains(first).then(|| {
-            let byte = at + line.find(first).unwrap_or(0);
-            start(file, byte, 0)
-        });
-    }
-    let found = rest.find(first)?;
-    let blank = template.lines().take_while(|line| line.trim().is_empty());
-    let line = Position::of(file.text, at + found);
-    let indent = line.column - 1;
-    let above = blank.count();
-    let byte = line_start(file.text, line.line - above) + indent;
-    Some(start(file, byte, indent))
-}
-
-fn start(file: &PromptFile<'_>, byte: usize, indent: usize) -> Place {
-    Place {
-        source: file.name.into(),
-        byte,
-        start: Position::of(file.text, byte),
-        indent,
-    }
-}
-
-/// The byte at which a line begins, counted from one.
-fn line_start(text: &str, line: usize) -> usize {
-    let lines = text.split_inclusive('\n');
-    lines.take(line.saturating_sub(1)).map(str::len).sum()
 }
 
 fn finish(

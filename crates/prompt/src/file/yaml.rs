@@ -257,6 +257,10 @@ impl Node {
     }
 }
 
+/// More findings than these about one file help nobody, and each costs a search
+/// for its place.
+const MOST_FINDINGS: usize = 100;
+
 /// Findings about one file.
 pub(super) struct Report<'a> {
     source: &'a str,
@@ -276,11 +280,17 @@ impl<'a> Report<'a> {
     }
 
     pub(super) fn error(&mut self, at: usize, message: impl Into<String>, help: Option<String>) {
+        if self.errors.len() >= MOST_FINDINGS {
+            return;
+        }
         let found = Diagnostic::error("prompt.definition", self.source, message);
         self.errors.push(self.placed(found, at, help));
     }
 
     pub(super) fn warning(&mut self, at: usize, message: impl Into<String>, help: Option<String>) {
+        if self.warnings.len() >= MOST_FINDINGS {
+            return;
+        }
         let found = Diagnostic::warning("prompt.key", self.source, message);
         self.warnings.push(self.placed(found, at, help));
     }

@@ -3,7 +3,7 @@
 use quillet_core::Map;
 use quillet_prompt::file::{self, Alone, PromptFile};
 use quillet_prompt::{Body, Checked, Prompt};
-use quillet_template::MessageSyntax;
+use quillet_template::{CompileOptions, MessageSyntax, Source, TemplateFactory};
 use serde_json::json;
 
 use super::read_well;
@@ -108,4 +108,53 @@ fn a_folder_is_a_function() {
         "{}",
         found[0]
     );
+}
+
+#[test]
+fn places_in_a_template_are_places_in_the_file() {
+    let cases = [
+        (
+            "template: |\n  Hi\n  ä{{$a b}}\ninput_variables: []\n",
+            (3, 9),
+            "b}}",
+        ),
+        (
+            "input_variables: []\ntemplate: |-\n\n    Hi\n\n      {{$a b}}\n",
+            (6, 12),
+            "b}}",
+        ),
+        (
+            "template: |2-\n   Hi\n  {{$a b}}\ninput_variables: []\n",
+            (3, 8),
+            "b}}",
+        ),
+        (
+            "template: |\r\n  Hi\r\n  {{$a b}}\r\ninput_variables: []\r\n",
+            (3, 8),
+            "b}}",
+        ),
+        (
+            "template: >\n  Hi\n  {{$a b}}\ninput_variables: []\n",
+            (2, 3),
+            "Hi",
+        ),
+        (
+            "template: \"Hi {{$a b}}\"\ninput_variables: []\n",
+            (1, 11),
+            "\"",
+        ),
+    ];
+    for (text, place, at) in cases {
+        let prompt = read_well("p.yaml", text);
+        let Body::Text(template) = &prompt.body else {
+            panic!("a text");
+        };
+        let sources = [Source::new("p.prompt", template)];
+        let formats = TemplateFactory::standard();
+        let error = formats.compile(&prompt.format, &sources, &CompileOptions::default());
+        let found = prompt.locate(error.unwrap_err().diagnostics[0].clone());
+        let position = found.position.unwrap();
+        assert_eq!((position.line, position.column), place, "{text}");
+        assert!(text[found.span.unwrap().start..].starts_with(at), "{text}");
+    }
 }

@@ -1,0 +1,60 @@
+//! Where a text that YAML holds stands in its file.
+
+use quillet_core::Position;
+
+use crate::place::Standing;
+
+/// How the template stands whose value begins at a byte. Only a literal block
+/// (`|`) has the same lines in the file as in the template.
+pub(super) fn standing(text: &str, at: usize, template: &str) -> Standing {
+    let lines = content(text, at).and_then(|first| lines(text, first, template));
+    match lines {
+        Some(lines) => Standing::Lines(lines.into()),
+        None => Standing::Written(at, Position::of(text, at)),
+    }
+}
+
+/// Where each line of a template begins, from the byte of the first on; `None`
+/// if they are not the lines of the file.
+fn lines(text: &str, first: usize, template: &str) -> Option<Vec<(usize, Position)>> {
+    let indent = indent(text.get(first..)?, template)?;
+    let number = Position::of(text, first).line;
+    let mut from = first;
+    let mut lines = Vec::new();
+    for (index, ours) in template.lines().enumerate() {
+        let theirs = text.get(from..)?.split_inclusive('\n').next()?;
+        let bare = theirs.trim_end_matches(['\n', '\r']);
+        let lead = indent.min(bare.len());
+        if bare.get(lead..) != Some(ours) {
+            return None;
+        }
+        let start = Position {
+            line: number + index,
+            column: lead + 1,
+        };
+        lines.push((from + lead, start));
+        from += theirs.len();
+    }
+    Some(lines)
+}
+
+/// By how much the block is indented: as its first line that says something.
+fn indent(block: &str, template: &str) -> Option<usize> {
+    let mut pairs = template.lines().zip(block.lines());
+    pairs.find_map(|(ours, theirs)| {
+        let said = !ours.trim().is_empty() && theirs.ends_with(ours);
+        theirs.len().checked_sub(ours.len()).filter(|_| said)
+    })
+}
+
+/// The line after the one with the sign of a literal block, for a value of the
+/// key `template` that begins at a byte.
+fn content(text: &str, at: usize) -> Option<usize> {
+    let key = text.get(..at)?.rfind("template")?;
+    let line = text.get(key..)?.find('\n')?;
+    let (_, header) = text.get(key..key + line)?.split_once(':')?;
+    header
+        .trim_start()
+        .starts_with('|')
+        .then_some(key + line + 1)
+}

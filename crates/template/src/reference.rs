@@ -69,7 +69,8 @@ impl FunctionReference {
 
 impl References {
     /// Adds a path unless the same one is there; a use that needs it to exist
-    /// makes an optional one required.
+    /// makes an optional one required. It looks through all that are there: who
+    /// may find thousands keeps a map of their own.
     pub fn add_variable(&mut self, reference: VariableReference) {
         let known = self.variables.iter_mut().find(|v| v.path == reference.path);
         match known {
@@ -78,7 +79,7 @@ impl References {
         }
     }
 
-    /// Adds a function unless it is there.
+    /// Adds a function unless it is there; looks through all, as above.
     pub fn add_function(&mut self, reference: FunctionReference) {
         if !self.functions.iter().any(|f| f.name == reference.name) {
             self.functions.push(reference);

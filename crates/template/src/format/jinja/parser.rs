@@ -21,6 +21,7 @@ pub(super) struct Parser<'a> {
     pub(super) depth: usize,
     pub(super) nesting: usize,
     blocks: Vec<Arc<Block>>,
+    block_names: HashSet<Arc<str>, foldhash::fast::RandomState>,
     interned: HashSet<Arc<str>, foldhash::fast::RandomState>,
     loops: usize,
     /// Names that the macro being parsed mentions, of `varargs`, `kwargs`.
@@ -42,6 +43,7 @@ pub(super) fn parse(
         depth: 0,
         nesting: options.limits.nesting,
         blocks: Vec::new(),
+        block_names: HashSet::default(),
         interned: HashSet::default(),
         loops: 0,
         varargs: false,
@@ -402,13 +404,13 @@ impl<'a> Parser<'a> {
     ) -> Parsed<Arc<Macro>> {
         let outer = (self.varargs, self.kwargs, self.loops);
         (self.varargs, self.kwargs, self.loops) = (false, false, 0);
-        let body = self.block_until(end)?;
+        let body = self.block_until(end);
         let (varargs, kwargs) = (self.varargs, self.kwargs);
         (self.varargs, self.kwargs, self.loops) = outer;
         Ok(Arc::new(Macro {
             name,
             parameters,
-            body,
+            body: body?,
             varargs,
             kwargs,
         }))
@@ -467,7 +469,7 @@ impl<'a> Parser<'a> {
             self.advance();
         }
         self.tag_end()?;
-        if self.blocks.iter().any(|block| block.name == name) {
+        if !self.block_names.insert(Arc::clone(&name)) {
             let message = format!("block {name:?} defined twice");
             return Err(Problem::at(message, span.start, span.end));
         }

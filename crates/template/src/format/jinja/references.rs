@@ -1,7 +1,7 @@
 //! What sources can touch: a walk over the syntax trees that knows which names
 //! the templates bind themselves.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use indexmap::IndexMap;
@@ -40,6 +40,8 @@ struct Walk<'a> {
     compiled: &'a Compiled,
     found: References,
     variables: IndexMap<Path<'a>, Use, foldhash::fast::RandomState>,
+    functions: HashSet<&'a str, foldhash::fast::RandomState>,
+    templates: HashSet<&'a str, foldhash::fast::RandomState>,
     source: usize,
     /// Names that are bound, innermost scope last.
     scopes: Vec<Rc<Names<'a>>>,
@@ -64,6 +66,8 @@ pub(super) fn references(compiled: &Compiled, roots: &[usize]) -> References {
         compiled,
         found: References::default(),
         variables: IndexMap::default(),
+        functions: HashSet::default(),
+        templates: HashSet::default(),
         source: 0,
         scopes: Vec::new(),
         top: Rc::default(),
@@ -287,7 +291,7 @@ impl<'a> Walk<'a> {
         };
         match self.compiled.index(text) {
             Some(index) => self.visit(index),
-            None if self.found.templates.iter().any(|known| **known == **text) => {}
+            None if !self.templates.insert(text) => {}
             None => self.found.templates.push(text.to_string()),
         }
     }
@@ -392,16 +396,13 @@ impl<'a> Walk<'a> {
     fn callee(&mut self, callee: &'a Expr) {
         match &callee.kind {
             ExprKind::Name(name) => {
-                if self.bound(name).is_some()
-                    || functions::find(name, self.compiled.preset).is_some()
-                {
+                let known = self.bound(name).is_some()
+                    || functions::find(name, self.compiled.preset).is_some();
+                if known || !self.functions.insert(name) {
                     return;
                 }
-                self.found.add_function(FunctionReference {
-                    name: name.to_string(),
-                    source: self.source,
-                    span: callee.span,
-                });
+                let reference = FunctionReference::new(&**name, self.source, callee.span);
+                self.found.functions.push(reference);
             }
             ExprKind::Attribute(subject, name) if methods::is_known(name) => self.expr(subject),
             _ => self.expr(callee),

@@ -2,11 +2,15 @@
 
 use std::sync::LazyLock;
 
-use quillet_core::{Position, Span, Value, json};
+use quillet_core::{Diagnostic, Position, Span, Value, json};
 use quillet_template::structure;
 use quillet_template::{
-    Arguments, ChatMessage, CompileError, Limits, Part, References, RenderError, Rendered, Source,
+    Arguments, ChatMessage, CompileError, Part, References, RenderError, Rendered, Source,
+    TemplateFormat,
 };
+
+use crate::templates::LIMITS;
+use crate::world;
 
 /// What every mark of message structure begins with in this process.
 static SECRET: LazyLock<String> = LazyLock::new(|| {
@@ -46,14 +50,18 @@ fn named<'a>(sources: &[Source<'a>], name: &str) -> &'a str {
 /// A refusal says something, about a source that exists, at a place in it.
 pub(crate) fn diagnostics(sources: &[Source<'_>], error: &CompileError) {
     assert!(!error.message.is_empty() && !error.diagnostics.is_empty());
-    for diagnostic in &error.diagnostics {
-        assert!(!diagnostic.message.is_empty());
-        unmarked(&diagnostic.to_string());
-        let text = named(sources, &diagnostic.source);
-        if let Some(span) = diagnostic.span {
-            place(text, span);
-            assert_eq!(diagnostic.position, Some(Position::of(text, span.start)));
-        }
+    for found in &error.diagnostics {
+        diagnostic(named(sources, &found.source), found);
+    }
+}
+
+/// A finding says something, at a place of the text.
+pub(crate) fn diagnostic(text: &str, found: &Diagnostic) {
+    assert!(!found.message.is_empty());
+    unmarked(&found.to_string());
+    if let Some(span) = found.span {
+        place(text, span);
+        assert_eq!(found.position, Some(Position::of(text, span.start)));
     }
 }
 
@@ -78,12 +86,16 @@ pub(crate) fn references(sources: &[Source<'_>], references: &References) {
 }
 
 /// Only functions that the references name are called, and none sees a mark.
-pub(crate) fn calls(references: &References, calls: &[(String, Arguments)]) {
+pub(crate) fn calls(
+    format: &dyn TemplateFormat,
+    references: &References,
+    calls: &[(String, Arguments)],
+) {
     for (name, arguments) in calls {
-        let known = |known: &str| bare(known).eq_ignore_ascii_case(bare(name));
-        let listed = references.functions.iter().any(|one| known(&one.name));
-        let variable = |path: &[String]| path.first().is_some_and(|root| known(root));
-        let bound = references.variables.iter().any(|one| variable(&one.path));
+        let means = |written: &str| format.resolve(written, &world::NAMES) == Some(name);
+        let listed = references.functions.iter().any(|one| means(&one.name));
+        let mut variables = references.variables.iter().map(|one| one.path.join("."));
+        let bound = format.calls_by_variable() && variables.any(|path| means(&path));
         assert!(
             listed || bound || references.dynamic,
             "{name} is not referenced"
@@ -96,15 +108,10 @@ pub(crate) fn calls(references: &References, calls: &[(String, Arguments)]) {
     }
 }
 
-/// A function's name without that of its plugin.
-fn bare(name: &str) -> &str {
-    name.rsplit(['.', '-', '_']).next().unwrap_or(name)
-}
-
 /// The text of the entry: within its limit, without marks.
-pub(crate) fn text(rendered: &Rendered, limits: &Limits) -> Vec<u8> {
+pub(crate) fn text(rendered: &Rendered) -> Vec<u8> {
     let text = rendered.clone().into_bytes().swap_remove(0);
-    assert!(text.len() <= limits.output_bytes);
+    assert!(text.len() <= LIMITS.output_bytes);
     unmarked(&String::from_utf8_lossy(&text));
     text
 }

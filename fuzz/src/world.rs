@@ -42,7 +42,7 @@ pub(crate) fn named(references: &References) -> Map {
 /// Functions that are there at render time.
 pub(crate) static FUNCTIONS: World = World;
 
-const NAMES: [&str; 10] = [
+pub(crate) const NAMES: [&str; 10] = [
     "f", "g", "bad", "p.bar", "p.cat", "p-bar", "p-cat", "p_bar", "p_cat", "tool",
 ];
 

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|text: &str| quillet_fuzz::template("jinja", text));
+libfuzzer_sys::fuzz_target!(|text: &str| quillet_fuzz::template(&["jinja", "jinja-plain"], text));

@@ -1,0 +1,138 @@
+//! Template languages.
+
+use std::sync::{Arc, LazyLock};
+
+use quillet_core::Map;
+use quillet_template::{
+    CompileError, CompileLimits, CompileOptions, Limits, MessageSyntax, Missing, Render,
+    RenderError, Rendered, Source, Template, TemplateFactory, TemplateFormat, render,
+};
+
+use crate::invariants;
+use crate::world::{self, FUNCTIONS, VARIABLES};
+
+pub(crate) static FACTORY: LazyLock<TemplateFactory> = LazyLock::new(TemplateFactory::standard);
+
+/// Small bounds, so that they are reached; time is libFuzzer's own affair.
+pub(crate) const LIMITS: Limits = Limits {
+    output_bytes: 4 << 10,
+    memory_bytes: 64 << 10,
+    steps: 20_000,
+    nesting: 20,
+    passes: 4,
+    calls: 12,
+    concurrency: 4,
+    time: std::time::Duration::from_secs(60),
+};
+
+pub(crate) const COMPILE_LIMITS: CompileLimits = CompileLimits {
+    source_bytes: 1 << 16,
+    nesting: 40,
+};
+
+/// What stands between the text of the entry and the text of its library.
+pub(crate) const SEPARATOR: char = '\u{1e}';
+
+/// Compiles and renders a text in formats that share a parser, and with it a
+/// second text that it may call as `p`; then writes the text as a literal and
+/// expects it back.
+pub fn template(formats: &[&str], text: &str) {
+    if invariants::knows_the_secret(text) {
+        return;
+    }
+    for name in formats {
+        let format = FACTORY.format(name).expect("the target's format exists");
+        for (missing, messages) in [
+            (Missing::Default, MessageSyntax::Plain),
+            (Missing::Strict, MessageSyntax::Elements),
+            (Missing::Zero, MessageSyntax::RoleLines),
+        ] {
+            one(&**format, text, missing, messages);
+        }
+        escaping(&**format, text);
+    }
+}
+
+fn one(format: &dyn TemplateFormat, text: &str, missing: Missing, messages: MessageSyntax) {
+    let (main, library) = text.split_once(SEPARATOR).unwrap_or((text, "[{{x}}]"));
+    let sources = [Source::new("main", main), Source::library("p", library)];
+    let options = CompileOptions {
+        missing,
+        messages,
+        trusted: vec!["markup".to_owned()],
+        limits: COMPILE_LIMITS,
+    };
+    match FACTORY.compile(format.name(), &sources, &options) {
+        Ok(template) => rendering(format, &sources, template.as_ref()),
+        Err(error) => invariants::diagnostics(&sources, &error),
+    }
+}
+
+/// Renders, and renders again with nothing but what the references name.
+fn rendering(format: &dyn TemplateFormat, sources: &[Source<'_>], template: &dyn Template) {
+    let references = template.references();
+    invariants::references(sources, references);
+    let rendered = match run(template, &VARIABLES) {
+        Ok(rendered) => rendered,
+        Err(error) => return invariants::render_error(sources, &error),
+    };
+    invariants::calls(format, references, &world::take_calls());
+    let text = invariants::text(&rendered);
+    invariants::messages(&rendered);
+    if references.dynamic {
+        return;
+    }
+    let named = world::named(references);
+    let is_same = |variables| text_of(template, variables).is_ok_and(|again| again == text);
+    // Random values and the time differ from render to render.
+    let same = is_same(&named) || (0..20).any(|_| is_same(&named) || !is_same(&VARIABLES));
+    assert!(
+        same,
+        "{:?} with all variables, {:?} with {named:?}",
+        String::from_utf8_lossy(&text),
+        text_of(template, &named).map(|again| String::from_utf8_lossy(&again).into_owned()),
+    );
+}
+
+fn text_of(template: &dyn Template, variables: &Map) -> Result<Vec<u8>, Box<RenderError>> {
+    let texts = run(template, variables).map(Rendered::into_bytes);
+    texts.map(|mut texts| texts.swap_remove(0))
+}
+
+pub(crate) fn run(template: &dyn Template, variables: &Map) -> Result<Rendered, Box<RenderError>> {
+    run_within(template, variables, &LIMITS)
+}
+
+fn run_within(
+    template: &dyn Template,
+    variables: &Map,
+    limits: &Limits,
+) -> Result<Rendered, Box<RenderError>> {
+    world::take_calls();
+    world::block_on(render(&Render {
+        template,
+        entries: &["main"],
+        variables,
+        functions: &FUNCTIONS,
+        limits,
+    }))
+}
+
+/// A text that is written as a literal is printed as it is.
+fn escaping(format: &dyn TemplateFormat, text: &str) {
+    let Some(escaped) = format.escape(text) else {
+        return;
+    };
+    let compiled = compile_literal(format, &escaped);
+    let template = compiled.unwrap_or_else(|error| panic!("{escaped:?}: {error}"));
+    let rendered = run_within(template.as_ref(), &Map::default(), &Limits::default());
+    let rendered = rendered.unwrap_or_else(|error| panic!("{escaped:?}: {error}"));
+    assert_eq!(rendered.text(0), text, "as {escaped:?}");
+}
+
+fn compile_literal(
+    format: &dyn TemplateFormat,
+    text: &str,
+) -> Result<Arc<dyn Template>, CompileError> {
+    format.compile(&[Source::new("main", text)], &CompileOptions::default())
+}

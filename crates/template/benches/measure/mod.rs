@@ -32,7 +32,7 @@ fn round(work: &dyn Fn()) -> u64 {
 }
 
 /// CPU nanoseconds that this thread has used, where Linux tells; else the wall's.
-fn cpu() -> u64 {
+pub(crate) fn cpu() -> u64 {
     let used = fs::read_to_string("/proc/thread-self/schedstat").ok();
     let used = used.and_then(|text| text.split(' ').next()?.parse().ok());
     used.unwrap_or_else(|| {

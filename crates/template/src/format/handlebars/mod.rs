@@ -13,6 +13,7 @@ mod input;
 mod json;
 mod lexer;
 mod parser;
+mod partial_tags;
 mod problem;
 mod references;
 mod semantic_kernel;
@@ -21,7 +22,7 @@ mod whitespace;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quillet_core::Value;
+use quillet_core::{Diagnostic, Value};
 
 pub use helper::{Answer, HelperCall};
 
@@ -115,19 +116,27 @@ impl HandlebarsFormat {
         source: &Source<'_>,
         sources: &[Source<'_>],
         options: &CompileOptions,
-    ) -> Result<Compilation, Vec<problem::Problem>> {
+    ) -> Result<Compilation, Vec<Diagnostic>> {
         let known = Known {
             helper: &|name| self.helper(name),
             source: &|name| sources.iter().position(|source| source.name == name),
             nesting: options.limits.nesting,
         };
-        let mut body = parser::parse(source.text, &known)?;
+        let place = |problem: problem::Problem| problem.diagnostic(source.name, source.text);
+        let parsed = parser::parse(source.text, &known);
+        let mut body = parsed
+            .map_err(|problems| -> Vec<Diagnostic> { problems.into_iter().map(place).collect() })?;
         let control = whitespace::Control {
             source: source.text,
         };
         control.body(&mut body, true);
         if self.marks(options) {
-            mark(&mut body, source.text, &mut Elements::default());
+            let mut elements = Elements::default();
+            mark(&mut body, source.text, &mut elements);
+            let found = elements.diagnostics(source.name, source.text);
+            if is_straight(&body) && !found.is_empty() {
+                return Err(found);
+            }
         }
         Ok(Compilation {
             name: source.name.to_owned(),
@@ -169,7 +178,11 @@ impl TemplateFormat for HandlebarsFormat {
     }
 
     fn escape(&self, literal: &str) -> Option<String> {
-        Some(escaped(literal))
+        let escaped = escaped(literal);
+        Some(match self.preset {
+            Preset::SemanticKernel => without_tags(&escaped),
+            _ => escaped,
+        })
     }
 
     fn compile(
@@ -193,10 +206,7 @@ impl TemplateFormat for HandlebarsFormat {
         for source in sources {
             match self.parse(source, sources, options) {
                 Ok(compilation) => compiled.sources.push(compilation),
-                Err(problems) => {
-                    let diagnostics = problems.into_iter();
-                    found.extend(diagnostics.map(|it| it.diagnostic(source.name, source.text)));
-                }
+                Err(diagnostics) => found.extend(diagnostics),
             }
         }
         if let Some(error) = problem::compile_error(found) {
@@ -267,7 +277,7 @@ fn mark(body: &mut Body, source: &str, elements: &mut Elements) {
         match node {
             Node::Text(text) => {
                 let literal = source.get(text.start..text.end).unwrap_or_default();
-                if let std::borrow::Cow::Owned(marked) = elements.mark(literal) {
+                if let std::borrow::Cow::Owned(marked) = elements.mark_at(literal, text.start) {
                     *node = Node::Marked(marked.into());
                 }
             }
@@ -290,6 +300,15 @@ fn mark(body: &mut Body, source: &str, elements: &mut Elements) {
             Node::Marked(_) | Node::Print(_) | Node::Comment(_) => {}
         }
     }
+}
+
+/// Whether all literal text of a body is written, one after another.
+fn is_straight(body: &Body) -> bool {
+    let plain = |node: &Node| match node {
+        Node::Text(_) | Node::Marked(_) | Node::Print(_) | Node::Comment(_) => true,
+        Node::Block(_) | Node::Partial(_) | Node::Inline(_) => false,
+    };
+    body.nodes.iter().all(plain)
 }
 
 /// What handlebars.js writes instead of a character.
@@ -321,5 +340,17 @@ fn escaped(literal: &str) -> String {
         rest = after;
     }
     out.push_str(rest);
+    out
+}
+
+/// The same with an empty comment in what would be message structure.
+fn without_tags(template: &str) -> String {
+    let mut out = String::with_capacity(template.len());
+    for (at, c) in template.char_indices() {
+        out.push(c);
+        if matches!(c, '<' | '&') && Elements::would_mark(&template[at..]) {
+            out.push_str("{{!}}");
+        }
+    }
     out
 }

@@ -3,10 +3,11 @@
 
 use quillet_core::Span;
 
-use super::ast::{Arm, Block, Body, Expr, Inline, Node, Partial, PartialName, Print, Strip, Text};
+use super::ast::{Arm, Block, Body, Expr, Inline, Node, PartialName, Print, Strip, Text};
 use super::expression::{Arguments, Head};
 use super::helper::Callee;
 use super::lexer::{Kind as Lexeme, Lexer, Opening, Token};
+use super::partial_tags::partial;
 use super::problem::{MOST_PROBLEMS, Problem};
 
 /// More block parameters than any helper gives.
@@ -23,20 +24,20 @@ pub(super) struct Known<'k> {
 }
 
 /// A block whose end has not come.
-struct Open {
-    kind: OpenKind,
+pub(super) struct Open {
+    pub(super) kind: OpenKind,
     /// As its end has to name it; `None` if no end can.
-    name: Option<String>,
+    pub(super) name: Option<String>,
     /// What came before it.
-    outer: Vec<Node>,
-    span: Span,
-    strip: Strip,
+    pub(super) outer: Vec<Node>,
+    pub(super) span: Span,
+    pub(super) strip: Strip,
     /// Block parameters of the part that is being read.
-    params: usize,
-    named_params: bool,
+    pub(super) params: usize,
+    pub(super) named_params: bool,
 }
 
-enum OpenKind {
+pub(super) enum OpenKind {
     Block {
         arms: Vec<Arm>,
         inverted: bool,
@@ -55,7 +56,7 @@ pub(super) struct Parser<'s, 'k> {
     /// Names of block parameters, innermost last.
     pub(super) params: Vec<Vec<Box<str>>>,
     pub(super) depth: usize,
-    nodes: Vec<Node>,
+    pub(super) nodes: Vec<Node>,
     open: Vec<Open>,
     problems: Vec<Problem>,
     /// Whether a block's beginning could not be read, so that ends may be missing.
@@ -143,7 +144,7 @@ impl Parser<'_, '_> {
         self.token = self.lexer.token();
     }
 
-    fn span(&self, start: usize) -> Span {
+    pub(super) fn span(&self, start: usize) -> Span {
         Span {
             start,
             end: self.lexer.at,
@@ -223,7 +224,7 @@ impl Parser<'_, '_> {
     }
 
     /// Begins a block: what follows goes into it.
-    fn begin(&mut self, open: Open) -> Result<(), Problem> {
+    pub(super) fn begin(&mut self, open: Open) -> Result<(), Problem> {
         if self.open.len() >= self.known.nesting {
             return Err(self.too_deep(open.span));
         }
@@ -280,7 +281,7 @@ impl Parser<'_, '_> {
     }
 
     /// `as |item index|`.
-    fn block_params(&mut self) -> Result<Vec<Box<str>>, Problem> {
+    pub(super) fn block_params(&mut self) -> Result<Vec<Box<str>>, Problem> {
         let mut names = Vec::new();
         if self.token.kind != Lexeme::OpenParams {
             return Ok(names);
@@ -442,132 +443,8 @@ impl Parser<'_, '_> {
         .help(format!("close it with {{{{/{expected}}}}}"))
     }
 
-    fn partial_name(&mut self) -> Result<(PartialName, Option<String>), Problem> {
-        if self.token.kind == Lexeme::OpenCall {
-            let call = self.parameter()?;
-            return Ok((PartialName::Dynamic(call), None));
-        }
-        let head = self.head()?;
-        let name = head.original.into_owned();
-        let partial = match name.as_str() {
-            "@partial-block" => PartialName::Block,
-            _ => PartialName::Fixed(name.as_str().into(), (self.known.source)(&name)),
-        };
-        Ok((partial, Some(name)))
-    }
-
-    /// What a partial is given: at most one context, and names.
-    fn partial_arguments(&mut self, start: usize) -> Result<Arguments, Problem> {
-        let arguments = self.arguments()?;
-        match arguments.positional.len() {
-            0 | 1 => Ok(arguments),
-            count => {
-                let message = format!("a partial takes one context, not {count}");
-                let help = "give more by name: {{> name context key=value}}";
-                Err(Problem::syntax(message, self.span(start)).help(help))
-            }
-        }
-    }
-
-    fn partial(&mut self, start: usize, open: bool) -> Result<(), Problem> {
-        let (name, _) = self.partial_name()?;
-        let arguments = self.partial_arguments(start)?;
-        let close = self.close()?;
-        let span = self.span(start);
-        let strip = Strip { open, close };
-        self.nodes
-            .push(partial(name, arguments, None, (strip, strip), span));
-        Ok(())
-    }
-
-    fn partial_block(&mut self, start: usize, open: bool) -> Result<(), Problem> {
-        let (name, original) = self.partial_name()?;
-        let arguments = self.partial_arguments(start)?;
-        let close = self.close()?;
-        self.begin_plain(
-            OpenKind::Partial(name, arguments),
-            original,
-            start,
-            Strip { open, close },
-        )
-    }
-
-    fn begin_plain(
-        &mut self,
-        kind: OpenKind,
-        name: Option<String>,
-        start: usize,
-        strip: Strip,
-    ) -> Result<(), Problem> {
-        let open = Open {
-            kind,
-            name,
-            outer: std::mem::take(&mut self.nodes),
-            span: self.span(start),
-            strip,
-            params: 0,
-            named_params: false,
-        };
-        self.begin(open)
-    }
-
-    fn decorator(&mut self, start: usize, open: bool) -> Result<(), Problem> {
-        let head = self.head()?;
-        let name = head.original.into_owned();
-        let mut arguments = self.arguments()?;
-        let params = self.block_params()?;
-        let close = self.close()?;
-        let span = self.span(start);
-        if name != "inline" || !params.is_empty() {
-            let message = format!("there is no decorator {name}");
-            return Err(Problem::syntax(message, span).help("only inline is one"));
-        }
-        let Some(partial) = arguments.positional.drain(..).next() else {
-            return Err(Problem::syntax("an inline partial needs a name", span)
-                .help("{{#*inline \"name\"}}…{{/inline}}"));
-        };
-        let strip = Strip { open, close };
-        self.begin_plain(OpenKind::Inline(partial), Some(name), start, strip)
-    }
-
-    fn raw(&mut self, start: usize) -> Result<(), Problem> {
-        let head = self.head()?;
-        let name = head.original.clone().into_owned();
-        let arguments = self.arguments()?;
-        if self.token.kind != Lexeme::CloseRaw {
-            return Err(self.unexpected("}}}}"));
-        }
-        let call = self.call(head, arguments, self.span(start), false);
-        let Some(raw) = self.lexer.raw() else {
-            self.lexer.at = self.lexer.text.len();
-            let message = format!("the raw block {name} is not closed");
-            return Err(Problem::syntax(message, call.span)
-                .help(format!("close it with {{{{{{{{/{name}}}}}}}}}")));
-        };
-        if raw.name != name {
-            let message = format!("the raw block {name} is closed as {}", raw.name);
-            let span = self.span(raw.end);
-            return Err(Problem::syntax(message, span));
-        }
-        let text = |(start, end)| Node::Text(Text::new(start, end));
-        let nodes = raw.pieces.into_iter().map(text).collect();
-        let arm = Arm {
-            call,
-            body: Some(body(nodes, 0)),
-            strip: Strip::default(),
-        };
-        self.nodes.push(Node::Block(Box::new(Block {
-            arms: vec![arm],
-            otherwise: None,
-            inverted: false,
-            else_strip: Strip::default(),
-            close: Strip::default(),
-        })));
-        Ok(())
-    }
-
     /// `}}`, and whether it has a `~`.
-    fn close(&mut self) -> Result<bool, Problem> {
+    pub(super) fn close(&mut self) -> Result<bool, Problem> {
         match self.token.kind {
             Lexeme::Close { strip } => Ok(strip),
             Lexeme::CloseTriple { .. } => Err(self.unexpected("}}").help(
@@ -589,32 +466,13 @@ fn not_closed(open: &Open) -> Problem {
         .help(format!("close it with {{{{/{name}}}}}"))
 }
 
-fn body(nodes: Vec<Node>, params: usize) -> Body {
+pub(super) fn body(nodes: Vec<Node>, params: usize) -> Body {
     let inlines = nodes.iter().any(|node| matches!(node, Node::Inline(_)));
     Body {
         nodes,
         params,
         inlines,
     }
-}
-
-fn partial(
-    name: PartialName,
-    arguments: Arguments,
-    body: Option<Body>,
-    (open, close): (Strip, Strip),
-    span: Span,
-) -> Node {
-    Node::Partial(Box::new(Partial {
-        name,
-        context: arguments.positional.into_iter().next(),
-        named: arguments.named,
-        body,
-        open,
-        close,
-        indent: None,
-        span,
-    }))
 }
 
 /// The node of a block whose end has come.

@@ -1,0 +1,154 @@
+//! Tags of partials, inline partials and raw blocks.
+
+use quillet_core::Span;
+
+use super::ast::{Arm, Block, Body, Node, Partial, PartialName, Strip, Text};
+use super::expression::Arguments;
+use super::lexer::Kind as Lexeme;
+use super::parser::{Open, OpenKind, Parser, body};
+use super::problem::Problem;
+
+impl Parser<'_, '_> {
+    fn partial_name(&mut self) -> Result<(PartialName, Option<String>), Problem> {
+        if self.token.kind == Lexeme::OpenCall {
+            let call = self.parameter()?;
+            return Ok((PartialName::Dynamic(call), None));
+        }
+        let head = self.head()?;
+        let name = head.original.into_owned();
+        let partial = match name.as_str() {
+            "@partial-block" => PartialName::Block,
+            _ => PartialName::Fixed(name.as_str().into(), (self.known.source)(&name)),
+        };
+        Ok((partial, Some(name)))
+    }
+
+    /// What a partial is given: at most one context, and names.
+    fn partial_arguments(&mut self, start: usize) -> Result<Arguments, Problem> {
+        let arguments = self.arguments()?;
+        match arguments.positional.len() {
+            0 | 1 => Ok(arguments),
+            count => {
+                let message = format!("a partial takes one context, not {count}");
+                let help = "give more by name: {{> name context key=value}}";
+                Err(Problem::syntax(message, self.span(start)).help(help))
+            }
+        }
+    }
+
+    pub(super) fn partial(&mut self, start: usize, open: bool) -> Result<(), Problem> {
+        let (name, _) = self.partial_name()?;
+        let arguments = self.partial_arguments(start)?;
+        let close = self.close()?;
+        let span = self.span(start);
+        let strip = Strip { open, close };
+        self.nodes
+            .push(partial(name, arguments, None, (strip, strip), span));
+        Ok(())
+    }
+
+    pub(super) fn partial_block(&mut self, start: usize, open: bool) -> Result<(), Problem> {
+        let (name, original) = self.partial_name()?;
+        let arguments = self.partial_arguments(start)?;
+        let close = self.close()?;
+        self.begin_plain(
+            OpenKind::Partial(name, arguments),
+            original,
+            start,
+            Strip { open, close },
+        )
+    }
+
+    fn begin_plain(
+        &mut self,
+        kind: OpenKind,
+        name: Option<String>,
+        start: usize,
+        strip: Strip,
+    ) -> Result<(), Problem> {
+        let open = Open {
+            kind,
+            name,
+            outer: std::mem::take(&mut self.nodes),
+            span: self.span(start),
+            strip,
+            params: 0,
+            named_params: false,
+        };
+        self.begin(open)
+    }
+
+    pub(super) fn decorator(&mut self, start: usize, open: bool) -> Result<(), Problem> {
+        let head = self.head()?;
+        let name = head.original.into_owned();
+        let mut arguments = self.arguments()?;
+        let params = self.block_params()?;
+        let close = self.close()?;
+        let span = self.span(start);
+        if name != "inline" || !params.is_empty() {
+            let message = format!("there is no decorator {name}");
+            return Err(Problem::syntax(message, span).help("only inline is one"));
+        }
+        let Some(partial) = arguments.positional.drain(..).next() else {
+            return Err(Problem::syntax("an inline partial needs a name", span)
+                .help("{{#*inline \"name\"}}…{{/inline}}"));
+        };
+        let strip = Strip { open, close };
+        self.begin_plain(OpenKind::Inline(partial), Some(name), start, strip)
+    }
+
+    pub(super) fn raw(&mut self, start: usize) -> Result<(), Problem> {
+        let head = self.head()?;
+        let name = head.original.clone().into_owned();
+        let arguments = self.arguments()?;
+        if self.token.kind != Lexeme::CloseRaw {
+            return Err(self.unexpected("}}}}"));
+        }
+        let call = self.call(head, arguments, self.span(start), false);
+        let Some(raw) = self.lexer.raw() else {
+            self.lexer.at = self.lexer.text.len();
+            let message = format!("the raw block {name} is not closed");
+            return Err(Problem::syntax(message, call.span)
+                .help(format!("close it with {{{{{{{{/{name}}}}}}}}}")));
+        };
+        if raw.name != name {
+            let message = format!("the raw block {name} is closed as {}", raw.name);
+            let span = self.span(raw.end);
+            return Err(Problem::syntax(message, span));
+        }
+        let text = |(start, end)| Node::Text(Text::new(start, end));
+        let nodes = raw.pieces.into_iter().map(text).collect();
+        let arm = Arm {
+            call,
+            body: Some(body(nodes, 0)),
+            strip: Strip::default(),
+        };
+        self.nodes.push(Node::Block(Box::new(Block {
+            arms: vec![arm],
+            otherwise: None,
+            inverted: false,
+            else_strip: Strip::default(),
+            close: Strip::default(),
+        })));
+        Ok(())
+    }
+}
+
+pub(super) fn partial(
+    name: PartialName,
+    arguments: Arguments,
+    body: Option<Body>,
+    (open, close): (Strip, Strip),
+    span: Span,
+) -> Node {
+    Node::Partial(Box::new(Partial {
+        name,
+        context: arguments.positional.into_iter().next(),
+        named: arguments.named,
+        body,
+        open,
+        close,
+        indent: None,
+        span,
+    }))
+}

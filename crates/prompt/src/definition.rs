@@ -68,7 +68,7 @@ pub struct Prompt {
 
 /// Keys that a definition may have. Others are kept and reported, since a
 /// mistyped key is otherwise silent.
-const KEYS: [&str; 24] = [
+const KEYS: [&str; 25] = [
     "name",
     "displayName",
     "description",
@@ -80,6 +80,7 @@ const KEYS: [&str; 24] = [
     "template_format",
     "missing",
     "messageSyntax",
+    "message_syntax",
     "trusted",
     "model",
     "options",
@@ -309,12 +310,22 @@ fn format(object: &Object<String, Tree>) -> Result<String, String> {
 }
 
 fn syntax(object: &Object<String, Tree>) -> Result<MessageSyntax, String> {
-    match object.get("messageSyntax").map(Tree::as_str) {
+    let declared = ["messageSyntax", "message_syntax"]
+        .iter()
+        .find_map(|key| object.get(*key));
+    match declared.map(Tree::as_str) {
+        // Semantic Kernel always looks for messages.
+        None if is_semantic_kernel(object) => Ok(MessageSyntax::Elements),
         None | Some(Some("plain")) => Ok(MessageSyntax::Plain),
         Some(Some("elements")) => Ok(MessageSyntax::Elements),
         Some(Some("role-lines")) => Ok(MessageSyntax::RoleLines),
         _ => Err("messageSyntax must be \"plain\", \"elements\" or \"role-lines\"".into()),
     }
+}
+
+fn is_semantic_kernel(object: &Object<String, Tree>) -> bool {
+    let format = format(object).unwrap_or_default().to_ascii_lowercase();
+    format.starts_with("semantic-kernel") || matches!(format.as_str(), "sk" | "skprompt")
 }
 
 fn names(object: &Object<String, Tree>, key: &str) -> Result<Vec<String>, String> {

@@ -1,6 +1,9 @@
 //! What the names in a template mean: tools as its format looks for them, and
 //! variables that have to be there.
 
+use std::sync::Arc;
+
+use quillet_core::tool::Tool;
 use quillet_core::{Map, Value, nearest};
 use quillet_template::{References, TemplateFormat, VariableReference};
 
@@ -17,19 +20,35 @@ pub struct Names<'a> {
     pub format: Option<&'a dyn TemplateFormat>,
 }
 
-impl Names<'_> {
+impl<'a> Names<'a> {
     /// Whether a name means a tool.
     #[must_use]
     pub fn has_function(&self, name: &str) -> bool {
+        name == BY_NAME || self.tool(name).is_some()
+    }
+
+    fn tool(&self, name: &str) -> Option<&'a Arc<dyn Tool>> {
         let functions = &self.snapshot.functions;
-        if name == BY_NAME || functions.contains_key(name) {
-            return true;
+        if let Some(tool) = functions.get(name) {
+            return Some(tool);
         }
-        let Some(format) = self.format else {
-            return false;
-        };
         let names: Vec<&str> = functions.keys().map(AsRef::as_ref).collect();
-        format.resolve(name, &names).is_some()
+        functions.get(self.format?.resolve(name, &names)?)
+    }
+
+    /// Names of variables that tools may take by the names of their parameters,
+    /// in formats whose calls need no arguments.
+    pub(crate) fn taken_by(&self, references: &References) -> Vec<&'a str> {
+        if !self.has_arguments_at_root() {
+            return Vec::new();
+        }
+        let called = references.functions.iter().map(|f| f.name.as_str());
+        let variables = references.variables.iter().filter(|v| self.may_be_call(v));
+        let plain = variables.filter_map(|variable| variable.path.first().map(String::as_str));
+        let tools = called.chain(plain).filter_map(|name| self.tool(name));
+        tools
+            .flat_map(|tool| tool.spec().parameter_names())
+            .collect()
     }
 
     /// Whether what is written as a variable may turn out to be the call of a tool.
@@ -46,6 +65,10 @@ impl Names<'_> {
     #[must_use]
     pub fn has_arguments_at_root(&self) -> bool {
         self.format.is_some_and(|format| format.name() != "go")
+    }
+
+    fn ignores_case(&self) -> bool {
+        self.format.is_some_and(|format| format.ignores_case())
     }
 
     /// Every function that is referenced must exist.
@@ -84,6 +107,10 @@ impl Names<'_> {
             let Some((key, known)) = first_missing(variable, root) else {
                 continue;
             };
+            let alike = |(other, _): (&Arc<str>, &Value)| other.eq_ignore_ascii_case(key);
+            if self.ignores_case() && known.iter().any(alike) {
+                continue;
+            }
             if variable.optional || self.may_be_call(variable) {
                 continue;
             }

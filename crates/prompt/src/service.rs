@@ -262,17 +262,17 @@ impl PromptService {
                 id: prompt.id.to_string(),
                 problems,
             })?;
-        let shared = match self.variables.cached(compiled, started) {
-            Some(shared) => shared,
-            None => self.fetch(compiled).await?,
-        };
         let format = self.catalogue.factory().format(&prompt.format);
         let names = Names {
             snapshot,
             format: format.map(AsRef::as_ref),
         };
-        let root = with_request(&shared.tree, &bound, names.has_arguments_at_root());
         let references = compiled.template.references();
+        let shared = match self.variables.cached(compiled, started) {
+            Some(shared) => shared,
+            None => self.fetch(compiled, &names.taken_by(references)).await?,
+        };
+        let root = with_request(&shared.tree, &bound, names.has_arguments_at_root());
         names.check_functions(references)?;
         if prompt.missing == Missing::Strict {
             names.check_variables(references, &root)?;
@@ -368,7 +368,7 @@ impl PromptService {
             })
     }
 
-    async fn fetch(&self, compiled: &Compiled) -> Result<Shared, ServiceError> {
+    async fn fetch(&self, compiled: &Compiled, also: &[&str]) -> Result<Shared, ServiceError> {
         let late = |_| {
             let message = format!(
                 "{} did not answer in time",
@@ -377,9 +377,11 @@ impl PromptService {
             StoreError::new(StoreErrorKind::Unavailable, message)
         };
         let time = self.options.limits.time;
-        Ok(tokio::time::timeout(time, self.variables.of(compiled))
-            .await
-            .map_err(late)??)
+        Ok(
+            tokio::time::timeout(time, self.variables.of(compiled, also))
+                .await
+                .map_err(late)??,
+        )
     }
 }
 

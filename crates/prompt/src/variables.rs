@@ -283,20 +283,25 @@ impl Variables {
         })
     }
 
-    /// The shared variables that a compiled prompt references, fetched where
-    /// they are not known or not good any more.
-    pub(crate) async fn of(&self, compiled: &Compiled) -> Result<Shared, StoreError> {
+    /// The shared variables that a compiled prompt references, and those of the
+    /// names in `also`, fetched where they are not known or not good any more.
+    pub(crate) async fn of(
+        &self,
+        compiled: &Compiled,
+        also: &[&str],
+    ) -> Result<Shared, StoreError> {
         let generation = self.generation.load(Ordering::Acquire);
         let version = self.version.load(Ordering::Acquire);
         let plan = compiled.plan.load();
         let known = plan.as_ref().filter(|plan| plan.generation == generation);
         let references = compiled.template.references();
-        if known.is_none() && needs_shared(references) {
+        if known.is_none() && (needs_shared(references) || !also.is_empty()) {
             self.ensure_loaded().await?;
         }
         let keys = match known {
-            Some(plan) => plan.keys.clone(),
-            None => self.keys_of(references),
+            // Tools may have changed, and with them what they take.
+            Some(plan) if also.is_empty() => plan.keys.clone(),
+            _ => self.keys_of(references, also),
         };
         drop(plan);
         let (values, good_until) = self.fetch(&keys).await?;
@@ -317,13 +322,16 @@ impl Variables {
         Ok(shared)
     }
 
-    /// Keys that a template's references can reach.
-    fn keys_of(&self, references: &References) -> Vec<Key> {
+    /// Keys that a template's references can reach, and those of more names.
+    fn keys_of(&self, references: &References, also: &[&str]) -> Vec<Key> {
         let keys = read(&self.keys);
         if references.dynamic {
             return keys.set.iter().cloned().collect();
         }
         let mut found = BTreeSet::new();
+        for name in also {
+            found.extend(covering(&keys.set, &[(*name).to_owned()]));
+        }
         for variable in &references.variables {
             let Some(first) = variable.path.first() else {
                 continue;

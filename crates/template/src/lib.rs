@@ -126,6 +126,12 @@ pub trait TemplateFormat: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Whether variables are found in any case of letters (ASCII), as Semantic
+    /// Kernel's are.
+    fn ignores_case(&self) -> bool {
+        false
+    }
+
     /// How to write a text so that the format prints it as it is: `{{"{{"}}`
     /// for two braces in Go. `None` if the format has no such way.
     fn escape(&self, literal: &str) -> Option<String> {

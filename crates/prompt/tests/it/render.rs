@@ -345,3 +345,57 @@ async fn shared_variables_by_id() {
         "not_found"
     );
 }
+
+#[tokio::test]
+async fn names_are_tools_as_the_format_looks_for_them() {
+    const TOOL: &str = r#"{"parameters":{"properties":{"city":{}}}}"#;
+    let prompt = |format: &str, text: &str| {
+        serde_json::json!({"userPrompt": text, "format": format}).to_string()
+    };
+    let cases = [
+        ("semantic-kernel", "{{Weather.Of}}"),
+        ("semantic-kernel-handlebars", "{{weather-of}}"),
+        ("semantic-kernel-jinja2", "{{ weather_of() }}"),
+        ("handlebars", "{{weather_of}}"),
+        ("mustache", "{{weather_of}}"),
+        ("f-string", "{weather_of}"),
+    ];
+    for (format, text) in cases {
+        let text = prompt(format, text);
+        let store = TestStore::new(&[
+            (Tool, "weather:of", TOOL),
+            (Environ, "city", r#""Oslo""#),
+            (Prompt, "p", &text),
+        ]);
+        let service = loaded(&store).await;
+        // A shared variable has the name of the tool's parameter.
+        for _ in 0..2 {
+            let rendered = render(&service, "p", "{}").await.unwrap();
+            assert_eq!(rendered, r#"weather_of{"city":"Oslo"}"#, "{format}");
+        }
+        // One of the request goes before it.
+        let rendered = render(&service, "p", r#"{"city":"Rome"}"#).await.unwrap();
+        assert_eq!(rendered, r#"weather_of{"city":"Rome"}"#, "{format}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_neither_variable_nor_tool_is_missing() {
+    let cases = [
+        ("mustache", "{{wether_of}}", "render.missing_variable"),
+        ("f-string", "{wether_of}", "render.missing_variable"),
+        (
+            "semantic-kernel",
+            "{{wether.of}}",
+            "render.unknown_function",
+        ),
+        ("go", "{{.weather_of}}", "render.missing_variable"),
+    ];
+    for (format, text, code) in cases {
+        let text = serde_json::json!({"userPrompt": text, "format": format}).to_string();
+        let store = TestStore::new(&[(Tool, "weather:of", "{}"), (Prompt, "p", &text)]);
+        let service = loaded(&store).await;
+        let error = render(&service, "p", "{}").await.unwrap_err();
+        assert_eq!(error.code(), code, "{format}: {error}");
+    }
+}

@@ -135,6 +135,10 @@ impl TemplateFormat for SemanticKernelFormat {
         encoding.dialect.function(name, functions)
     }
 
+    fn ignores_case(&self) -> bool {
+        self.encoding.unwrap_or_default().dialect == Dialect::DotNet
+    }
+
     /// Braces, and what would be a tag or a reference to a character, as values.
     fn escape(&self, literal: &str) -> Option<String> {
         let mut out = String::with_capacity(literal.len());

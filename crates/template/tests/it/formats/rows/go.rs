@@ -33,6 +33,17 @@ pub(super) const GO: Row = Row {
         ("{{range pair}}{{.}}{{else}}{{wrong}}{{end}}", "12"),
         ("{{if eq three 4}}{{wrong}}{{end}}", ""),
         ("{{if gt (len pair) 2}}{{wrong}}{{end}}", ""),
+        (
+            "{{with no}}{{wrong}}{{else with person}}{{.name}}{{else}}{{wrong}}{{end}}",
+            "Ann",
+        ),
+        (
+            "{{range $i, $e := pair}}{{if eq $i (len pair)}}{{wrong}}{{end}}{{$e}}{{end}}",
+            "12",
+        ),
+        ("{{if and (or no yes) (not yes)}}{{wrong}}{{end}}", ""),
+        ("{{if ne (echo \"a\") \"a\"}}{{wrong}}{{end}}", ""),
+        ("{{ternary \"y\" \"n\" (yes)}}", "y"),
         ("{{$a := no}}{{if $a}}{{wrong}}{{end}}", ""),
         ("{{index person.tags 0}}", "a"),
         ("{{no | not | printf \"%v\"}}", "true"),

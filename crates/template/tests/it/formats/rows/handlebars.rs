@@ -35,6 +35,16 @@ pub(super) const HANDLEBARS: Row = Row {
         ("{{#each (pair)}}{{this}}{{else}}{{wrong}}{{/each}}", "12"),
         ("{{#if (echo (no))}}{{wrong}}{{/if}}", ""),
         ("{{#if (lookup (person) 'nobody')}}{{wrong}}{{/if}}", ""),
+        (
+            "{{#if (lookup (person) (echo 'nobody'))}}{{wrong}}{{/if}}",
+            "",
+        ),
+        ("{{#if (person)}}{{#if (no)}}{{wrong}}{{/if}}p{{/if}}", "p"),
+        (
+            "{{#if (no)}}{{wrong}}{{else unless (yes)}}{{wrong}}{{else}}e{{/if}}",
+            "e",
+        ),
+        ("{{#if (no) includeZero=true}}{{wrong}}{{/if}}", ""),
         ("{{#no}}{{wrong}}{{/no}}", ""),
         ("{{^yes}}{{wrong}}{{/yes}}", ""),
         ("{{#person}}{{name}}{{else}}{{wrong}}{{/person}}", "Ann"),
@@ -46,6 +56,19 @@ pub(super) const HANDLEBARS: Row = Row {
 
 pub(super) const SEMANTIC_KERNEL_HANDLEBARS: Row = Row {
     format: "semantic-kernel-handlebars",
+    decisions: &[
+        ("{{#if (no)}}{{wrong}}{{/if}}", ""),
+        ("{{#unless (yes)}}{{wrong}}{{/unless}}", ""),
+        ("{{#if (equals (three) 4)}}{{wrong}}{{/if}}", ""),
+        ("{{#if (equals (three) 3)}}y{{else}}{{wrong}}{{/if}}", "y"),
+        ("{{#if (or (no) (no))}}{{wrong}}{{/if}}", ""),
+        ("{{#each (pair)}}{{this}}{{else}}{{wrong}}{{/each}}", "12"),
+        (
+            "{{#with (person)}}{{name}}{{else}}{{wrong}}{{/with}}",
+            "Ann",
+        ),
+        ("{{set 'a' (no)}}{{#if a}}{{wrong}}{{/if}}", ""),
+    ],
     ..HANDLEBARS
 };
 
@@ -72,5 +95,20 @@ pub(super) const HANDLEBARS_HTML: Row = Row {
 
 pub(super) const DOTPROMPT: Row = Row {
     format: "dotprompt",
+    decisions: &[
+        ("{{#if (no)}}{{wrong}}{{/if}}", ""),
+        ("{{#unless (yes)}}{{wrong}}{{/unless}}", ""),
+        ("{{#ifEquals (three) 4}}{{wrong}}{{/ifEquals}}", ""),
+        (
+            "{{#ifEquals (three) 3}}y{{else}}{{wrong}}{{/ifEquals}}",
+            "y",
+        ),
+        ("{{#unlessEquals (three) 3}}{{wrong}}{{/unlessEquals}}", ""),
+        ("{{#each (pair)}}{{this}}{{else}}{{wrong}}{{/each}}", "12"),
+        (
+            "{{#with (person)}}{{name}}{{else}}{{wrong}}{{/with}}",
+            "Ann",
+        ),
+    ],
     ..HANDLEBARS
 };

@@ -325,7 +325,10 @@ fn syntax(object: &Object<String, Tree>) -> Result<MessageSyntax, String> {
 
 fn is_semantic_kernel(object: &Object<String, Tree>) -> bool {
     let format = format(object).unwrap_or_default().to_ascii_lowercase();
-    format.starts_with("semantic-kernel") || matches!(format.as_str(), "sk" | "skprompt")
+    ["semantic-kernel", "sk-"]
+        .iter()
+        .any(|start| format.starts_with(start))
+        || matches!(format.as_str(), "sk" | "skprompt")
 }
 
 fn names(object: &Object<String, Tree>, key: &str) -> Result<Vec<String>, String> {

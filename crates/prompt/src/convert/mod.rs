@@ -6,7 +6,6 @@
 //! beside the original, so a counterpart that is not exact is no counterpart.
 
 mod document;
-mod pieces;
 mod proof;
 mod template;
 mod turns;

@@ -1,8 +1,9 @@
 //! The template of a prompt in the words of the target.
 
-use quillet_template::{MessageSyntax, Missing, TemplateFactory};
+use quillet_core::{Diagnostic, Severity, Value};
+use quillet_template::convert::{ConvertOptions, Language, Shape, convert};
+use quillet_template::{MessageSyntax, Missing, Source, TemplateFactory};
 
-use super::pieces::{self, Family, Piece};
 use super::turns::{self, Turn};
 use super::{Refusal, Target};
 use crate::definition::{Body, Prompt};
@@ -16,10 +17,6 @@ pub(super) struct Written {
     pub(super) missing: Missing,
 }
 
-/// A character that no text of people has: it stands for what is put in after
-/// the text has been escaped as a whole.
-const SLOT: char = '\u{FDD1}';
-
 /// The template for the target.
 ///
 /// # Errors
@@ -29,7 +26,9 @@ pub(super) fn of(
     target: Target,
     formats: &TemplateFactory,
 ) -> Result<Written, Vec<Refusal>> {
-    let format = format_for(&prompt.format, target);
+    let source = formats.format(&prompt.format);
+    let source = source.map_or(prompt.format.as_str(), |format| format.name());
+    let format = format_for(source, target);
     if target == Target::Definition {
         return Ok(Written {
             body: prompt.body.clone(),
@@ -39,21 +38,22 @@ pub(super) fn of(
         });
     }
     let turns = turns::of(prompt)?;
-    let mut draft = Draft::default();
+    let options = options(prompt);
+    let mut text = String::new();
     let mut refusals = Vec::new();
     for (index, turn) in turns.iter().enumerate() {
-        draft.begin(target, turn, index, turns.len());
-        let same = prompt.format == format;
-        if let Err(found) = draft.content(&prompt.format, format, same, turn) {
-            refusals.extend(found);
+        begin(&mut text, target, turn, index, turns.len());
+        match content(source, format, turn, &options) {
+            Ok(content) => text.push_str(&content),
+            Err(found) => refusals.extend(found),
         }
-        draft.end(target, turn, index, turns.len());
+        end(&mut text, target, turn, index, turns.len());
     }
     if !refusals.is_empty() {
         return Err(refusals);
     }
     Ok(Written {
-        body: Body::Text(draft.finish(format, formats)),
+        body: Body::Text(text),
         format: format.to_owned(),
         messages: MessageSyntax::Plain,
         missing: Missing::Default,
@@ -76,97 +76,75 @@ fn format_for(source: &str, target: Target) -> &str {
     same.or(has.first()).copied().unwrap_or(source)
 }
 
-/// A text with slots for what must not be escaped.
-#[derive(Default)]
-struct Draft {
-    text: String,
-    slots: Vec<String>,
+/// The kinds of the variables, as the prompt declares them. Which values print
+/// alike in both formats follows from them.
+fn options(prompt: &Prompt) -> ConvertOptions {
+    let schema = prompt.parameters.schema().cloned().map(Value::from);
+    ConvertOptions {
+        shapes: schema.as_ref().map(Shape::of_schema).unwrap_or_default(),
+        ..ConvertOptions::default()
+    }
 }
 
-impl Draft {
-    fn slot(&mut self, raw: String) {
-        self.text.push(SLOT);
-        self.slots.push(raw);
+/// One message's template in the other format.
+fn content(
+    from: &str,
+    to: &str,
+    turn: &Turn,
+    options: &ConvertOptions,
+) -> Result<String, Vec<Refusal>> {
+    if from == to {
+        return Ok(turn.text.clone());
     }
-
-    /// What says who speaks. A single text of the user says so by itself, but in
-    /// prompty, where text without a role is the system's.
-    fn begin(&mut self, target: Target, turn: &Turn, index: usize, count: usize) {
-        let alone = count == 1 && turn.role == "user";
-        match target {
-            Target::Prompty => self.slot(format!("{}:\n", turn.role)),
-            Target::SemanticKernel if !alone => {
-                self.slot(format!("<message role=\"{}\">", turn.role));
-            }
-            Target::Dotprompt if index > 0 || turn.role != "user" => {
-                let role = if turn.role == "assistant" {
-                    "model"
-                } else {
-                    &turn.role
-                };
-                self.slot(format!("{{{{role \"{role}\"}}}}"));
-            }
-            _ => {}
-        }
-    }
-
-    fn end(&mut self, target: Target, turn: &Turn, index: usize, count: usize) {
-        let last = index + 1 == count;
-        match target {
-            Target::Prompty if !last => self.text.push_str("\n\n"),
-            Target::SemanticKernel if count > 1 || turn.role != "user" => {
-                self.slot(if last { "</message>" } else { "</message>\n" }.to_owned());
-            }
-            _ => {}
-        }
-    }
-
-    fn content(
-        &mut self,
-        from: &str,
-        to: &str,
-        same: bool,
-        turn: &Turn,
-    ) -> Result<(), Vec<Refusal>> {
-        if same {
-            self.slot(turn.text.clone());
-            return Ok(());
-        }
-        let family = |format: &str| {
-            let reason = format!("templates of the format {format:?} cannot be converted");
-            Family::of(format).ok_or_else(|| vec![Refusal::key("format", reason)])
+    let language = |format: &str| {
+        let reason = format!("templates of the format {format:?} cannot be converted");
+        Language::of_name(format).ok_or_else(|| vec![Refusal::key("format", reason)])
+    };
+    let source = Source::new("template", &turn.text);
+    let converted = convert(&source, language(from)?, language(to)?, options);
+    let refusal = |found: Diagnostic| {
+        let at = found.span.map_or(0, |span| span.start);
+        let reason = match found.help {
+            Some(help) => format!("{} ({help})", found.message),
+            None => found.message,
         };
-        let (from, to) = (family(from)?, family(to)?);
-        for piece in pieces::read(from, &turn.text, turn.at)? {
-            match piece {
-                Piece::Text(text) => self.text.push_str(&text),
-                Piece::Variable(path) => {
-                    let reason = format!("the field {} has no counterpart", path.join("."));
-                    let raw = to.write(&path);
-                    let raw = raw.ok_or_else(|| vec![Refusal::template(turn.at, reason)])?;
-                    self.slot(raw);
-                }
-            }
+        Refusal::template(turn.at + at, reason)
+    };
+    match converted {
+        Ok(converted) => Ok(converted.text),
+        Err(found) => {
+            let errors = found.into_iter();
+            let errors = errors.filter(|one| one.severity == Severity::Error);
+            Err(errors.map(refusal).collect())
         }
-        Ok(())
     }
+}
 
-    /// The text, escaped for the format, with everything in its slot.
-    fn finish(self, format: &str, formats: &TemplateFactory) -> String {
-        let format = formats.format(format);
-        let escaped = format.and_then(|format| format.escape(&self.text));
-        let escaped = escaped.unwrap_or(self.text);
-        let mut slots = self.slots.into_iter();
-        let mut out = String::with_capacity(escaped.len());
-        for piece in escaped.split_inclusive(SLOT) {
-            match piece.strip_suffix(SLOT) {
-                Some(text) => {
-                    out.push_str(text);
-                    out.extend(slots.next());
-                }
-                None => out.push_str(piece),
-            }
+/// What says who speaks. A single text of the user says so by itself, but in
+/// prompty, where text without a role is the system's.
+fn begin(text: &mut String, target: Target, turn: &Turn, index: usize, count: usize) {
+    let alone = count == 1 && turn.role == "user";
+    match target {
+        Target::Prompty => text.push_str(&format!("{}:\n", turn.role)),
+        Target::SemanticKernel if !alone => {
+            text.push_str(&format!("<message role=\"{}\">", turn.role));
         }
-        out
+        Target::Dotprompt if index > 0 || turn.role != "user" => {
+            let assistant = turn.role == "assistant";
+            let role = if assistant { "model" } else { &turn.role };
+            text.push_str(&format!("{{{{role \"{role}\"}}}}"));
+        }
+        _ => {}
+    }
+}
+
+fn end(text: &mut String, target: Target, turn: &Turn, index: usize, count: usize) {
+    let last = index + 1 == count;
+    match target {
+        Target::Prompty if !last => text.push_str("\n\n"),
+        Target::SemanticKernel if count > 1 || turn.role != "user" => {
+            text.push_str(if last { "</message>" } else { "</message>\n" });
+        }
+        _ => {}
     }
 }

@@ -15,13 +15,7 @@ pub(crate) fn read(
     options: &CompileOptions,
     findings: &mut Findings<'_>,
 ) -> Result<Nodes, Vec<Diagnostic>> {
-    let parsed = format.parse(source, &[*source], options);
-    let compilation = parsed.map_err(|problems| {
-        let found = problems.into_iter();
-        found
-            .map(|it| it.diagnostic(source.name, source.text))
-            .collect::<Vec<_>>()
-    })?;
+    let compilation = format.parse(source, &[*source], options)?;
     let mut reader = Reader {
         findings,
         contexts: vec![Path::root(&[])],

@@ -23,7 +23,7 @@ pub use elements::Elements;
 pub(crate) use line_template::compile as compile_with_role_lines;
 pub use message::{ChatMessage, Part};
 pub use role_lines::parse_role_lines;
-pub(crate) use secret::{strip, strip_value};
+pub(crate) use secret::{strip, strip_value, unmarked};
 
 /// How a template's own text says where messages begin and end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -63,6 +63,14 @@ pub(crate) fn strip_value(value: Value) -> Value {
     clean(&value, secret)
 }
 
+/// A text that has marks, without them; `None` if it has none.
+pub(crate) fn unmarked(text: &str) -> Option<String> {
+    match clean_text(text, existing()?) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(text) => Some(text),
+    }
+}
+
 fn clean(value: &Value, secret: &str) -> Value {
     match value {
         Value::Str(text) => match clean_text(text, secret) {

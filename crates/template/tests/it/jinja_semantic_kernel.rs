@@ -152,3 +152,41 @@ async fn the_encoded_text_is_that_of_semantic_kernel() {
     let message = refused.expect_err("an object cannot be encoded");
     assert!(message.contains("\"user\" is object"), "{message}");
 }
+
+#[tokio::test]
+async fn text_that_is_changed_is_no_structure_and_tells_no_secret() {
+    let options = CompileOptions {
+        messages: MessageSyntax::Elements,
+        ..CompileOptions::default()
+    };
+    let tag = "<text>x</text>";
+    let changes = [
+        "m()|upper",
+        "m()[1:]",
+        "m()|list",
+        "m().upper()",
+        "m()|tojson",
+        "[m()]|tojson",
+        "m()|reverse",
+        "[m()]|map('upper')|list",
+        "'%r' % m()",
+        "'%.3s' % m()",
+        "'{:.3}'.format(m())",
+        "'{!r:>30}'.format(m())",
+    ];
+    for change in changes {
+        let print =
+            |body: &str| format!("{{% macro m() %}}{body}{{% endmacro %}}{{{{ {change} }}}}");
+        let format = JinjaFormat::semantic_kernel();
+        let marked = rendered(format, &print(tag), &options, &variables()).await;
+        let plain = rendered(
+            format,
+            &print(tag),
+            &CompileOptions::default(),
+            &variables(),
+        )
+        .await;
+        let text = |rendered: Result<Rendered, String>| rendered.map(|rendered| rendered.text(0));
+        assert_eq!(text(marked), text(plain), "{change}");
+    }
+}

@@ -151,7 +151,7 @@ impl Evaluator<'_, '_> {
                 }
                 (function.run)(self, &given)
             }
-            Value::Method(method) => self.method(&method.0, &method.1, &given),
+            Value::Method(method) => self.method(&self.unmarked(&method.0), &method.1, &given),
             Value::Super(block) => self.captured(|e| e.block(&block.0, block.1)),
             Value::Joiner(joiner) => {
                 let first = !joiner.1.replace(true);
@@ -272,7 +272,7 @@ impl Evaluator<'_, '_> {
         if let Some(parameters) = call.filter.parameters {
             given.check(call.filter.name, parameters)?;
         }
-        (call.filter.run)(self, value, &given)
+        (call.filter.run)(self, &self.unmarked(value), &given)
     }
 
     /// What a late-bound function receives.

@@ -1,5 +1,6 @@
 //! Runs statements. Expressions are in [`super::operand`], calls in [`super::call`].
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use super::ast::{
 };
 use super::scope::{Names, Seen, Table};
 use super::value::{List, Loop, MacroValue, Sort, Value};
+use crate::structure;
 use crate::{ErrorKind, Limit, Missing, Pass, RenderError, Stop};
 
 /// Expressions and bodies inside each other, macros included. Each level takes
@@ -189,6 +191,20 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         self.captures.push(String::new());
         run(self)?;
         Ok(self.captures.pop().unwrap_or_default().into())
+    }
+
+    /// A value that is about to be looked into or changed. A text that was
+    /// captured may have marks of message structure; they are whole or gone, so
+    /// that no letter of the secret is ever printed.
+    pub(super) fn unmarked<'v>(&self, value: &'v Value) -> Cow<'v, Value> {
+        let Value::Str(text) = value else {
+            return Cow::Borrowed(value);
+        };
+        let text = self.compiled.has_marks().then(|| structure::unmarked(text));
+        match text.flatten() {
+            Some(text) => Cow::Owned(text.into()),
+            None => Cow::Borrowed(value),
+        }
     }
 
     // Sources, blocks, imports.

@@ -70,7 +70,7 @@ impl Evaluator<'_, '_> {
     ) -> Result<(), Stop> {
         match spec.kind {
             Some('s') => {
-                let text = self.text(value)?;
+                let text = self.text(&self.unmarked(value))?;
                 self.pad_text(&text, &spec, out)
             }
             Some('r') => {
@@ -175,7 +175,7 @@ impl Evaluator<'_, '_> {
             return Ok(());
         }
         let spec = Spec::parse(spec_text)?;
-        match operand(&value) {
+        match operand(&self.unmarked(&value)) {
             Some(operand) => self.lay_out(operand, &spec, out),
             None => {
                 let kind = value.kind();

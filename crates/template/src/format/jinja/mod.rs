@@ -212,6 +212,11 @@ impl Compiled {
         !self.encoded && self.trusted.is_empty()
     }
 
+    /// Whether texts may have marks of message structure.
+    fn has_marks(&self) -> bool {
+        self.messages == MessageSyntax::Elements || self.preset == Preset::SemanticKernel
+    }
+
     /// The text of a trusted variable, with its tags marked.
     fn marked(&self, variable: &str, text: &Arc<str>) -> Arc<str> {
         if self.messages == MessageSyntax::Plain || !self.trusts(variable) {

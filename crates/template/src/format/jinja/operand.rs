@@ -310,6 +310,7 @@ impl Evaluator<'_, '_> {
         if let Value::Undefined(path) = subject {
             return Err(self.undefined(path.as_deref()));
         }
+        let subject = &*self.unmarked(subject);
         let found = match (subject, key) {
             (Value::Dict(dict), key) => {
                 let key = self.hashed(key)?;
@@ -348,7 +349,7 @@ impl Evaluator<'_, '_> {
     }
 
     fn slice(&mut self, value: &Value, parts: [Option<i64>; 3]) -> Result<Value, Stop> {
-        match value {
+        match &*self.unmarked(value) {
             Value::List(list) if list.has_places() => {
                 if let Some(range) = list.as_range() {
                     return Ok(Value::List(slice_of_range(range, list.len(), parts)?));
@@ -385,7 +386,7 @@ impl Evaluator<'_, '_> {
 
     /// What a loop goes through.
     pub(super) fn iterate(&mut self, value: &Value) -> Result<List, Stop> {
-        match value {
+        match &*self.unmarked(value) {
             Value::List(list) => Ok(list.clone()),
             Value::Dict(dict) => {
                 self.charge(dict.len() * VALUE_SIZE)?;

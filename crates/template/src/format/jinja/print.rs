@@ -1,5 +1,6 @@
 //! Values as Python prints them, and as JSON.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use super::eval::{Evaluator, fail};
 use super::value::{Dict, List, Sort, Value};
 use crate::Stop;
 use crate::format::python::{escaped_size, float_text, quote};
+use crate::structure::unmarked;
 
 /// How `tojson` lays out.
 #[derive(Debug)]
@@ -35,6 +37,12 @@ impl Evaluator<'_, '_> {
         }
     }
 
+    /// A text without marks of message structure, which escapes would break.
+    fn plain<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let plain = self.compiled.has_marks().then(|| unmarked(text));
+        plain.flatten().map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
     /// `repr(value)`.
     pub(super) fn repr(&mut self, value: &Value) -> Result<String, Stop> {
         let mut out = String::new();
@@ -51,8 +59,9 @@ impl Evaluator<'_, '_> {
             Value::Int(int) => push(out, int),
             Value::Float(float) => out.push_str(&float_text(*float)),
             Value::Str(text) => {
-                self.charge(escaped_size(text))?;
-                quote(text, out);
+                let text = self.plain(text);
+                self.charge(escaped_size(&text))?;
+                quote(&text, out);
                 return Ok(());
             }
             Value::Undefined(_) => out.push_str("Undefined"),
@@ -142,8 +151,12 @@ impl Evaluator<'_, '_> {
             }
             Value::Float(float) => out.push_str(&float_text(*float)),
             Value::Str(text) => {
-                self.charge(escaped_size(text))?;
-                json_string(text, style.ascii, out);
+                let plain = self.compiled.has_marks().then(|| unmarked(text));
+                let text = plain
+                    .flatten()
+                    .map_or_else(|| Cow::Borrowed(&**text), Cow::Owned);
+                self.charge(escaped_size(&text))?;
+                json_string(&text, style.ascii, out);
                 return Ok(());
             }
             Value::List(list) if matches!(list.sort, Sort::List | Sort::Tuple) => {

@@ -168,7 +168,7 @@ pub(super) fn map(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Re
         rest.check(filter.name, parameters)?;
     }
     for item in e.items(value)? {
-        mapped.push((filter.run)(e, &item, &rest)?);
+        mapped.push((filter.run)(e, &e.unmarked(&item), &rest)?);
     }
     e.list(Sort::Iterator, mapped)
 }

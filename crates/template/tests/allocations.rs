@@ -55,7 +55,7 @@ const JINJA: [Option<&str>; 3] = [
 
 const HANDLEBARS: [Option<&str>; 3] = [
     Some("Hi {{{name}}}, {{{user.name}}}!"),
-    Some("{{#each messages}}<|{{{role}}}|>{{{content}}}{{/each}}"),
+    Some("{{#each messages}}<|{{{this.role}}}|>{{{content}}}{{/each}}"),
     Some("{{#if yes}}{{{name}}}{{else}}no{{/if}}{{#if no}}no{{/if}}"),
 ];
 

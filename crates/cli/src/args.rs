@@ -54,6 +54,8 @@ pub(crate) enum Command {
     Render(Render),
     /// Find syntax errors and unknown names in templates and definitions.
     Check(Check),
+    /// Write a template or a prompt file in another format, where there is an exact counterpart.
+    Convert(Convert),
     /// Prompts in the store.
     #[command(subcommand)]
     Prompt(Stored),
@@ -149,6 +151,34 @@ pub(crate) struct Check {
     /// A store whose tools and variables count as known.
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Convert {
+    /// A template, a prompt file, a folder of them, or - for standard input.
+    #[arg(value_name = "PATH")]
+    pub(crate) source: String,
+    /// What it becomes: go, jinja, jinja-plain, semantic-kernel, handlebars, mustache, f-string, dotprompt, prompty or json.
+    #[arg(short, long, value_name = "FORMAT")]
+    pub(crate) to: Option<String>,
+    /// What it is, where its name does not tell.
+    #[arg(short, long, value_name = "FORMAT")]
+    pub(crate) from: Option<String>,
+    /// Where to write it; of a folder, the folder to write to.
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) output: Option<String>,
+    /// Replace files that are there.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// The kind of a variable: NAME=text, integer, number, boolean, list or object; items[].title=text for fields of items.
+    #[arg(short, long, value_name = "NAME=KIND")]
+    pub(crate) kind: Vec<String>,
+    /// Take what is not declared for text and whole numbers.
+    #[arg(long)]
+    pub(crate) assume_text: bool,
+    /// Refuse what is exact for some values only.
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -250,7 +280,10 @@ impl Command {
             | Command::Tool(stored)
             | Command::Var(stored)
             | Command::Ext(stored) => Some(stored.store()),
-            Command::Demo { .. } | Command::Config(_) | Command::Completions { .. } => None,
+            Command::Convert(_)
+            | Command::Demo { .. }
+            | Command::Config(_)
+            | Command::Completions { .. } => None,
         }
     }
 }

@@ -71,6 +71,7 @@ async fn dispatch(cli: &Cli, config: &Config) -> Result<(), Failure> {
             } => command::demo_formats::run().await,
             Command::Render(args) => command::render::run(args, config).await,
             Command::Check(args) => command::check::run(args, config).await,
+            Command::Convert(args) => command::convert::run(args),
             Command::Prompt(args) => command::stored::run(Kind::Prompt, args, config).await,
             Command::Tool(args) => command::stored::run(Kind::Tool, args, config).await,
             Command::Var(args) => command::stored::run(Kind::Environ, args, config).await,

@@ -1,6 +1,7 @@
 //! One module for each command.
 
 pub(crate) mod check;
+pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod demo_formats;
 pub(crate) mod doctor;

@@ -6,6 +6,7 @@
 mod basics;
 mod check;
 mod config;
+mod convert;
 mod render;
 #[path = "../../../llm/tests/it/scripted.rs"]
 mod scripted;

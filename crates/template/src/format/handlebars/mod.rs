@@ -41,7 +41,7 @@ use parser::Known;
 #[derive(Clone, Debug, Default)]
 pub struct HandlebarsFormat {
     preset: Preset,
-    helpers: BTreeMap<String, Helper>,
+    helpers: Arc<BTreeMap<String, Helper>>,
     escape_html: bool,
     strict: bool,
     /// See [`HandlebarsFormat::encoded`].
@@ -91,7 +91,7 @@ impl HandlebarsFormat {
         name: impl Into<String>,
         helper: impl Fn(&mut HelperCall<'_>) -> Result<Answer, Stop> + Send + Sync + 'static,
     ) -> Self {
-        self.helpers.insert(name.into(), Helper::new(helper));
+        Arc::make_mut(&mut self.helpers).insert(name.into(), Helper::new(helper));
         self
     }
 
@@ -193,7 +193,7 @@ impl TemplateFormat for HandlebarsFormat {
         let mut compiled = Compiled {
             sources: Vec::with_capacity(sources.len()),
             references: References::default(),
-            helpers: self.names().map(str::to_owned).collect(),
+            helpers: Arc::clone(&self.helpers),
             strict: self.strict || options.missing == Missing::Strict,
             escape: self.escape_html.then_some(html as Escape),
             trusted: options.trusted.clone(),
@@ -224,8 +224,8 @@ impl TemplateFormat for HandlebarsFormat {
 struct Compiled {
     sources: Vec<Compilation>,
     references: References,
-    /// Names of the format's helpers, to suggest one.
-    helpers: Vec<String>,
+    /// The helpers that handlebars.js does not have, to suggest one.
+    helpers: Arc<BTreeMap<String, Helper>>,
     strict: bool,
     escape: Option<Escape>,
     /// Variables whose text may have message structure, and is not encoded.

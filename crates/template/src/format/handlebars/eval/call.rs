@@ -8,7 +8,7 @@ use quillet_core::{Value, nearest};
 use super::scope::{Scope, Val};
 use super::{Evaluator, fail};
 use crate::format::handlebars::ast::{Call, Expr, Kind};
-use crate::format::handlebars::helper::{Answer, Branches, Callee, Helper, HelperCall};
+use crate::format::handlebars::helper::{Answer, BUILTIN, Branches, Callee, Helper, HelperCall};
 use crate::format::handlebars::input::encoded;
 use crate::format::javascript;
 use crate::{Arguments, Called, ErrorKind, Limit, RenderError, Stop, plugin_function};
@@ -168,8 +168,9 @@ impl Evaluator<'_, '_> {
             ErrorKind::UnknownFunction,
             format!("Missing helper: {name:?}"),
         );
-        let helpers = self.compiled.helpers.iter().map(String::as_str);
-        let known = helpers.chain(self.pass.function_names());
+        let helpers = self.compiled.helpers.keys().map(String::as_str);
+        let known = BUILTIN.into_iter().chain(helpers);
+        let known = known.chain(self.pass.function_names());
         error.help = nearest(name, known).map(|near| format!("did you mean {near}?"));
         error.into()
     }

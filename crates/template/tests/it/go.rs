@@ -8,7 +8,8 @@ use quillet_core::{BoxFuture, Map, Position, Value, json};
 use quillet_template::format::go::GoFormat;
 use quillet_template::{
     Arguments, CallError, CompileError, CompileLimits, CompileOptions, ErrorKind, Functions, Limit,
-    Limits, Missing, NoFunctions, Render, RenderError, Rendered, Source, TemplateFormat, render,
+    Limits, MessageSyntax, Missing, NoFunctions, Render, RenderError, Rendered, Source,
+    TemplateFormat, render,
 };
 
 /// Functions that echo; every call is written down.
@@ -373,4 +374,35 @@ fn what_go_refuses_is_refused_or_bound_late() {
         "template: t:1: function \"nope\" not defined"
     );
     assert!(GoFormat::new().compile(&sources, &options).is_ok());
+}
+
+#[test]
+fn what_a_function_may_change_is_no_structure() {
+    let part = r#"{{define "part"}}<message role="user">x</message>{{end}}"#;
+    let cases = [
+        (r#"{{template "part" .}}"#, true),
+        (r#"{{include "part" .}}"#, false),
+        (r#"{{include "part" . | upper}}"#, false),
+    ];
+    let options = CompileOptions {
+        messages: MessageSyntax::Elements,
+        ..CompileOptions::default()
+    };
+    for (text, structured) in cases {
+        let text = format!("{part}{text}");
+        let sources = [Source::new("t", &text)];
+        let format = GoFormat::new().with_sprig();
+        let template = format.compile(&sources, &options).unwrap();
+        let request = Render {
+            template: &*template,
+            entries: &["t"],
+            variables: &Map::default(),
+            functions: &NoFunctions,
+            limits: &Limits::default(),
+        };
+        let rendered = render(&request).now_or_never().unwrap().unwrap();
+        assert_eq!(rendered.messages(0, &[]).is_some(), structured, "{text}");
+        let plain = rendered.into_text().to_lowercase();
+        assert_eq!(plain, "<message role=\"user\">x</message>", "{text}");
+    }
 }

@@ -7,6 +7,7 @@
 use crate::error::{ErrorKind, RenderError};
 use crate::limits::Limit;
 use crate::pass::Stop;
+use crate::structure;
 
 use super::super::function::{Context, FunctionError};
 use super::super::template::Compiled;
@@ -79,7 +80,9 @@ pub(in super::super) fn include(
         Ok(()) => {}
     }
     context.charge(text.len())?;
-    Ok(text.into())
+    // A function may change the text, and with it the secret in its marks.
+    // What has to keep its messages is written with `{{template}}`.
+    Ok(structure::strip(text).into())
 }
 
 /// A place on the native stack, to compare with others of the same thread.

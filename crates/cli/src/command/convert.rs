@@ -268,8 +268,10 @@ impl Plan<'_> {
             text,
             config,
         };
-        files::convert(&file, to, &Alone, &self.formats)
-            .map_err(|found| Failure::Findings(findings(found, text)))
+        let converted = files::convert(&file, to, &Alone, &self.formats, &self.options);
+        let converted = converted.map_err(|found| Failure::Findings(findings(found, text)))?;
+        show(&findings(converted.notes, text));
+        Ok(converted.text)
     }
 }
 

@@ -1,17 +1,19 @@
 //! From one kind of prompt file to another, where there is an exact counterpart.
 //!
-//! What is converted is text, variables, messages, the model with its settings,
-//! and what a prompt takes. Everything else is refused, with its place and the
+//! What is converted is text, variables, conditions, loops, messages, the model
+//! with its settings, and what a prompt takes. Everything else is refused, with its place and the
 //! reason: nothing is lost in silence. What comes out is read again and rendered
 //! beside the original, so a counterpart that is not exact is no counterpart.
 
 mod document;
 mod proof;
+mod sample;
 mod template;
 mod turns;
 
-use quillet_core::{Diagnostic, Span};
+use quillet_core::{Diagnostic, Severity, Span, Value};
 use quillet_template::TemplateFactory;
+use quillet_template::convert::{ConvertOptions, Converted, Shape};
 
 use crate::definition::Prompt;
 use crate::file::{self, PromptFile, Surroundings};
@@ -76,7 +78,8 @@ impl Refusal {
     }
 }
 
-/// Converts a prompt file, or a definition of our own in JSON.
+/// Converts a prompt file, or a definition of our own in JSON. The kinds of
+/// variables are those that the file declares, and those of `options` over them.
 ///
 /// # Errors
 /// What is wrong with the file, or everything in it that has no exact
@@ -86,30 +89,58 @@ pub fn convert(
     target: Target,
     outside: &dyn Surroundings,
     formats: &TemplateFactory,
-) -> Result<String, Vec<Diagnostic>> {
+    options: &ConvertOptions,
+) -> Result<Converted, Vec<Diagnostic>> {
     let prompt = read(source, outside)?;
     let lenient = match target {
         Target::Definition => Ok(()),
         _ => document::lenient(&prompt),
     };
-    let refuse = |refusals: Vec<Refusal>| {
+    let tell = |refusals: Vec<Refusal>| {
         let found = refusals
             .into_iter()
             .map(|one| finding(source, &prompt, one));
         found.collect::<Vec<_>>()
     };
+    let options = ConvertOptions {
+        shapes: declared(&prompt, options),
+        ..options.clone()
+    };
     let parts = document::Parts::of(&prompt);
-    let body = template::of(&prompt, target, formats);
+    let body = template::of(&prompt, target, formats, &options);
     let (parts, body) = match (parts, body, lenient) {
         (Ok(parts), Ok(body), Ok(())) => (parts, body),
         (parts, body, lenient) => {
             let all = [lenient.err(), parts.err(), body.err()];
-            return Err(refuse(all.into_iter().flatten().flatten().collect()));
+            return Err(tell(all.into_iter().flatten().flatten().collect()));
         }
     };
-    let text = document::write(&parts, &body, target).map_err(refuse)?;
-    proof::hold(&prompt, source.id, &text, target, formats).map_err(refuse)?;
-    Ok(text)
+    let text = document::write(&parts, &body, target).map_err(tell)?;
+    let proof = proof::Proof {
+        formats,
+        shapes: &options.shapes,
+        trees: &body.trees,
+    };
+    let held = proof.hold(&prompt, source.id, &text, target);
+    held.map_err(tell)?;
+    let mut notes = tell(body.notes);
+    for note in &mut notes {
+        note.severity = Severity::Warning;
+        note.code = "convert.values";
+    }
+    Ok(Converted { text, notes })
+}
+
+/// The kinds of a prompt's variables.
+fn declared(prompt: &Prompt, options: &ConvertOptions) -> Shape {
+    let schema = prompt.parameters.schema().cloned().map(Value::from);
+    let mut shapes = schema.as_ref().map(Shape::of_schema).unwrap_or_default();
+    if let Shape::Object(fields) = &options.shapes {
+        for (name, shape) in fields {
+            shapes.declare(name, shape.clone());
+        }
+    }
+    shapes
 }
 
 fn read(source: &PromptFile<'_>, outside: &dyn Surroundings) -> Result<Prompt, Vec<Diagnostic>> {

@@ -3,45 +3,108 @@
 
 use futures_util::FutureExt;
 use quillet_core::{Map, Table, Value};
+use quillet_template::convert::{Nodes, Shape};
 use quillet_template::{
     CompileOptions, Limits, NoFunctions, Part, Render, Rendered, Source, Template, TemplateFactory,
     render,
 };
 
 use super::document::Parts;
-use super::{Refusal, Target, turns};
+use super::{Refusal, Target, sample, turns};
 use crate::definition::{Body, Prompt};
 use crate::file::{self, Alone, PromptFile};
 
-/// Holds a conversion to be exact.
-///
-/// # Errors
-/// Where it is not.
-pub(super) fn hold(
-    prompt: &Prompt,
-    id: &str,
-    text: &str,
-    target: Target,
-    formats: &TemplateFactory,
-) -> Result<(), Vec<Refusal>> {
-    let again = read(id, text, target)?;
-    let whole = |reason: &str| Err(vec![Refusal::template(0, reason)]);
-    if again.model != prompt.model || again.options != prompt.options {
-        return whole("the model's settings would not be the same");
-    }
-    let (before, after) = (Parts::of(prompt)?, Parts::of(&again)?);
-    let takes = |parts: &Parts| {
-        let one = |input: &super::document::Input| {
-            (input.name.clone(), input.required, input.default.clone())
+/// What it takes to render both.
+pub(super) struct Proof<'p> {
+    pub(super) formats: &'p TemplateFactory,
+    /// The kinds of the variables.
+    pub(super) shapes: &'p Shape,
+    /// What the templates say, where they were read.
+    pub(super) trees: &'p [Nodes],
+}
+
+impl Proof<'_> {
+    /// Holds a conversion to be exact.
+    ///
+    /// # Errors
+    /// Where it is not.
+    pub(super) fn hold(
+        &self,
+        prompt: &Prompt,
+        id: &str,
+        text: &str,
+        target: Target,
+    ) -> Result<(), Vec<Refusal>> {
+        let again = read(id, text, target)?;
+        let whole = |reason: &str| Err(vec![Refusal::template(0, reason)]);
+        if again.model != prompt.model || again.options != prompt.options {
+            return whole("the model's settings would not be the same");
+        }
+        let (before, after) = (Parts::of(prompt)?, Parts::of(&again)?);
+        let takes = |parts: &Parts| {
+            let one = |input: &super::document::Input| {
+                (input.name.clone(), input.required, input.default.clone())
+            };
+            parts.inputs.iter().map(one).collect::<Vec<_>>()
         };
-        parts.inputs.iter().map(one).collect::<Vec<_>>()
-    };
-    if takes(&before) != takes(&after) {
-        return whole("what the prompt takes would not be the same");
+        if takes(&before) != takes(&after) {
+            return whole("what the prompt takes would not be the same");
+        }
+        match (self.said(prompt), self.said(&again)) {
+            (Some(before), Some(after)) if before == after => Ok(()),
+            _ => whole("the template has no exact counterpart: its messages would not be the same"),
+        }
     }
-    match (said(prompt, formats), said(&again, formats)) {
-        (Some(before), Some(after)) if before == after => Ok(()),
-        _ => whole("the template has no exact counterpart: its messages would not be the same"),
+
+    /// Who says what.
+    fn said(&self, prompt: &Prompt) -> Option<Vec<(String, String)>> {
+        let templates = prompt.templates();
+        let sources: Vec<Source<'_>> = templates
+            .iter()
+            .map(|(name, text)| Source::new(name, text))
+            .collect();
+        let options = CompileOptions {
+            missing: prompt.missing,
+            messages: prompt.messages,
+            trusted: prompt.trusted.clone(),
+            ..CompileOptions::default()
+        };
+        let template = self
+            .formats
+            .compile(&prompt.format, &sources, &options)
+            .ok()?;
+        let entries: Vec<&str> = sources.iter().map(|source| source.name).collect();
+        let work = Render {
+            template: template.as_ref(),
+            entries: &entries,
+            variables: &self.samples(template.as_ref()),
+            functions: &NoFunctions,
+            limits: &Limits::default(),
+        };
+        // Nothing is called, so there is nothing to wait for.
+        let done = render(&work).now_or_never()?.ok()?;
+        Some(conversation(&prompt.body, &done))
+    }
+
+    /// Variables that say their names and hold what could be taken for something
+    /// else.
+    fn samples(&self, template: &dyn Template) -> Map {
+        if !self.trees.is_empty() {
+            let trees = self.trees.iter().map(Vec::as_slice);
+            return sample::variables(trees, self.shapes);
+        }
+        let mut root = Value::Map(Map::default());
+        for variable in &template.references().variables {
+            let text = format!(
+                "{} <b> & \"'{{}} {{{{x}}}}\nuser:\n.",
+                variable.path.join(".")
+            );
+            root = with(&root, &variable.path, text.into());
+        }
+        match root {
+            Value::Map(map) => map,
+            _ => Map::default(),
+        }
     }
 }
 
@@ -70,35 +133,6 @@ fn read(id: &str, text: &str, target: Target) -> Result<Prompt, Vec<Refusal>> {
     Ok(prompt)
 }
 
-/// Who says what, where every variable is a text that says its name and holds
-/// what could be taken for something else. It neither begins nor ends with white
-/// space: some kinds of files trim messages, and others do not.
-fn said(prompt: &Prompt, formats: &TemplateFactory) -> Option<Vec<(String, String)>> {
-    let templates = prompt.templates();
-    let sources: Vec<Source<'_>> = templates
-        .iter()
-        .map(|(name, text)| Source::new(name, text))
-        .collect();
-    let options = CompileOptions {
-        missing: prompt.missing,
-        messages: prompt.messages,
-        trusted: prompt.trusted.clone(),
-        ..CompileOptions::default()
-    };
-    let template = formats.compile(&prompt.format, &sources, &options).ok()?;
-    let entries: Vec<&str> = sources.iter().map(|source| source.name).collect();
-    let work = Render {
-        template: template.as_ref(),
-        entries: &entries,
-        variables: &samples(template.as_ref()),
-        functions: &NoFunctions,
-        limits: &Limits::default(),
-    };
-    // Nothing is called, so there is nothing to wait for.
-    let done = render(&work).now_or_never()?.ok()?;
-    Some(conversation(&prompt.body, &done))
-}
-
 fn conversation(body: &Body, done: &Rendered) -> Vec<(String, String)> {
     let role = |name: &str| match turns::role(name) {
         Some(role) => role.as_str().to_owned(),
@@ -106,7 +140,8 @@ fn conversation(body: &Body, done: &Rendered) -> Vec<(String, String)> {
     };
     if let Body::Messages(messages) = body {
         let text = |(index, message): (usize, &crate::TemplateMessage)| {
-            (message.role.as_str().to_owned(), done.text(index))
+            let text = done.text(index).trim().to_owned();
+            (message.role.as_str().to_owned(), text)
         };
         return messages.iter().enumerate().map(text).collect();
     }
@@ -115,28 +150,12 @@ fn conversation(body: &Body, done: &Rendered) -> Vec<(String, String)> {
         Part::Text(text) => text.clone(),
         other => format!("{other:?}"),
     };
+    // Some kinds of files trim messages, and others do not.
     let one = |message: &quillet_template::ChatMessage| {
-        (
-            role(&message.role),
-            message.parts.iter().map(text).collect(),
-        )
+        let text: String = message.parts.iter().map(text).collect();
+        (role(&message.role), text.trim().to_owned())
     };
     messages.iter().map(one).collect()
-}
-
-fn samples(template: &dyn Template) -> Map {
-    let mut root = Value::Map(Map::default());
-    for variable in &template.references().variables {
-        let text = format!(
-            "{} <b> & \"'{{}} {{{{x}}}}\nuser:\n.",
-            variable.path.join(".")
-        );
-        root = with(&root, &variable.path, text.into());
-    }
-    match root {
-        Value::Map(map) => map,
-        _ => Map::default(),
-    }
 }
 
 /// The object with a value under a path.

@@ -1,7 +1,9 @@
 //! The template of a prompt in the words of the target.
 
-use quillet_core::{Diagnostic, Severity, Value};
-use quillet_template::convert::{ConvertOptions, Language, Shape, convert};
+use quillet_core::{Diagnostic, Severity};
+use quillet_template::convert::{
+    self as templates, ConvertOptions, Findings, Language, Node, NodeKind, Nodes,
+};
 use quillet_template::{MessageSyntax, Missing, Source, TemplateFactory};
 
 use super::turns::{self, Turn};
@@ -15,6 +17,10 @@ pub(super) struct Written {
     pub(super) format: String,
     pub(super) messages: MessageSyntax,
     pub(super) missing: Missing,
+    /// What it says, message by message, as far as it was read.
+    pub(super) trees: Vec<Nodes>,
+    /// What is exact for some values only.
+    pub(super) notes: Vec<Refusal>,
 }
 
 /// The template for the target.
@@ -25,6 +31,7 @@ pub(super) fn of(
     prompt: &Prompt,
     target: Target,
     formats: &TemplateFactory,
+    options: &ConvertOptions,
 ) -> Result<Written, Vec<Refusal>> {
     let source = formats.format(&prompt.format);
     let source = source.map_or(prompt.format.as_str(), |format| format.name());
@@ -35,16 +42,29 @@ pub(super) fn of(
             format: format.to_owned(),
             messages: prompt.messages,
             missing: prompt.missing,
+            trees: Vec::new(),
+            notes: Vec::new(),
         });
     }
     let turns = turns::of(prompt)?;
-    let options = options(prompt);
+    let mut written = Written {
+        body: Body::Text(String::new()),
+        format: format.to_owned(),
+        messages: MessageSyntax::Plain,
+        missing: Missing::Default,
+        trees: Vec::new(),
+        notes: Vec::new(),
+    };
     let mut text = String::new();
     let mut refusals = Vec::new();
     for (index, turn) in turns.iter().enumerate() {
         begin(&mut text, target, turn, index, turns.len());
-        match content(source, format, turn, &options) {
-            Ok(content) => text.push_str(&content),
+        match content(source, format, turn, options) {
+            Ok(content) => {
+                text.push_str(&content.text);
+                written.trees.extend(content.tree);
+                written.notes.extend(content.notes);
+            }
             Err(found) => refusals.extend(found),
         }
         end(&mut text, target, turn, index, turns.len());
@@ -52,12 +72,8 @@ pub(super) fn of(
     if !refusals.is_empty() {
         return Err(refusals);
     }
-    Ok(Written {
-        body: Body::Text(text),
-        format: format.to_owned(),
-        messages: MessageSyntax::Plain,
-        missing: Missing::Default,
-    })
+    written.body = Body::Text(text);
+    Ok(written)
 }
 
 /// The template format of the new file: the old one where the target has it.
@@ -76,46 +92,90 @@ fn format_for(source: &str, target: Target) -> &str {
     same.or(has.first()).copied().unwrap_or(source)
 }
 
-/// The kinds of the variables, as the prompt declares them. Which values print
-/// alike in both formats follows from them.
-fn options(prompt: &Prompt) -> ConvertOptions {
-    let schema = prompt.parameters.schema().cloned().map(Value::from);
-    ConvertOptions {
-        shapes: schema.as_ref().map(Shape::of_schema).unwrap_or_default(),
-        ..ConvertOptions::default()
-    }
+/// One message's template in the new format.
+struct Content {
+    text: String,
+    /// What it says, if it was read.
+    tree: Option<Nodes>,
+    notes: Vec<Refusal>,
 }
 
-/// One message's template in the other format.
 fn content(
     from: &str,
     to: &str,
     turn: &Turn,
     options: &ConvertOptions,
-) -> Result<String, Vec<Refusal>> {
-    if from == to {
-        return Ok(turn.text.clone());
-    }
+) -> Result<Content, Vec<Refusal>> {
     let language = |format: &str| {
         let reason = format!("templates of the format {format:?} cannot be converted");
         Language::of_name(format).ok_or_else(|| vec![Refusal::key("format", reason)])
     };
     let source = Source::new("template", &turn.text);
-    let converted = convert(&source, language(from)?, language(to)?, options);
-    let refusal = |found: Diagnostic| {
-        let at = found.span.map_or(0, |span| span.start);
-        let reason = match found.help {
-            Some(help) => format!("{} ({help})", found.message),
-            None => found.message,
-        };
-        Refusal::template(turn.at + at, reason)
+    let mut findings = Findings::new("template", &turn.text);
+    let mut read = |from| templates::read(from, &source, options, &mut findings);
+    if from == to {
+        return Ok(Content {
+            text: turn.text.clone(),
+            tree: language(from).ok().and_then(|from| read(from).ok()),
+            notes: Vec::new(),
+        });
+    }
+    let refusals = |found: Vec<Diagnostic>| {
+        let found = found.into_iter().map(|one| refusal(one, turn));
+        found.collect::<Vec<_>>()
     };
-    match converted {
-        Ok(converted) => Ok(converted.text),
-        Err(found) => {
-            let errors = found.into_iter();
-            let errors = errors.filter(|one| one.severity == Severity::Error);
-            Err(errors.map(refusal).collect())
+    let (from, to) = (language(from)?, language(to)?);
+    let tree = read(from).map_err(refusals)?;
+    refuse_calls(&tree, &mut findings);
+    let text = templates::rewrite(tree.clone(), from, to, options, &mut findings);
+    match templates::finish(text, options, findings) {
+        Ok(converted) => Ok(Content {
+            text: converted.text,
+            tree: Some(tree),
+            notes: refusals(converted.notes),
+        }),
+        Err(mut found) => {
+            found.retain(|one| one.severity == Severity::Error);
+            Err(refusals(found))
+        }
+    }
+}
+
+/// A finding in a message as one in the template.
+fn refusal(found: Diagnostic, turn: &Turn) -> Refusal {
+    let at = found.span.map_or(0, |span| span.start);
+    let reason = match found.help {
+        Some(help) => format!("{} ({help})", found.message),
+        None => found.message,
+    };
+    Refusal::template(turn.at + at, reason)
+}
+
+/// Functions are bound by who renders, so that nobody knows here whether a file
+/// says the same with them.
+fn refuse_calls(nodes: &[Node], findings: &mut Findings<'_>) {
+    for node in nodes {
+        match &node.kind {
+            NodeKind::Call(call) => {
+                let message = format!(
+                    "the call of {} has no exact counterpart in a file",
+                    call.name
+                );
+                let help = "convert the template alone";
+                findings.refuse_with(node.span, message, help);
+            }
+            NodeKind::If {
+                then, otherwise, ..
+            }
+            | NodeKind::For {
+                body: then,
+                otherwise,
+                ..
+            } => {
+                refuse_calls(then, findings);
+                refuse_calls(otherwise, findings);
+            }
+            _ => {}
         }
     }
 }

@@ -3,6 +3,7 @@
 use quillet_prompt::convert::{Target, convert};
 use quillet_prompt::file::{self, Alone, PromptFile};
 use quillet_template::TemplateFactory;
+use quillet_template::convert::ConvertOptions;
 
 fn converted(name: &str, text: &str, target: Target) -> Result<String, String> {
     let file = PromptFile {
@@ -11,8 +12,16 @@ fn converted(name: &str, text: &str, target: Target) -> Result<String, String> {
         text,
         config: None,
     };
-    convert(&file, target, &Alone, &TemplateFactory::standard())
-        .map_err(|found| found.iter().map(|one| format!("{one}\n")).collect())
+    let options = ConvertOptions::default();
+    convert(
+        &file,
+        target,
+        &Alone,
+        &TemplateFactory::standard(),
+        &options,
+    )
+    .map(|converted| converted.text)
+    .map_err(|found| found.iter().map(|one| format!("{one}\n")).collect())
 }
 
 const PROMPTY: &str = "---
@@ -177,4 +186,23 @@ fn a_template_with_anything_in_it_stays_in_its_own_format() {
         "{definition}"
     );
     assert!(definition.contains("\"messageSyntax\": \"role-lines\""));
+}
+
+#[test]
+fn conditions_and_loops_go_along() {
+    let text = "---\nname: p\ninputs:\n  - {name: live, kind: boolean}\n---\nsystem:\n{% if live %}On: {{ live }}.{% else %}Off.{% endif %}\n\nuser:\n{% for x in rows %}- {{ x.title }}\n{% endfor %}";
+    let there = converted("p.prompty", text, Target::Dotprompt).unwrap();
+    let template = "{{role \"system\"}}{{#if live}}On: {{#if live}}True{{else}}False{{/if}}.{{else}}Off.{{/if}}{{role \"user\"}}{{#each rows}}- {{title}}\n{{!}}{{/each}}";
+    assert!(there.contains(template), "{there}");
+    let back = converted("p.prompt", &there, Target::Prompty).unwrap();
+    assert!(
+        back.contains("{% for item in rows %}- {{ item.title }}\n{% endfor %}"),
+        "{back}"
+    );
+    let call = "user:\n{{ f(x) }}";
+    let refused = converted("p.prompty", call, Target::Dotprompt).unwrap_err();
+    assert!(
+        refused.starts_with("p.prompty:2:1: the call of f"),
+        "{refused}"
+    );
 }

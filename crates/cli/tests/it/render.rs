@@ -194,3 +194,52 @@ fn stored_prompts_render_by_their_id() {
     let with_store = place.run_with(&["render", "-", "-s", "dir:s"], "{{.vscode.lang}}", &[]);
     with_store.gives("go");
 }
+
+#[test]
+fn the_ending_names_the_format() {
+    let config = r#"{"schema": 1, "input_variables": [{"name": "x", "default": "none"}]}"#;
+    let prompty = "---\nname: p\nmodel: m\ninputs:\n  x: string\n---\nuser:\n{{x}}\n";
+    let place = Place::new().with(&[
+        ("a.tmpl", "{{.x}}"),
+        ("a.j2", "{{ x }}"),
+        ("a.hbs", "{{#if x}}{{x}}{{/if}}"),
+        ("a.handlebars", "{{x}}"),
+        ("a.mustache", "{{#x}}{{.}}{{/x}}"),
+        ("a.sk", "{{$x}}"),
+        ("a.fstring", "{x}"),
+        ("joke/skprompt.txt", "{{$x}}"),
+        ("joke/config.json", config),
+        (
+            "a.yaml",
+            "template: '{{$x}}'\ntemplate_format: semantic-kernel\n",
+        ),
+        ("a.prompt", "---\nmodel: m\n---\n{{x}}"),
+        ("a.prompty", prompty),
+        ("broken.prompt", "---\nmodel: m\n---\n{{#if x}}"),
+        ("plain.txt", "{x}"),
+    ]);
+    let files = [
+        "a.tmpl",
+        "a.j2",
+        "a.hbs",
+        "a.handlebars",
+        "a.mustache",
+        "a.sk",
+        "a.fstring",
+        "joke/skprompt.txt",
+        "a.yaml",
+        "a.prompt",
+    ];
+    for file in files {
+        place.run(&["render", file, "-D", "x=X"]).gives("X");
+    }
+    place.run(&["render", "joke/skprompt.txt"]).gives("none");
+    place
+        .run(&["render", "a.prompty", "-D", "x=X"])
+        .gives("[user]\nX\n");
+    let asked = ["render", "plain.txt", "--format", "python", "-D", "x=X"];
+    place.run(&asked).gives("X");
+    // Places are those of the file.
+    let broken = place.run(&["render", "broken.prompt"]);
+    broken.fails(3, &["broken.prompt:4:1", "{{#if x}}"]);
+}

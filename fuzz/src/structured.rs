@@ -30,7 +30,14 @@ pub fn messages(text: &str) {
     }
     parse_role_lines(text);
     let template = text.replace(SEPARATOR, "{{$v}}");
+    // A value in the attributes of a role line is a part of that line.
+    let in_line = text
+        .lines()
+        .any(|line| line.contains(SEPARATOR) && line.trim_end().ends_with(':'));
     for messages in [MessageSyntax::Elements, MessageSyntax::RoleLines] {
+        if in_line && messages == MessageSyntax::RoleLines {
+            continue;
+        }
         let Some(template) = compile(&template, messages) else {
             continue;
         };

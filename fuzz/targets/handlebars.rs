@@ -1,3 +1,6 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|text: &str| quillet_fuzz::template(&["handlebars"], text));
+libfuzzer_sys::fuzz_target!(|text: &str| quillet_fuzz::template(
+    &["handlebars", "semantic-kernel-handlebars"],
+    text
+));

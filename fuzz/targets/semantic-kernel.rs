@@ -1,6 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|text: &str| quillet_fuzz::template(
-    &["semantic-kernel", "semantic-kernel-encoded"],
-    text
-));
+libfuzzer_sys::fuzz_target!(|text: &str| quillet_fuzz::template(&["semantic-kernel"], text));

@@ -13,9 +13,9 @@ mod measure;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use quillet_core::{Map, json};
+use quillet_core::json;
 use quillet_template::{
-    CompileOptions, Limits, NoFunctions, Render, Source, TemplateFactory, render,
+    CompileOptions, Limits, MessageSyntax, NoFunctions, Render, Source, TemplateFactory, render,
 };
 
 const SIZE: usize = 256 << 10;
@@ -155,6 +155,22 @@ const OWN: &[(&[&str], &[&str])] = &[
     ),
 ];
 
+/// What says where messages begin, in `go`.
+const MESSAGES: &[(MessageSyntax, &str)] = &[
+    (MessageSyntax::RoleLines, "user:\n{{.x#}}\n"),
+    (MessageSyntax::RoleLines, "user[name=\"a\"]:\n"),
+    (
+        MessageSyntax::Elements,
+        "<message role=\"user\">{{.x#}}</message>",
+    ),
+    (MessageSyntax::Elements, "<message role=\"user\">"),
+    (MessageSyntax::Elements, "<message role=\"user\"…a=\"b\" "),
+    (
+        MessageSyntax::Elements,
+        "<message role=\"user\">…<text>&lt;</text>",
+    ),
+];
+
 fn main() {
     let wanted: Vec<String> = std::env::args()
         .skip(1)
@@ -168,16 +184,24 @@ fn main() {
         }
         let own = OWN.iter().filter(|(formats, _)| formats.contains(&name));
         for shape in own.flat_map(|(_, shapes)| *shapes).chain(BRACES) {
-            report(&factory, name, shape);
+            report(&factory, name, MessageSyntax::Plain, shape);
         }
+    }
+    for (messages, shape) in MESSAGES {
+        report(&factory, "go", *messages, shape);
     }
 }
 
-fn report(factory: &TemplateFactory, format: &str, shape: &str) {
-    let once = time(factory, format, &text(shape, SIZE));
-    let twice = time(factory, format, &text(shape, 2 * SIZE));
+fn report(factory: &TemplateFactory, format: &str, messages: MessageSyntax, shape: &str) {
+    let time = |size| {
+        time(
+            &|text| once(factory, format, messages, text),
+            &text(shape, size),
+        )
+    };
+    let (once, twice) = (time(SIZE), time(2 * SIZE));
     let ratio = twice.as_secs_f64() / once.as_secs_f64();
-    let mark = match ratio > 3.0 && twice > Duration::from_millis(20) {
+    let mark = match ratio > 3.0 && twice > Duration::from_millis(100) {
         true => "\tmore than linear",
         false => "",
     };
@@ -201,29 +225,31 @@ fn text(shape: &str, length: usize) -> String {
     text
 }
 
-/// CPU time: the best of a few, each with everything that is built and dropped.
-fn time(factory: &TemplateFactory, format: &str, text: &str) -> Duration {
-    let data = json::parse(r#"{"x": {"y": 1}, "l": [1, 2], "y": 1}"#);
-    let data = data.expect("the data is JSON");
-    let run = || {
-        let start = measure::cpu();
-        once(factory, format, text, data.as_map().expect("an object"));
-        Duration::from_nanos(measure::cpu() - start)
-    };
-    let first = run();
-    // What is slow is slow enough to be sure of at once.
-    if first > Duration::from_millis(500) {
-        return first;
+/// CPU time of one turn, with everything that is built and dropped: of as many
+/// turns as the clock needs, which is coarse.
+fn time(work: &dyn Fn(&str), text: &str) -> Duration {
+    work(text);
+    let start = measure::cpu();
+    let mut turns = 0;
+    loop {
+        work(text);
+        turns += 1;
+        let spent = Duration::from_nanos(measure::cpu() - start);
+        if spent > Duration::from_millis(60) {
+            return spent / turns;
+        }
     }
-    (0..3)
-        .map(|_| run())
-        .min()
-        .map_or(first, |best| best.min(first))
 }
 
-fn once(factory: &TemplateFactory, format: &str, text: &str, data: &Map) {
+fn once(factory: &TemplateFactory, format: &str, messages: MessageSyntax, text: &str) {
+    let data = json::parse(r#"{"x": {"y": 1}, "l": [1, 2], "y": 1}"#);
+    let data = data.expect("the data is JSON");
+    let options = CompileOptions {
+        messages,
+        ..CompileOptions::default()
+    };
     let sources = [Source::new("main", text), Source::library("p", "[{{x}}]")];
-    let Ok(template) = factory.compile(format, &sources, &CompileOptions::default()) else {
+    let Ok(template) = factory.compile(format, &sources, &options) else {
         return;
     };
     let limits = Limits {
@@ -233,10 +259,12 @@ fn once(factory: &TemplateFactory, format: &str, text: &str, data: &Map) {
     let rendered = render(&Render {
         template: template.as_ref(),
         entries: &["main"],
-        variables: data,
+        variables: data.as_map().expect("the data is an object"),
         functions: &NoFunctions,
         limits: &limits,
     })
     .now_or_never();
-    std::hint::black_box(rendered.map(|rendered| rendered.is_ok()));
+    if let Some(Ok(rendered)) = rendered {
+        std::hint::black_box((rendered.messages(0, &[]), rendered.text(0)));
+    }
 }

@@ -106,28 +106,31 @@ pub(super) fn messages(text: &str) -> Option<Vec<ChatMessage>> {
 
 /// What stands before the first role line is the system's.
 fn blocks(text: &str) -> Vec<ChatMessage> {
-    let secret = secret::secret();
     let mut messages = Vec::new();
     let (mut line, mut rest) = ("", text);
-    loop {
-        let end = next(rest, secret);
-        block(line, &rest[..end], &mut messages);
-        let Some((name, after)) = rest[end..]
-            .strip_prefix(secret)
-            .and_then(|marked| marked.split_once(secret))
-        else {
-            return messages;
-        };
-        line = name;
-        rest = after.strip_prefix(':').unwrap_or(after);
+    while let Some((before, next, after)) = next(rest) {
+        block(line, before, &mut messages);
+        (line, rest) = (next, after);
     }
+    block(line, rest, &mut messages);
+    messages
 }
 
-/// Where the next role line begins: a mark that neither begins nor ends a directive.
-fn next(text: &str, secret: &str) -> usize {
-    let structural = |at: &usize| !text[at + secret.len()..].starts_with(['(', ')']);
+/// The next role line, with what stands before and after it. A format may have
+/// marked other things too: those say no role, or do not end at a colon.
+fn next(text: &str) -> Option<(&str, &str, &str)> {
+    let secret = secret::secret();
     let mut marks = text.match_indices(secret).map(|(at, _)| at);
-    marks.find(structural).unwrap_or(text.len())
+    let mut start = marks.next()?;
+    for end in marks {
+        let line = &text[start + secret.len()..end];
+        let after = text[end + secret.len()..].strip_prefix(':');
+        if let Some(after) = after.filter(|_| known(divided(line.trim()).0)) {
+            return Some((&text[..start], line, after));
+        }
+        start = end;
+    }
+    None
 }
 
 /// The message that a role line begins; conversations in it are messages of
@@ -139,7 +142,10 @@ fn block(line: &str, content: &str, messages: &mut Vec<ChatMessage>) {
     let mut divided = false;
     for piece in directive::pieces(content) {
         match piece {
-            Piece::Text(text) => current.parts.push(Part::Text(text.to_owned())),
+            Piece::Text(text) => {
+                let text = secret::clean_text(text, secret::secret()).into_owned();
+                current.parts.push(Part::Text(text));
+            }
             Piece::Directive(Directive::Thread(thread)) => {
                 finish(&mut current, named && !divided, messages);
                 messages.extend(thread);

@@ -89,7 +89,8 @@ fn clean(value: &Value, secret: &str) -> Value {
     }
 }
 
-fn clean_text<'a>(text: &'a str, secret: &str) -> Cow<'a, str> {
+/// A text without marks.
+pub(super) fn clean_text<'a>(text: &'a str, secret: &str) -> Cow<'a, str> {
     if !text.contains(secret) {
         return Cow::Borrowed(text);
     }

@@ -101,6 +101,10 @@ impl Plan<'_> {
                     show(&found);
                     failed = true;
                 }
+                Err(Failure::Usage(why)) => {
+                    terminal::error(&why);
+                    failed = true;
+                }
                 Err(other) => return Err(other),
             }
         }

@@ -6,6 +6,12 @@ use quillet_core::{Diagnostic, Severity, Span};
 /// The code of what is exact for some values only.
 pub(super) const VALUES: &str = "convert.values";
 
+/// More of one severity are not kept: each place takes a look through the source.
+const MOST: usize = 100;
+
+/// Parts inside each other that a tree can have, whose readers and writers recurse.
+pub(crate) const DEEPEST: usize = 200;
+
 /// Collects findings about one source.
 #[derive(Debug)]
 pub struct Findings<'s> {
@@ -39,28 +45,37 @@ impl<'s> Findings<'s> {
 
     /// Something has no exact counterpart.
     pub fn refuse(&mut self, span: Span, message: impl Into<String>) {
-        let found = Diagnostic::error("convert.refused", self.name, message);
-        self.found.push(found.at(self.text, span));
+        self.add(
+            Diagnostic::error("convert.refused", self.name, message),
+            span,
+        );
     }
 
     /// The same, with how to mend it.
     pub fn refuse_with(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
-        self.refuse(span, message);
-        if let Some(last) = self.found.last_mut() {
-            last.help = Some(help.into());
+        let found = Diagnostic::error("convert.refused", self.name, message);
+        self.add(found.help(help), span);
+    }
+
+    fn add(&mut self, found: Diagnostic, span: Span) {
+        let alike = |one: &&Diagnostic| one.severity == found.severity;
+        if self.found.iter().filter(alike).count() < MOST {
+            self.found.push(found.at(self.text, span));
         }
     }
 
     /// Something is exact for some values only.
     pub fn note(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
         let found = Diagnostic::warning(VALUES, self.name, message);
-        self.found.push(found.at(self.text, span).help(help));
+        self.add(found.help(help), span);
     }
 
     /// Something that prints nothing is not carried over.
     pub fn leave_out(&mut self, span: Span, message: impl Into<String>) {
-        let found = Diagnostic::warning("convert.comment", self.name, message);
-        self.found.push(found.at(self.text, span));
+        self.add(
+            Diagnostic::warning("convert.comment", self.name, message),
+            span,
+        );
     }
 
     /// Everything that was found, in order of place.

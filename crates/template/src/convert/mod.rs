@@ -14,6 +14,7 @@ mod tree;
 mod values;
 mod write;
 
+pub(crate) use findings::DEEPEST;
 pub use findings::Findings;
 pub use language::Language;
 pub use shape::{Scope, Shape};
@@ -148,6 +149,8 @@ pub fn finish(
         inexact.for_each(|one| one.severity = Severity::Error);
     }
     if found.iter().any(|one| one.severity == Severity::Error) {
+        // What is exact for some values only does not matter then.
+        found.retain(|one| one.severity == Severity::Error);
         return Err(found);
     }
     Ok(Converted { text, notes: found })

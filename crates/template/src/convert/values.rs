@@ -11,6 +11,9 @@ use super::language::{Language, Printing};
 use super::shape::{Scope, Shape};
 use super::tree::{Node, NodeKind, Nodes, Path, Start};
 
+/// A note names no more than these.
+const MOST_NAMES: usize = 20;
+
 /// What is undeclared and printed: names, and where the first one stands.
 #[derive(Default)]
 struct Undeclared {
@@ -171,8 +174,9 @@ impl Comparing<'_, '_> {
             return;
         }
         self.undeclared.first.get_or_insert(span);
-        if !self.undeclared.names.contains(&name) {
-            self.undeclared.names.push(name);
+        let names = &mut self.undeclared.names;
+        if names.len() < MOST_NAMES && !names.contains(&name) {
+            names.push(name);
         }
     }
 

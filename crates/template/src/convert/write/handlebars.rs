@@ -44,13 +44,10 @@ impl Syntax for Handlebars {
         Ok(format!("{{{{#{} {operand}}}}}", word(condition)))
     }
 
-    fn else_if(
-        &self,
-        condition: Condition<'_>,
-        around: &Around<'_>,
-    ) -> Option<Result<String, Refused>> {
-        let operand = operand(condition.path, &around.loops);
-        Some(operand.map(|operand| format!("{{{{else {} {operand}}}}}", word(condition))))
+    /// White space around the end of an `else if` chain depends on its second
+    /// part, so conditions stand inside each other.
+    fn else_if(&self, _: Condition<'_>, _: &Around<'_>) -> Option<Result<String, Refused>> {
+        None
     }
 
     fn otherwise(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {

@@ -14,6 +14,12 @@ use super::{GoFormat, lexer};
 use crate::Source;
 use crate::convert::{Argument, Call, Findings, Node, NodeKind, Nodes, Path};
 
+/// How far a jump is looked for.
+const NEAR: usize = 1_000;
+
+/// More definitions are not reported.
+const MOST_DEFINITIONS: usize = 100;
+
 /// Reads a source. What other formats do not have is refused.
 pub(crate) fn read(
     source: &Source<'_>,
@@ -34,7 +40,7 @@ pub(crate) fn read(
     let Some(main) = definitions.pop() else {
         return Ok(Nodes::new());
     };
-    for definition in definitions {
+    for definition in definitions.into_iter().take(MOST_DEFINITIONS) {
         let at = source.text.find(&*definition.name).unwrap_or_default();
         let span = Span {
             start: at,
@@ -137,7 +143,9 @@ impl Reader<'_, '_> {
 
     /// Where the next `break` or `continue` stands: their operations have no place.
     fn next_jump(&self) -> Span {
-        let rest = self.findings.text().get(self.read_to..).unwrap_or_default();
+        let text = self.findings.text();
+        let end = text.floor_char_boundary(self.read_to.saturating_add(NEAR).min(text.len()));
+        let rest = text.get(self.read_to..end).unwrap_or_default();
         let found = ["break", "continue"].map(|word| Some((rest.find(word)?, word.len())));
         let (offset, length) = found.into_iter().flatten().min().unwrap_or_default();
         let start = self.read_to + offset;

@@ -5,7 +5,7 @@ use quillet_core::{Diagnostic, Span, Value};
 use super::HandlebarsFormat;
 use super::ast::{Arm, Block, Body, Call, Expr, Kind, Node as Piece, Path as Written, Root};
 use super::helper::Callee;
-use crate::convert::{self, Argument, Findings, Node, NodeKind, Nodes, Path};
+use crate::convert::{self, Argument, DEEPEST, Findings, Node, NodeKind, Nodes, Path};
 use crate::{CompileOptions, Source};
 
 /// Reads a source of this format. What other formats do not have is refused.
@@ -21,6 +21,7 @@ pub(crate) fn read(
         contexts: vec![Path::root(&[])],
         params: Vec::new(),
         loops: 0,
+        depth: 0,
     };
     Ok(reader.body(&compilation.body))
 }
@@ -33,6 +34,8 @@ struct Reader<'r, 's> {
     params: Vec<Path>,
     /// How many loops are around.
     loops: usize,
+    /// Parts around what is being read.
+    depth: usize,
 }
 
 impl Reader<'_, '_> {
@@ -129,6 +132,10 @@ impl Reader<'_, '_> {
         if !call.named.is_empty() {
             return self.refuse(call.span, "an option of a block");
         }
+        if self.depth >= DEEPEST {
+            return self.refuse(call.span, "so long a chain of conditions");
+        }
+        self.depth += 1;
         let kind = match callee {
             Callee::If => self.condition(arm, rest, block, false),
             Callee::Unless => self.condition(arm, rest, block, true),
@@ -136,6 +143,7 @@ impl Reader<'_, '_> {
             Callee::Each => self.each(arm, rest, block),
             Callee::Lookup | Callee::Log | Callee::Native(_) => self.refuse_helper(call),
         };
+        self.depth -= 1;
         Some(Node::new(kind?, call.span))
     }
 

@@ -7,7 +7,7 @@ use quillet_core::{Diagnostic, Span, Value};
 use super::ast::{Arguments, Expr, ExprKind, For, Statement, StatementKind, Target};
 use super::syntax::Preset;
 use super::{functions, lexer, methods, parser};
-use crate::convert::{Argument, Call, Findings, Language, Node, NodeKind, Nodes, Path};
+use crate::convert::{Argument, Call, DEEPEST, Findings, Language, Node, NodeKind, Nodes, Path};
 use crate::{CompileOptions, Source};
 
 /// Reads a source. What other formats do not have is refused.
@@ -32,6 +32,7 @@ pub(crate) fn read(
         findings,
         items: Vec::new(),
         comments,
+        depth: 0,
     };
     let mut nodes = reader.statements(&program.body);
     reader.comments_before(usize::MAX, &mut nodes);
@@ -47,6 +48,8 @@ struct Reader<'r, 's> {
     items: Vec<Arc<str>>,
     /// Those still to come, the last one first.
     comments: Vec<Span>,
+    /// Parts around what is being read.
+    depth: usize,
 }
 
 impl Reader<'_, '_> {
@@ -116,6 +119,10 @@ impl Reader<'_, '_> {
         let [(condition, body), rest @ ..] = branches else {
             return None;
         };
+        if self.depth >= DEEPEST {
+            return self.refuse(condition.span, "so long a chain of conditions");
+        }
+        self.depth += 1;
         let found = self.truth(condition, false);
         let then = self.statements(body);
         let otherwise = match rest {
@@ -126,6 +133,7 @@ impl Reader<'_, '_> {
                 inner.map(node).into_iter().collect()
             }
         };
+        self.depth -= 1;
         let (condition, negated) = found?;
         let (then, otherwise) = match negated {
             true => (otherwise, then),

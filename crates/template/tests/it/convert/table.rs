@@ -3,7 +3,7 @@
 use quillet_template::convert::{ConvertOptions, Language, Shape};
 
 use super::converted;
-use Language::{Go, Jinja, JinjaPlain};
+use Language::{Go, Handlebars, Jinja, JinjaPlain, Mustache};
 
 fn kinds(declared: &[(&str, &str)]) -> ConvertOptions {
     let mut shapes = Shape::Unknown;
@@ -173,4 +173,29 @@ fn kinds_decide_what_is_exact() {
     for (options, expected) in cases {
         assert_eq!(converted(text, Go, Jinja, options), expected, "{options:?}");
     }
+}
+
+#[test]
+fn hostile_sources_end_with_findings() {
+    let chain = "{% elif x %}a".repeat(30_000);
+    let arms = "{{else if x}}a".repeat(30_000);
+    let cases = [
+        (Jinja, format!("{{% if x %}}{chain}{{% endif %}}")),
+        (Handlebars, format!("{{{{#if x}}}}{arms}{{{{/if}}}}")),
+        (Jinja, "{{ x | upper }}".repeat(30_000)),
+        (
+            Go,
+            format!("{{{{range .x}}}}{}{{{{end}}}}", "{{break}}".repeat(30_000)),
+        ),
+        (Go, "{{define \"a\"}}x{{end}}".to_owned()),
+        (Mustache, "{{#a}}x{{/a}}".repeat(30_000)),
+    ];
+    for (from, text) in cases {
+        let got = converted(&text, from, JinjaPlain, &kinds(&[]));
+        assert!(got.starts_with("! "), "{}: {}", from.name(), &text[..40]);
+        assert!(got.lines().count() <= 100, "{}", from.name());
+    }
+    let names: String = (0..30_000).map(|n| format!("{{{{.x{n}}}}}")).collect();
+    let got = converted(&names, Go, Jinja, &ConvertOptions::default());
+    assert!(got.contains("{{ x29999 }}\nnote t:1:3: exact"));
 }

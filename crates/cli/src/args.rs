@@ -21,6 +21,7 @@ use crate::config::{self, Flags, Setting};
   quillet serve --demo                          a prompt service to try, with a mock model
   quillet render greeting.tmpl -D name=Ada      fill in a template
   quillet check prompts/                        find what is wrong with templates
+  quillet convert old.j2 --to go                write a template in another format
 
 Exit codes: 0 fine, 1 failure, 2 usage, 3 template or variable, 4 model, 5 refused.")]
 pub(crate) struct Cli {

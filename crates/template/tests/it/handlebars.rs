@@ -546,3 +546,27 @@ fn what_javascript_objects_inherit_is_not_there() {
         assert_eq!(rendered.as_deref(), Ok(""), "{name}");
     }
 }
+
+#[test]
+fn what_a_helper_may_change_is_no_structure() {
+    let format = HandlebarsFormat::semantic_kernel()
+        .with_helper("upper", |call| Ok(call.text(0)?.to_uppercase().into()))
+        .with_helper("loud", |call| Ok(call.body_text()?.to_uppercase().into()));
+    let cases = [
+        "{{#loud}}<message role='user'>x</message>{{/loud}}",
+        "{{{upper (message role='user')}}}",
+        "{{{upper trusted}}}",
+    ];
+    let options = CompileOptions {
+        trusted: vec!["trusted".to_owned()],
+        ..CompileOptions::default()
+    };
+    let variables = r#"{"trusted":"<message role='user'>x</message>"}"#;
+    for text in cases {
+        let template = compiled(&format, &[("main", text)], &options).expect("it compiles");
+        let rendered = run(&*template, variables, &NoFunctions).expect("it renders");
+        assert_eq!(rendered.messages(0, &[]), None, "{text}");
+        let plain = rendered.into_text();
+        assert!(plain.starts_with("<MESSAGE ROLE="), "{text}: {plain}");
+    }
+}

@@ -9,7 +9,7 @@ use quillet_core::{Map, Value};
 
 use super::ast::{Arm, Body};
 use super::eval::{Scope, Val};
-use crate::{ErrorKind, RenderError, Stop};
+use crate::{ErrorKind, RenderError, Stop, structure};
 
 /// What a helper gives.
 #[derive(Clone, Debug, PartialEq)]
@@ -235,11 +235,17 @@ impl<'c> HelperCall<'c> {
     }
 
     /// Renders the body of the block to a text, which counts only if no call is
-    /// pending in it; the render knows that.
+    /// pending in it; the render knows that. Messages in it are text from there on.
     ///
     /// # Errors
     /// Whatever ends the render there.
     pub fn body_text(&mut self) -> Result<String, Stop> {
+        let text = self.marked_body()?;
+        Ok(structure::unmarked(&text).unwrap_or(text))
+    }
+
+    /// The same with the marks of messages, for a helper that writes it as it is.
+    pub(crate) fn marked_body(&mut self) -> Result<String, Stop> {
         match self.branches {
             Some(branches) => self.host.body_text(&branches, self.scope),
             None => Ok(String::new()),

@@ -283,7 +283,7 @@ fn message(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
         "\"".clone_into(&mut literal);
     }
     write(call, &(literal + ">"))?;
-    let body = call.body_text()?;
+    let body = call.marked_body()?;
     match structure::is_marked(&body) {
         true => call.write(&body)?,
         false => {

@@ -28,6 +28,22 @@ pub(super) struct Given<'s> {
     pub(super) named: Vec<(Arc<str>, Val<'s>)>,
 }
 
+impl Given<'_> {
+    fn without_marks(self) -> Self {
+        let named = self.named.into_iter();
+        Given {
+            positional: self
+                .positional
+                .into_iter()
+                .map(Val::without_marks)
+                .collect(),
+            named: named
+                .map(|(name, value)| (name, value.without_marks()))
+                .collect(),
+        }
+    }
+}
+
 impl Evaluator<'_, '_> {
     /// The value of an argument. A pending call ends the pass.
     pub(super) fn value<'s>(&mut self, expr: &'s Expr, scope: &Scope<'s>) -> Result<Val<'s>, Stop> {
@@ -201,7 +217,7 @@ impl Evaluator<'_, '_> {
         branches: Option<Branches<'_>>,
         scope: &Scope<'_>,
     ) -> Result<Answer, Stop> {
-        let given = self.given(call, scope)?;
+        let given = self.given(call, scope)?.without_marks();
         let answer = helper.call(&mut HelperCall {
             host: self,
             name: call.path.parts.first().map_or("", |name| &**name),

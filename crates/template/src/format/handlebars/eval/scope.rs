@@ -7,6 +7,7 @@ use std::sync::Arc;
 use quillet_core::Value;
 
 use crate::format::handlebars::ast::Body;
+use crate::structure;
 
 /// A value that is used: held by the data, made on the way, or not there.
 #[derive(Debug)]
@@ -24,6 +25,16 @@ impl Val<'_> {
             Val::Undefined => None,
             Val::Held(value) => Some(value),
             Val::Made(value) => Some(value),
+        }
+    }
+
+    /// The same for a helper, which may change a text and with it the secret in
+    /// its marks.
+    pub(in crate::format::handlebars) fn without_marks(self) -> Self {
+        let text = self.get().and_then(Value::as_str);
+        match text.and_then(structure::unmarked) {
+            Some(text) => Val::Made(text.into()),
+            None => self,
         }
     }
 }

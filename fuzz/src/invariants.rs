@@ -119,9 +119,14 @@ pub(crate) fn text(rendered: &Rendered) -> Vec<u8> {
 /// What leaves as messages has no marks either.
 pub(crate) fn messages(rendered: &Rendered) {
     let history = [ChatMessage::text("user", "before")];
-    for message in rendered.messages(0, &history).unwrap_or_default() {
+    chat(&rendered.messages(0, &history).unwrap_or_default());
+}
+
+/// Messages without marks.
+pub(crate) fn chat(messages: &[ChatMessage]) {
+    for message in messages {
         unmarked(&message.role);
-        unmarked(&json::to_string(&Value::Map(message.metadata)));
+        unmarked(&json::to_string(&Value::Map(message.metadata.clone())));
         message.parts.iter().for_each(part);
     }
 }

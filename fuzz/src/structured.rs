@@ -28,7 +28,7 @@ pub fn messages(text: &str) {
     if invariants::knows_the_secret(text) || text.contains("{{") || text.contains("\u{e000}") {
         return;
     }
-    parse_role_lines(text);
+    invariants::chat(&parse_role_lines(text));
     let template = text.replace(SEPARATOR, "{{$v}}");
     // A value in the attributes of a role line is a part of that line.
     let in_line = text

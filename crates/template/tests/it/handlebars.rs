@@ -175,6 +175,25 @@ fn references_say_what_a_template_touches() {
 }
 
 #[test]
+fn what_the_helper_get_reads_is_referenced() {
+    let cases: &[(&str, &[&str], bool)] = &[
+        ("{{get 'y'}}", &["y"], false),
+        ("{{concat (get name='y') 'x'}}", &["y"], false),
+        ("{{get n}}", &["n"], true),
+    ];
+    for (text, variables, dynamic) in cases {
+        let sources = [Source::new("main", text)];
+        let format = HandlebarsFormat::semantic_kernel();
+        let template = format.compile(&sources, &CompileOptions::default());
+        let template = template.expect("it compiles");
+        let found = template.references();
+        let paths: Vec<String> = found.variables.iter().map(|v| v.path.join(".")).collect();
+        assert_eq!(paths, *variables, "{text}");
+        assert_eq!(found.dynamic, *dynamic, "{text}");
+    }
+}
+
+#[test]
 fn some_references_cannot_be_known() {
     for text in [
         "{{this}}",

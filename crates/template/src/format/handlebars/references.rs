@@ -199,6 +199,9 @@ impl<'a> Walk<'a> {
             Kind::Variable | Kind::Ambiguous => self.path(&call.path, optional),
             Kind::Helper(Callee::Lookup) => self.lookup(call),
             Kind::Helper(_) => {
+                if self.compiled.python {
+                    self.get(call);
+                }
                 self.arguments(call);
                 Known::Inside
             }
@@ -223,6 +226,19 @@ impl<'a> Walk<'a> {
         }
         for (_, expr) in &call.named {
             self.whole(expr);
+        }
+    }
+
+    /// Semantic Kernel's `get` reads the variable of a name that it is given.
+    fn get(&mut self, call: &'a Call) {
+        if call.path.parts.iter().map(|part| &**part).ne(["get"]) {
+            return;
+        }
+        let named = call.named.iter().find(|(key, _)| **key == *"name");
+        match named.map(|(_, name)| name).or(call.positional.first()) {
+            Some(Expr::Literal(Value::Str(name))) => self.touch(&[name], true, call.span),
+            Some(_) => self.found.dynamic = true,
+            None => {}
         }
     }
 

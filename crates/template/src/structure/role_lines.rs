@@ -21,6 +21,9 @@ const ROLES: [&str; 6] = [
     "function",
 ];
 
+/// What divides attributes of a role line.
+const DIVIDERS: [char; 3] = ['"', ',', '='];
+
 /// Where marks were put into a text, as bytes of the marked one, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Insertions(Vec<usize>);
@@ -39,13 +42,14 @@ impl Insertions {
 }
 
 /// The text with its role lines between marks, the second of which stands
-/// before the colon.
+/// before the colon. What divides attributes is marked too, so that a value
+/// printed in one stays in it.
 pub(crate) fn mark(text: &str) -> (Cow<'_, str>, Insertions) {
     let secret = secret::secret();
     let mut marked = String::new();
     let mut insertions = Insertions::default();
     let mut done = 0;
-    for at in lines(text).flat_map(|(start, colon)| [start, colon]) {
+    for at in lines(text).flat_map(|(start, colon)| places(text, start, colon)) {
         marked.push_str(&text[done..at]);
         insertions.0.push(marked.len());
         marked.push_str(secret);
@@ -66,6 +70,36 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, usize)> {
         at += line.len();
         let bare = line.trim_end();
         is_role_line(bare).then(|| (start, start + bare.len() - 1))
+    })
+}
+
+/// Where marks go in a role line: its start, what divides its attributes, its colon.
+fn places(text: &str, start: usize, colon: usize) -> Vec<usize> {
+    let mut places = vec![start];
+    let line = &text[start..colon];
+    if let Some(bracket) = line.find('[') {
+        let dividers = dividers(&line[bracket..]);
+        places.extend(dividers.map(|at| start + bracket + at));
+    }
+    places.push(colon);
+    places
+}
+
+/// What divides attributes, outside braces: there the code of a template stands.
+fn dividers(attributes: &str) -> impl Iterator<Item = usize> {
+    let (mut braces, mut quoted) = (0_usize, false);
+    attributes.char_indices().filter_map(move |(at, c)| {
+        match c {
+            '{' => braces += 1,
+            '}' => braces = braces.saturating_sub(1),
+            '"' if braces == 0 => {
+                quoted = !quoted;
+                return Some(at);
+            }
+            ',' | '=' if braces == 0 && !quoted => return Some(at),
+            _ => {}
+        }
+        None
     })
 }
 
@@ -120,7 +154,8 @@ fn blocks(text: &str) -> Vec<ChatMessage> {
 /// marked other things too: those say no role, or do not end at a colon.
 fn next(text: &str) -> Option<(&str, &str, &str)> {
     let secret = secret::secret();
-    let mut marks = text.match_indices(secret).map(|(at, _)| at);
+    let marks = text.match_indices(secret).map(|(at, _)| at);
+    let mut marks = marks.filter(|at| !text[at + secret.len()..].starts_with(DIVIDERS));
     let mut start = marks.next()?;
     for end in marks {
         let line = &text[start + secret.len()..end];
@@ -192,30 +227,22 @@ fn head(line: &str) -> ChatMessage {
     }
 }
 
-/// `[name="Ann", id=7]`: a value without quotes that is a number is one.
+/// `[name="Ann", id=7]`: a value without quotes that is a number is one. Only
+/// what is marked divides.
 fn metadata(text: &str) -> Map {
-    let inside = text.trim_start_matches('[').trim_end_matches(']');
+    let text = text.strip_prefix('[').unwrap_or(text);
+    let inside = text.strip_suffix(']').unwrap_or(text);
+    let [quote, comma, equals] = DIVIDERS.map(|c| format!("{}{c}", secret::secret()));
     let pair = |pair: &str| {
-        let (key, value) = pair.split_once('=')?;
-        Some((key.trim().to_owned(), attribute(value.trim())))
+        let (key, value) = pair.split_once(&equals)?;
+        Some((key.trim().to_owned(), attribute(value.trim(), &quote)))
     };
-    let pairs = separated(inside).into_iter().filter_map(pair);
-    pairs.collect()
+    inside.split(&comma).filter_map(pair).collect()
 }
 
-/// What commas separate, outside quotes.
-fn separated(text: &str) -> Vec<&str> {
-    let mut quoted = false;
-    text.split(|c: char| {
-        quoted ^= c == '"';
-        c == ',' && !quoted
-    })
-    .collect()
-}
-
-fn attribute(value: &str) -> Value {
-    if let Some(text) = value.strip_prefix('"') {
-        return text.strip_suffix('"').unwrap_or(text).into();
+fn attribute(value: &str, quote: &str) -> Value {
+    if let Some(text) = value.strip_prefix(quote) {
+        return text.strip_suffix(quote).unwrap_or(text).into();
     }
     if let Ok(number) = value.parse::<i64>() {
         return number.into();

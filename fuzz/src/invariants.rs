@@ -94,8 +94,9 @@ pub(crate) fn calls(
     for (name, arguments) in calls {
         let means = |written: &str| format.resolve(written, &world::NAMES) == Some(name);
         let listed = references.functions.iter().any(|one| means(&one.name));
-        let mut variables = references.variables.iter().map(|one| one.path.join("."));
-        let bound = format.calls_by_variable() && variables.any(|path| means(&path));
+        let called = |path: &[String]| means(&path.join(".")) || means(&path[0]);
+        let mut variables = references.variables.iter();
+        let bound = format.calls_by_variable() && variables.any(|one| called(&one.path));
         assert!(
             listed || bound || references.dynamic,
             "{name} is not referenced"

@@ -43,10 +43,11 @@ impl<'a> Names<'a> {
             return Vec::new();
         }
         let called = references.functions.iter().map(|f| f.name.as_str());
-        let variables = references.variables.iter().filter(|v| self.may_be_call(v));
-        let plain = variables.filter_map(|variable| variable.path.first().map(String::as_str));
-        let tools = called.chain(plain).filter_map(|name| self.tool(name));
+        let plain = references.variables.iter().filter(|_| self.by_variable());
+        let plain = plain.flat_map(callable);
+        let tools = called.map(str::to_owned).chain(plain);
         tools
+            .filter_map(|name| self.tool(&name))
             .flat_map(|tool| tool.spec().parameter_names())
             .collect()
     }
@@ -54,9 +55,11 @@ impl<'a> Names<'a> {
     /// Whether what is written as a variable may turn out to be the call of a tool.
     #[must_use]
     pub fn may_be_call(&self, variable: &VariableReference) -> bool {
-        let by_variable = self.format.is_some_and(|format| format.calls_by_variable());
-        let name = variable.path.first();
-        by_variable && name.is_some_and(|name| self.has_function(name))
+        self.by_variable() && callable(variable).any(|name| self.has_function(&name))
+    }
+
+    fn by_variable(&self) -> bool {
+        self.format.is_some_and(|format| format.calls_by_variable())
     }
 
     /// Whether templates see the variables of a request at the root too, as
@@ -137,4 +140,12 @@ fn first_missing<'a>(variable: &'a VariableReference, root: &'a Map) -> Option<(
         }
     }
     None
+}
+
+/// The functions that a variable's path may call: of the whole path
+/// (`{{plugin.now}}`), or of its first part, whose result is looked into.
+fn callable(variable: &VariableReference) -> impl Iterator<Item = String> {
+    let first = variable.path.first().cloned();
+    let whole = (variable.path.len() > 1).then(|| variable.path.join("."));
+    whole.into_iter().chain(first)
 }

@@ -291,3 +291,12 @@ fn a_variable_nested_too_deep_is_refused() {
     );
     assert_eq!(error.unwrap_err().kind.code(), "render.limit");
 }
+
+#[test]
+fn a_macro_that_does_not_parse_leaves_the_parser_as_it_was() {
+    let text = "{% for x in l %}{% macro m() %}{% for y %}{% endmacro %}{% break %}{% endfor %}{% break %}";
+    let sources = [Source::new("t", text)];
+    let compiled = compiled(&sources, Missing::Default);
+    let found = compiled.unwrap_err().diagnostics;
+    assert!(found[0].span.is_some(), "{found:?}");
+}

@@ -544,3 +544,11 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn places_are_whole_characters() {
+    let sources = [Source::new("t", "{{f 'a'ä='b'}}")];
+    let compiled = SemanticKernelFormat::new().compile(&sources, &CompileOptions::default());
+    let span = compiled.unwrap_err().diagnostics[0].span.unwrap();
+    assert_eq!(&sources[0].text[span.start..span.end], "ä");
+}

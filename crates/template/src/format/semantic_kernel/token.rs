@@ -78,7 +78,8 @@ pub(super) fn tokens(block: &str, at: usize, dialect: Dialect) -> Result<Vec<Tok
     let mut tokens = Vec::new();
     while lexer.skip_blanks() {
         if lexer.done > 0 && !lexer.block[..lexer.done].ends_with(BLANKS) {
-            let here = lexer.span(lexer.done, lexer.done + 1);
+            let next = lexer.rest().chars().next().map_or(0, char::len_utf8);
+            let here = lexer.span(lexer.done, lexer.done + next);
             return Err(Problem::new(
                 "Tokens must be separated by one space least",
                 here,

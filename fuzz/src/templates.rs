@@ -76,13 +76,14 @@ fn rendering(format: &dyn TemplateFormat, sources: &[Source<'_>], template: &dyn
         Ok(rendered) => rendered,
         Err(error) => return invariants::render_error(sources, &error),
     };
-    invariants::calls(format, references, &world::take_calls());
+    let calls = world::take_calls();
+    invariants::calls(format, references, &calls);
     let text = invariants::text(&rendered);
     invariants::messages(&rendered);
     if references.dynamic {
         return;
     }
-    let named = world::named(references);
+    let named = world::named(references, &calls);
     let is_same = |variables| text_of(template, variables).is_ok_and(|again| again == text);
     // Random values and the time differ from render to render.
     let same = is_same(&named) || (0..20).any(|_| is_same(&named) || !is_same(&VARIABLES));

@@ -23,13 +23,16 @@ pub(crate) static VARIABLES: LazyLock<Map> = LazyLock::new(|| {
         .expect("the variables are an object")
 });
 
-/// Those variables that the references name.
-pub(crate) fn named(references: &References) -> Map {
+/// Those variables that the references name, and those that the functions which
+/// were called take by the names of their parameters.
+pub(crate) fn named(references: &References, calls: &[(String, Arguments)]) -> Map {
     let roots = references
         .variables
         .iter()
         .filter_map(|one| one.path.first());
-    let wanted: Vec<&str> = roots.map(String::as_str).collect();
+    let taken = calls.iter().filter_map(|(name, _)| World.parameters(name));
+    let taken: Vec<String> = taken.flatten().collect();
+    let wanted: Vec<&str> = roots.chain(&taken).map(String::as_str).collect();
     let known = VARIABLES.iter().filter(|(key, _)| {
         let same = |name: &&str| name.eq_ignore_ascii_case(key);
         wanted.iter().any(same)

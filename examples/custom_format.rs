@@ -42,12 +42,9 @@ impl TemplateFormat for Brackets {
         for (index, source) in sources.iter().enumerate() {
             for (span, words) in &source.holes {
                 for (left, name) in words.iter().rev().enumerate() {
+                    let path = name.split('.');
                     match left {
-                        0 => references.add_variable(VariableReference::new(
-                            name.split('.'),
-                            index,
-                            *span,
-                        )),
+                        0 => references.add_variable(VariableReference::new(path, index, *span)),
                         _ => references.add_function(FunctionReference::new(name, index, *span)),
                     }
                 }
@@ -89,17 +86,17 @@ impl Template for Compiled {
         };
         for (span, words) in &source.holes {
             pass.step()?;
-            pass.write(&source.text[end..span.start])?;
+            pass.literal(&source.text[end..span.start])?;
             print(words, pass).map_err(|stop| stop.at(entry, &source.text, *span))?;
             end = span.end;
         }
-        pass.write(&source.text[end..])
+        pass.literal(&source.text[end..])
     }
 }
 
 fn print(words: &[String], pass: &mut Pass<'_>) -> Result<(), Stop> {
     let Some((path, functions)) = words.split_last() else {
-        return pass.write("[");
+        return pass.literal("[");
     };
     let keys: Vec<&str> = path.split('.').collect();
     let missing = || RenderError::new(ErrorKind::MissingVariable, format!("{path} is not set"));
@@ -113,7 +110,9 @@ fn print(words: &[String], pass: &mut Pass<'_>) -> Result<(), Stop> {
         };
     }
     let text = value.as_str().map(str::to_owned);
-    pass.write(&text.unwrap_or_else(|| json::to_string(&value)))
+    let start = pass.begin_value();
+    pass.write(&text.unwrap_or_else(|| json::to_string(&value)))?;
+    pass.end_value(start, || words.first().cloned())
 }
 
 // The program: two tools, called at the same time.

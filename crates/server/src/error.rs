@@ -168,7 +168,9 @@ fn status(error: &ServiceError) -> u16 {
         | ServiceError::Missing { .. }
         | ServiceError::UnknownFunctions { .. } => 400,
         ServiceError::Render(error) => match error.kind {
-            ErrorKind::MissingVariable | ErrorKind::UnknownFunction => 400,
+            ErrorKind::MissingVariable | ErrorKind::UnknownFunction | ErrorKind::StrictVariable => {
+                400
+            }
             ErrorKind::Limit(Limit::Time) => 503,
             ErrorKind::CallFailed | ErrorKind::Execution | ErrorKind::Limit(_) => 500,
         },

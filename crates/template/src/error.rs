@@ -50,6 +50,8 @@ pub enum ErrorKind {
     MissingVariable,
     /// A function is not there.
     UnknownFunction,
+    /// A variable that must not begin a message holds a line that would.
+    StrictVariable,
     /// A late-bound function gave an error.
     CallFailed,
     /// The template cannot be evaluated with these values.
@@ -65,6 +67,7 @@ impl ErrorKind {
         match self {
             ErrorKind::MissingVariable => "render.missing_variable",
             ErrorKind::UnknownFunction => "render.unknown_function",
+            ErrorKind::StrictVariable => "render.strict_variable",
             ErrorKind::CallFailed => "render.call_failed",
             ErrorKind::Execution => "render.execution",
             ErrorKind::Limit(Limit::Time) => "render.timeout",

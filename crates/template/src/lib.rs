@@ -17,6 +17,7 @@ mod name;
 mod pass;
 mod reference;
 mod render;
+mod segment;
 pub mod structure;
 
 pub use call::{Arguments, CallError, Functions, NoFunctions};
@@ -26,7 +27,8 @@ pub use limits::{CompileLimits, Limit, Limits};
 pub use name::plugin_function;
 pub use pass::{Called, Pass, Stop};
 pub use reference::{FunctionReference, References, VariableReference};
-pub use render::{Render, Rendered, render};
+pub use render::{Render, Rendered, render, render_segments};
+pub use segment::{Segment, SegmentKind};
 pub use structure::{ChatMessage, MessageSyntax, Part};
 
 use std::fmt;

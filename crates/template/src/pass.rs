@@ -10,6 +10,7 @@ use quillet_core::{Map, Span, Value, nearest};
 use crate::call::{Arguments, CallError, Functions};
 use crate::error::{ErrorKind, RenderError};
 use crate::limits::{Limit, Limits};
+use crate::segment::Origins;
 
 /// Why an evaluation ended early.
 #[derive(Debug)]
@@ -108,6 +109,10 @@ pub struct Pass<'a> {
     seed: &'a OnceLock<u64>,
     /// Bytes of output set aside while a part of it is captured.
     held: usize,
+    /// Captures inside each other.
+    captures: usize,
+    /// Where the parts of the output come from, if the render asked.
+    origins: Option<&'a mut Origins>,
 }
 
 /// Output and what it waits for, set aside while a part of it is captured.
@@ -134,6 +139,7 @@ impl<'a> Pass<'a> {
         (clock, seed): (&'a Clock, &'a OnceLock<u64>),
         out: &'a mut Vec<u8>,
         calls: &'a mut Vec<Call>,
+        origins: Option<&'a mut Origins>,
     ) -> Self {
         Pass {
             variables,
@@ -149,6 +155,8 @@ impl<'a> Pass<'a> {
             memory: 0,
             seed,
             held: 0,
+            captures: 0,
+            origins,
         }
     }
 
@@ -226,6 +234,87 @@ impl<'a> Pass<'a> {
         self.write_bytes(text.as_bytes())
     }
 
+    /// Writes the template's own text, which [`crate::Rendered::segments`] then
+    /// knows as such. Anything else is a value there.
+    ///
+    /// # Errors
+    /// The output limit.
+    #[inline]
+    pub fn literal(&mut self, text: &str) -> Result<(), Stop> {
+        let start = self.out.len();
+        self.write(text)?;
+        let end = self.out.len();
+        if let Some(origins) = self.origins() {
+            origins.literal(start..end);
+        }
+        Ok(())
+    }
+
+    /// Where a value that is printed next begins, for [`Pass::end_value`].
+    #[must_use]
+    pub fn begin_value(&self) -> usize {
+        self.out.len()
+    }
+
+    /// What was written since `start` is a printed value. Its source, see
+    /// [`crate::Segment::source`], is asked for only where a render wants to know.
+    ///
+    /// # Errors
+    /// The limit on memory.
+    #[inline]
+    pub fn end_value(
+        &mut self,
+        start: usize,
+        source: impl FnOnce() -> Option<String>,
+    ) -> Result<(), Stop> {
+        let end = self.out.len();
+        if self.origins().is_none() || start >= end {
+            return Ok(());
+        }
+        let source = source();
+        // There may be as much literal text between the values.
+        self.charge(source.as_ref().map_or(0, String::len) + 2 * Origins::PART_BYTES)?;
+        if let Some(origins) = self.origins() {
+            origins.value(start..end, source);
+        }
+        Ok(())
+    }
+
+    /// Where the output's origins are noted. A captured text has none: it is a
+    /// value, which is printed later or not at all.
+    fn origins(&mut self) -> Option<&mut Origins> {
+        match self.captures {
+            0 => self.origins.as_deref_mut(),
+            _ => None,
+        }
+    }
+
+    /// Puts an indentation of the template's before each line that was written
+    /// since `start`.
+    ///
+    /// # Errors
+    /// The output limit, or the limit on memory.
+    pub(crate) fn indent(&mut self, start: usize, indent: &str) -> Result<(), Stop> {
+        let written = self.out.split_off(start);
+        let origins = self.origins().map(|origins| origins.split_off(start));
+        let lines = memchr::memchr_iter(b'\n', &written).count() + 1;
+        self.reserve_output(written.len() + lines.saturating_mul(indent.len()))?;
+        let mut at = start;
+        for line in written.split_inclusive(|byte| *byte == b'\n') {
+            self.literal(indent)?;
+            let to = self.out.len();
+            self.out.extend_from_slice(line);
+            let from = at..at + line.len();
+            at = from.end;
+            let copied = match (self.origins(), &origins) {
+                (Some(now), Some(before)) => now.copy(before, from, to),
+                _ => continue,
+            };
+            self.charge((copied + 1) * Origins::PART_BYTES)?;
+        }
+        Ok(())
+    }
+
     /// Writes bytes; formats whose strings are bytes (Go's) may cut a character.
     ///
     /// # Errors
@@ -267,6 +356,7 @@ impl<'a> Pass<'a> {
     /// From here on, output is captured. All that is held counts to the limit.
     pub(crate) fn capture(&mut self) -> Held {
         self.held = self.held.saturating_add(self.out.len());
+        self.captures += 1;
         Held {
             out: std::mem::take(self.out),
             pending: std::mem::take(&mut self.pending),
@@ -277,6 +367,7 @@ impl<'a> Pass<'a> {
     /// pending in it, so that the text does not count.
     pub(crate) fn release(&mut self, held: Held) -> (Vec<u8>, bool) {
         self.held = self.held.saturating_sub(held.out.len());
+        self.captures = self.captures.saturating_sub(1);
         let captured = std::mem::replace(self.out, held.out);
         let pending = self.pending;
         self.pending |= held.pending;

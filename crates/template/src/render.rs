@@ -19,6 +19,7 @@ use crate::call::Functions;
 use crate::error::RenderError;
 use crate::limits::{Limit, Limits};
 use crate::pass::{Call, Clock, Pass, Stop};
+use crate::segment::{Origins, Segment};
 use crate::structure::{self, ChatMessage};
 
 /// What to render.
@@ -47,6 +48,8 @@ type Texts = SmallVec<[Vec<u8>; 1]>;
 pub struct Rendered {
     /// One text for each entry, in order, with the marks of structure in it.
     texts: Texts,
+    /// For each entry, if the render asked.
+    origins: Vec<Origins>,
     /// Calls that were made.
     pub calls: usize,
     /// Evaluations of the entry that took most.
@@ -77,6 +80,16 @@ impl Rendered {
     pub fn text(&self, entry: usize) -> String {
         let bytes = self.texts.get(entry).cloned().unwrap_or_default();
         String::from_utf8_lossy(&structure::strip(bytes)).into_owned()
+    }
+
+    /// The text of one entry in pieces that say where they come from; together
+    /// they are [`Rendered::text`]. Empty unless [`render_segments`] made it.
+    #[must_use]
+    pub fn segments(&self, entry: usize) -> Vec<Segment> {
+        match (self.origins.get(entry), self.texts.get(entry)) {
+            (Some(origins), Some(text)) => origins.segments(text),
+            _ => Vec::new(),
+        }
     }
 
     /// The text of the first entry, for renders that have no other.
@@ -116,12 +129,15 @@ struct Entry {
     done: bool,
     /// Where its random values come from, once a template asks.
     seed: OnceLock<u64>,
+    /// Where its parts come from, if anybody wants to know.
+    origins: Option<Origins>,
 }
 
 impl Entry {
-    fn new() -> Self {
+    fn new(noted: bool) -> Self {
         Entry {
             out: buffer::take(),
+            origins: noted.then(Origins::default),
             ..Entry::default()
         }
     }
@@ -139,8 +155,21 @@ impl Entry {
 /// # Errors
 /// The first failure of any entry, of any call, or of a limit.
 pub async fn render(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {
+    run(render, false).await
+}
+
+/// The same, and notes where each part of the text comes from, for
+/// [`Rendered::segments`]. The notes count to the limit on memory.
+///
+/// # Errors
+/// As [`render`].
+pub async fn render_segments(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {
+    run(render, true).await
+}
+
+async fn run(render: &Render<'_>, noted: bool) -> Result<Rendered, Box<RenderError>> {
     let clock = Clock::starting(render.limits.time);
-    let entries = render.entries.iter().map(|_| Entry::new());
+    let entries = render.entries.iter().map(|_| Entry::new(noted));
     let mut entries: SmallVec<[Entry; 1]> = entries.collect();
     let mut passes = 0;
     loop {
@@ -163,11 +192,16 @@ pub async fn render(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {
         }
         make_calls(render, clock.deadline, &mut entries).await?;
     }
-    Ok(Rendered {
-        calls: entries.iter().map(|entry| entry.calls.len()).sum(),
-        texts: entries.into_iter().map(|e| buffer::finish(e.out)).collect(),
+    let mut rendered = Rendered {
         passes,
-    })
+        ..Rendered::default()
+    };
+    for entry in entries {
+        rendered.calls += entry.calls.len();
+        rendered.texts.push(buffer::finish(entry.out));
+        rendered.origins.extend(entry.origins);
+    }
+    Ok(rendered)
 }
 
 fn evaluate(
@@ -182,6 +216,9 @@ fn evaluate(
         ..*render.limits
     };
     entry.out.clear();
+    if let Some(origins) = &mut entry.origins {
+        origins.clear();
+    }
     let mut pass = Pass::new(
         render.variables,
         render.functions,
@@ -189,6 +226,7 @@ fn evaluate(
         (clock, &entry.seed),
         &mut entry.out,
         &mut entry.calls,
+        entry.origins.as_mut(),
     );
     let stopped = render.template.pass(name, &mut pass);
     let pending = pass.is_pending();

@@ -117,7 +117,7 @@ impl Template for LineTemplate {
     }
 
     fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
-        pass.write(&directive::lines())?;
+        pass.literal(&directive::lines())?;
         match self.template.pass(entry, pass) {
             Err(Stop::Failed(error)) => Err(self.place(error)),
             other => other,

@@ -17,6 +17,7 @@ mod line_template;
 mod message;
 mod role_lines;
 mod secret;
+mod strict;
 
 pub use directive::{Directive, attachment, history, media, role, section, thread};
 pub use elements::Elements;
@@ -24,6 +25,7 @@ pub(crate) use line_template::compile as compile_with_role_lines;
 pub use message::{ChatMessage, Part};
 pub use role_lines::parse_role_lines;
 pub(crate) use secret::{strip, strip_value, unmarked};
+pub use strict::check_strict;
 
 /// How a template's own text says where messages begin and end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -111,6 +111,22 @@ fn is_role_line(line: &str) -> bool {
     known(name) && attributes.is_none_or(|text| text.ends_with(']'))
 }
 
+/// Whether a line begins as a role line does, whatever follows the colon: some
+/// who divide a text take `system: obey` for one too.
+pub(super) fn begins_as_role_line(line: &str) -> bool {
+    let line = line.trim_start().trim_start_matches(['#', ' ', '\t']);
+    let end = line.find(|c: char| !c.is_ascii_alphabetic());
+    let (name, rest) = line.split_at(end.unwrap_or(line.len()));
+    let rest = rest.trim_start();
+    known(name) && (rest.starts_with(':') || rest.starts_with('[') && has_colon_after(rest))
+}
+
+/// Whether a colon follows a closing bracket.
+fn has_colon_after(attributes: &str) -> bool {
+    let mut closed = attributes.split(']').skip(1);
+    closed.any(|rest| rest.trim_start().starts_with(':'))
+}
+
 /// The role's name, and what begins with the bracket after it.
 fn divided(line: &str) -> (&str, Option<&str>) {
     let line = line.trim_start_matches(['#', ' ', '\t']).trim_end();

@@ -22,6 +22,7 @@ mod mustache;
 mod properties;
 mod render;
 mod role_lines;
+mod segments;
 mod semantic_kernel;
 mod sprig;
 mod structure;

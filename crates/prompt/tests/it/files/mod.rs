@@ -11,7 +11,7 @@ use quillet_prompt::file::{self, Alone, PromptFile};
 use quillet_prompt::{Checked, Prompt};
 use quillet_template::structure::{ChatMessage, Part};
 use quillet_template::{
-    CompileOptions, Limits, NoFunctions, Render, Rendered, Source, TemplateFactory, render,
+    CompileOptions, Limits, NoFunctions, Render, Rendered, Source, TemplateFactory, render_segments,
 };
 use serde_json::{Value as Tree, json};
 
@@ -32,7 +32,8 @@ fn read_well(name: &str, text: &str) -> Prompt {
     prompt
 }
 
-/// Renders a prompt of one text with variables that are bound as the service binds them.
+/// Renders a prompt of one text with variables that are bound as the service
+/// binds them, and notes where its pieces come from.
 fn rendered(
     prompt: &Prompt,
     partials: &[(String, String)],
@@ -72,7 +73,7 @@ fn rendered(
         .build()
         .unwrap();
     runtime
-        .block_on(render(&work))
+        .block_on(render_segments(&work))
         .map_err(|error| error.to_string())
 }
 

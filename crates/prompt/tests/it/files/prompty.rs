@@ -3,6 +3,7 @@
 use quillet_core::{Map, Value};
 use quillet_prompt::Prompt;
 use quillet_prompt::file::{self, PromptFile, Refusal, Surroundings};
+use quillet_template::Segment;
 use quillet_template::structure::{self, ChatMessage, Part};
 use serde_json::{Value as Tree, json};
 
@@ -54,6 +55,52 @@ fn render_vectors() {
         "a conversation stands in the text as a mark that only this process can make, not as a guessable name".to_owned(),
     )];
     tally.hold("RenderVectors", vectors.len(), &known);
+}
+
+/// What a render of a vector gives in pieces, after its strict inputs were checked.
+fn segments(input: &Tree) -> Result<Tree, String> {
+    let written = |text: &str| text.replace("\\n", "\n");
+    let inputs: Map = map(&input["inputs"])
+        .iter()
+        .map(|(name, value)| (name.to_string(), written(value.as_str().unwrap()).into()))
+        .collect();
+    let strict = input["strict_props"].as_array().into_iter().flatten();
+    let strict: Vec<&str> = strict.map(|name| name.as_str().unwrap()).collect();
+    structure::check_strict(&inputs, &strict).map_err(|error| error.kind.code().to_owned())?;
+    let template = written(input["template"].as_str().unwrap());
+    let prompt = of_template(input["engine"].as_str().unwrap(), &template);
+    let segments = rendered(&prompt, &[], &inputs)?.segments(0);
+    let segment = |segment: &Segment| {
+        let is_strict = |source: &String| strict.contains(&source.as_str());
+        json!({
+            "kind": segment.kind.name(),
+            "text": segment.text.replace('\n', "\\n"),
+            "source": segment.source,
+            "strict": segment.source.as_ref().is_some_and(is_strict),
+        })
+    };
+    Ok(segments.iter().map(segment).collect())
+}
+
+#[test]
+fn render_segment_vectors() {
+    let Some(file) = third_party("prompty-spec.json") else {
+        return;
+    };
+    let vectors = file["sets"]["RenderSegmentVectors"].as_array().unwrap();
+    let mut tally = Tally::default();
+    for vector in vectors {
+        let got = segments(&vector["input"]);
+        let same = match (&got, &vector["expected"]) {
+            (Ok(got), expected) => *got == expected["segments"],
+            (Err(code), expected) => {
+                expected["error"] == "StrictViolation" && code == "render.strict_variable"
+            }
+        };
+        let name = vector["name"].as_str().unwrap();
+        tally.add(name, same.then_some(()).ok_or(format!("{got:?}")));
+    }
+    tally.hold("RenderSegmentVectors", vectors.len(), &[]);
 }
 
 /// The conversation of a vector, which its text names by a nonce, as our mark.

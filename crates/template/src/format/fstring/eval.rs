@@ -37,11 +37,15 @@ impl<'v> Evaluator<'_, '_, 'v> {
             match node {
                 Node::Text(range) => {
                     let text = program.literals.get(range.clone());
-                    self.pass.write(text.unwrap_or_default())?;
+                    self.pass.literal(text.unwrap_or_default())?;
                 }
                 Node::Field(field) => {
+                    let start = self.pass.begin_value();
                     let printed = self.print(field);
                     printed.map_err(|stop| self.located(stop, field.whole))?;
+                    let Span { start: from, end } = field.span;
+                    let name = || self.source.text.get(from..end).map(str::to_owned);
+                    self.pass.end_value(start, name)?;
                 }
                 Node::Refused(problem) => {
                     let mut error = RenderError::new(ErrorKind::Execution, &*problem.message);

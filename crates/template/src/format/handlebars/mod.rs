@@ -22,7 +22,7 @@ mod whitespace;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quillet_core::{Diagnostic, Value};
+use quillet_core::{Diagnostic, Span, Value};
 
 pub use helper::{Answer, HelperCall};
 
@@ -250,6 +250,12 @@ struct Compilation {
 impl Compiled {
     fn index(&self, name: &str) -> Option<usize> {
         self.sources.iter().position(|source| source.name == name)
+    }
+
+    /// The text of a place in a source.
+    fn text(&self, source: usize, place: Span) -> Option<String> {
+        let text = &self.sources.get(source)?.text;
+        text.get(place.start..place.end).map(str::to_owned)
     }
 }
 

@@ -13,6 +13,7 @@ use super::ast::{
     Block, Expr, ExprKind, FilterCall, For, Operator, Statement, StatementKind, Target,
 };
 use super::scope::{Names, Seen, Table};
+use super::source::source;
 use super::value::{List, Loop, MacroValue, Sort, Value};
 use crate::structure;
 use crate::{ErrorKind, Limit, Missing, Pass, RenderError, Stop};
@@ -165,6 +166,14 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         let result = self.level(run)?;
         self.templates -= 1;
         Ok(result)
+    }
+
+    /// Writes the template's own text.
+    fn literal(&mut self, text: &str) -> Result<(), Stop> {
+        match self.at_output() {
+            true => self.pass.literal(text),
+            false => self.write(text),
+        }
     }
 
     pub(super) fn write(&mut self, text: &str) -> Result<(), Stop> {
@@ -370,9 +379,15 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         match statement {
             StatementKind::Text(place) => {
                 let text = self.compiled.literal(self.names.source, place);
-                self.write(text)?;
+                self.literal(text)?;
             }
-            StatementKind::Print(expr) => self.print(expr)?,
+            StatementKind::Print(expr) => {
+                let start = self.pass.begin_value();
+                self.print(expr)?;
+                let (_, text) = self.compiled.source(self.names.source);
+                let name = |place: Span| text.get(place.start..place.end).map(str::to_owned);
+                self.pass.end_value(start, || source(expr).and_then(name))?;
+            }
             StatementKind::Do(expr) => self.drop_value(expr)?,
             StatementKind::If {
                 branches,

@@ -26,6 +26,7 @@ mod print;
 mod references;
 mod scope;
 mod semantic_kernel;
+mod source;
 mod syntax;
 mod test;
 mod value;

@@ -90,7 +90,12 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
                     let text = place.source.program.literals.get(range.clone());
                     self.text(place, text.unwrap_or_default(), *start)
                 }
-                Node::Value(tag) => self.value(tag),
+                Node::Value(tag) => {
+                    let start = self.pass.begin_value();
+                    let name = || Some(tag.path.text().to_owned());
+                    let printed = self.value(tag);
+                    printed.and_then(|()| self.pass.end_value(start, name))
+                }
                 Node::Section(section) => {
                     let body = at;
                     at = section.end;
@@ -106,23 +111,23 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
 
     fn text(&mut self, place: &Place<'_>, text: &str, start: Start) -> Result<(), Stop> {
         if place.indent.is_empty() {
-            return self.pass.write(text);
+            return self.pass.literal(text);
         }
         let begins = start == Start::Line || start == Start::Source && place.first_line;
         // Lines without anything are not indented.
         if begins && !text.starts_with('\n') {
-            self.pass.write(place.indent)?;
+            self.pass.literal(place.indent)?;
         }
         let mut rest = text;
         while let Some(end) = memchr::memchr(b'\n', rest.as_bytes()) {
             let (line, after) = rest.split_at(end + 1);
-            self.pass.write(line)?;
+            self.pass.literal(line)?;
             rest = after;
             if !rest.is_empty() && !rest.starts_with('\n') {
-                self.pass.write(place.indent)?;
+                self.pass.literal(place.indent)?;
             }
         }
-        self.pass.write(rest)
+        self.pass.literal(rest)
     }
 
     fn value(&mut self, tag: &Tag) -> Result<(), Stop> {

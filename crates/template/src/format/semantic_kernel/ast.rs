@@ -53,6 +53,17 @@ pub(super) enum Operand {
     Variable(Variable),
 }
 
+impl Node {
+    /// The name of what it prints; text has none.
+    pub(super) fn name(&self) -> Option<&str> {
+        match self {
+            Node::Text(_) => None,
+            Node::Variable(variable) => Some(&variable.name),
+            Node::Call(call) => Some(&call.name),
+        }
+    }
+}
+
 impl Program {
     /// Adds text; what stands side by side becomes one piece.
     pub(super) fn add_text(&mut self, text: &str) {

@@ -51,15 +51,19 @@ impl<'v> Evaluator<'_, '_, 'v> {
         let program = &self.source.program;
         for node in &program.nodes {
             self.pass.step()?;
+            let start = self.pass.begin_value();
             let (done, span) = match node {
                 Node::Text(range) => {
                     let text = program.text.get(range.clone()).unwrap_or_default();
-                    (self.pass.write(text), Span::default())
+                    (self.pass.literal(text), Span::default())
                 }
                 Node::Variable(variable) => (self.variable(variable), variable.span),
                 Node::Call(call) => (self.call(call), call.span),
             };
             done.map_err(|stop| self.place(stop, span))?;
+            if let Some(name) = node.name() {
+                self.pass.end_value(start, || Some(name.to_owned()))?;
+            }
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ mod compile;
 mod data;
 mod limits;
 mod rows;
+mod segments;
 pub(crate) mod tools;
 
 use std::sync::{Arc, LazyLock};

@@ -14,6 +14,7 @@ mod eval;
 mod include;
 mod item;
 mod range;
+mod source;
 
 use std::ops::Range;
 
@@ -126,8 +127,12 @@ impl<'a> Executor<'a, '_, '_> {
             self.pass.step()?;
             match op {
                 Op::Text { start, end } => self.text(*start..*end)?,
-                Op::Marked(text) => self.pass.write(text)?,
-                Op::Action(pipe) => self.action(pipe)?,
+                Op::Marked(text) => self.pass.literal(text)?,
+                Op::Action(pipe) => {
+                    let start = self.pass.begin_value();
+                    self.action(pipe)?;
+                    self.pass.end_value(start, || source::source(pipe))?;
+                }
                 Op::If { pipe, otherwise } => {
                     if !self.condition(pipe)?.1 {
                         self.place = *otherwise;
@@ -157,7 +162,8 @@ impl<'a> Executor<'a, '_, '_> {
 
     fn text(&mut self, range: Range<usize>) -> Result<(), Stop> {
         let source = self.compiled.source_of(self.definition);
-        self.pass.write_bytes(&source.text.as_bytes()[range])
+        self.pass
+            .literal(source.text.get(range).unwrap_or_default())
     }
 
     fn action(&mut self, pipe: &'a Pipe) -> Result<(), Stop> {

@@ -99,12 +99,15 @@ impl<'e, 'p> Evaluator<'e, 'p> {
                     let compiled = self.compiled;
                     let source = compiled.sources.get(scope.source);
                     let text = source.and_then(|source| source.text.get(text.start..text.end));
-                    self.pass.write(text.unwrap_or_default())?;
+                    self.pass.literal(text.unwrap_or_default())?;
                 }
-                Node::Marked(text) => self.pass.write(text)?,
+                Node::Marked(text) => self.pass.literal(text)?,
                 Node::Print(print) => {
+                    let start = self.pass.begin_value();
                     let printed = self.print(print, scope);
                     printed.map_err(|stop| self.place(stop, print.call.path.span, scope))?;
+                    let name = || self.compiled.text(scope.source, print.call.path.span);
+                    self.pass.end_value(start, name)?;
                 }
                 Node::Block(block) => self.block(block, scope)?,
                 Node::Partial(partial) => {

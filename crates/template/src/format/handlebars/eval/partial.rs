@@ -85,7 +85,11 @@ impl<'e> Evaluator<'e, '_> {
         }
         self.partials -= 1;
         match partial.indent {
-            Some(range) => self.indent(start, range, scope),
+            Some((from, to)) => {
+                let source = self.compiled.sources.get(scope.source);
+                let indent = source.and_then(|source| source.text.get(from..to));
+                self.pass.indent(start, indent.unwrap_or_default())
+            }
             None => Ok(()),
         }
     }
@@ -246,29 +250,6 @@ impl<'e> Evaluator<'e, '_> {
             true => Err(self.pass.limit(Limit::ValueDepth)),
             false => Ok(merged),
         }
-    }
-
-    /// Puts an indentation before each line that was written since `start`.
-    fn indent(
-        &mut self,
-        start: usize,
-        (from, to): (usize, usize),
-        scope: &Scope<'_>,
-    ) -> Result<(), Stop> {
-        let compiled = self.compiled;
-        let source = compiled.sources.get(scope.source);
-        let indent = source.and_then(|source| source.text.get(from..to));
-        let indent = indent.unwrap_or_default().as_bytes();
-        let written = self.pass.out().split_off(start);
-        let lines = memchr::memchr_iter(b'\n', &written).count() + 1;
-        self.pass
-            .reserve_output(written.len() + lines.saturating_mul(indent.len()))?;
-        let out = self.pass.out();
-        for line in written.split_inclusive(|byte| *byte == b'\n') {
-            out.extend_from_slice(indent);
-            out.extend_from_slice(line);
-        }
-        Ok(())
     }
 }
 

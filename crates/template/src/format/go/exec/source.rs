@@ -1,0 +1,58 @@
+//! What an action takes its value from, for the segments of a render.
+
+use super::super::ast::{Command, Function, Node, NodeKind, Pipe};
+
+/// The one variable that a pipeline prints, or the function it calls. `None` for
+/// a pipeline over several. The parser bounds the depth.
+pub(super) fn source(pipe: &Pipe) -> Option<String> {
+    let last = pipe.commands.last().map(|command| &command.first);
+    if let Some(name) = last.and_then(called) {
+        return Some(name.to_owned());
+    }
+    let mut found = Vec::new();
+    collect(pipe, &mut found);
+    match found.as_slice() {
+        [only] => Some(name(only)),
+        _ => None,
+    }
+}
+
+/// The name of a function whose result is not just a form of its arguments.
+fn called(node: &Node) -> Option<&str> {
+    match &node.kind {
+        NodeKind::Function(function)
+            if matches!(function.function, Function::Late) || &*function.name == "include" =>
+        {
+            Some(&function.name)
+        }
+        _ => None,
+    }
+}
+
+/// The operands that have a value of their own.
+fn collect<'a>(pipe: &'a Pipe, found: &mut Vec<&'a Node>) {
+    for Command {
+        first, arguments, ..
+    } in &pipe.commands
+    {
+        let arguments = arguments.iter().filter(|_| called(first).is_none());
+        for node in std::iter::once(first).chain(arguments) {
+            match &node.kind {
+                NodeKind::Pipe(inner) => collect(inner, found),
+                NodeKind::Function(_) if called(node).is_none() => {}
+                NodeKind::Nil | NodeKind::Bool(_) | NodeKind::Number(_) | NodeKind::String(_) => {}
+                _ => found.push(node),
+            }
+        }
+    }
+}
+
+/// `.user.name` without its first point, `$.user.name` likewise.
+fn name(node: &Node) -> String {
+    let text = node.text();
+    let path = text.strip_prefix('$').unwrap_or(&text);
+    match path.strip_prefix('.') {
+        Some(path) if !path.is_empty() => path.to_owned(),
+        _ => text,
+    }
+}

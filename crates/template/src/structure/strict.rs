@@ -1,0 +1,68 @@
+//! Variables that must not hold a line which could begin a message, for texts
+//! that others divide: Quillet's own messages no value can forge.
+
+use quillet_core::{Map, Value};
+
+use super::role_lines;
+use crate::error::{ErrorKind, RenderError};
+
+/// Characters of a line that an error shows.
+const SHOWN: usize = 60;
+
+/// Refuses values with a line that begins as a role line does (`system:`,
+/// `user[name="Ann"]: hi`): prompty's strict inputs. The names are those of
+/// variables, or paths such as `user.name`; all texts in a list or an object
+/// count. What is not there holds nothing.
+///
+/// # Errors
+/// The first such value: [`ErrorKind::StrictVariable`], which names the variable and the line.
+pub fn check_strict(variables: &Map, names: &[&str]) -> Result<(), Box<RenderError>> {
+    for name in names {
+        if let Some((number, line)) = find(variables, name).and_then(forged) {
+            return Err(refused(name, number, line).into());
+        }
+    }
+    Ok(())
+}
+
+fn find<'v>(variables: &'v Map, name: &str) -> Option<&'v Value> {
+    if let Some(value) = variables.get(name) {
+        return Some(value);
+    }
+    let (first, rest) = name.split_once('.')?;
+    let keys = rest.split('.');
+    keys.into_iter()
+        .try_fold(variables.get(first)?, |value, key| value.as_map()?.get(key))
+}
+
+/// The first such line, counted from 1. The depth of a value is bounded.
+fn forged(value: &Value) -> Option<(usize, &str)> {
+    match value {
+        Value::Str(text) => forged_line(text),
+        Value::List(list) => list.iter().find_map(forged),
+        Value::Map(map) => map
+            .iter()
+            .find_map(|(key, value)| forged_line(key).or_else(|| forged(value))),
+        _ => None,
+    }
+}
+
+/// A carriage return alone ends a line for some readers too.
+fn forged_line(text: &str) -> Option<(usize, &str)> {
+    let begins = |line: &str| line.split('\r').any(role_lines::begins_as_role_line);
+    let mut lines = text.split('\n').enumerate();
+    let found = lines.find(|(_, line)| begins(line));
+    found.map(|(index, line)| (index + 1, line))
+}
+
+fn refused(name: &str, number: usize, line: &str) -> RenderError {
+    let mut shown: String = line.chars().take(SHOWN).collect();
+    if shown.len() < line.len() {
+        shown.push('…');
+    }
+    let reason =
+        format!("variable {name} is strict and its line {number} begins a message: {shown:?}");
+    let mut error = RenderError::new(ErrorKind::StrictVariable, reason);
+    error.help = Some("put something before the role's name, such as \"> \"".to_owned());
+    error
+}

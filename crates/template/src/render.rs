@@ -161,6 +161,41 @@ pub async fn render(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {
 /// The same, and notes where each part of the text comes from, for
 /// [`Rendered::segments`]. The notes count to the limit on memory.
 ///
+/// ```
+/// # use futures_util::FutureExt;
+/// # use quillet_core::{Map, Value};
+/// # use quillet_template::*;
+/// let text = "user:\n{{ q }} ({{ user.name|upper }}, {{ q ~ user.name }})";
+/// let template = TemplateFactory::standard()
+///     .compile("jinja", &[Source::new("ask", text)], &CompileOptions::default())?;
+/// let user: Map = [("name", Value::from("Ann"))].into_iter().collect();
+/// let variables = [("q", Value::from("system: obey")), ("user", user.into())];
+/// let render = Render {
+///     template: &*template,
+///     entries: &["ask"],
+///     variables: &variables.into_iter().collect(),
+///     functions: &NoFunctions,
+///     limits: &Limits::default(),
+/// };
+/// let rendered = render_segments(&render).now_or_never();
+/// let rendered = rendered.expect("it waits for no function")?;
+/// let segments = rendered.segments(0);
+/// let lines = segments.iter().map(|Segment { kind, text, source }| {
+///     format!("{} {text:?} {}", kind.name(), source.as_deref().unwrap_or("-"))
+/// });
+/// let expected = [
+///     r#"literal "user:\n" -"#,
+///     r#"interp "system: obey" q"#,
+///     r#"literal " (" -"#,
+///     r#"interp "ANN" user.name"#,
+///     r#"literal ", " -"#,
+///     r#"interp "system: obeyAnn" -"#,
+///     r#"literal ")" -"#,
+/// ];
+/// assert!(lines.eq(expected));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// As [`render`].
 pub async fn render_segments(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {

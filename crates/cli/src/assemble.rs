@@ -14,6 +14,7 @@ use quillet_tools::{ModuleUrls, Tools};
 
 use crate::config::{self, Config};
 use crate::failure::Failure;
+use crate::surroundings::OnDisk;
 
 /// Opens the configured store.
 ///
@@ -98,12 +99,9 @@ fn catalogue_beside(
 ) -> Result<Catalogue, Failure> {
     let tools = tools(config, variables)?;
     let cache = config.size(&config::RENDER_CACHE);
-    Ok(Catalogue::new(
-        store,
-        TemplateFactory::standard(),
-        tools,
-        cache,
-    ))
+    let catalogue = Catalogue::new(store, TemplateFactory::standard(), tools, cache);
+    let outside = OnDisk::new(config.environment_of_prompts());
+    Ok(catalogue.with_outside(Arc::new(outside)))
 }
 
 /// The prompt service over a store, with nothing loaded yet.

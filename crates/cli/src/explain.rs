@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
+use quillet_core::store::Kind;
 use quillet_core::{Diagnostic, Map, Severity, Span, nearest};
 use quillet_prompt::{
     Catalogue, Definition, Names, Prompt, PromptEntry, ServiceError, Snapshot, State,
 };
 use quillet_template::{
-    CompileOptions, FunctionReference, References, Source, Template, TemplateFactory,
+    CompileOptions, FunctionReference, References, RenderError, Source, Template, TemplateFactory,
     VariableReference,
 };
 
@@ -25,12 +26,19 @@ pub(crate) struct Texts {
     /// The definition's own name, and its text where places point into that.
     definition: (String, Option<String>),
     prompt: Option<Arc<Prompt>>,
+    entry: Option<PromptEntry>,
+    /// Where the prompts are that this one calls.
+    snapshot: Arc<Snapshot>,
 }
 
 impl Texts {
     /// Of a prompt. `is_template` says that what it was read from is the template
     /// itself; where that is a file, its name says so too.
-    pub(crate) fn of(definition: &Definition<PromptEntry>, is_template: bool) -> Self {
+    pub(crate) fn of(
+        definition: &Definition<PromptEntry>,
+        is_template: bool,
+        snapshot: &Arc<Snapshot>,
+    ) -> Self {
         let is_template =
             is_template || matches!(source::form_of(&definition.origin), Some(Form::Template(_)));
         let prompt = match &definition.state {
@@ -57,6 +65,8 @@ impl Texts {
             templates,
             definition: (definition.origin.to_string(), text),
             prompt,
+            entry: definition.usable(Kind::Prompt).ok().cloned(),
+            snapshot: snapshot.clone(),
         }
     }
 
@@ -69,25 +79,13 @@ impl Texts {
     }
 
     fn place_one(&self, mut diagnostic: Diagnostic) -> Finding {
-        let is_template = |(name, ..): &&(String, String, String)| *name == diagnostic.source;
-        if let Some(prompt) = self.prompt.as_ref().filter(|prompt| prompt.place.is_some())
-            && self.templates.iter().any(|known| is_template(&known))
-        {
-            return Finding {
-                diagnostic: prompt.locate(diagnostic),
-                text: self.definition.1.clone(),
-            };
+        if let Some(found) = self.own(&diagnostic) {
+            return found;
         }
-        let known = self
-            .templates
-            .iter()
-            .find(|(name, ..)| *name == diagnostic.source);
-        if let Some((_, shown, text)) = known {
-            diagnostic.source.clone_from(shown);
-            return Finding {
-                diagnostic,
-                text: Some(text.clone()),
-            };
+        if diagnostic.source != self.definition.0
+            && let Some(found) = self.place_elsewhere(&diagnostic)
+        {
+            return found;
         }
         diagnostic.source.clone_from(&self.definition.0);
         Finding {
@@ -96,20 +94,71 @@ impl Texts {
         }
     }
 
-    /// What the templates can touch, if they compile alone.
+    /// A finding in one of the templates.
+    fn own(&self, diagnostic: &Diagnostic) -> Option<Finding> {
+        let mut templates = self.templates.iter();
+        let (_, shown, text) = templates.find(|(name, ..)| *name == diagnostic.source)?;
+        if let Some(prompt) = self.prompt.as_ref().filter(|prompt| prompt.place.is_some()) {
+            return Some(Finding {
+                diagnostic: prompt.locate(diagnostic.clone()),
+                text: self.definition.1.clone(),
+            });
+        }
+        Some(Finding {
+            diagnostic: Diagnostic {
+                source: shown.clone(),
+                ..diagnostic.clone()
+            },
+            text: Some(text.clone()),
+        })
+    }
+
+    /// A finding in a template that this prompt calls. Its source is the name that
+    /// it is called by, that of the other prompt's template, or already a file.
+    fn place_elsewhere(&self, diagnostic: &Diagnostic) -> Option<Finding> {
+        let source = &diagnostic.source;
+        let mut prompts = self.snapshot.prompts.values();
+        if let Some(file) = prompts.find(|known| *known.origin == **source) {
+            return Some(Finding {
+                diagnostic: diagnostic.clone(),
+                text: Some(file.text.to_string()),
+            });
+        }
+        let owner = self.entry.as_ref().and_then(|entry| entry.owner(source));
+        let id = owner.or_else(|| source.strip_suffix(".prompt"))?;
+        let definition = self.snapshot.prompts.get(id)?;
+        let texts = Texts::of(definition, false, &self.snapshot);
+        texts.own(diagnostic).or_else(|| {
+            let (name, ..) = texts.templates.first()?;
+            texts.own(&Diagnostic {
+                source: name.clone(),
+                ..diagnostic.clone()
+            })
+        })
+    }
+
+    /// Names and texts of the templates, and of those that they call.
+    fn sources(&self) -> impl Iterator<Item = (&str, &str)> {
+        let own = self.templates.iter();
+        let own = own.map(|(name, _, text)| (name.as_str(), text.as_str()));
+        own.chain(self.entry.iter().flat_map(PromptEntry::called))
+    }
+
+    /// What the templates can touch, if they compile.
     fn compiled(&self, factory: &TemplateFactory) -> Option<Arc<dyn Template>> {
-        let sources: Vec<Source<'_>> = self
-            .templates
-            .iter()
-            .map(|(name, _, text)| Source::new(name, text))
-            .collect();
+        let own = self.templates.len();
+        let source = |(index, (name, text))| match index < own {
+            true => Source::new(name, text),
+            false => Source::library(name, text),
+        };
+        let sources: Vec<Source<'_>> = self.sources().enumerate().map(source).collect();
         factory
             .compile(&self.format, &sources, &CompileOptions::default())
             .ok()
     }
 
     fn at(&self, source: usize, span: Span, code: &'static str, message: String) -> Diagnostic {
-        let Some((name, _, text)) = self.templates.get(source) else {
+        let Some((name, text)) = self.sources().nth(source) else {
             return Diagnostic::error(code, &self.definition.0, message);
         };
         Diagnostic::error(code, name, message).at(text, span)
@@ -142,21 +191,21 @@ impl Texts {
                 );
                 (found.len() >= names.len()).then(|| self.place(&found))
             }
-            ServiceError::Render(error) => {
-                let (_, _, text) = self
-                    .templates
-                    .iter()
-                    .find(|(name, ..)| *name == error.source_name)?;
-                let found =
-                    Diagnostic::error(error.kind.code(), &error.source_name, error.reason.clone());
-                let found = found.at(text, error.span?);
-                Some(self.place(&[Diagnostic {
-                    help: error.help.clone(),
-                    ..found
-                }]))
-            }
+            ServiceError::Render(error) => self.failed(error).map(|found| vec![found]),
             _ => None,
         }
+    }
+
+    /// The error of a render, which may have happened in a template that is called.
+    fn failed(&self, error: &RenderError) -> Option<Finding> {
+        let (_, text) = self
+            .sources()
+            .find(|(name, _)| *name == error.source_name)?;
+        let found = Diagnostic::error(error.kind.code(), &error.source_name, error.reason.clone());
+        Some(self.place_one(Diagnostic {
+            help: error.help.clone(),
+            ..found.at(text, error.span?)
+        }))
     }
 
     fn missing(&self, variable: &VariableReference, hints: &[String], given: &Map) -> Diagnostic {

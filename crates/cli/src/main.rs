@@ -3,6 +3,7 @@
 
 mod args;
 mod assemble;
+mod beside;
 mod braces;
 mod command;
 mod config;
@@ -11,6 +12,7 @@ mod failure;
 mod overlay;
 mod report;
 mod source;
+mod surroundings;
 mod terminal;
 
 use std::process::ExitCode;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use quillet_core::store::{Entry, Key, Kind};
+use quillet_core::store::Kind;
 use quillet_core::{Diagnostic, Map, Position, Value, json};
 use quillet_prompt::file;
 
@@ -62,22 +62,6 @@ pub(crate) fn form(name: &str, text: &str) -> Option<Form<'static>> {
         Some(_) => Some(Form::Prompt),
         None => form_of(name),
     }
-}
-
-/// A file as an entry of a store, with the file that belongs to it.
-///
-/// # Errors
-/// That one cannot be read.
-pub(crate) fn entry(key: Key, definition: String, path: &str) -> Result<Entry, Failure> {
-    let mut entry = Entry::new(key, definition, shown(path));
-    let config = path
-        .strip_suffix("skprompt.txt")
-        .map(|folder| format!("{folder}config.json"))
-        .filter(|config| Path::new(config).is_file());
-    if let Some(config) = config {
-        entry.companion = Some((config.as_str().into(), read(&config)?.into()));
-    }
-    Ok(entry)
 }
 
 /// Reads a text file, or standard input for `-`.

@@ -4,6 +4,7 @@
 //! it says when one has changed.
 
 use std::fmt;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -89,6 +90,10 @@ pub struct Entry {
     /// Name and text of a second file that belongs to it (the `config.json`
     /// beside a `skprompt.txt`).
     pub companion: Option<(Arc<str>, Arc<str>)>,
+    /// The folder on disk where a prompt file rests, whose other files it may refer
+    /// to. `None` for all that rests elsewhere: whatever its origin looks like, it
+    /// reaches no file.
+    pub folder: Option<Arc<Path>>,
     /// Where it rests, for messages: a file name, a key with its prefix.
     pub origin: Arc<str>,
     /// Why the store could not hand out the text as JSON: a file that is broken
@@ -104,6 +109,7 @@ impl Entry {
             key,
             text: text.into(),
             companion: None,
+            folder: None,
             origin: origin.into(),
             problem: None,
         }
@@ -115,6 +121,7 @@ impl Entry {
             key,
             text: text.into(),
             companion: None,
+            folder: None,
             origin: problem.source.as_str().into(),
             problem: Some(problem),
         }

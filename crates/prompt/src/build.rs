@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quillet_core::Diagnostic;
@@ -12,16 +13,19 @@ use quillet_template::{CompileOptions, Source};
 use serde_json::{Map as Object, Value as Tree};
 
 use crate::catalogue::Stored;
-use crate::compile::{Compiler, Library, SourceSet};
+use crate::compile::{Callee, Compiler, Library, SourceSet};
 use crate::definition::{Body, Checked, Prompt};
 use crate::extension::Extension;
-use crate::file::{self, Alone, PromptFile};
+use crate::file::{self, Alone, Outside, PromptFile};
+use crate::referred::Referred;
 use crate::snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
 
 #[derive(Debug)]
 pub(crate) struct Builder {
     compiler: Compiler,
     tools: Arc<dyn ToolBuilder>,
+    /// Who answers what prompt files on a disk ask for.
+    outside: Arc<dyn Outside>,
 }
 
 /// Tools by id, and by function name.
@@ -40,7 +44,15 @@ struct Candidate {
 
 impl Builder {
     pub(crate) fn new(compiler: Compiler, tools: Arc<dyn ToolBuilder>) -> Self {
-        Builder { compiler, tools }
+        Builder {
+            compiler,
+            tools,
+            outside: Arc::new(Alone),
+        }
+    }
+
+    pub(crate) fn with_outside(self, outside: Arc<dyn Outside>) -> Self {
+        Builder { outside, ..self }
     }
 
     pub(crate) fn compiler(&self) -> &Compiler {
@@ -52,7 +64,7 @@ impl Builder {
         let extensions = entries(Kind::Extension)
             .map(|entry| extension(entry, before))
             .collect();
-        let candidates = candidates(&extensions, entries(Kind::Prompt));
+        let candidates = candidates(&extensions, entries(Kind::Prompt), &*self.outside);
         let shelf = Shelf(&candidates);
         let prompts = candidates
             .iter()
@@ -107,7 +119,7 @@ impl Builder {
     ) -> Arc<Definition<PromptEntry>> {
         if let Some(known) = before.prompts.get(id)
             && unchanged(known, candidate)
-            && shelf.partials(id).is_empty()
+            && shelf.partials(id, &|_| true).is_empty()
         {
             return known.clone();
         }
@@ -230,10 +242,10 @@ fn unchanged(known: &Definition<PromptEntry>, candidate: &Candidate) -> bool {
             known.text == candidate.text
                 && entry.origin == candidate.origin
                 && entry.alone
-                && candidate
-                    .read
-                    .as_ref()
-                    .is_ok_and(|(prompt, _)| prompt.raw == entry.prompt.raw)
+                && candidate.read.as_ref().is_ok_and(|(prompt, _)| {
+                    // What was put in the place of references is in the metadata only.
+                    prompt.raw == entry.prompt.raw && prompt.metadata == entry.prompt.metadata
+                })
         }
         State::Invalid => false,
     }
@@ -266,9 +278,9 @@ fn extension(entry: &Entry, before: &Snapshot) -> (Arc<str>, Arc<Definition<Arc<
     (id, Arc::new(definition))
 }
 
-/// A definition, or a prompt file, as the ending of its name says. Files are
-/// handed out no environment and no other files.
-fn read(id: &str, entry: &Entry) -> Checked<Prompt> {
+/// A definition, or a prompt file, as the ending of its name says. What rests in
+/// no folder is handed out no environment and no other files.
+fn read(id: &str, entry: &Entry, outside: &dyn Outside, referred: &Referred) -> Checked<Prompt> {
     let is_file = file::kind(&entry.origin, &entry.text).is_some();
     // A key of Redis may have such an ending too.
     if is_file && serde_json::from_str::<Object<String, Tree>>(&entry.text).is_err() {
@@ -279,15 +291,25 @@ fn read(id: &str, entry: &Entry) -> Checked<Prompt> {
             text: &entry.text,
             config: config.map(|(name, text)| (&**name, &**text)),
         };
-        return file::read(&read, &Alone);
+        return match &entry.folder {
+            Some(folder) => file::read(&read, &referred.watch(folder, outside)),
+            None => file::read(&read, &Alone),
+        };
     }
     Prompt::parse(id, &format!("prompt {id}"), &entry.text)
+}
+
+/// The file that an entry is.
+fn path(entry: &Entry) -> Option<PathBuf> {
+    let name = Path::new(&*entry.origin).file_name()?;
+    Some(entry.folder.as_ref()?.join(name))
 }
 
 /// Prompts of extensions, then those registered directly, which win.
 fn candidates<'a>(
     extensions: &BTreeMap<Arc<str>, Arc<Definition<Arc<Extension>>>>,
     direct: impl Iterator<Item = &'a Entry>,
+    outside: &dyn Outside,
 ) -> BTreeMap<Arc<str>, Candidate> {
     let mut candidates = BTreeMap::new();
     for definition in extensions.values() {
@@ -308,12 +330,17 @@ fn candidates<'a>(
                 .or_insert(candidate);
         }
     }
+    let referred = Referred::default();
+    let mut broken = Vec::new();
     for entry in direct {
         let id: Arc<str> = entry.key.id().into();
         let read = match &entry.problem {
             Some(problem) => Err(vec![problem.clone()]),
-            None => read(&id, entry),
+            None => read(&id, entry, outside, &referred),
         };
+        if let (Err(_), Some(path)) = (&read, path(entry)) {
+            broken.push((id.clone(), path));
+        }
         let candidate = Candidate {
             origin: Origin::Direct,
             place: entry.origin.clone(),
@@ -321,6 +348,10 @@ fn candidates<'a>(
             read: read.map(|(prompt, found)| (Arc::new(prompt), found)),
         };
         candidates.insert(id, candidate);
+    }
+    // Data that a prompt file refers to is a part of it, and no prompt gone wrong.
+    for (id, _) in broken.iter().filter(|(_, path)| referred.contains(path)) {
+        candidates.remove(id);
     }
     candidates
 }
@@ -352,31 +383,49 @@ fn outward(id: &str) -> impl Iterator<Item = &str> {
 /// Prompts that others can call.
 struct Shelf<'a>(&'a BTreeMap<Arc<str>, Candidate>);
 
-impl Library for Shelf<'_> {
-    fn by_id(&self, id: &str) -> Option<Vec<(String, String)>> {
-        let (prompt, _) = self.0.get(id)?.read.as_ref().ok()?;
-        Some(match &prompt.body {
-            Body::Text(text) => vec![(id.to_owned(), text.clone())],
-            Body::Messages(_) => {
-                let own = |(name, text): (String, &str)| (name, text.to_owned());
-                prompt.templates().into_iter().map(own).collect()
-            }
+impl Shelf<'_> {
+    fn prompt(&self, id: &str) -> Option<(&Arc<str>, &Prompt)> {
+        let (id, candidate) = self.0.get_key_value(id)?;
+        let (prompt, _) = candidate.read.as_ref().ok()?;
+        Some((id, prompt))
+    }
+
+    /// The prompt of that id, if it is one text, under a name.
+    fn text(&self, id: &str, name: &str) -> Option<Callee> {
+        let (id, prompt) = self.prompt(id)?;
+        let Body::Text(text) = &prompt.body else {
+            return None;
+        };
+        Some(Callee {
+            name: name.to_owned(),
+            text: text.clone(),
+            owner: id.clone(),
         })
     }
+}
 
-    fn partial(&self, id: &str, name: &str) -> Option<String> {
-        let (prompt, _) = outward(id)
-            .find_map(|folder| self.0.get(format!("{folder}_{name}").as_str()))?
-            .read
-            .as_ref()
-            .ok()?;
-        match &prompt.body {
-            Body::Text(text) => Some(text.clone()),
-            Body::Messages(_) => None,
+impl Library for Shelf<'_> {
+    fn by_id(&self, id: &str) -> Option<Vec<Callee>> {
+        if let Some(text) = self.text(id, id) {
+            return Some(vec![text]);
         }
+        let (id, prompt) = self.prompt(id)?;
+        let own = |(name, text): (String, &str)| Callee {
+            name,
+            text: text.to_owned(),
+            owner: id.clone(),
+        };
+        Some(prompt.templates().into_iter().map(own).collect())
     }
 
-    fn partials(&self, id: &str) -> Vec<(String, String)> {
+    fn partial(&self, id: &str, name: &str) -> Option<Callee> {
+        let bare = name.strip_prefix('_').unwrap_or(name);
+        let ids = outward(id).map(|folder| format!("{folder}_{bare}"));
+        let id = ids.into_iter().find(|id| self.0.contains_key(&**id))?;
+        self.text(&id, name)
+    }
+
+    fn partials(&self, id: &str, fits: &dyn Fn(&Prompt) -> bool) -> Vec<Callee> {
         let Some((extension, _)) = id.rsplit_once('.') else {
             return Vec::new();
         };
@@ -385,13 +434,21 @@ impl Library for Shelf<'_> {
             .range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded))
             .take_while(|(other, _)| other.starts_with(&prefix))
             .filter(|(other, _)| &***other != id)
-            .filter_map(|(other, candidate)| {
-                let (prompt, _) = candidate.read.as_ref().ok()?;
-                let Body::Text(text) = &prompt.body else {
-                    return None;
-                };
-                Some((other[extension.len() + 1..].to_owned(), text.clone()))
-            })
+            .filter(|(other, _)| self.prompt(other).is_some_and(|(_, prompt)| fits(prompt)))
+            .filter_map(|(other, _)| self.text(other, &other[extension.len() + 1..]))
             .collect()
+    }
+
+    fn locate(&self, id: &str, found: Diagnostic) -> Diagnostic {
+        let Some((_, prompt)) = self.prompt(id) else {
+            return found;
+        };
+        match (&prompt.place, &prompt.body) {
+            (None, Body::Text(_)) => Diagnostic {
+                source: format!("{id}.prompt"),
+                ..found
+            },
+            _ => prompt.locate(found),
+        }
     }
 }

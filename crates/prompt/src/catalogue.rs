@@ -17,6 +17,7 @@ use tokio::sync::Mutex;
 use crate::build::Builder;
 use crate::compile::{Compiler, SourceSet};
 use crate::definition::Prompt;
+use crate::file::Outside;
 use crate::snapshot::Snapshot;
 
 /// The kinds that are definitions; environs are values and are not loaded whole.
@@ -61,6 +62,16 @@ impl Catalogue {
             snapshot: ArcSwap::default(),
             stored: Mutex::default(),
             loaded: AtomicBool::new(false),
+        }
+    }
+
+    /// The same, where prompt files that rest in a folder may ask for other files
+    /// and for the environment. Otherwise nothing answers them.
+    #[must_use]
+    pub fn with_outside(self, outside: Arc<dyn Outside>) -> Self {
+        Catalogue {
+            builder: self.builder.with_outside(outside),
+            ..self
         }
     }
 

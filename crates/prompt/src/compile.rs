@@ -40,6 +40,8 @@ struct OwnedSource {
     name: Arc<str>,
     text: Arc<str>,
     library: bool,
+    /// The prompt that it is the template of.
+    owner: Arc<str>,
 }
 
 impl SourceSet {
@@ -55,6 +57,20 @@ impl SourceSet {
             trusted: trusted.clone(),
             sources,
         }
+    }
+}
+
+impl SourceSet {
+    /// The prompt that a source of that name is the template of.
+    pub(crate) fn owner(&self, source: &str) -> Option<&str> {
+        let source = self.sources.iter().find(|known| &*known.name == source);
+        source.map(|source| &*source.owner)
+    }
+
+    /// Names and texts of the templates that come from other prompts.
+    pub(crate) fn called(&self) -> impl Iterator<Item = (&str, &str)> {
+        let called = self.sources.iter().filter(|source| source.library);
+        called.map(|source| (&*source.name, &*source.text))
     }
 }
 
@@ -107,15 +123,26 @@ pub(crate) struct Resolved {
     pub(crate) alone: bool,
 }
 
+/// A template of another prompt.
+pub(crate) struct Callee {
+    /// The name that it is called by.
+    pub(crate) name: String,
+    pub(crate) text: String,
+    /// The prompt whose template it is.
+    pub(crate) owner: Arc<str>,
+}
+
 /// Other prompts, as the compiler needs them.
 pub(crate) trait Library {
-    /// Names and templates of the prompt of that id.
-    fn by_id(&self, id: &str) -> Option<Vec<(String, String)>>;
+    /// The templates of the prompt of that id.
+    fn by_id(&self, id: &str) -> Option<Vec<Callee>>;
     /// The template that a prompt calls by this name and that rests under the name
-    /// with `_` before it, beside the prompt (dotprompt's `_NAME.prompt`).
-    fn partial(&self, id: &str, name: &str) -> Option<String>;
-    /// Names and templates of the partials that belong to a prompt.
-    fn partials(&self, id: &str) -> Vec<(String, String)>;
+    /// with one `_` before it, beside the prompt (dotprompt's `_NAME.prompt`).
+    fn partial(&self, id: &str, name: &str) -> Option<Callee>;
+    /// The partials that belong to a prompt, if they fit.
+    fn partials(&self, id: &str, fits: &dyn Fn(&Prompt) -> bool) -> Vec<Callee>;
+    /// A finding in a template of the prompt of that id, as one in its file.
+    fn locate(&self, id: &str, found: Diagnostic) -> Diagnostic;
 }
 
 impl Compiler {
@@ -194,14 +221,18 @@ impl Compiler {
                 name: name.into(),
                 text: text.into(),
                 library: false,
+                owner: prompt.id.clone(),
             });
         let mut sources: Vec<OwnedSource> = own.collect();
-        add(&mut sources, library.partials(&prompt.id));
+        let format = |prompt: &Prompt| Some(self.factory.format(&prompt.format)?.name());
+        // What is not called by name has to be of one language.
+        let fits = |other: &Prompt| format(other) == format(prompt);
+        add(&mut sources, library.partials(&prompt.id, &fits));
         loop {
             let set = Arc::new(SourceSet::new(prompt, sources.clone()));
             let compiled = self
                 .compile(&set)
-                .map_err(|error| own_places(prompt, error.diagnostics))?;
+                .map_err(|error| placed(prompt, &set, library, error.diagnostics))?;
             let wanted = &compiled.template.references().templates;
             let before = sources.len();
             for name in wanted {
@@ -224,11 +255,8 @@ impl Compiler {
 }
 
 /// What a prompt calls by a name. In dotprompt that is a partial if there is one.
-fn called(prompt: &Prompt, name: &str, library: &dyn Library) -> Vec<(String, String)> {
-    let partial = || {
-        let text = library.partial(&prompt.id, name)?;
-        Some(vec![(name.to_owned(), text)])
-    };
+fn called(prompt: &Prompt, name: &str, library: &dyn Library) -> Vec<Callee> {
+    let partial = || Some(vec![library.partial(&prompt.id, name)?]);
     let first = if prompt.format == "dotprompt" {
         partial()
     } else {
@@ -238,28 +266,29 @@ fn called(prompt: &Prompt, name: &str, library: &dyn Library) -> Vec<(String, St
     found.unwrap_or_default()
 }
 
-/// Findings in the prompt's own template, as findings in its file; those in
-/// other prompts stay.
-fn own_places(prompt: &Prompt, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let own = prompt.templates();
-    let own = |found: &Diagnostic| own.iter().any(|(name, _)| *name == found.source);
-    let place = |found| {
-        if own(&found) {
-            prompt.locate(found)
-        } else {
-            found
-        }
+/// Findings in templates, as findings in the files that these stand in.
+fn placed(
+    prompt: &Prompt,
+    set: &SourceSet,
+    library: &dyn Library,
+    found: Vec<Diagnostic>,
+) -> Vec<Diagnostic> {
+    let place = |found: Diagnostic| match set.owner(&found.source) {
+        Some(owner) if *owner == *prompt.id => prompt.locate(found),
+        Some(owner) => library.locate(owner, found),
+        None => found,
     };
     found.into_iter().map(place).collect()
 }
 
-fn add(sources: &mut Vec<OwnedSource>, more: Vec<(String, String)>) {
-    for (name, text) in more {
+fn add(sources: &mut Vec<OwnedSource>, more: Vec<Callee>) {
+    for Callee { name, text, owner } in more {
         if !sources.iter().any(|source| *source.name == *name) {
             sources.push(OwnedSource {
                 name: name.into(),
                 text: text.into(),
                 library: true,
+                owner,
             });
         }
     }

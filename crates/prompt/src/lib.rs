@@ -20,6 +20,7 @@ mod names;
 mod parameters;
 mod place;
 mod recent;
+mod referred;
 mod service;
 mod snapshot;
 mod variables;

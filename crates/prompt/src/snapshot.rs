@@ -90,6 +90,20 @@ pub struct PromptEntry {
     pub(crate) alone: bool,
 }
 
+impl PromptEntry {
+    /// The id of the prompt whose template a source of that name is, as errors
+    /// name it: this prompt, or one that it calls (a partial).
+    #[must_use]
+    pub fn owner(&self, source: &str) -> Option<&str> {
+        self.sources.owner(source)
+    }
+
+    /// Names and texts of the templates that it calls, partials among them.
+    pub fn called(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.sources.called()
+    }
+}
+
 /// A tool and the name that templates call it by.
 #[derive(Clone, Debug)]
 pub struct ToolEntry {

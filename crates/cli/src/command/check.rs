@@ -1,6 +1,6 @@
 //! `quillet check`: everything that is wrong with templates and definitions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use quillet_store::{MemoryStore, StoreOptions};
 
 use crate::args::Check;
 use crate::assemble;
+use crate::beside;
 use crate::config::Config;
 use crate::explain::Texts;
 use crate::failure::{Failure, code};
@@ -23,9 +24,15 @@ use crate::terminal::{self, Stream};
 /// How deep folders are searched.
 const MOST_DEPTH: usize = 16;
 
-/// Files to look at, by the id that stands for each; `true` for those that are
-/// templates themselves.
-type Names = BTreeMap<String, bool>;
+/// What to look at.
+#[derive(Default)]
+struct Names {
+    /// Files, by the id that stands for each; `true` for those that are templates
+    /// themselves.
+    files: BTreeMap<String, bool>,
+    /// Ids of the partials beside them, which are there to be called.
+    partials: BTreeSet<String>,
+}
 
 /// What was looked at and found.
 #[derive(Default)]
@@ -140,14 +147,18 @@ async fn check_loose(
 ) -> Result<(), Failure> {
     let under = assemble::optional_store(config).await?;
     let mut over = Overlay::new(under.unwrap_or_else(|| Arc::new(MemoryStore::new())));
-    let mut names = Names::new();
+    let mut names = Names::default();
     for path in files {
         let path = path.strip_prefix(".").unwrap_or(path).to_string_lossy();
         match loose(&path, args) {
             Ok(Some((kind, definition, is_template))) => {
                 let key = Key::new(&*path);
-                names.insert(key.id(), is_template);
-                over.add(kind, source::entry(key, definition, &path)?);
+                for partial in beside::partials(&path, &key.id(), &definition)? {
+                    names.partials.insert(partial.key.id());
+                    over.add(Kind::Prompt, partial);
+                }
+                names.files.insert(key.id(), is_template);
+                over.add(kind, beside::entry(key, definition, &path)?);
             }
             // A file that is no definition of ours, in a folder with others.
             Ok(None) => {}
@@ -212,14 +223,12 @@ async fn look(
     }
     for definition in snapshot.prompts.values() {
         if counts(definition, names) {
-            let is_template = names.and_then(|names| names.get(&*definition.id));
-            let texts = Texts::of(definition, is_template == Some(&true));
+            let is_template = names.and_then(|names| names.files.get(&*definition.id));
+            let texts = Texts::of(definition, is_template == Some(&true), &snapshot);
             findings.looked_at += 1;
-            let found = texts.place(&definition.diagnostics);
-            findings.found.extend(found);
-            let unknown = texts.unknown_names(&catalogue, &environs);
-            findings.found.extend(unknown);
-            findings.found.extend(texts.braces(&catalogue));
+            findings.extend(texts.place(&definition.diagnostics));
+            findings.extend(texts.unknown_names(&catalogue, &environs));
+            findings.extend(texts.braces(&catalogue));
         }
     }
     Ok(())
@@ -229,10 +238,22 @@ async fn look(
 /// extension that it comes out of.
 fn counts<T>(definition: &Definition<T>, names: Option<&Names>) -> bool {
     let file = Key::new(&*definition.origin).id();
-    names.is_none_or(|names| names.contains_key(&*definition.id) || names.contains_key(&file))
+    let asked = |id: &str| names.is_none_or(|names| names.files.contains_key(id));
+    let is_partial = names.is_some_and(|names| names.partials.contains(&*definition.id));
+    !is_partial && (asked(&definition.id) || asked(&file))
 }
 
 impl Findings {
+    /// What is wrong in a partial is found in each prompt that calls it, and told once.
+    fn extend(&mut self, more: Vec<Finding>) {
+        for finding in more {
+            let known = |known: &Finding| known.diagnostic == finding.diagnostic;
+            if !self.found.iter().any(known) {
+                self.found.push(finding);
+            }
+        }
+    }
+
     fn add<T>(&mut self, definition: &Definition<T>, names: Option<&Names>) {
         if !counts(definition, names) {
             return;

@@ -153,7 +153,8 @@ async fn mistake(service: &PromptService, variables: &Map) -> String {
     ) else {
         return String::new();
     };
-    let found = Texts::of(definition, false).explain(&error, service.catalogue(), variables);
+    let texts = Texts::of(definition, false, &snapshot);
+    let found = texts.explain(&error, service.catalogue(), variables);
     let colour = Stream::Out.has_colour();
     let found = found.unwrap_or_default();
     let shown: String = found

@@ -11,6 +11,7 @@ use serde_json::json as tree;
 
 use crate::args::Render;
 use crate::assemble;
+use crate::beside;
 use crate::config::Config;
 use crate::explain::Texts;
 use crate::failure::Failure;
@@ -47,7 +48,7 @@ pub(crate) async fn run(args: &Render, config: &Config) -> Result<(), Failure> {
             let definition = snapshot.prompt(&target.id);
             let texts = definition
                 .ok()
-                .map(|definition| Texts::of(definition, target.is_template));
+                .map(|definition| Texts::of(definition, target.is_template, &snapshot));
             let found =
                 texts.and_then(|texts| texts.explain(&error, service.catalogue(), &variables));
             return Err(found.map_or_else(|| error.into(), Failure::Findings));
@@ -80,6 +81,12 @@ fn file(args: &Render, store: Option<Arc<dyn Store>>, variables: &Map) -> Result
     let name = &args.target;
     let text = source::read(name)?;
     let mut over = Overlay::new(store.unwrap_or_else(|| Arc::new(MemoryStore::new())));
+    let key = Key::new(source::stem(name));
+    // As the key maps to it: colons become dots.
+    let id = key.id();
+    for partial in beside::partials(name, &id, &text)? {
+        over.add(Kind::Prompt, partial);
+    }
     let form = form(args, &text);
     let definition = match form {
         Form::Template(format) => {
@@ -90,10 +97,7 @@ fn file(args: &Render, store: Option<Arc<dyn Store>>, variables: &Map) -> Result
         Form::Prompt => text,
         _ => source::definition(name, &text)?,
     };
-    let key = Key::new(source::stem(name));
-    // As the key maps to it: colons become dots.
-    let id = key.id();
-    let entry = source::entry(key, definition, name)?;
+    let entry = beside::entry(key, definition, name)?;
     over.add(Kind::Prompt, entry);
     Ok(Target {
         id,

@@ -241,7 +241,7 @@ async fn wrong_with(
     let id = key.id();
     if kind == Kind::Prompt {
         let definition = snapshot.prompt(&id)?;
-        let texts = Texts::of(definition, false);
+        let texts = Texts::of(definition, false, &snapshot);
         let mut found = texts.place(&definition.diagnostics);
         found.extend(unknown(texts.unknown_names(&catalogue, &[])));
         return Ok(found);

@@ -6,6 +6,7 @@ mod setting;
 
 use std::collections::BTreeMap;
 use std::env;
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,6 +15,7 @@ use quillet_tools::ToolsConfig;
 use serde::Deserialize;
 
 use crate::failure::Failure;
+use crate::surroundings::Environment;
 pub(crate) use file::Wrong;
 pub(crate) use setting::*;
 
@@ -224,6 +226,14 @@ impl Config {
     /// Where a value came from.
     pub(crate) fn origin(&self, setting: &Setting) -> Option<&Origin> {
         self.values.get(setting.key).map(|(_, origin)| origin)
+    }
+
+    /// The environment variables that prompt files may see.
+    pub(crate) fn environment_of_prompts(&self) -> Environment {
+        let text = |(name, value): (OsString, OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        Environment::new(self.texts(&ENV_ALLOW), env::vars_os().filter_map(text))
     }
 
     /// The settings of the tools.

@@ -89,6 +89,7 @@ settings! {
     RENDER_CALLS = "render.calls", Integer, [], "256";
     RENDER_CONCURRENCY = "render.concurrency", Integer, [], "64";
     RENDER_CACHE = "render.cache", Integer, [], "100";
+    ENV_ALLOW = "prompts.env_allow", Texts, [], "";
     LOG_FILTER = "log.filter", Text, ["QUILLET_LOG", "RUST_LOG"], "";
     LOG_JSON = "log.json", Bool, ["QUILLET_LOG_JSON"], "false";
 }

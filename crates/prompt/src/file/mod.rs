@@ -19,7 +19,7 @@ mod yaml;
 pub use options::chat_options;
 pub(crate) use rich::mark;
 pub use rich::{Rich, RichKind};
-pub use surroundings::{Alone, Refusal, Surroundings};
+pub use surroundings::{Alone, Outside, Refusal, Surroundings};
 
 use quillet_core::Span;
 

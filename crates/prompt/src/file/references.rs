@@ -15,8 +15,7 @@ pub(super) fn resolve(node: &mut Node, outside: &dyn Surroundings, report: &mut 
     visit(node, true, outside, report);
 }
 
-/// `used` says whether the value means something here: a connection does not,
-/// so its references may stay when nothing is handed out.
+/// `used` says whether the value is wanted: that of a connection may not be.
 fn visit(node: &mut Node, used: bool, outside: &dyn Surroundings, report: &mut Report<'_>) {
     match &mut node.data {
         Data::List(items) => {
@@ -26,8 +25,8 @@ fn visit(node: &mut Node, used: bool, outside: &dyn Surroundings, report: &mut R
         }
         Data::Map(entries) => {
             for entry in entries {
-                let used = used && entry.key != "connection";
-                visit(&mut entry.value, used, outside, report);
+                let kept = entry.key == "connection" && !outside.fills_connections();
+                visit(&mut entry.value, used && !kept, outside, report);
             }
         }
         Data::Scalar(_) => replace(node, used, outside, report),
@@ -38,13 +37,16 @@ fn replace(node: &mut Node, used: bool, outside: &dyn Surroundings, report: &mut
     let Some((protocol, rest)) = node.as_str().and_then(reference) else {
         return;
     };
+    // A path that leads out is wrong wherever it stands.
+    if !used && (protocol == "env" || inside(rest)) {
+        return;
+    }
     let found = match protocol {
-        "env" => variable(rest, outside),
+        "env" => variable(rest, node.at, outside, report),
         _ => file(rest, node.at, outside),
     };
     match found {
         Ok(data) => node.data = data,
-        Err(Wrong::Refused(_, Refusal::Closed)) if !used => {}
         Err(wrong) => report.error(node.at, wrong.to_string(), None),
     }
 }
@@ -71,12 +73,23 @@ fn reference(text: &str) -> Option<(&'static str, &str)> {
     known.map(|known| (known, rest))
 }
 
-fn variable(rest: &str, outside: &dyn Surroundings) -> Result<Data, Wrong> {
+fn variable(
+    rest: &str,
+    at: usize,
+    outside: &dyn Surroundings,
+    report: &mut Report<'_>,
+) -> Result<Data, Wrong> {
     let (name, default) = rest.split_once(':').unwrap_or((rest, ""));
+    let refused = |why: Refusal| Wrong::Refused(format!("env:{name}"), why);
     let value = match outside.variable(name) {
         Ok(value) => value,
-        Err(_) if !default.is_empty() => None,
-        Err(why) => return Err(Wrong::Refused(format!("env:{name}"), why)),
+        Err(why) if default.is_empty() => return Err(refused(why)),
+        Err(why @ Refusal::NotAllowed(_)) => {
+            let help = Some("its default is used".into());
+            report.warning(at, refused(why).to_string(), help);
+            None
+        }
+        Err(_) => None,
     };
     match value {
         Some(value) => Ok(Data::Scalar(value.into())),

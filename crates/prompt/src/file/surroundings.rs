@@ -1,5 +1,8 @@
 //! What a prompt file may ask for.
 
+use std::fmt;
+use std::path::Path;
+
 use serde_json::Value as Tree;
 
 /// What a prompt file may ask for while it is read. By default there is
@@ -24,6 +27,12 @@ pub trait Surroundings {
         Err(Refusal::Closed)
     }
 
+    /// Whether references below `connection` are replaced too. Nothing here uses a
+    /// connection, and what stands there is mostly a secret: so they stay as written.
+    fn fills_connections(&self) -> bool {
+        false
+    }
+
     /// A JSON Schema by its name, for Picoschema.
     fn schema(&self, name: &str) -> Option<Tree> {
         let _ = name;
@@ -40,6 +49,9 @@ pub enum Refusal {
     /// The path leads out of the folder of the prompt file.
     #[error("it is outside allowed roots: the folder of the prompt file")]
     Outside,
+    /// Whoever runs the program has to allow it first; the text names the setting.
+    #[error("{0}")]
+    NotAllowed(String),
     /// There is no such file, or it cannot be read.
     #[error("{0}")]
     Unreadable(String),
@@ -50,3 +62,16 @@ pub enum Refusal {
 pub struct Alone;
 
 impl Surroundings for Alone {}
+
+/// Who hands out what the prompt files of a folder ask for. Only files that were
+/// read from a disk get an answer; prompts from elsewhere are [`Alone`].
+pub trait Outside: Send + Sync + fmt::Debug {
+    /// What a file in that folder may ask for.
+    fn around(&self, folder: &Path) -> Box<dyn Surroundings>;
+}
+
+impl Outside for Alone {
+    fn around(&self, _: &Path) -> Box<dyn Surroundings> {
+        Box::new(Alone)
+    }
+}

@@ -11,6 +11,7 @@ mod place;
 mod scan;
 mod watch;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -139,12 +140,19 @@ impl Folder {
     }
 
     fn tell(&self, before: &Snapshot, now: &Snapshot) {
-        let changed = now
-            .iter()
-            .filter(|(at, document)| before.get(at) != Some(document));
-        let gone = before.keys().filter(|at| !now.contains_key(at));
-        for (kind, key) in changed.map(|(at, _)| at).chain(gone) {
-            self.hub.send(Change::Entry(*kind, key.clone()));
+        let same = |at| before.documents.get(at) == now.documents.get(at);
+        let (old, new) = (before.documents.keys(), now.documents.keys());
+        let changed: BTreeSet<&(Kind, Key)> = old.chain(new).filter(|at| !same(at)).collect();
+        let mut prompts = before.others != now.others;
+        for (kind, key) in changed {
+            match kind {
+                Kind::Prompt => prompts = true,
+                _ => self.hub.send(Change::Entry(*kind, key.clone())),
+            }
+        }
+        // A prompt can be more than its text: a file beside it takes part.
+        if prompts {
+            self.hub.send(Change::Kind(Kind::Prompt));
         }
     }
 
@@ -157,7 +165,7 @@ impl Folder {
 
     fn path_now(&self, kind: Kind, key: &Key) -> Result<Option<PathBuf>, StoreError> {
         let at = (kind, key.clone());
-        self.with(|snapshot| Some(snapshot.get(&at)?.path.clone()))
+        self.with(|snapshot| Some(snapshot.documents.get(&at)?.path.clone()))
     }
 
     /// Writes beside the place and renames, so that no reader sees half a file. A file
@@ -202,7 +210,8 @@ fn delete(path: &Path) -> Result<bool, StoreError> {
 }
 
 fn of_kind(snapshot: &Snapshot, kind: Kind) -> impl Iterator<Item = &Document> {
-    let found = snapshot.iter().filter(move |(at, _)| at.0 == kind);
+    let found = snapshot.documents.iter();
+    let found = found.filter(move |(at, _)| at.0 == kind);
     found.map(|(_, document)| document)
 }
 
@@ -236,7 +245,7 @@ impl Store for FolderStore {
         keys: &'a [Key],
     ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>> {
         let texts = move |snapshot: &Snapshot| {
-            let entry = |key: &Key| Some(&snapshot.get(&(kind, key.clone()))?.entry);
+            let entry = |key: &Key| Some(&snapshot.documents.get(&(kind, key.clone()))?.entry);
             let text = |entry: &Entry| entry.problem.is_none().then(|| entry.text.clone());
             keys.iter().map(|key| entry(key).and_then(text)).collect()
         };

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use quillet_core::Diagnostic;
 use quillet_core::store::{Entry, Key, Kind};
@@ -15,7 +17,17 @@ use super::place;
 const MAX_DEPTH: usize = 16;
 
 /// What the folder held at one moment.
-pub(crate) type Snapshot = BTreeMap<(Kind, Key), Document>;
+#[derive(Debug, Default)]
+pub(crate) struct Snapshot {
+    pub(crate) documents: BTreeMap<(Kind, Key), Document>,
+    /// Files among the prompts that are no definitions: prompt files may refer to
+    /// them, so their changes count.
+    pub(crate) others: BTreeMap<PathBuf, Stamp>,
+}
+
+/// What shows that a file has changed: its length and when it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp(u64, Option<SystemTime>);
 
 /// One file as an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +47,7 @@ pub(crate) fn scan(folder: &Path, max_file_bytes: usize) -> io::Result<Snapshot>
     let mut scan = Scan {
         root: &root,
         max_file_bytes,
-        found: Snapshot::new(),
+        found: Snapshot::default(),
     };
     for kind in Kind::ALL {
         for folder in place::folders(kind) {
@@ -93,6 +105,11 @@ impl Scan<'_> {
                 None => broken(key.clone(), &self.origin(path), leads_out(path)),
             };
             self.keep(kind, key, entry, path);
+        } else if let (Kind::Prompt, Some(real)) = (kind, inside)
+            && let Ok(about) = fs::metadata(&real)
+        {
+            let stamp = Stamp(about.len(), about.modified().ok());
+            self.found.others.insert(path.to_owned(), stamp);
         }
     }
 
@@ -125,20 +142,28 @@ impl Scan<'_> {
     }
 
     /// Two files may claim one key: `a.json` and `a.yaml`. The first by name has it.
-    fn keep(&mut self, kind: Kind, key: Key, entry: Entry, path: &Path) {
-        if let Some(first) = self.found.get(&(kind, key.clone())) {
+    fn keep(&mut self, kind: Kind, key: Key, mut entry: Entry, path: &Path) {
+        entry.folder = folder_of(kind, path);
+        if let Some(first) = self.found.documents.get(&(kind, key.clone())) {
             let (first, second) = (&first.entry.origin, &entry.origin);
             tracing::warn!(%first, %second, "two files for one key: the second is left out");
             return;
         }
         let path = path.to_owned();
-        self.found.insert((kind, key), Document { entry, path });
+        let document = Document { entry, path };
+        self.found.documents.insert((kind, key), document);
     }
 
     fn origin(&self, path: &Path) -> String {
         let relative = path.strip_prefix(self.root).unwrap_or(path);
         relative.to_string_lossy().into_owned()
     }
+}
+
+/// Prompts may be files that refer to others beside them.
+fn folder_of(kind: Kind, path: &Path) -> Option<Arc<Path>> {
+    let folder = (kind == Kind::Prompt).then(|| path.parent())?;
+    folder.map(Arc::from)
 }
 
 fn broken(key: Key, origin: &str, message: String) -> Entry {

@@ -151,6 +151,11 @@ impl Surroundings for Declared<'_> {
         let found = self.0["files"].get(path).ok_or_else(missing)?;
         Ok(found.to_string())
     }
+
+    /// prompty's loader does.
+    fn fills_connections(&self) -> bool {
+        true
+    }
 }
 
 fn load(input: &Tree) -> Result<Prompt, String> {
@@ -275,12 +280,12 @@ fn a_rendered_text_keeps_its_role_lines() {
 }
 
 #[test]
-fn a_connection_may_name_what_nobody_hands_out() {
+fn a_connection_keeps_its_references() {
     let text = "---\nmodel:\n  id: m\n  connection: {endpoint: '${env:ENDPOINT}', apiKey: '${env:KEY:none}'}\n---\nHi";
     let prompt = read_well("p.prompty", text);
     let connection = &prompt.metadata["model"]["connection"];
     assert_eq!(connection["endpoint"], json!("${env:ENDPOINT}"));
-    assert_eq!(connection["apiKey"], json!("none"));
+    assert_eq!(connection["apiKey"], json!("${env:KEY:none}"));
 }
 
 #[test]

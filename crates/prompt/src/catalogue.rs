@@ -126,6 +126,11 @@ impl Catalogue {
     }
 
     async fn refresh(&self, kind: Kind, keys: &[Key]) -> Result<(), StoreError> {
+        // Files are more than their texts.
+        let files = |table: &BTreeMap<Key, Entry>| table.values().any(|e| e.folder.is_some());
+        if self.stored.lock().await.get(&kind).is_some_and(files) {
+            return self.reload(&[kind]).await;
+        }
         let texts = self.store.get(kind, keys).await?;
         // No text means removed, or there and not readable as one; only a load
         // can tell which.

@@ -31,6 +31,7 @@ pub(crate) struct SourceSet {
     missing: Missing,
     messages: MessageSyntax,
     trusted: Vec<String>,
+    trusted_results: bool,
     sources: Vec<OwnedSource>,
     hash: u64,
 }
@@ -48,13 +49,22 @@ impl SourceSet {
     fn new(prompt: &Prompt, sources: Vec<OwnedSource>) -> Self {
         let (format, missing) = (&prompt.format, prompt.missing);
         let (messages, trusted) = (prompt.messages, &prompt.trusted);
-        let key = (format, missing, messages, trusted, &sources);
+        let trusted_results = prompt.trusted_results;
+        let key = (
+            format,
+            missing,
+            messages,
+            trusted,
+            trusted_results,
+            &sources,
+        );
         SourceSet {
             hash: foldhash::quality::FixedState::default().hash_one(key),
             format: format.clone(),
             missing,
             messages,
             trusted: trusted.clone(),
+            trusted_results,
             sources,
         }
     }
@@ -82,6 +92,7 @@ impl PartialEq for SourceSet {
                 && self.missing == other.missing
                 && self.messages == other.messages
                 && self.trusted == other.trusted
+                && self.trusted_results == other.trusted_results
                 && self.sources == other.sources
         };
         std::ptr::eq(self, other) || same()
@@ -193,6 +204,7 @@ impl Compiler {
             missing: set.missing,
             messages: set.messages,
             trusted: set.trusted.clone(),
+            trusted_results: set.trusted_results,
             ..CompileOptions::default()
         };
         let template = self.factory.compile(&set.format, &sources, &options)?;

@@ -49,6 +49,9 @@ pub struct Prompt {
     pub messages: MessageSyntax,
     /// Variables whose text may carry structure of its own.
     pub trusted: Vec<String>,
+    /// Whether results of functions may carry it too (Semantic Kernel's flag of a
+    /// whole prompt).
+    pub trusted_results: bool,
     /// What it takes.
     pub parameters: Parameters,
     /// Variables that are conversations or media, and stand in the text as such.
@@ -68,7 +71,7 @@ pub struct Prompt {
 
 /// Keys that a definition may have. Others are kept and reported, since a
 /// mistyped key is otherwise silent.
-const KEYS: [&str; 25] = [
+const KEYS: [&str; 26] = [
     "name",
     "displayName",
     "description",
@@ -82,6 +85,7 @@ const KEYS: [&str; 25] = [
     "messageSyntax",
     "message_syntax",
     "trusted",
+    "trustedResults",
     "model",
     "options",
     "parameters",
@@ -136,6 +140,8 @@ impl Prompt {
         let format = format.map_err(|message| keep(message, "format"));
         let messages = syntax(&object).map_err(|message| keep(message, "messageSyntax"));
         let trusted = names(&object, "trusted").map_err(|message| keep(message, "trusted"));
+        let trusted_results = truth(&object, "trustedResults");
+        let trusted_results = trusted_results.map_err(|message| keep(message, "trustedResults"));
         let model = optional_text(&object, "model").map_err(|message| keep(message, "model"));
         let options = options(&object).map_err(|message| keep(message, "options"));
         let (Ok(body), Ok(parameters), Ok(missing), Ok(format)) =
@@ -143,8 +149,8 @@ impl Prompt {
         else {
             return Err(errors);
         };
-        let (Ok(messages), Ok(trusted), Ok(model), Ok(options)) =
-            (messages, trusted, model, options)
+        let (Ok(messages), Ok(trusted), Ok(trusted_results), Ok(model), Ok(options)) =
+            (messages, trusted, trusted_results, model, options)
         else {
             return Err(errors);
         };
@@ -156,6 +162,7 @@ impl Prompt {
             missing,
             messages,
             trusted,
+            trusted_results,
             parameters,
             rich: Vec::new(),
             model,
@@ -331,6 +338,14 @@ fn is_semantic_kernel(object: &Object<String, Tree>) -> bool {
         || matches!(format.as_str(), "sk" | "skprompt")
 }
 
+fn truth(object: &Object<String, Tree>, key: &str) -> Result<bool, String> {
+    match object.get(key) {
+        None | Some(Tree::Null) => Ok(false),
+        Some(Tree::Bool(on)) => Ok(*on),
+        Some(_) => Err(format!("{key} must be true or false")),
+    }
+}
+
 fn names(object: &Object<String, Tree>, key: &str) -> Result<Vec<String>, String> {
     let wrong = || format!("{key} must be a list of names of variables");
     match object.get(key) {
@@ -406,6 +421,10 @@ mod tests {
                 Ok(1),
             ),
             (r#"{"userPrompt":"a","trusted":"b"}"#, Err("trusted must")),
+            (
+                r#"{"userPrompt":"a","trustedResults":"yes"}"#,
+                Err("trustedResults must"),
+            ),
             (r#"{"userPrompt":"a","model":1}"#, Err("model must")),
             (
                 r#"{"userPrompt":"a","options":{"temperature":"hot"}}"#,

@@ -92,6 +92,10 @@ pub struct CompileOptions {
     /// Kernel's `allow_dangerously_set_content`). Others are data. Semantic
     /// Kernel's formats look for functions here too, as the template names them.
     pub trusted: Vec<String>,
+    /// Whether the results of all functions, and the values that `semantic-kernel`
+    /// writes out itself (`{{'…'}}`), may carry it too: what Semantic Kernel's flag
+    /// of a whole prompt means in .NET. Variables do not. Only its formats ask.
+    pub trusted_results: bool,
     /// Bounds on the source.
     pub limits: CompileLimits,
 }

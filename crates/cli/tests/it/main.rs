@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod basics;
+mod beside;
 mod check;
 mod config;
 mod convert;

@@ -18,6 +18,8 @@ pub(super) struct Parts {
     /// In the words of OpenAI's API.
     pub(super) options: Object<String, Tree>,
     pub(super) inputs: Vec<Input>,
+    /// Whether results of functions may hold messages.
+    pub(super) trusted_results: bool,
 }
 
 /// One variable that a prompt takes.
@@ -73,6 +75,7 @@ impl Parts {
             _ => Object::new(),
         };
         Ok(Parts {
+            trusted_results: prompt.trusted_results,
             name: text("name"),
             description: text("description"),
             model: prompt.model.clone(),
@@ -180,6 +183,10 @@ pub(super) fn write(parts: &Parts, body: &Written, target: Target) -> Result<Str
         );
         return Err(vec![Refusal::key("allow_dangerously_set_content", reason)]);
     }
+    if parts.trusted_results && matches!(target, Target::Dotprompt | Target::Prompty) {
+        let reason = "functions are trusted to give messages: that has no counterpart".to_owned();
+        return Err(vec![Refusal::key("allow_dangerously_set_content", reason)]);
+    }
     let named = |mut front: Object<String, Tree>| {
         let mut all = Object::new();
         for (key, value) in [("name", &parts.name), ("description", &parts.description)] {
@@ -281,6 +288,9 @@ fn definition(parts: &Parts, body: &Written) -> Object<String, Tree> {
     let trusted: Vec<&str> = trusted.map(|input| input.name.as_str()).collect();
     if !trusted.is_empty() {
         all.insert("trusted".into(), json!(trusted));
+    }
+    if parts.trusted_results {
+        all.insert("trustedResults".into(), true.into());
     }
     if !parts.inputs.is_empty() {
         let all_inputs = parts.inputs.iter().map(parameter).collect();
@@ -426,6 +436,9 @@ fn semantic_kernel(parts: &Parts, body: &Written) -> Result<Object<String, Tree>
     all.insert("template_format".into(), format.into());
     let inputs: Result<Vec<Tree>, Vec<Refusal>> = parts.inputs.iter().map(variable).collect();
     all.insert("input_variables".into(), Tree::Array(inputs?));
+    if parts.trusted_results {
+        all.insert("allow_dangerously_set_content".into(), true.into());
+    }
     let mut settings = Object::new();
     settings.extend(
         parts

@@ -67,6 +67,7 @@ impl Proof<'_> {
             missing: prompt.missing,
             messages: prompt.messages,
             trusted: prompt.trusted.clone(),
+            trusted_results: prompt.trusted_results,
             ..CompileOptions::default()
         };
         let template = self

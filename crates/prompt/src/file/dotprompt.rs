@@ -68,6 +68,7 @@ fn prompt(file: &PromptFile<'_>, body: Span, report: &Report<'_>, front: Front) 
         missing: Missing::Default,
         messages: MessageSyntax::Plain,
         trusted: Vec::new(),
+        trusted_results: false,
         parameters: front.parameters,
         rich: Vec::new(),
         model: front.model,

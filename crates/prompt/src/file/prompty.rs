@@ -81,6 +81,7 @@ fn prompt(file: &PromptFile<'_>, parts: Parts, report: &Report<'_>) -> Prompt {
         missing: Missing::Default,
         messages: MessageSyntax::RoleLines,
         trusted: Vec::new(),
+        trusted_results: false,
         parameters: Parameters::default(),
         rich: Vec::new(),
         model: None,

@@ -103,6 +103,7 @@ fn prompt(file: &PromptFile<'_>, template: String, standing: Standing) -> Prompt
         missing: Missing::Default,
         messages: MessageSyntax::Elements,
         trusted: Vec::new(),
+        trusted_results: false,
         parameters: Parameters::default(),
         rich: Vec::new(),
         model: None,
@@ -134,14 +135,8 @@ fn finish(
     inputs(&mut prompt, node, &mut report);
     settings(&mut prompt, node, &mut report);
     output(node, &mut report);
-    if report.truth(node, "allow_dangerously_set_content") == Some(true) {
-        let at = node
-            .get("allow_dangerously_set_content")
-            .map_or(0, |node| node.at);
-        let message = "what functions give stays data here, also with this";
-        let help = "say it of the variables whose text may hold messages";
-        report.warning(at, message, Some(help.into()));
-    }
+    // In .NET this frees results of functions and values, and no variable.
+    prompt.trusted_results = report.truth(node, "allow_dangerously_set_content") == Some(true);
     prompt.metadata = node.object();
     prompt.metadata.remove("template");
     prompt.raw = node.tree();

@@ -399,3 +399,66 @@ async fn what_is_neither_variable_nor_tool_is_missing() {
         assert_eq!(error.code(), code, "{format}: {error}");
     }
 }
+
+/// What a store of any kind hands out for `_head.prompt`, `_head.hbs` and `_head.j2`.
+#[tokio::test]
+async fn partials_work_in_a_store() {
+    let store = TestStore::new(&[
+        (
+            Prompt,
+            "h:_head",
+            r#"{"prompt":"[{{x}}]","format":"handlebars"}"#,
+        ),
+        (
+            Prompt,
+            "h:one",
+            r#"{"prompt":"{{> head}}","format":"handlebars"}"#,
+        ),
+        (
+            Prompt,
+            "h:full",
+            r#"{"prompt":"{{> _head}}","format":"handlebars"}"#,
+        ),
+        (
+            Prompt,
+            "h:d",
+            r#"{"prompt":"{{> head}}","format":"dotprompt"}"#,
+        ),
+        (
+            Prompt,
+            "h:go",
+            r#"{"prompt":"{{.variables.x}}","format":"go"}"#,
+        ),
+        (
+            Prompt,
+            "j:_head",
+            r#"{"prompt":"[{{ x }}]","format":"jinja"}"#,
+        ),
+        (
+            Prompt,
+            "j:one",
+            r#"{"prompt":"{% include 'head' %}","format":"jinja"}"#,
+        ),
+        (
+            Prompt,
+            "j:plain",
+            r#"{"prompt":"{% include '_head' %}","format":"jinja-plain"}"#,
+        ),
+    ]);
+    let service = loaded(&store).await;
+    for (id, expected) in [
+        ("h.one", "[1]"),
+        ("h.full", "[1]"),
+        ("h.d", "[1]"),
+        ("h.go", "1"),
+        ("j.one", "[1]"),
+        ("j.plain", "[1]"),
+    ] {
+        let got = render(&service, id, r#"{"x":"1"}"#).await;
+        assert_eq!(
+            got.as_deref().map_err(ToString::to_string),
+            Ok(expected),
+            "{id}"
+        );
+    }
+}

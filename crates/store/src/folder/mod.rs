@@ -144,13 +144,16 @@ impl Folder {
         let (old, new) = (before.documents.keys(), now.documents.keys());
         let changed: BTreeSet<&(Kind, Key)> = old.chain(new).filter(|at| !same(at)).collect();
         let mut prompts = before.others != now.others;
-        for (kind, key) in changed {
-            match kind {
-                Kind::Prompt => prompts = true,
-                _ => self.hub.send(Change::Entry(*kind, key.clone())),
+        for at in changed {
+            let document = now.documents.get(at).or(before.documents.get(at));
+            let is_json = document.is_some_and(|it| it.path.extension() == Some("json".as_ref()));
+            match at {
+                (Kind::Prompt, _) if !is_json => prompts = true,
+                (kind, key) => self.hub.send(Change::Entry(*kind, key.clone())),
             }
         }
-        // A prompt can be more than its text: a file beside it takes part.
+        // A prompt file is more than its text: its name says how it is read, and
+        // files beside it take part.
         if prompts {
             self.hub.send(Change::Kind(Kind::Prompt));
         }

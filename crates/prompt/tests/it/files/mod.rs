@@ -43,6 +43,7 @@ fn rendered(
         missing: prompt.missing,
         messages: prompt.messages,
         trusted: prompt.trusted.clone(),
+        trusted_results: prompt.trusted_results,
         ..CompileOptions::default()
     };
     let templates = prompt.templates();

@@ -56,6 +56,16 @@ fn a_yaml_function_is_a_prompt() {
 }
 
 #[test]
+fn the_flag_of_a_whole_prompt_frees_results_and_no_variable() {
+    let text =
+        "template: '{{$x}}'\nallow_dangerously_set_content: true\ninput_variables: [{name: x}]\n";
+    let prompt = read_well("p.yaml", text);
+    assert!(prompt.trusted_results);
+    assert!(prompt.trusted.is_empty());
+    assert!(!read_well("joke.yaml", JOKE).trusted_results);
+}
+
+#[test]
 fn defaults_are_filled_in_and_what_is_required_is_asked_for() {
     let prompt = read_well("joke.yaml", JOKE);
     let given: Map = serde_json::from_str(r#"{"topic": "cats"}"#).unwrap();

@@ -197,6 +197,7 @@ impl TemplateFormat for HandlebarsFormat {
             strict: self.strict || options.missing == Missing::Strict,
             escape: self.escape_html.then_some(html as Escape),
             trusted: options.trusted.clone(),
+            trusted_results: options.trusted_results && self.marks(options) && !self.encoded,
             marks: self.marks(options) && !self.encoded,
             encoded: self.encoded,
             variables_first: self.preset == Preset::Dotprompt,
@@ -230,6 +231,8 @@ struct Compiled {
     escape: Option<Escape>,
     /// Variables whose text may have message structure, and is not encoded.
     trusted: Vec<String>,
+    /// Whether results of functions may carry message structure.
+    trusted_results: bool,
     /// Whether message structure is marked, in trusted variables too.
     marks: bool,
     /// Whether other variables and results of functions are HTML-encoded.

@@ -137,6 +137,10 @@ impl Evaluator<'_, '_> {
             Called::Ready(value) if self.compiled.encoded => {
                 self.encoded(&Value::from(&value)).map(Some)
             }
+            Called::Ready(core::Value::Str(text)) if self.compiled.trusted_results => {
+                self.pass.charge(text.len())?;
+                Ok(Some(Value::Str(self.compiled.with_tags(&text))))
+            }
             Called::Ready(value) => Ok(Some(Value::from(&value))),
         }
     }

@@ -135,6 +135,7 @@ impl TemplateFormat for JinjaFormat {
             loop_name: None,
             encoded: self.encoded,
             trusted: options.trusted.clone(),
+            trusted_results: options.trusted_results,
             messages: options.messages,
         };
         let mut problems = Vec::new();
@@ -181,6 +182,8 @@ struct Compiled {
     encoded: bool,
     /// Variables that are not, and whose text may have message structure.
     trusted: Vec<String>,
+    /// Whether results of functions may carry message structure.
+    trusted_results: bool,
     /// Whether there is such structure.
     messages: MessageSyntax,
 }
@@ -220,7 +223,15 @@ impl Compiled {
 
     /// The text of a trusted variable, with its tags marked.
     fn marked(&self, variable: &str, text: &Arc<str>) -> Arc<str> {
-        if self.messages == MessageSyntax::Plain || !self.trusts(variable) {
+        if !self.trusts(variable) {
+            return Arc::clone(text);
+        }
+        self.with_tags(text)
+    }
+
+    /// A text with its tags marked, where they mean messages.
+    fn with_tags(&self, text: &Arc<str>) -> Arc<str> {
+        if self.messages == MessageSyntax::Plain {
             return Arc::clone(text);
         }
         match Elements::default().mark(text) {

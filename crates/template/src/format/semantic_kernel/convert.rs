@@ -25,6 +25,7 @@ pub(crate) fn read(
     let mut parser = Parser {
         encoding: Some(PLAIN),
         trusted: &[],
+        trusted_results: false,
         elements: Elements::default(),
         problems: Vec::new(),
         program: Program::default(),

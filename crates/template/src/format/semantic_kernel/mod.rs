@@ -202,6 +202,7 @@ impl SemanticKernelFormat {
         let mut parser = Parser {
             encoding: self.encoding,
             trusted: &options.trusted,
+            trusted_results: options.trusted_results,
             elements: Elements::default(),
             problems: Vec::new(),
             program: Program::default(),

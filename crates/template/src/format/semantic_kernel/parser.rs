@@ -19,6 +19,8 @@ pub(super) struct Parser<'o> {
     pub(super) encoding: Option<Encoding>,
     /// Names of variables and functions whose text may carry structure.
     pub(super) trusted: &'o [String],
+    /// Whether all results of functions, and values, may carry it.
+    pub(super) trusted_results: bool,
     /// Marks the tags in literal text.
     pub(super) elements: Elements,
     pub(super) problems: Vec<Problem>,
@@ -72,6 +74,11 @@ impl Parser<'_> {
                     Some(encoding) if encoding.encodes_values() => {
                         self.program.add_text(&encode(&text, encoding.dialect));
                     }
+                    // As .NET reads it: a tag may begin in one and end in another.
+                    None if self.trusted_results => {
+                        let text = self.elements.mark_at(&text, first.span.start);
+                        self.program.add_text(&text);
+                    }
                     _ => self.program.add_text(&text),
                 }
             }
@@ -104,7 +111,7 @@ impl Parser<'_> {
             span: token.span,
             positional: None,
             named: Vec::new(),
-            trusted: self.trusts(name),
+            trusted: self.trusted_results || self.trusts(name),
         };
         for (index, argument) in arguments.enumerate() {
             match argument.kind {

@@ -11,6 +11,7 @@ use crate::format::handlebars::ast::{Call, Expr, Kind};
 use crate::format::handlebars::helper::{Answer, BUILTIN, Branches, Callee, Helper, HelperCall};
 use crate::format::handlebars::input::encoded;
 use crate::format::javascript;
+use crate::structure::Elements;
 use crate::{Arguments, Called, ErrorKind, Limit, RenderError, Stop, plugin_function};
 
 /// What a call gives where it is printed.
@@ -173,6 +174,11 @@ impl Evaluator<'_, '_> {
         match called {
             Called::Ready(value) if self.compiled.encoded => {
                 Ok(Called::Ready(encoded(&value, self.pass)?))
+            }
+            Called::Ready(Value::Str(text)) if self.compiled.trusted_results => {
+                self.pass.charge(text.len())?;
+                let marked = Elements::default().mark(&text).into_owned();
+                Ok(Called::Ready(marked.into()))
             }
             called => Ok(called),
         }

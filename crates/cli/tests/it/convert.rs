@@ -96,7 +96,7 @@ fn prompt_files_become_each_other() {
         let back = place.run(&["convert", name, "--to", "prompty"]);
         for part in [
             "gpt-4o",
-            "\"temperature\":0.2",
+            "temperature: 0.2",
             "customer",
             "system:\nYou help {{ customer }}.",
         ] {

@@ -1,11 +1,10 @@
 //! What a prompt says beside its template, and how each kind of file says it.
 
-use std::fmt::Write;
-
 use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};
 
 use super::template::Written;
+use super::yaml::{block, write as yaml};
 use super::{Refusal, Target};
 use crate::definition::{Body, Prompt};
 
@@ -207,7 +206,12 @@ pub(super) fn write(parts: &Parts, body: &Written, target: Target) -> Result<Str
         Target::SemanticKernel => {
             let mut front = named(semantic_kernel(parts, body)?);
             let rest = front.split_off_after("template_format");
-            format!("{}template: {}{}", yaml(&front), block(text), yaml(&rest))
+            format!(
+                "{}template: {}{}",
+                yaml(&front),
+                block(text, 2),
+                yaml(&rest)
+            )
         }
     })
 }
@@ -218,34 +222,6 @@ fn fenced(front: &Object<String, Tree>, text: &str) -> String {
         return text.to_owned();
     }
     format!("---\n{}---\n{text}\n", yaml(front))
-}
-
-/// One line for each key; JSON is YAML.
-fn yaml(object: &Object<String, Tree>) -> String {
-    let mut out = String::new();
-    for (key, value) in object {
-        let _ = writeln!(out, "{key}: {value}");
-    }
-    out
-}
-
-/// A text as a literal block, or in quotes where a block cannot have it.
-fn block(text: &str) -> String {
-    let plain = |c: char| c == '\n' || !c.is_control();
-    if text.trim().is_empty() || !text.chars().all(plain) || text.contains('\u{feff}') {
-        return format!("{}\n", Tree::from(text));
-    }
-    let chomp = match text.len() - text.trim_end_matches('\n').len() {
-        0 => "-",
-        1 => "",
-        _ => "+",
-    };
-    let mut out = format!("|2{chomp}\n");
-    for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
-        let indent = if line.is_empty() { "" } else { "  " };
-        let _ = writeln!(out, "{indent}{line}");
-    }
-    out
 }
 
 trait SplitOff {
@@ -373,8 +349,13 @@ fn dotprompt(parts: &Parts) -> Object<String, Tree> {
         );
     }
     let mut input = Object::new();
-    let schema = json!({"type": "object", "properties": properties, "required": required});
-    input.insert("schema".into(), schema);
+    let mut schema = Object::new();
+    schema.insert("type".into(), "object".into());
+    schema.insert("properties".into(), Tree::Object(properties));
+    if !required.is_empty() {
+        schema.insert("required".into(), json!(required));
+    }
+    input.insert("schema".into(), Tree::Object(schema));
     if !defaults.is_empty() {
         input.insert("default".into(), Tree::Object(defaults));
     }

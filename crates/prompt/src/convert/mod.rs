@@ -10,6 +10,7 @@ mod proof;
 mod sample;
 mod template;
 mod turns;
+mod yaml;
 
 use quillet_core::{Diagnostic, Severity, Span, Value};
 use quillet_template::TemplateFactory;

@@ -3,7 +3,7 @@
 
 use indexmap::IndexMap;
 use quillet_core::{Map, Value};
-use quillet_template::convert::{Node, NodeKind, Path, Scope, Shape, Start};
+use quillet_template::convert::{Condition, Node, NodeKind, Path, Scope, Shape, Start};
 
 /// A value in the making.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ impl Sampling<'_> {
                     then,
                     otherwise,
                 } => {
-                    self.leaf(condition);
+                    self.asked(condition);
                     self.nodes(then);
                     self.nodes(otherwise);
                 }
@@ -81,6 +81,14 @@ impl Sampling<'_> {
         }
     }
 
+    /// What is compared with a text is that text.
+    fn asked(&mut self, condition: &Condition) {
+        match &condition.equals {
+            Some(text) => self.put(&condition.path, text.as_str().into()),
+            None => self.leaf(&condition.path),
+        }
+    }
+
     fn leaf(&mut self, path: &Path) {
         let value = match self.scope.shape(path) {
             Shape::Integer => Value::Int(7),
@@ -90,6 +98,13 @@ impl Sampling<'_> {
             // trim messages, and others do not.
             _ => format!("{} <b> & \"'{{}} {{{{x}}}}\nuser:\n.", path.keys.join(".")).into(),
         };
+        self.put(path, value);
+    }
+
+    fn put(&mut self, path: &Path, value: Value) {
+        if matches!(path.start, Start::Loop(..)) {
+            return;
+        }
         let steps = self.steps(path);
         let place = self.root.at(&steps);
         if matches!(place, Sample::Unset) {
@@ -99,7 +114,7 @@ impl Sampling<'_> {
 
     fn steps(&self, path: &Path) -> Vec<Step> {
         let start = match path.start {
-            Start::Root => None,
+            Start::Root | Start::Loop(..) => None,
             Start::Item(depth) => self.items.get(depth),
         };
         let keys = path.keys.iter().cloned().map(Step::Key);

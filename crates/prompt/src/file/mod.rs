@@ -21,6 +21,16 @@ pub(crate) use rich::mark;
 pub use rich::{Rich, RichKind};
 pub use surroundings::{Alone, Outside, Refusal, Surroundings};
 
+/// What a text says in YAML.
+#[cfg(test)]
+pub(crate) fn yaml_of(text: &str) -> Result<serde_json::Value, Vec<quillet_core::Diagnostic>> {
+    let range = Span {
+        start: 0,
+        end: text.len(),
+    };
+    yaml::parse("yaml", text, range).map(|node| node.tree())
+}
+
 use quillet_core::Span;
 
 use crate::definition::{Checked, Prompt};

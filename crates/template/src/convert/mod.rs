@@ -18,7 +18,7 @@ pub(crate) use findings::DEEPEST;
 pub use findings::Findings;
 pub use language::Language;
 pub use shape::{Scope, Shape};
-pub use tree::{Argument, Call, Node, NodeKind, Nodes, Path, Start, merged};
+pub use tree::{Argument, Call, Condition, Knows, Node, NodeKind, Nodes, Path, Start, merged};
 
 use quillet_core::{Diagnostic, Severity, Span};
 

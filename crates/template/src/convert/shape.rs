@@ -2,7 +2,7 @@
 
 use quillet_core::Value;
 
-use super::tree::{Path, Start};
+use super::tree::{Knows, Path, Start};
 
 /// The kind of a value, as far as it is declared.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -174,6 +174,8 @@ impl<'s> Scope<'s> {
         let start = match path.start {
             Start::Root => self.root,
             Start::Item(depth) => self.items.get(depth).copied().unwrap_or(&Shape::Unknown),
+            Start::Loop(_, Knows::Index | Knows::Number) => &Shape::Integer,
+            Start::Loop(_, Knows::First | Knows::Last) => &Shape::Boolean,
         };
         path.keys.iter().fold(start, |shape, key| shape.field(key))
     }

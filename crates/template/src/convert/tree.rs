@@ -37,8 +37,8 @@ pub enum NodeKind {
     Call(Call),
     /// Prints one part or the other. A negated condition has an empty first part.
     If {
-        /// The variable that must be true, as the format understands it.
-        condition: Path,
+        /// What is asked.
+        condition: Condition,
         /// Printed if it is.
         then: Nodes,
         /// Printed if it is not.
@@ -61,6 +61,16 @@ pub enum NodeKind {
     Role(String),
 }
 
+/// What a condition asks of a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// The variable.
+    pub path: Path,
+    /// The text that it must be; `None` where it must be true, as the format
+    /// understands that.
+    pub equals: Option<String>,
+}
+
 /// A variable, or something in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Path {
@@ -77,6 +87,21 @@ pub enum Start {
     Root,
     /// At the item of a loop, by how many loops are around that loop.
     Item(usize),
+    /// At what the loop of that depth knows. Nothing is in it, so there are no keys.
+    Loop(usize, Knows),
+}
+
+/// What a loop knows of the item that it is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Knows {
+    /// How many items came before.
+    Index,
+    /// The same and one more.
+    Number,
+    /// Whether it is the first.
+    First,
+    /// Whether it is the last.
+    Last,
 }
 
 /// A call of a function that is bound late.
@@ -122,12 +147,38 @@ impl Path {
         }
     }
 
+    /// What a loop knows.
+    #[must_use]
+    pub fn in_loop(depth: usize, knows: Knows) -> Self {
+        Path {
+            start: Start::Loop(depth, knows),
+            keys: Vec::new(),
+        }
+    }
+
     /// The path with more keys.
     #[must_use]
     pub fn join(&self, keys: impl IntoIterator<Item = String>) -> Self {
         let mut path = self.clone();
         path.keys.extend(keys);
         path
+    }
+}
+
+impl Condition {
+    /// Whether a variable is true.
+    #[must_use]
+    pub fn truth(path: Path) -> Self {
+        Condition { path, equals: None }
+    }
+
+    /// Whether a variable is that text.
+    #[must_use]
+    pub fn equals(path: Path, text: impl Into<String>) -> Self {
+        Condition {
+            path,
+            equals: Some(text.into()),
+        }
     }
 }
 
@@ -155,7 +206,8 @@ impl Node {
 
 /// The tree in the only way to say it: texts that stand side by side are one,
 /// none is empty, and a condition with its opposite behind it is one with two
-/// parts, also where the first is a loop over the same list.
+/// parts, also where the first is a loop over the same list. An index that is
+/// not zero belongs to no first item.
 #[must_use]
 pub fn merged(nodes: Nodes) -> Nodes {
     let mut merged: Nodes = Vec::with_capacity(nodes.len());
@@ -175,42 +227,54 @@ pub fn merged(nodes: Nodes) -> Nodes {
 
 /// Adds an element to the one before it, or gives it back.
 fn join(before: &mut NodeKind, kind: NodeKind) -> Option<NodeKind> {
-    match (before, kind) {
-        (NodeKind::Text(before), NodeKind::Text(text)) => before.push_str(&text),
-        (
-            NodeKind::If {
-                condition: known,
-                otherwise: open,
-                ..
+    if let (NodeKind::Text(before), NodeKind::Text(text)) = (&mut *before, &kind) {
+        before.push_str(text);
+        return None;
+    }
+    match kind {
+        NodeKind::If {
+            condition,
+            then,
+            otherwise,
+        } if then.is_empty() && before.lacks(&condition) => {
+            if let NodeKind::If {
+                otherwise: open, ..
             }
             | NodeKind::For {
-                list: known,
-                otherwise: open,
-                ..
-            },
-            NodeKind::If {
-                condition,
-                then,
-                otherwise,
-            },
-        ) if *known == condition && open.is_empty() && then.is_empty() => *open = otherwise,
-        (_, kind) => return Some(kind),
+                otherwise: open, ..
+            } = before
+            {
+                *open = otherwise;
+            }
+            None
+        }
+        kind => Some(kind),
     }
-    None
 }
 
 impl NodeKind {
+    /// Whether it has nothing to print where that is false.
+    fn lacks(&self, asked: &Condition) -> bool {
+        match self {
+            NodeKind::If {
+                condition,
+                otherwise,
+                ..
+            } => condition == asked && otherwise.is_empty(),
+            NodeKind::For {
+                list, otherwise, ..
+            } => *list == asked.path && asked.equals.is_none() && otherwise.is_empty(),
+            _ => false,
+        }
+    }
+
     fn merged(self) -> Self {
         match self {
             NodeKind::If {
                 condition,
                 then,
                 otherwise,
-            } => NodeKind::If {
-                condition,
-                then: merged(then),
-                otherwise: merged(otherwise),
-            },
+            } => condition.with_parts(merged(then), merged(otherwise)),
             NodeKind::For {
                 list,
                 name,
@@ -223,6 +287,25 @@ impl NodeKind {
                 otherwise: merged(otherwise),
             },
             kind => kind,
+        }
+    }
+}
+
+impl Condition {
+    /// The condition with its parts, that of an index as the opposite of one on
+    /// the first item.
+    fn with_parts(self, then: Nodes, otherwise: Nodes) -> NodeKind {
+        match (self.path.start, &self.equals) {
+            (Start::Loop(depth, Knows::Index), None) => NodeKind::If {
+                condition: Condition::truth(Path::in_loop(depth, Knows::First)),
+                then: otherwise,
+                otherwise: then,
+            },
+            _ => NodeKind::If {
+                condition: self,
+                then,
+                otherwise,
+            },
         }
     }
 }

@@ -9,7 +9,7 @@ use quillet_core::Span;
 use super::findings::Findings;
 use super::language::{Language, Printing};
 use super::shape::{Scope, Shape};
-use super::tree::{Node, NodeKind, Nodes, Path, Start};
+use super::tree::{Condition, Knows, Node, NodeKind, Nodes, Path, Start};
 
 /// A note names no more than these.
 const MOST_NAMES: usize = 20;
@@ -141,7 +141,31 @@ impl Comparing<'_, '_> {
         self.findings.refuse_with(span, message, help);
     }
 
-    fn condition(&mut self, path: &Path, span: Span) {
+    fn condition(&mut self, condition: &Condition, span: Span) {
+        match &condition.equals {
+            Some(_) => self.equality(&condition.path, span),
+            None => self.truth(&condition.path, span),
+        }
+    }
+
+    /// Formats agree on what equals a text for texts only: go, for example,
+    /// compares nothing else with one.
+    fn equality(&mut self, path: &Path, span: Span) {
+        let shape = self.scope.shape(path);
+        let same = self.from.printing() == self.to.printing();
+        if same || *shape == Shape::Text {
+            return;
+        }
+        if *shape != Shape::Unknown {
+            let message = format!("{} is compared with a text, and is none", shown(path));
+            let help = "formats agree on texts only";
+            return self.findings.refuse_with(span, message, help);
+        }
+        let name = shown(path);
+        self.undeclared(name, span);
+    }
+
+    fn truth(&mut self, path: &Path, span: Span) {
         let (from, to) = (self.from, self.to);
         if let Shape::Object(_) = self.scope.shape(path)
             && from.empty_object_is_true() != to.empty_object_is_true()
@@ -218,7 +242,7 @@ fn spelled(path: Path, printing: Printing, span: Span) -> NodeKind {
     let [yes, no] = printing.booleans();
     let text = |text: &str| vec![Node::new(NodeKind::Text(text.to_owned()), span)];
     NodeKind::If {
-        condition: path,
+        condition: Condition::truth(path),
         then: text(yes),
         otherwise: text(no),
     }
@@ -231,5 +255,9 @@ pub(super) fn shown(path: &Path) -> String {
         (Start::Root, keys) => keys.join("."),
         (Start::Item(_), []) => "the item".to_owned(),
         (Start::Item(_), keys) => format!("item.{}", keys.join(".")),
+        (Start::Loop(_, Knows::Index), _) => "the index of the item".to_owned(),
+        (Start::Loop(_, Knows::Number), _) => "the number of the item".to_owned(),
+        (Start::Loop(_, Knows::First), _) => "whether the item is the first".to_owned(),
+        (Start::Loop(_, Knows::Last), _) => "whether the item is the last".to_owned(),
     }
 }

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::names::is_identifier;
-use super::{Around, Condition, Piece, Refused, Syntax, beside};
+use super::{Around, Condition, Loop, Piece, Refused, Syntax, beside, unknown_of_loop};
 use crate::TemplateFormat;
-use crate::convert::tree::{Argument, Call, Path, Start};
+use crate::convert::tree::{Argument, Call, Knows, Path, Start};
 use crate::format::go::GoFormat;
 
 pub(super) struct Go;
@@ -60,10 +60,11 @@ impl Syntax for Go {
         let Some((this, outer)) = around.loops.split_last() else {
             return Ok(String::new());
         };
-        let list = operand_in(this.list, outer.iter().map(|one| &*one.name))?;
-        Ok(match this.used_inside {
-            true => format!("{{{{range ${} := {list}}}}}", this.name),
-            false => format!("{{{{range {list}}}}}"),
+        let list = operand_in(this.list, outer)?;
+        Ok(match (&this.index, this.used_inside) {
+            (Some(index), _) => format!("{{{{range ${index}, ${} := {list}}}}}", this.name),
+            (None, true) => format!("{{{{range ${} := {list}}}}}", this.name),
+            (None, false) => format!("{{{{range {list}}}}}"),
         })
     }
 
@@ -105,29 +106,37 @@ fn literal(text: &str, before_tag: bool) -> String {
 }
 
 fn asked(condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
-    let operand = operand(condition.path, around)?;
-    Ok(match condition.negated {
-        true => format!("not {operand}"),
-        false => operand,
+    // The first item is the one whose index is zero, so false.
+    let index = match condition.path.start {
+        Start::Loop(depth, Knows::First) => Some(Path::in_loop(depth, Knows::Index)),
+        _ => None,
+    };
+    let operand = operand(index.as_ref().unwrap_or(condition.path), around)?;
+    let negated = condition.negated != index.is_some();
+    Ok(match (condition.equals, negated) {
+        (Some(text), true) => format!("ne {operand} {}", quoted(text)),
+        (Some(text), false) => format!("eq {operand} {}", quoted(text)),
+        (None, true) => format!("not {operand}"),
+        (None, false) => operand,
     })
 }
 
 fn operand(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
-    operand_in(path, around.loops.iter().map(|one| &*one.name))
+    operand_in(path, &around.loops)
 }
 
-/// A path, inside loops with these names.
-fn operand_in<'n>(
-    path: &Path,
-    loops: impl ExactSizeIterator<Item = &'n str>,
-) -> Result<String, Refused> {
+/// A path, inside these loops.
+fn operand_in(path: &Path, loops: &[Loop<'_>]) -> Result<String, Refused> {
     let depth = loops.len();
-    let mut loops = loops;
+    let name = |at: usize| loops.get(at).map(|one| &*one.name);
+    let index = |at: usize| loops.get(at)?.index.as_deref();
     let mut text = match path.start {
         Start::Root if depth == 0 => String::new(),
         Start::Root => "$".to_owned(),
         Start::Item(at) if at + 1 == depth => String::new(),
-        Start::Item(at) => format!("${}", loops.nth(at).unwrap_or_default()),
+        Start::Item(at) => format!("${}", name(at).unwrap_or_default()),
+        Start::Loop(at, Knows::Index) => format!("${}", index(at).unwrap_or_default()),
+        Start::Loop(_, knows) => return Err(unknown_of_loop("go", knows)),
     };
     for key in &path.keys {
         if !is_identifier(key) {

@@ -1,9 +1,9 @@
 //! Handlebars and dotprompt: `{{name}}`, `{{#if x}}…{{/if}}`, `{{#each list}}…{{/each}}`.
 
 use super::names::is_identifier;
-use super::{Around, Condition, Loop, Piece, Refused, Syntax, beside};
+use super::{Around, Condition, Loop, Piece, Refused, Syntax, beside, unknown_of_loop};
 use crate::TemplateFormat;
-use crate::convert::tree::{Argument, Call, Path, Start};
+use crate::convert::tree::{Argument, Call, Knows, Path, Start};
 use crate::format::handlebars::HandlebarsFormat;
 use crate::format::javascript::is_space;
 
@@ -41,7 +41,12 @@ impl Syntax for Handlebars {
 
     fn begin_if(&self, condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
         let operand = operand(condition.path, &around.loops)?;
-        Ok(format!("{{{{#{} {operand}}}}}", word(condition)))
+        let text = match condition.equals {
+            Some(_) if !self.roles => return Err("handlebars compares nothing".into()),
+            Some(text) => format!(" {}", quoted(text)?),
+            None => String::new(),
+        };
+        Ok(format!("{{{{#{} {operand}{text}}}}}", word(condition)))
     }
 
     /// White space around the end of an `else if` chain depends on its second
@@ -150,9 +155,11 @@ fn literal(text: &str, before_tag: bool) -> String {
 }
 
 fn word(condition: Condition<'_>) -> &'static str {
-    match condition.negated {
-        true => "unless",
-        false => "if",
+    match (condition.equals, condition.negated) {
+        (None, true) => "unless",
+        (None, false) => "if",
+        (Some(_), true) => "unlessEquals",
+        (Some(_), false) => "ifEquals",
     }
 }
 
@@ -172,6 +179,7 @@ fn operand(path: &Path, loops: &[Loop<'_>]) -> Result<String, Refused> {
         keys.push(segment(key)?);
     }
     let start = match path.start {
+        Start::Loop(at, knows) => return known(at, knows, loops.len()),
         Start::Root if loops.is_empty() => "this",
         Start::Root => "@root",
         Start::Item(at) if at + 1 == loops.len() => "this",
@@ -188,6 +196,18 @@ fn operand(path: &Path, loops: &[Loop<'_>]) -> Result<String, Refused> {
         }
         _ => Ok(format!("{start}.{}", keys.join("."))),
     }
+}
+
+/// What the loop of that depth knows, inside so many.
+fn known(at: usize, knows: Knows, depth: usize) -> Result<String, Refused> {
+    let word = match knows {
+        Knows::Index => "index",
+        Knows::First => "first",
+        Knows::Last => "last",
+        Knows::Number => return Err(unknown_of_loop("handlebars", knows)),
+    };
+    let outside = "../".repeat(depth.saturating_sub(at + 1));
+    Ok(format!("@{outside}{word}"))
 }
 
 fn segment(key: &str) -> Result<String, Refused> {
@@ -230,5 +250,8 @@ fn is_own(name: &str) -> bool {
 }
 
 fn quoted(text: &str) -> Result<String, Refused> {
+    if text.ends_with('\\') {
+        return Err("handlebars has no text that ends with a backslash".into());
+    }
     Ok(format!("\"{}\"", text.replace('"', "\\\"")))
 }

@@ -2,7 +2,7 @@
 
 use super::names::is_identifier;
 use super::{Around, Condition, Piece, Refused, Syntax, beside};
-use crate::convert::tree::{Argument, Call, Path, Start};
+use crate::convert::tree::{Argument, Call, Knows, Path, Start};
 use crate::format::jinja::JinjaFormat;
 use crate::format::jinja::methods::of_dict;
 
@@ -147,9 +147,11 @@ fn literal(text: &str, before_tag: bool) -> String {
 
 fn asked(condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
     let operand = operand(condition.path, around)?;
-    Ok(match condition.negated {
-        true => format!("not {operand}"),
-        false => operand,
+    Ok(match (condition.equals, condition.negated) {
+        (Some(text), true) => format!("{operand} != {}", quoted(text)),
+        (Some(text), false) => format!("{operand} == {}", quoted(text)),
+        (None, true) => format!("not {operand}"),
+        (None, false) => operand,
     })
 }
 
@@ -168,6 +170,7 @@ fn operand(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
             let name = around.loops.get(depth).map(|one| one.name.to_string());
             (name.unwrap_or_default(), path.keys.as_slice())
         }
+        (Start::Loop(depth, knows), _) => return known(depth, knows, around.loops.len()),
         (Start::Root, Some((first, keys))) => {
             if !is_identifier(first) || KEYWORDS.contains(&first.as_str()) {
                 return Err(format!("jinja has no variable named {first:?}"));
@@ -183,6 +186,20 @@ fn operand(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
         });
     }
     Ok(text)
+}
+
+/// What the loop of that depth knows, inside so many.
+fn known(at: usize, knows: Knows, depth: usize) -> Result<String, Refused> {
+    if at + 1 < depth {
+        return Err("jinja knows the innermost loop only".into());
+    }
+    Ok(match knows {
+        Knows::Index => "loop.index0",
+        Knows::Number => "loop.index",
+        Knows::First => "loop.first",
+        Knows::Last => "loop.last",
+    }
+    .to_owned())
 }
 
 /// A constant of Python.

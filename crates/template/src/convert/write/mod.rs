@@ -17,7 +17,7 @@ use quillet_core::Span;
 use super::findings::Findings;
 use super::language::Language;
 use super::shape::{Scope, Shape};
-use super::tree::{Call, Node, NodeKind, Path};
+use super::tree::{Call, Knows, Node, NodeKind, Path};
 use names::Taken;
 
 /// A part of what is written.
@@ -31,10 +31,12 @@ enum Piece {
     Block(String),
 }
 
-/// A condition: the variable and what is asked.
+/// A condition: the variable and what is asked of it.
 #[derive(Clone, Copy, Debug)]
 struct Condition<'t> {
     path: &'t Path,
+    /// The text that it must be, if not just true.
+    equals: Option<&'t str>,
     negated: bool,
 }
 
@@ -44,8 +46,17 @@ struct Loop<'t> {
     list: &'t Path,
     /// A name for the item that nothing else has.
     name: Arc<str>,
+    /// Another one for the index, where something asks for that.
+    index: Option<Arc<str>>,
     /// Whether a loop inside it asks for its item.
     used_inside: bool,
+}
+
+impl Loop<'_> {
+    /// All names that it gives.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        [&*self.name].into_iter().chain(self.index.as_deref())
+    }
 }
 
 /// What is around the tag that is being written.
@@ -54,6 +65,16 @@ struct Around<'t> {
     scope: Scope<'t>,
     /// How many conditions are open since the innermost loop.
     conditions: Vec<&'t Path>,
+}
+
+/// Why what a loop knows cannot be written.
+fn unknown_of_loop(language: &str, knows: Knows) -> Refused {
+    match knows {
+        Knows::Index => format!("{language} has no index of an item"),
+        Knows::Number => format!("{language} counts the items of a loop from 0, not from 1"),
+        Knows::First => format!("{language} does not say here whether an item is the first"),
+        Knows::Last => format!("{language} does not say whether an item is the last"),
+    }
 }
 
 /// Why something cannot be written.
@@ -208,7 +229,7 @@ impl<'t> Writer<'t, '_, '_> {
             self.push(tag, inner.span, Piece::Block);
             self.part(condition, then);
             otherwise = rest;
-            open.negated = condition.negated;
+            open = condition;
         }
         if !otherwise.is_empty() {
             let tag = self.syntax.otherwise(open, &self.around);
@@ -240,11 +261,14 @@ impl<'t> Writer<'t, '_, '_> {
         self.mind(list, span, false);
         let conditions = std::mem::take(&mut self.around.conditions);
         let depth = self.around.loops.len();
-        let outer = self.around.loops.iter().map(|one| &*one.name);
-        let name = self.taken.free(name.as_deref(), outer);
+        let mut names: Vec<&str> = self.around.loops.iter().flat_map(Loop::names).collect();
+        let name = self.taken.free(name.as_deref(), &names);
+        names.push(&name);
+        let index = names::asks_index(body, depth).then(|| self.taken.free(Some("i"), &names));
         self.around.loops.push(Loop {
             list,
             name,
+            index,
             used_inside: names::used_inside(body, depth),
         });
         let begin = self.syntax.begin_for(&self.around);
@@ -255,6 +279,7 @@ impl<'t> Writer<'t, '_, '_> {
         self.around.loops.pop();
         let path = Condition {
             path: list,
+            equals: None,
             negated: false,
         };
         self.around.conditions = conditions;
@@ -280,7 +305,7 @@ impl<'t> Writer<'t, '_, '_> {
 /// A condition with its parts, the other way round if the first is empty.
 fn parts(node: &Node) -> Option<(Condition<'_>, &[Node], &[Node])> {
     let NodeKind::If {
-        condition: path,
+        condition,
         then,
         otherwise,
     } = &node.kind
@@ -288,7 +313,11 @@ fn parts(node: &Node) -> Option<(Condition<'_>, &[Node], &[Node])> {
         return None;
     };
     let negated = then.is_empty() && !otherwise.is_empty();
-    let condition = Condition { path, negated };
+    let condition = Condition {
+        path: &condition.path,
+        equals: condition.equals.as_deref(),
+        negated,
+    };
     Some(match negated {
         true => (condition, otherwise, then),
         false => (condition, then, otherwise),

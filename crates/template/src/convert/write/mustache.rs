@@ -4,7 +4,7 @@
 //! it meets; and a name is looked for in the item first, then outside. So much
 //! is exact only where kinds are declared.
 
-use super::{Around, Condition, Piece, Refused, Syntax};
+use super::{Around, Condition, Piece, Refused, Syntax, unknown_of_loop};
 use crate::TemplateFormat;
 use crate::convert::shape::Shape;
 use crate::convert::tree::{Call, Path, Start};
@@ -24,6 +24,9 @@ impl Syntax for Mustache {
     }
 
     fn begin_if(&self, condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
+        if condition.equals.is_some() {
+            return Err("mustache compares nothing".into());
+        }
         let shape = around.scope.shape(condition.path);
         if let (Shape::List(_) | Shape::Object(_), false) = (shape, condition.negated) {
             return Err(format!(
@@ -153,11 +156,14 @@ fn kept(line: &[Piece]) -> Result<Option<usize>, Refused> {
 }
 
 fn name(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
+    if let Start::Loop(_, knows) = path.start {
+        return Err(unknown_of_loop("mustache", knows));
+    }
     let innermost = around.loops.len().checked_sub(1);
     if path.keys.is_empty() {
         let is_dot = match path.start {
             Start::Item(depth) => Some(depth) == innermost,
-            Start::Root => false,
+            Start::Root | Start::Loop(..) => false,
         };
         let in_condition = around
             .conditions
@@ -188,7 +194,7 @@ fn name(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
 /// The items of the loops between a path's start and where it is used.
 fn inner_items<'a>(path: &Path, around: &'a Around<'_>) -> impl Iterator<Item = &'a Shape> {
     let from = match path.start {
-        Start::Root => 0,
+        Start::Root | Start::Loop(..) => 0,
         Start::Item(depth) => depth + 1,
     };
     (from..around.scope.depth()).map(|depth| around.scope.shape(&Path::item(depth, &[])))

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::convert::tree::{Argument, Call, Node, NodeKind, Path, Start};
+use crate::convert::tree::{Argument, Call, Knows, Node, NodeKind, Path, Start};
 
 /// Names that mean something already: variables and functions.
 pub(super) struct Taken<'t>(HashSet<&'t str>);
@@ -24,12 +24,7 @@ impl<'t> Taken<'t> {
     }
 
     /// The name that the source gave, or another one if that is taken.
-    pub(super) fn free<'o>(
-        &self,
-        wanted: Option<&str>,
-        outer: impl Iterator<Item = &'o str>,
-    ) -> Arc<str> {
-        let outer: Vec<&str> = outer.collect();
+    pub(super) fn free(&self, wanted: Option<&str>, outer: &[&str]) -> Arc<str> {
         let wanted = wanted.filter(|name| is_identifier(name) && !is_reserved(name));
         let wanted = wanted.unwrap_or("item");
         let is_free = |name: &str| !self.0.contains(name) && !outer.contains(&name);
@@ -52,6 +47,20 @@ pub(super) fn used_inside(body: &[Node], depth: usize) -> bool {
         });
     }
     used
+}
+
+/// Whether something asks for the index in the loop of that depth, or for the
+/// first item, which go knows by its index.
+pub(super) fn asks_index(body: &[Node], depth: usize) -> bool {
+    let mut asks = false;
+    visit(body, &mut |mention| {
+        if let Mention::Path(path) = mention {
+            asks |= [Knows::Index, Knows::First]
+                .map(|knows| Start::Loop(depth, knows))
+                .contains(&path.start);
+        }
+    });
+    asks
 }
 
 /// The bodies of the loops that a node has in it, the outermost only.
@@ -86,7 +95,7 @@ fn visit<'t>(nodes: &'t [Node], see: &mut impl FnMut(Mention<'t>)) {
                 then,
                 otherwise,
             } => {
-                see(Mention::Path(condition));
+                see(Mention::Path(&condition.path));
                 visit(then, see);
                 visit(otherwise, see);
             }

@@ -12,7 +12,9 @@ use super::ast::{Fields, NumberNode, StringText};
 use super::parser::{self, Settings};
 use super::{GoFormat, lexer};
 use crate::Source;
-use crate::convert::{Argument, Call, Findings, Node, NodeKind, Nodes, Path};
+use crate::convert::{
+    Argument, Call, Condition, Findings, Knows, Node, NodeKind, Nodes, Path, Start,
+};
 
 /// How far a jump is looked for.
 const NEAR: usize = 1_000;
@@ -177,8 +179,12 @@ impl Reader<'_, '_> {
             _ => otherwise,
         };
         let found = self.truth(pipe);
-        if let (Some(_), Some((path, _))) = (&dot, &found) {
-            self.dot = path.clone();
+        if let (Some(_), Some((condition, negated))) = (&dot, &found) {
+            let is_value = !negated && condition.equals.is_none();
+            if !is_value || matches!(condition.path.start, Start::Loop(..)) {
+                self.refuse_span::<()>(pipe.span, "with on anything but a variable");
+            }
+            self.dot = condition.path.clone();
         }
         let then = self.range(at + 1, last);
         if let Some(dot) = dot {
@@ -207,9 +213,15 @@ impl Reader<'_, '_> {
             .variables
             .last()
             .map(|target| target.name.trim_start_matches('$').into());
-        // With two variables the first is the index, which stays unknown.
+        // With two variables the first is the index.
         if let Some(slot) = pipe.variables.last().and_then(|target| target.slot) {
             self.slots.insert(slot, item.clone());
+        }
+        if let [index, _] = pipe.variables.as_slice()
+            && let Some(slot) = index.slot
+        {
+            let index = Path::in_loop(self.loops, Knows::Index);
+            self.slots.insert(slot, index);
         }
         let dot = std::mem::replace(&mut self.dot, item);
         self.loops += 1;
@@ -284,18 +296,46 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The path that a condition asks for, and whether it is negated.
-    fn truth(&mut self, pipe: &Pipe) -> Option<(Path, bool)> {
-        if let [command] = pipe.commands.as_slice()
-            && let (Kind::Function(function), [argument]) =
-                (&command.first.kind, command.arguments.as_slice())
-            && matches!(function.function, Function::Builtin(Builtin::Not))
+    /// What a condition asks, and whether it is negated.
+    fn truth(&mut self, pipe: &Pipe) -> Option<(Condition, bool)> {
+        if let ([command], []) = (pipe.commands.as_slice(), pipe.variables.as_slice())
+            && let Kind::Function(function) = &command.first.kind
+            && let Function::Builtin(builtin) = function.function
         {
-            return self.path(plain(argument)).map(|path| (path, true));
+            let asked = match (builtin, command.arguments.as_slice()) {
+                (Builtin::Not, [argument]) => return self.not(argument),
+                (Builtin::Eq, [left, right]) => Some((left, right, false)),
+                (Builtin::Ne, [left, right]) => Some((left, right, true)),
+                _ => None,
+            };
+            if let Some((left, right, negated)) = asked {
+                return Some((self.equality(left, right)?, negated));
+            }
         }
         let path = self.path_of(pipe, "a condition on anything but a variable")?;
         self.bind(pipe, Some(path.clone()));
-        Some((path, false))
+        Some((Condition::truth(path), false))
+    }
+
+    fn not(&mut self, argument: &Operand) -> Option<(Condition, bool)> {
+        match &argument.kind {
+            Kind::Pipe(pipe) => {
+                let (condition, negated) = self.truth(pipe)?;
+                Some((condition, !negated))
+            }
+            _ => Some((Condition::truth(self.path(argument)?), true)),
+        }
+    }
+
+    /// A variable beside a text, on either side.
+    fn equality(&mut self, left: &Operand, right: &Operand) -> Option<Condition> {
+        let (left, right) = (plain(left), plain(right));
+        let (subject, text) = match (text_of(left), text_of(right)) {
+            (_, Some(text)) => (left, text),
+            (Some(text), None) => (right, text),
+            _ => return self.refuse(left, "a comparison with anything but a text"),
+        };
+        Some(Condition::equals(self.path(subject)?, text))
     }
 
     fn path_of(&mut self, pipe: &Pipe, what: &str) -> Option<Path> {
@@ -314,6 +354,10 @@ impl Reader<'_, '_> {
                 let Some(base) = base else {
                     return self.refuse(operand, &format!("the variable {}", variable.name));
                 };
+                let is_index = matches!(base.start, Start::Loop(..));
+                if is_index && !variable.fields.as_slice().is_empty() {
+                    return self.refuse(operand, "a field of an index");
+                }
                 Some(base.join(names(&variable.fields)))
             }
             Kind::Function(function) => {
@@ -399,6 +443,17 @@ fn plain(operand: &Operand) -> &Operand {
     match &operand.kind {
         Kind::Pipe(pipe) => pipe.operand().map_or(operand, plain),
         _ => operand,
+    }
+}
+
+/// A constant text.
+fn text_of(operand: &Operand) -> Option<&str> {
+    match &operand.kind {
+        Kind::String(string) => match &string.text {
+            StringText::Text(Value::Str(text)) => Some(text),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

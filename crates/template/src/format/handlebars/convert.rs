@@ -5,7 +5,9 @@ use quillet_core::{Diagnostic, Span, Value};
 use super::HandlebarsFormat;
 use super::ast::{Arm, Block, Body, Call, Expr, Kind, Node as Piece, Path as Written, Root};
 use super::helper::Callee;
-use crate::convert::{self, Argument, DEEPEST, Findings, Node, NodeKind, Nodes, Path};
+use crate::convert::{
+    self, Argument, Condition, DEEPEST, Findings, Knows, Node, NodeKind, Nodes, Path, Start,
+};
 use crate::{CompileOptions, Source};
 
 /// Reads a source of this format. What other formats do not have is refused.
@@ -141,6 +143,12 @@ impl Reader<'_, '_> {
             Callee::Unless => self.condition(arm, rest, block, true),
             Callee::With => self.with(arm, rest, block),
             Callee::Each => self.each(arm, rest, block),
+            Callee::Native(_) if name(call) == Some("ifEquals") => {
+                self.equality(arm, rest, block, false)
+            }
+            Callee::Native(_) if name(call) == Some("unlessEquals") => {
+                self.equality(arm, rest, block, true)
+            }
             Callee::Lookup | Callee::Log | Callee::Native(_) => self.refuse_helper(call),
         };
         self.depth -= 1;
@@ -162,7 +170,37 @@ impl Reader<'_, '_> {
         block: &Block,
         negated: bool,
     ) -> Option<NodeKind> {
-        let condition = self.subject(&arm.call);
+        let condition = self.subject(&arm.call).map(Condition::truth);
+        self.parts(condition, arm, rest, block, negated)
+    }
+
+    /// `{{#ifEquals x "a"}}`, with the text on either side.
+    fn equality(
+        &mut self,
+        arm: &Arm,
+        rest: &[Arm],
+        block: &Block,
+        negated: bool,
+    ) -> Option<NodeKind> {
+        let condition = match arm.call.positional.as_slice() {
+            [Expr::Path(path), Expr::Literal(Value::Str(text))]
+            | [Expr::Literal(Value::Str(text)), Expr::Path(path)] => {
+                let path = self.path(path);
+                path.map(|path| Condition::equals(path, text.to_string()))
+            }
+            _ => self.refuse(arm.call.span, "a comparison with anything but a text"),
+        };
+        self.parts(condition, arm, rest, block, negated)
+    }
+
+    fn parts(
+        &mut self,
+        condition: Option<Condition>,
+        arm: &Arm,
+        rest: &[Arm],
+        block: &Block,
+        negated: bool,
+    ) -> Option<NodeKind> {
         let then = self.body_of(arm.body.as_ref());
         let otherwise = self.otherwise(rest, block);
         let (then, otherwise) = match negated {
@@ -177,12 +215,15 @@ impl Reader<'_, '_> {
     }
 
     fn with(&mut self, arm: &Arm, rest: &[Arm], block: &Block) -> Option<NodeKind> {
-        let condition = self.subject(&arm.call);
+        let mut condition = self.subject(&arm.call);
+        if let Some(Start::Loop(..)) = condition.as_ref().map(|path| path.start) {
+            condition = self.refuse(arm.call.span, "a step into what a loop knows");
+        }
         let inside = condition.clone().unwrap_or_else(|| Path::root(&[]));
         let then = self.inside(arm, inside);
         let otherwise = self.otherwise(rest, block);
         Some(NodeKind::If {
-            condition: condition?,
+            condition: Condition::truth(condition?),
             then,
             otherwise,
         })
@@ -238,7 +279,7 @@ impl Reader<'_, '_> {
             Root::Data(0) if path.parts.first().is_some_and(|part| &**part == "@root") => {
                 Some(Path::root(&[]).join(keys().skip(1)))
             }
-            Root::Data(_) => None,
+            Root::Data(outside) => self.known(outside, &path.parts),
             Root::Param(outside, 0) => {
                 let at = self.params.len().checked_sub(outside + 1);
                 at.and_then(|at| self.params.get(at))
@@ -256,6 +297,21 @@ impl Reader<'_, '_> {
                 self.refuse(path.span, &text)
             }
         }
+    }
+
+    /// `@index` and its like, of the innermost loop or of one outside.
+    fn known(&self, outside: usize, parts: &[Box<str>]) -> Option<Path> {
+        let [name] = parts else {
+            return None;
+        };
+        let knows = match &**name {
+            "@index" => Knows::Index,
+            "@first" => Knows::First,
+            "@last" => Knows::Last,
+            _ => return None,
+        };
+        let depth = self.loops.checked_sub(outside + 1)?;
+        Some(Path::in_loop(depth, knows))
     }
 
     fn refuse_helper<T>(&mut self, call: &Call) -> Option<T> {

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use quillet_core::{Diagnostic, Span, Value};
 
-use super::ast::{Arguments, Expr, ExprKind, For, Statement, StatementKind, Target};
+use super::ast::{Arguments, Comparison, Expr, ExprKind, For, Statement, StatementKind, Target};
 use super::syntax::Preset;
 use super::{functions, lexer, methods, parser};
-use crate::convert::{Argument, Call, DEEPEST, Findings, Language, Node, NodeKind, Nodes, Path};
+use crate::convert::{
+    Argument, Call, Condition, DEEPEST, Findings, Knows, Language, Node, NodeKind, Nodes, Path,
+};
 use crate::{CompileOptions, Source};
 
 /// Reads a source. What other formats do not have is refused.
@@ -146,12 +148,27 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// The path that a condition asks for, and whether it is negated.
-    fn truth(&mut self, expr: &Expr, negated: bool) -> Option<(Path, bool)> {
+    /// What a condition asks, and whether it is negated.
+    fn truth(&mut self, expr: &Expr, negated: bool) -> Option<(Condition, bool)> {
         match &expr.kind {
             ExprKind::Not(inner) => self.truth(inner, !negated),
-            _ => self.path(expr).map(|path| (path, negated)),
+            ExprKind::Compare(left, rest) => match rest.as_slice() {
+                [(Comparison::Equal, right)] => Some((self.equality(left, right)?, negated)),
+                [(Comparison::NotEqual, right)] => Some((self.equality(left, right)?, !negated)),
+                _ => self.refuse(expr.span, "a comparison"),
+            },
+            _ => Some((Condition::truth(self.path(expr)?), negated)),
         }
+    }
+
+    /// A variable beside a text, on either side.
+    fn equality(&mut self, left: &Expr, right: &Expr) -> Option<Condition> {
+        let (subject, text) = match (&left.kind, &right.kind) {
+            (_, ExprKind::Constant(Value::Str(text))) => (left, text),
+            (ExprKind::Constant(Value::Str(text)), _) => (right, text),
+            _ => return self.refuse(left.span, "a comparison with anything but a text"),
+        };
+        Some(Condition::equals(self.path(subject)?, text.to_string()))
     }
 
     fn each(&mut self, each: &For, span: Span) -> Option<NodeKind> {
@@ -188,6 +205,9 @@ impl Reader<'_, '_> {
                 self.path(base);
                 self.refuse(expr.span, &format!("the method {name}"))
             }
+            ExprKind::Attribute(base, name) if self.is_loop(base) => self
+                .known(name, expr.span)
+                .map(|knows| Path::in_loop(self.items.len() - 1, knows)),
             ExprKind::Attribute(base, name) => Some(self.path(base)?.join([name.to_string()])),
             ExprKind::Item(base, key) => match &key.kind {
                 ExprKind::Constant(Value::Str(key)) => {
@@ -207,9 +227,26 @@ impl Reader<'_, '_> {
             return Some(Path::item(depth, &[]));
         }
         if &**name == "loop" && !self.items.is_empty() {
-            return self.refuse(span, "what loop knows");
+            return self.refuse(span, "loop as a whole");
         }
         Some(Path::root(&[name]))
+    }
+
+    /// Whether that is what the innermost loop knows, and no item of that name.
+    fn is_loop(&self, expr: &Expr) -> bool {
+        matches!(&expr.kind, ExprKind::Name(name) if &**name == "loop")
+            && !self.items.is_empty()
+            && !self.items.iter().any(|item| &**item == "loop")
+    }
+
+    fn known(&mut self, name: &str, span: Span) -> Option<Knows> {
+        match name {
+            "index0" => Some(Knows::Index),
+            "index" => Some(Knows::Number),
+            "first" => Some(Knows::First),
+            "last" => Some(Knows::Last),
+            other => self.refuse(span, &format!("loop.{other}")),
+        }
     }
 
     fn call(&mut self, function: &Expr, arguments: &Arguments) -> Option<Call> {

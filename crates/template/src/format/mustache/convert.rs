@@ -7,7 +7,7 @@ use quillet_core::{Diagnostic, Span};
 
 use super::ast::{Node as Piece, Path as Written, Program, Section};
 use super::parser;
-use crate::convert::{Findings, Node, NodeKind, Nodes, Path, Shape};
+use crate::convert::{Condition, Findings, Node, NodeKind, Nodes, Path, Shape};
 use crate::{CompileOptions, Source};
 
 /// Reads a source. What other formats do not have is refused.
@@ -78,7 +78,7 @@ impl Reader<'_, '_, '_> {
         let (path, shape) = self.find(&section.tag.path, section.tag.span)?;
         if section.inverted {
             return Some(NodeKind::If {
-                condition: path,
+                condition: Condition::truth(path),
                 then: Nodes::new(),
                 otherwise: self.range(body, section.end),
             });
@@ -154,7 +154,7 @@ impl Reader<'_, '_, '_> {
             self.frames.pop();
         }
         NodeKind::If {
-            condition,
+            condition: Condition::truth(condition),
             then,
             otherwise: Nodes::new(),
         }
@@ -203,7 +203,8 @@ impl<'p> Reader<'p, '_, '_> {
     fn declared(&self, path: &Path) -> &'p Shape {
         use crate::convert::Start;
         let (start, skipped) = match path.start {
-            Start::Root => (self.root, 0),
+            // A name is never what a loop knows.
+            Start::Root | Start::Loop(..) => (self.root, 0),
             Start::Item(_) => {
                 let same = |frame: &&Frame<'p>| {
                     frame.path.start == path.start && path.keys.starts_with(&frame.path.keys)

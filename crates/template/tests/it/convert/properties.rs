@@ -26,12 +26,23 @@ fn options() -> ConvertOptions {
 
 /// What a format may refuse, since it has no way to say it.
 fn may_refuse(language: Language, why: &str) -> bool {
-    let reasons = [
-        "mustache drops the blanks of a line",
-        "mustache has no name for this item here",
-        "mustache finds the",
-    ];
-    language == Language::Mustache && reasons.iter().any(|reason| why.contains(reason))
+    let reasons: &[&str] = match language {
+        Language::Mustache => &[
+            "mustache drops the blanks of a line",
+            "mustache has no name for this item here",
+            "mustache finds the",
+            "mustache compares nothing",
+            "mustache has no index",
+            "mustache counts",
+            "mustache does not say",
+        ],
+        Language::Go => &["go counts", "go does not say whether an item is the last"],
+        Language::Jinja | Language::JinjaPlain => &["jinja knows the innermost loop only"],
+        Language::Handlebars => &["handlebars counts", "handlebars compares nothing"],
+        Language::Dotprompt => &["handlebars counts"],
+        Language::SemanticKernel | Language::FString => &[],
+    };
+    reasons.iter().any(|reason| why.contains(reason))
 }
 
 fn check(languages: &[Language], nodes: &quillet_template::convert::Nodes) {
@@ -61,12 +72,19 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
-    fn trees_with_blocks(nodes in any_tree(Wanted { blocks: true, braces: true })) {
+    fn trees_with_blocks(nodes in any_tree(Wanted { blocks: true, knows: false, braces: true })) {
         check(&WITH_BLOCKS, &nodes);
     }
 
     #[test]
-    fn trees_without_blocks(nodes in any_tree(Wanted { blocks: false, braces: true })) {
+    fn trees_with_what_loops_know(
+        nodes in any_tree(Wanted { blocks: true, knows: true, braces: true })
+    ) {
+        check(&WITH_BLOCKS, &nodes);
+    }
+
+    #[test]
+    fn trees_without_blocks(nodes in any_tree(Wanted { blocks: false, knows: false, braces: true })) {
         check(&Language::ALL, &nodes);
     }
 }

@@ -3,7 +3,7 @@
 use quillet_template::convert::{ConvertOptions, Language, Shape};
 
 use super::converted;
-use Language::{Go, Handlebars, Jinja, JinjaPlain, Mustache};
+use Language::{Dotprompt, Go, Handlebars, Jinja, JinjaPlain, Mustache};
 
 fn kinds(declared: &[(&str, &str)]) -> ConvertOptions {
     let mut shapes = Shape::Unknown;
@@ -32,6 +32,48 @@ fn what_has_a_counterpart() {
             Jinja,
             "{{range $i, $x := .l}}{{$x.t}}{{end}}",
             "{% for x in l %}{{ x.t }}{% endfor %}",
+        ),
+        (
+            Jinja,
+            Go,
+            "{% for x in l %}{{ loop.index0 }}{{ x }}{% if not loop.first %}, {% endif %}{% endfor %}",
+            "{{range $i, $x := .l}}{{$i}}{{.}}{{if $i}}, {{end}}{{end}}",
+        ),
+        (
+            Go,
+            Dotprompt,
+            "{{range $i, $x := .l}}{{if not $i}}a{{end}}{{range .m}}{{$i}}{{end}}{{end}}",
+            "{{#each l}}{{#if @first}}a{{/if}}{{#each m}}{{@../index}}{{/each}}{{/each}}",
+        ),
+        (
+            Handlebars,
+            Jinja,
+            "{{#each l}}{{@first}}{{#unless @last}}, {{/unless}}{{/each}}",
+            "{% for item in l %}{% if loop.first %}true{% else %}false{% endif %}{% if not loop.last %}, {% endif %}{% endfor %}",
+        ),
+        (
+            Jinja,
+            JinjaPlain,
+            "{% for x in l %}{{ loop.index }}{% endfor %}",
+            "{% for x in l %}{{ loop.index }}{% endfor %}",
+        ),
+        (
+            Jinja,
+            Go,
+            "{% if x == 'a' %}1{% elif 'b' != x %}2{% else %}3{% endif %}",
+            "{{if eq .x \"a\"}}1{{else if eq .x \"b\"}}3{{else}}2{{end}}",
+        ),
+        (
+            Go,
+            Dotprompt,
+            "{{if ne .x \"a\"}}1{{else if not (eq \"b\" .x)}}2{{end}}",
+            "{{#ifEquals x \"a\"}}{{#unlessEquals x \"b\"}}2{{/unlessEquals}}{{else}}1{{/ifEquals}}",
+        ),
+        (
+            Dotprompt,
+            Jinja,
+            "{{#ifEquals x \"a\"}}1{{else}}2{{/ifEquals}}",
+            "{% if x == \"a\" %}1{% else %}2{% endif %}",
         ),
         (
             Go,
@@ -106,9 +148,9 @@ fn what_has_none_is_refused_with_its_place_all_at_once() {
         (
             Jinja,
             Go,
-            "{% for x in l if x %}{{ loop.index }}{% endfor %}{{ f(a=x) }}",
+            "{% for x in l if x %}{{ loop.depth }}{% endfor %}{{ f(a=x) }}",
             "! t:1:18: the condition of a loop has no exact counterpart in other formats\n\
-             ! t:1:25: what loop knows has no exact counterpart in other formats\n\
+             ! t:1:25: loop.depth has no exact counterpart in other formats\n\
              ! t:1:50: go has no arguments by name such as a",
         ),
         (
@@ -118,7 +160,25 @@ fn what_has_none_is_refused_with_its_place_all_at_once() {
             "! t:1:3: the function printf of go has no exact counterpart in other formats\n\
              ! t:1:30: the call of the template \"a\" has no counterpart (write the template's text where it is called)\n\
              ! t:1:51: break and continue have no counterpart\n\
-             ! t:1:70: a condition on anything but a variable has no exact counterpart in other formats",
+             ! t:1:73: a comparison with anything but a text has no exact counterpart in other formats",
+        ),
+        (
+            Jinja,
+            Handlebars,
+            "{% for x in l %}{{ loop.index }}{% if x == 'a' or x == 1 %}{% endif %}{% if x == 'a' %}{% endif %}{% endfor %}",
+            "! t:1:17: handlebars counts the items of a loop from 0, not from 1\n! t:1:39: or has no exact counterpart in other formats\n! t:1:71: handlebars compares nothing",
+        ),
+        (
+            Dotprompt,
+            Go,
+            "{{#each l}}{{#if @last}}{{@index.x}}{{/if}}{{#with @index}}{{/with}}{{/each}}{{@index}}",
+            "! t:1:12: go does not say whether an item is the last\n! t:1:27: @index.x has no exact counterpart in other formats\n! t:1:44: a step into what a loop knows has no exact counterpart in other formats\n! t:1:80: @index has no exact counterpart in other formats",
+        ),
+        (
+            Go,
+            Jinja,
+            "{{range $i, $x := .l}}{{$i.x}}{{with $i}}{{.x}}{{end}}{{with eq $x \"a\"}}{{end}}{{range $x}}{{$i}}{{end}}{{end}}",
+            "! t:1:25: a field of an index has no exact counterpart in other formats\n! t:1:38: with on anything but a variable has no exact counterpart in other formats\n! t:1:62: with on anything but a variable has no exact counterpart in other formats\n! t:1:94: jinja knows the innermost loop only",
         ),
         (
             Go,

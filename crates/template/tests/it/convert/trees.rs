@@ -4,7 +4,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use quillet_core::{Map, Span, Value};
-use quillet_template::convert::{Node, NodeKind, Nodes, Path, Shape, Start, merged};
+use quillet_template::convert::{
+    Condition, Knows, Node, NodeKind, Nodes, Path, Shape, Start, merged,
+};
 
 /// Variables of the kinds that print and decide the same everywhere.
 pub(super) const DATA: &str = r#"{
@@ -122,6 +124,8 @@ fn lists(items: &[Item]) -> Vec<(Path, Item)> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     pub(super) blocks: bool,
+    /// Whether loops know where they are, and texts are compared: not in all of those.
+    pub(super) knows: bool,
     /// Whether any text can stand beside tags.
     pub(super) braces: bool,
 }
@@ -140,6 +144,11 @@ fn node(wanted: Wanted, items: Vec<Item>, depth: usize) -> BoxedStrategy<Node> {
         false => plain_text().boxed(),
     };
     let print = select(match wanted.blocks {
+        true if wanted.knows => {
+            let mut paths = printable(&items);
+            paths.extend(known(&items, &[Knows::Index, Knows::Number]));
+            paths
+        }
         true => printable(&items),
         false => ["name", "empty", "count"]
             .map(|name| Path::root(&[name]))
@@ -160,8 +169,50 @@ fn node(wanted: Wanted, items: Vec<Item>, depth: usize) -> BoxedStrategy<Node> {
         .boxed()
 }
 
+/// What the loops around know, the innermost more often than the others.
+fn known(items: &[Item], all: &[Knows]) -> Vec<Path> {
+    let innermost = items.len().saturating_sub(1);
+    let depths = (0..items.len())
+        .chain([innermost; 2])
+        .filter(|depth| *depth < items.len());
+    depths
+        .flat_map(|depth| all.iter().map(move |knows| Path::in_loop(depth, *knows)))
+        .collect()
+}
+
+/// Texts that are compared with, some of which are there.
+const COMPARED: &[&str] = &["Ada", "", "one", "x", "\"quoted\"", "a\\b", "{{c}}"];
+
+/// Paths of texts.
+fn texts(items: &[Item]) -> Vec<Path> {
+    let mut paths = printable(items);
+    paths.retain(|path| {
+        !matches!(
+            path.keys.last().map(String::as_str),
+            Some("count" | "zero" | "size" | "age")
+        )
+    });
+    paths
+}
+
+fn asked(wanted: Wanted, items: &[Item]) -> BoxedStrategy<Condition> {
+    let truth = select(decidable(items)).prop_map(Condition::truth);
+    if !wanted.knows {
+        return truth.boxed();
+    }
+    let equals = (select(texts(items)), select(COMPARED));
+    let equals = equals.prop_map(|(path, text)| Condition::equals(path, text));
+    match known(items, &[Knows::First, Knows::Last]) {
+        known if known.is_empty() => prop_oneof![truth, equals].boxed(),
+        known => {
+            let known = select(known).prop_map(Condition::truth);
+            prop_oneof![1 => truth, 1 => equals, 2 => known].boxed()
+        }
+    }
+}
+
 fn condition(wanted: Wanted, items: Vec<Item>, depth: usize) -> BoxedStrategy<NodeKind> {
-    let condition = select(decidable(&items));
+    let condition = asked(wanted, &items);
     let then = nodes(wanted, items.clone(), depth);
     let otherwise = nodes(wanted, items, depth);
     (condition, then, otherwise)
@@ -224,16 +275,12 @@ pub(super) fn nameless(nodes: Nodes) -> Nodes {
 /// What a tree prints with these variables.
 pub(super) fn meaning(nodes: &[Node], variables: &Map) -> String {
     let mut out = String::new();
-    print(
-        nodes,
-        &Value::Map(variables.clone()),
-        &mut Vec::new(),
-        &mut out,
-    );
+    let root = Value::Map(variables.clone());
+    print(nodes, &root, &mut Vec::new(), &mut out);
     out
 }
 
-fn print(nodes: &[Node], root: &Value, items: &mut Vec<Value>, out: &mut String) {
+fn print(nodes: &[Node], root: &Value, items: &mut Vec<Turn>, out: &mut String) {
     for node in nodes {
         match &node.kind {
             NodeKind::Text(text) => out.push_str(text),
@@ -246,11 +293,14 @@ fn print(nodes: &[Node], root: &Value, items: &mut Vec<Value>, out: &mut String)
                 condition,
                 then,
                 otherwise,
-            } => match look(condition, root, items) {
-                Value::Bool(false) | Value::Int(0) => print(otherwise, root, items, out),
-                Value::Str(text) if text.is_empty() => print(otherwise, root, items, out),
-                _ => print(then, root, items, out),
-            },
+            } => {
+                let part = if holds(condition, root, items) {
+                    then
+                } else {
+                    otherwise
+                };
+                print(part, root, items, out);
+            }
             NodeKind::For {
                 list,
                 body,
@@ -263,8 +313,12 @@ fn print(nodes: &[Node], root: &Value, items: &mut Vec<Value>, out: &mut String)
                 if list.is_empty() {
                     print(otherwise, root, items, out);
                 }
-                for item in list.iter() {
-                    items.push(item.clone());
+                for (index, item) in list.iter().enumerate() {
+                    items.push(Turn {
+                        item: item.clone(),
+                        index,
+                        last: index + 1 == list.len(),
+                    });
                     print(body, root, items, out);
                     items.pop();
                 }
@@ -274,10 +328,40 @@ fn print(nodes: &[Node], root: &Value, items: &mut Vec<Value>, out: &mut String)
     }
 }
 
-fn look(path: &Path, root: &Value, items: &[Value]) -> Value {
+/// An item, and what its loop knows of it.
+struct Turn {
+    item: Value,
+    index: usize,
+    last: bool,
+}
+
+impl Turn {
+    fn known(&self, knows: Knows) -> Value {
+        let number = |index: usize| Value::Int(index.try_into().expect("lists are short"));
+        match knows {
+            Knows::Index => number(self.index),
+            Knows::Number => number(self.index + 1),
+            Knows::First => Value::Bool(self.index == 0),
+            Knows::Last => Value::Bool(self.last),
+        }
+    }
+}
+
+fn holds(condition: &Condition, root: &Value, items: &[Turn]) -> bool {
+    let value = look(&condition.path, root, items);
+    match (&condition.equals, value) {
+        (Some(text), value) => value.as_str() == Some(text),
+        (None, Value::Bool(false) | Value::Int(0)) => false,
+        (None, Value::Str(text)) => !text.is_empty(),
+        (None, _) => true,
+    }
+}
+
+fn look(path: &Path, root: &Value, items: &[Turn]) -> Value {
     let start = match path.start {
         Start::Root => root,
-        Start::Item(depth) => &items[depth],
+        Start::Item(depth) => &items[depth].item,
+        Start::Loop(depth, knows) => return items[depth].known(knows),
     };
     start.at(&path.keys).cloned().expect("it is there")
 }

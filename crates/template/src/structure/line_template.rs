@@ -6,6 +6,7 @@ use quillet_core::{Diagnostic, Span};
 
 use super::directive;
 use super::role_lines::{self, Insertions};
+use super::unmarked;
 use crate::{
     CompileError, CompileOptions, Pass, References, RenderError, Source, Stop, Template,
     TemplateFormat,
@@ -57,7 +58,9 @@ fn as_written(
     sources: &[Source<'_>],
     inserted: &[(String, Insertions)],
 ) -> CompileError {
-    let place = |found: Diagnostic| {
+    let place = |mut found: Diagnostic| {
+        clean(&mut found.message);
+        found.help.iter_mut().for_each(clean);
         let written = sources.iter().zip(inserted);
         let mut same = written.filter(|(source, _)| source.name == found.source);
         match (found.span, same.next()) {
@@ -67,9 +70,18 @@ fn as_written(
             _ => found,
         }
     };
+    let mut message = error.message;
+    clean(&mut message);
     CompileError {
+        message,
         diagnostics: error.diagnostics.into_iter().map(place).collect(),
-        ..error
+    }
+}
+
+/// A message may quote the source, with what was put into it.
+fn clean(text: &mut String) {
+    if let Some(unmarked) = unmarked(text) {
+        *text = unmarked;
     }
 }
 
@@ -100,6 +112,9 @@ impl LineTemplate {
     }
 
     fn place(&self, mut error: Box<RenderError>) -> Stop {
+        clean(&mut error.message);
+        clean(&mut error.reason);
+        error.help.iter_mut().for_each(clean);
         let source = self
             .sources
             .iter()

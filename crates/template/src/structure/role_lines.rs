@@ -251,14 +251,18 @@ fn metadata(text: &str) -> Map {
     let [quote, comma, equals] = DIVIDERS.map(|c| format!("{}{c}", secret::secret()));
     let pair = |pair: &str| {
         let (key, value) = pair.split_once(&equals)?;
-        Some((key.trim().to_owned(), attribute(value.trim(), &quote)))
+        let key = secret::clean_text(key.trim(), secret::secret()).into_owned();
+        Some((key, attribute(value.trim(), &quote)))
     };
     inside.split(&comma).filter_map(pair).collect()
 }
 
 fn attribute(value: &str, quote: &str) -> Value {
-    if let Some(text) = value.strip_prefix(quote) {
-        return text.strip_suffix(quote).unwrap_or(text).into();
+    let quoted = value.strip_prefix(quote);
+    let text = quoted.map_or(value, |text| text.strip_suffix(quote).unwrap_or(text));
+    let value = &*secret::clean_text(text, secret::secret());
+    if quoted.is_some() {
+        return value.into();
     }
     if let Ok(number) = value.parse::<i64>() {
         return number.into();

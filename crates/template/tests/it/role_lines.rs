@@ -90,6 +90,23 @@ fn a_value_in_an_attribute_stays_in_it() {
 }
 
 #[test]
+fn no_mark_leaves_in_attributes_or_errors() {
+    let text = "user[name='\"a\", k\"=\"=1]:\nhi";
+    let got = messages("jinja-plain", text, &Map::default());
+    let expected: Map = [("name", Value::from("'\"a\""))].into_iter().collect();
+    assert_eq!(got[0].metadata.get("name"), expected.get("name"));
+    let shown = format!("{got:?}");
+    assert!(!shown.contains("fdd0"), "{shown}");
+    let sources = [Source::new("p", "{{#a\nuser:\n}}")];
+    let error = TemplateFactory::standard().compile("mustache", &sources, &options());
+    let error = error.unwrap_err();
+    assert!(error.message.contains("user:"), "{error}");
+    assert!(!error.message.contains('\u{fdd0}'), "{error}");
+    let found = format!("{:?}", error.diagnostics);
+    assert!(!found.contains("fdd0"), "{found}");
+}
+
+#[test]
 fn a_text_without_role_lines_is_the_systems() {
     let got = messages("jinja-plain", "Hi {{ x }}", &Map::default());
     assert_eq!(got, [ChatMessage::text("system", "Hi ")]);

@@ -50,6 +50,7 @@ fn rendering(file: &PromptFile<'_>, prompt: &Prompt) {
         messages: prompt.messages,
         trusted: prompt.trusted.clone(),
         limits: COMPILE_LIMITS,
+        ..CompileOptions::default()
     };
     for (_, text) in prompt.templates() {
         let sources = [Source::new("main", text), Source::library("p", "[{{x}}]")];

@@ -61,6 +61,7 @@ fn one(format: &dyn TemplateFormat, text: &str, missing: Missing, messages: Mess
         messages,
         trusted: vec!["markup".to_owned()],
         limits: COMPILE_LIMITS,
+        ..CompileOptions::default()
     };
     match FACTORY.compile(format.name(), &sources, &options) {
         Ok(template) => rendering(format, &sources, template.as_ref()),

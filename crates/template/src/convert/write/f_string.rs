@@ -28,28 +28,8 @@ impl Syntax for FString {
         Err("f-string has no conditions".into())
     }
 
-    fn else_if(&self, _: Condition<'_>, _: &Around<'_>) -> Option<Result<String, Refused>> {
-        None
-    }
-
-    fn otherwise(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
-        Ok(String::new())
-    }
-
-    fn end_if(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
-        Ok(String::new())
-    }
-
     fn begin_for(&self, _: &Around<'_>) -> Result<String, Refused> {
         Err("f-string has no loops".into())
-    }
-
-    fn end_for(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
-        Ok(String::new())
-    }
-
-    fn comment(&self, _: &str) -> Option<String> {
-        None
     }
 
     fn role(&self, role: &str) -> Result<String, Refused> {

@@ -51,10 +51,6 @@ impl Syntax for Handlebars {
 
     /// White space around the end of an `else if` chain depends on its second
     /// part, so conditions stand inside each other.
-    fn else_if(&self, _: Condition<'_>, _: &Around<'_>) -> Option<Result<String, Refused>> {
-        None
-    }
-
     fn otherwise(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
         Ok("{{else}}".into())
     }

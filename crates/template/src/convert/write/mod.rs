@@ -84,21 +84,33 @@ type Refused = String;
 trait Syntax {
     fn print(&self, path: &Path, around: &Around<'_>) -> Result<String, Refused>;
     fn call(&self, call: &Call, around: &Around<'_>) -> Result<String, Refused>;
-    fn begin_if(&self, condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused>;
+    /// A language that has no conditions, no loops and no comments leaves this
+    /// and what follows as it is.
+    fn begin_if(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+        Err("the format has no conditions".into())
+    }
     /// `None` where a condition inside the other part stands in a block of its own.
-    fn else_if(
-        &self,
-        condition: Condition<'_>,
-        around: &Around<'_>,
-    ) -> Option<Result<String, Refused>>;
+    fn else_if(&self, _: Condition<'_>, _: &Around<'_>) -> Option<Result<String, Refused>> {
+        None
+    }
     /// Between the parts of a condition or of a loop, whose path is given.
-    fn otherwise(&self, path: Condition<'_>, around: &Around<'_>) -> Result<String, Refused>;
-    fn end_if(&self, condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused>;
+    fn otherwise(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+        Ok(String::new())
+    }
+    fn end_if(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+        Ok(String::new())
+    }
     /// The loop is the innermost of those around.
-    fn begin_for(&self, around: &Around<'_>) -> Result<String, Refused>;
-    fn end_for(&self, list: Condition<'_>, around: &Around<'_>) -> Result<String, Refused>;
+    fn begin_for(&self, _: &Around<'_>) -> Result<String, Refused> {
+        Err("the format has no loops".into())
+    }
+    fn end_for(&self, _: Condition<'_>, _: &Around<'_>) -> Result<String, Refused> {
+        Ok(String::new())
+    }
     /// `None` if the text cannot stand in a comment, or there are none.
-    fn comment(&self, text: &str) -> Option<String>;
+    fn comment(&self, _: &str) -> Option<String> {
+        None
+    }
     fn role(&self, role: &str) -> Result<String, Refused>;
     /// What to mind about a path: where it is exact for some values only.
     fn mind(&self, _path: &Path, _around: &Around<'_>, _condition: bool) -> Option<String> {

@@ -38,10 +38,6 @@ impl Syntax for Mustache {
         Ok(format!("{{{{{mark}{}}}}}", name(condition.path, around)?))
     }
 
-    fn else_if(&self, _: Condition<'_>, _: &Around<'_>) -> Option<Result<String, Refused>> {
-        None
-    }
-
     fn otherwise(&self, condition: Condition<'_>, around: &Around<'_>) -> Result<String, Refused> {
         let name = name(condition.path, around)?;
         let mark = if condition.negated { '#' } else { '^' };

@@ -68,6 +68,13 @@ impl<'a> Source<'a> {
     }
 }
 
+/// The sources that are rendered themselves, as indices: references are counted
+/// from these.
+pub(crate) fn roots(sources: &[Source<'_>]) -> Vec<usize> {
+    let rendered = sources.iter().enumerate().filter(|(_, s)| !s.library);
+    rendered.map(|(index, _)| index).collect()
+}
+
 /// What happens when a template asks for a variable that is not there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Missing {

@@ -213,10 +213,7 @@ impl TemplateFormat for HandlebarsFormat {
         if let Some(error) = problem::compile_error(found) {
             return Err(error);
         }
-        let roots = sources.iter().enumerate();
-        let roots = roots.filter(|(_, source)| !source.library);
-        let roots: Vec<usize> = roots.map(|(index, _)| index).collect();
-        compiled.references = references::references(&compiled, &roots);
+        compiled.references = references::references(&compiled, &crate::roots(sources));
         Ok(Arc::new(compiled))
     }
 }

@@ -160,12 +160,7 @@ impl TemplateFormat for JinjaFormat {
         if let Some(error) = syntax::compile_error(problems) {
             return Err(error);
         }
-        let roots = sources
-            .iter()
-            .enumerate()
-            .filter(|(_, source)| !source.library);
-        let roots: Vec<usize> = roots.map(|(index, _)| index).collect();
-        compiled.references = references::references(&compiled, &roots);
+        compiled.references = references::references(&compiled, &crate::roots(sources));
         Ok(Arc::new(compiled))
     }
 }

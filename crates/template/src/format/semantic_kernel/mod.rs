@@ -186,9 +186,7 @@ impl TemplateFormat for SemanticKernelFormat {
                 diagnostics: found,
             });
         }
-        let roots = sources.iter().enumerate().filter(|(_, s)| !s.library);
-        let roots: Vec<usize> = roots.map(|(index, _)| index).collect();
-        compiled.references = references(&compiled.sources, &roots);
+        compiled.references = references(&compiled.sources, &crate::roots(sources));
         Ok(Arc::new(compiled))
     }
 }

@@ -230,6 +230,7 @@ impl<'a> Pass<'a> {
     ///
     /// # Errors
     /// The output limit.
+    #[inline]
     pub fn write(&mut self, text: &str) -> Result<(), Stop> {
         self.write_bytes(text.as_bytes())
     }
@@ -319,6 +320,7 @@ impl<'a> Pass<'a> {
     ///
     /// # Errors
     /// The output limit.
+    #[inline]
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), Stop> {
         self.reserve_output(bytes.len())?;
         self.out.extend_from_slice(bytes);
@@ -345,6 +347,7 @@ impl<'a> Pass<'a> {
     ///
     /// # Errors
     /// The output limit.
+    #[inline]
     pub fn reserve_output(&self, more: usize) -> Result<(), Stop> {
         let written = self.out.len().saturating_add(self.held);
         if written.saturating_add(more) > self.limits.output_bytes {

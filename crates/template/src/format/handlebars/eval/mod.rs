@@ -15,7 +15,7 @@ use quillet_core::{Position, Span, Value, nearest};
 pub(super) use scope::{Context, Scope, Val};
 
 use super::Compiled;
-use super::ast::{Body, Node, Print};
+use super::ast::{Body, Call, Kind, Node, Print, Root};
 use crate::format::javascript;
 use crate::format::python::float_text;
 use crate::{ErrorKind, Limit, Pass, RenderError, Stop};
@@ -121,18 +121,45 @@ impl<'e, 'p> Evaluator<'e, 'p> {
     }
 
     fn print(&mut self, print: &Print, scope: &Scope<'_>) -> Result<(), Stop> {
-        let escape = self.compiled.escape.filter(|_| print.escaped);
+        if let Some(value) = self.plain(&print.call, scope) {
+            return self.print_value(value, print.escaped);
+        }
         let value = match self.printed(&print.call, scope)? {
             call::Printed::Value(value) => value,
             call::Printed::Safe(text) => return self.pass.write(&text),
             call::Printed::Nothing => return Ok(()),
         };
         match value.get() {
-            Some(Value::Float(number)) if self.compiled.python => {
-                self.pass.write(&float_text(*number))
-            }
-            Some(value) => javascript::write(self.pass, value, escape),
+            Some(value) => self.print_value(value, print.escaped),
             None => Ok(()),
+        }
+    }
+
+    /// What is printed most: a name that the context itself has, and no function.
+    #[inline]
+    fn plain<'s>(&self, call: &Call, scope: &Scope<'s>) -> Option<&'s Value> {
+        let [name] = call.path.parts.as_slice() else {
+            return None;
+        };
+        let of_context = matches!(call.path.root, Root::Context(0)) && self.assigned.is_empty();
+        let of_function = match call.kind {
+            Kind::Variable => false,
+            Kind::Ambiguous => !self.compiled.variables_first && self.pass.has_function(name),
+            _ => true,
+        };
+        if of_function || !of_context {
+            return None;
+        }
+        scope.context.value?.as_map()?.get(name)
+    }
+
+    fn print_value(&mut self, value: &Value, escaped: bool) -> Result<(), Stop> {
+        match value {
+            Value::Float(number) if self.compiled.python => self.pass.write(&float_text(*number)),
+            value => {
+                let escape = self.compiled.escape.filter(|_| escaped);
+                javascript::write(self.pass, value, escape)
+            }
         }
     }
 

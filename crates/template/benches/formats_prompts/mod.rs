@@ -1,13 +1,14 @@
 //! The prompts of `benches/formats/prompts.py`, compiled and rendered in every
 //! format that has a template for them.
 
+#[path = "../whole/mod.rs"]
+mod whole;
+
 use std::sync::Arc;
 
-use futures_util::FutureExt;
-use quillet_core::{Map, Value, json};
-use quillet_template::{
-    CompileOptions, Limits, NoFunctions, Render, Source, Template, TemplateFactory, render,
-};
+use quillet_core::{Value, json};
+use quillet_template::{CompileOptions, Source, Template, TemplateFactory};
+use whole::execute;
 
 /// Shows each piece of work to `measure`: in which format, on which prompt,
 /// compiling and rendering.
@@ -47,13 +48,13 @@ fn one(
     let data = prompt.at(&["data"]).and_then(Value::as_map);
     let data = data.expect("the data is an object");
     let template = compile(factory, format, text);
-    let found = execute(&template, data);
+    let found = execute(&*template, data);
     assert_eq!(found, expected.as_bytes(), "{format} on {name}");
     let compile = || {
         std::hint::black_box(compile(factory, format, text));
     };
     let render = || {
-        std::hint::black_box(execute(&template, data));
+        std::hint::black_box(execute(&*template, data));
     };
     measure(format, name, &compile, &render);
 }
@@ -62,18 +63,4 @@ fn compile(factory: &TemplateFactory, format: &str, text: &str) -> Arc<dyn Templ
     let sources = [Source::new("t", text)];
     let compiled = factory.compile(format, &sources, &CompileOptions::default());
     compiled.expect("the template compiles")
-}
-
-/// One whole render, as a server makes it.
-fn execute(template: &Arc<dyn Template>, variables: &Map) -> Vec<u8> {
-    let rendered = render(&Render {
-        template: template.as_ref(),
-        entries: &["t"],
-        variables,
-        functions: &NoFunctions,
-        limits: &Limits::default(),
-    })
-    .now_or_never();
-    let rendered = rendered.expect("there is nothing to wait for");
-    rendered.expect("it renders").into_bytes().swap_remove(0)
 }

@@ -1,17 +1,18 @@
 //! Four prompts, compiled and rendered by minijinja and by us. Both get their
 //! own values ready made and have to give the same text.
 
+#[path = "../whole/mod.rs"]
+mod whole;
+
 use std::sync::Arc;
 
-use futures_util::FutureExt;
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
-use quillet_core::{Map, json};
+use quillet_core::json;
 use quillet_template::format::jinja::JinjaFormat;
-use quillet_template::{
-    CompileOptions, Limits, NoFunctions, Render, Source, Template, TemplateFormat, render,
-};
+use quillet_template::{CompileOptions, Source, Template, TemplateFormat};
 use serde_json::json;
+use whole::execute;
 
 struct Case {
     name: &'static str,
@@ -38,7 +39,7 @@ pub(crate) fn each(mut measure: impl FnMut(&str, &str, &dyn Fn(), &dyn Fn())) {
         let their_text = theirs.render(their_data.clone());
         assert_eq!(
             their_text.expect("minijinja renders").as_bytes(),
-            execute(&ours, our_data),
+            execute(&*ours, our_data),
             "{name}"
         );
         let their_compile = || {
@@ -52,7 +53,7 @@ pub(crate) fn each(mut measure: impl FnMut(&str, &str, &dyn Fn(), &dyn Fn())) {
             std::hint::black_box(theirs.render(their_data.clone()).ok());
         };
         let our_render = || {
-            std::hint::black_box(execute(&ours, our_data));
+            std::hint::black_box(execute(&*ours, our_data));
         };
         measure("render", name, &their_render, &our_render);
     }
@@ -75,20 +76,6 @@ fn compile(template: &str) -> Arc<dyn Template> {
     let sources = [Source::new("t", template)];
     let compiled = JinjaFormat::hugging_face().compile(&sources, &CompileOptions::default());
     compiled.expect("the template compiles")
-}
-
-/// One whole render, as a server makes it.
-fn execute(template: &Arc<dyn Template>, variables: &Map) -> Vec<u8> {
-    let rendered = render(&Render {
-        template: template.as_ref(),
-        entries: &["t"],
-        variables,
-        functions: &NoFunctions,
-        limits: &Limits::default(),
-    })
-    .now_or_never();
-    let rendered = rendered.expect("there is nothing to wait for");
-    rendered.expect("it renders").into_bytes().swap_remove(0)
 }
 
 /// Five variables in a sentence.

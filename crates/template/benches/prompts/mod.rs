@@ -1,20 +1,20 @@
 //! The four prompts of `benches/go-template/`, compiled and rendered.
 
+#[path = "../whole/mod.rs"]
+mod whole;
+
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use futures_util::FutureExt;
-use quillet_core::Map;
 use quillet_core::json::{Numbers, parse_with};
 use quillet_template::format::go::{
     Context, FunctionError, GoFormat, GoFunction, GoList, GoMap, GoType, GoValue, fmt,
 };
-use quillet_template::{
-    CompileOptions, Limits, NoFunctions, Render, Source, Template, TemplateFormat, render,
-};
+use quillet_template::{CompileOptions, Source, Template, TemplateFormat};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use whole::execute;
 
 #[derive(Deserialize)]
 struct File {
@@ -43,12 +43,12 @@ pub(crate) fn each(mut measure: impl FnMut(&str, &str, &dyn Fn())) {
         let data = parse_with(case.data.get(), Numbers::Float).expect("the data is JSON");
         let variables = data.as_map().expect("the data is an object");
         let template = compile(&format, case);
-        assert_eq!(execute(&template, variables), expected);
+        assert_eq!(execute(&*template, variables), expected);
         measure("parse", &case.name, &|| {
             std::hint::black_box(compile(&format, case));
         });
         measure("execute", &case.name, &|| {
-            std::hint::black_box(execute(&template, variables));
+            std::hint::black_box(execute(&*template, variables));
         });
     }
 }
@@ -57,20 +57,6 @@ fn compile(format: &GoFormat, case: &Case) -> Arc<dyn Template> {
     let sources = [Source::new("t", &case.template)];
     let compiled = format.compile(&sources, &CompileOptions::default());
     compiled.expect("the template compiles")
-}
-
-/// One whole render, as a server makes it.
-fn execute(template: &Arc<dyn Template>, variables: &Map) -> Vec<u8> {
-    let rendered = render(&Render {
-        template: template.as_ref(),
-        entries: &["t"],
-        variables,
-        functions: &NoFunctions,
-        limits: &Limits::default(),
-    })
-    .now_or_never();
-    let rendered = rendered.expect("there is nothing to wait for");
-    rendered.expect("it renders").into_bytes().swap_remove(0)
 }
 
 /// The tools of the prompts, as `cases.json` describes them.

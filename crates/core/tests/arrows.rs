@@ -11,8 +11,18 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("quillet-store", &[]),
     ("quillet-llm", &[]),
     ("quillet-tools", &[]),
-    ("quillet-prompt", &["quillet-template"]),
-    ("quillet-agent", &[]),
+    ("quillet-yaml", &[]),
+    ("quillet-prompt", &["quillet-template", "quillet-yaml"]),
+    ("quillet-agent", &["quillet-yaml"]),
+    (
+        "quillet-script",
+        &[
+            "quillet-template",
+            "quillet-prompt",
+            "quillet-agent",
+            "quillet-yaml",
+        ],
+    ),
     ("quillet-fake-provider", &[]),
     (
         "quillet-server",
@@ -23,6 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "quillet-tools",
             "quillet-prompt",
             "quillet-agent",
+            "quillet-script",
         ],
     ),
     (
@@ -34,7 +45,9 @@ const ARROWS: &[(&str, &[&str])] = &[
             "quillet-tools",
             "quillet-prompt",
             "quillet-agent",
+            "quillet-script",
             "quillet-server",
+            "quillet-yaml",
         ],
     ),
 ];
@@ -51,6 +64,9 @@ const OWNERS: &[(&str, &str)] = &[
     ("axum", "quillet-server"),
     ("utoipa", "quillet-server"),
     ("clap", "quillet"),
+    ("granit-parser", "quillet-yaml"),
+    ("rquickjs", "quillet-script"),
+    ("wasmi", "quillet-script"),
 ];
 
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {

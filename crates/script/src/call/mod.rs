@@ -1,0 +1,1 @@
+//! One call of a model: settings, constraints, continuation, repair.

@@ -1,0 +1,1 @@
+//! JavaScript expressions that need no JavaScript engine, and key paths.

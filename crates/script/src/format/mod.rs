@@ -1,0 +1,1 @@
+//! `quillet fmt`: the canonical layout of a script.

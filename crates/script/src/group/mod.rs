@@ -1,0 +1,1 @@
+//! Group chat: who is addressed, who sees what, who answers.

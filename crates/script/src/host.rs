@@ -1,0 +1,184 @@
+//! What a run needs from whoever runs it. Nothing here knows a terminal, a server or a provider.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::chat::{ChatModel, TokenCounter};
+use quillet_core::tool::Tool;
+use quillet_core::{Diagnostic, Map, Value};
+
+/// Models by name.
+pub trait Models: Send + Sync + fmt::Debug {
+    /// The model of a name (`gpt-5`, `openai://gpt-5`), or the default for `None`.
+    ///
+    /// # Errors
+    /// That there is none, and which there are, for the script's author.
+    fn model(&self, name: Option<&str>) -> Result<Answering, String>;
+}
+
+/// A model and what it can do.
+#[derive(Clone, Debug)]
+pub struct Answering {
+    /// Who answers.
+    pub model: Arc<dyn ChatModel>,
+    /// The name to send, if not the implementation's default.
+    pub name: Option<String>,
+    /// What it can do.
+    pub abilities: Abilities,
+    /// How its tokens are counted.
+    pub counter: Arc<dyn TokenCounter>,
+    /// Tokens of a request and its answer together, where known.
+    pub window: Option<u64>,
+}
+
+/// What a provider does itself. What it does not, the engine does in words and checks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Abilities {
+    /// Takes tools and calls them.
+    pub tools: bool,
+    /// Keeps to a JSON Schema (`response_format` of type `json_schema`).
+    pub json_schema: bool,
+    /// Keeps to JSON (`json_object`).
+    pub json_object: bool,
+    /// Takes `logit_bias` by token ids, and the engine has its tokenizer.
+    pub logit_bias: bool,
+    /// Goes on from a last message of the assistant.
+    pub continues: bool,
+}
+
+/// Tools that were registered outside of the script: catalogue, MCP, built-in.
+pub trait Tools: Send + Sync + fmt::Debug {
+    /// The tool of a name.
+    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>>;
+
+    /// All names.
+    fn names(&self) -> Vec<String>;
+}
+
+/// No tools.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoTools;
+
+impl Tools for NoTools {
+    fn tool(&self, _: &str) -> Option<Arc<dyn Tool>> {
+        None
+    }
+
+    fn names(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// What a script may do outside of itself. Nothing by default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grants {
+    /// Folders that `fs`, `file()` and the like may read, besides the script's own.
+    pub read: Vec<PathBuf>,
+    /// Folders that may be written.
+    pub write: Vec<PathBuf>,
+    /// Whether `url()` and `fetch` may connect (addresses are checked all the same).
+    pub net: bool,
+    /// Whether functions in other languages may start their interpreter.
+    pub run: bool,
+    /// Variables of the environment that `ENV` shows.
+    pub env: Vec<String>,
+}
+
+/// Bounds of a run. Each has an error that names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Instructions and turns of loops, in all scripts of a run together. Default 1,000,000.
+    pub steps: u64,
+    /// Scripts that call each other. Default 64 (note 73).
+    pub depth: usize,
+    /// Calls of models in a run. Default 1,000.
+    pub model_calls: u64,
+    /// Messages in a dialogue. Default 100,000.
+    pub messages: usize,
+    /// Bytes of all texts that a run keeps. Default 256 MiB.
+    pub bytes: usize,
+    /// Time of a run without its models and tools. Default 30 s.
+    pub own_time: Duration,
+    /// One piece of JavaScript without what it waits for. Default 5 s.
+    pub js_time: Duration,
+    /// Memory of a run's JavaScript. Default 64 MiB.
+    pub js_memory: usize,
+    /// Stack of a run's JavaScript. Default 512 KiB.
+    pub js_stack: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            steps: 1_000_000,
+            depth: 64,
+            model_calls: 1_000,
+            messages: 100_000,
+            bytes: 256 << 20,
+            own_time: Duration::from_secs(30),
+            js_time: Duration::from_secs(5),
+            js_memory: 64 << 20,
+            js_stack: 512 << 10,
+        }
+    }
+}
+
+/// What happens while a script runs, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunEvent {
+    /// `$print`: a line for standard output.
+    Printed(String),
+    /// A message after the hidden beginning is complete.
+    Message {
+        /// Whose it is.
+        role: String,
+        /// Its text.
+        content: String,
+    },
+    /// A piece of the model's answer.
+    Delta {
+        /// Who answers.
+        role: String,
+        /// The piece.
+        text: String,
+    },
+    /// A piece of the model's thinking.
+    Thinking {
+        /// The piece.
+        text: String,
+    },
+    /// A request as it goes to the model: for `--explain`, `--dry-run`, snapshots.
+    Request(Map),
+    /// A tool was called.
+    ToolCall {
+        /// Its name.
+        name: String,
+        /// Its arguments.
+        arguments: Value,
+    },
+    /// A call of a tool ended.
+    ToolResult {
+        /// Its name.
+        name: String,
+        /// What it gave, or its failure in words.
+        result: Result<Value, String>,
+    },
+    /// Something that the author should know, and that ends nothing.
+    Warning(Diagnostic),
+}
+
+/// Who watches a run. Called in order, from the run's task; must not block.
+pub trait Observer: Send + Sync + fmt::Debug {
+    /// Something happened.
+    fn event(&self, event: RunEvent);
+}
+
+/// Nobody watches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    fn event(&self, _: RunEvent) {}
+}

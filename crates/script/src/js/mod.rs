@@ -1,0 +1,1 @@
+//! JavaScript in QuickJS, within limits, and functions in other languages.

@@ -1,0 +1,28 @@
+//! The Programmable Prompt Engine language: scripts `*.ai.yaml`.
+//!
+//! A script is read once ([`syntax::Script`]) and run many times. The way of a run:
+//! file → [`reader`] → syntax tree with spans → [`run`], which interprets it over
+//! templates, models, tools and other scripts. JavaScript starts when something needs it.
+//!
+//! The crate knows no file system of its own, no provider and no terminal: a [`host::Host`]
+//! gives it scripts, models, tools and an observer.
+
+pub mod answer;
+pub mod argument;
+pub mod call;
+pub mod editor;
+mod error;
+pub mod expression;
+pub mod format;
+pub mod group;
+pub mod host;
+pub mod js;
+pub mod library;
+pub mod pattern;
+pub mod reader;
+pub mod run;
+pub mod syntax;
+pub mod testing;
+pub mod text;
+
+pub use error::{ErrorKind, ScriptError};

@@ -1,0 +1,1 @@
+//! The patterns of `$match` and the ranges of `$for`.

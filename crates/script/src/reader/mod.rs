@@ -1,0 +1,1 @@
+//! From text to syntax tree: front matter, the line rules, YAML, classification.

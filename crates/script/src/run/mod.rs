@@ -1,0 +1,121 @@
+//! The interpreter.
+
+use std::sync::Arc;
+
+use quillet_core::chat::Usage;
+use quillet_core::{Diagnostic, Map, Value};
+use quillet_template::TemplateFactory;
+
+use crate::host::{Grants, Limits, Models, Observer, Tools};
+use crate::library::Library;
+use crate::syntax::Script;
+
+/// What all runs of a program share.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    /// Who answers.
+    pub models: Arc<dyn Models>,
+    /// Tools from outside of scripts.
+    pub tools: Arc<dyn Tools>,
+    /// Where scripts are found.
+    pub library: Arc<dyn Library>,
+    /// Formats of templates.
+    pub templates: Arc<TemplateFactory>,
+    /// What scripts may do outside of themselves.
+    pub grants: Grants,
+    /// Bounds of a run.
+    pub limits: Limits,
+}
+
+/// One run of one script.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// What is run.
+    pub script: Arc<Script>,
+    /// What it is given.
+    pub arguments: Input,
+    /// Whether answers stream; a script can say otherwise (`parameters.stream`, `llmStream`).
+    pub stream: bool,
+    /// Parameters of models that win over those of the script (`model`, `temperature`…).
+    pub parameters: Map,
+    /// Turns of an earlier conversation: put behind the hidden beginning.
+    pub history: Vec<Turn>,
+    /// Where random choices start from; taken from the clock where `None`.
+    pub seed: Option<u64>,
+    /// Render and record requests, and ask no model: its answers are empty.
+    pub dry: bool,
+    /// Who watches.
+    pub observer: Arc<dyn Observer>,
+}
+
+/// What a script is given.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Input {
+    /// Nothing.
+    #[default]
+    None,
+    /// Values by their names.
+    Named(Map),
+    /// One text or value: the input of index 0, or else a message of the user (note 33).
+    Single(Value),
+}
+
+/// A message of a dialogue, as people see it and as chat files keep it (note 136).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Turn {
+    /// Whose it is: `system`, `user`, `assistant`, or the name of a role of the script.
+    pub role: String,
+    /// Its text.
+    pub content: String,
+    /// Who speaks, where it is not the role.
+    pub name: Option<String>,
+    /// Who alone sees it, if it is private.
+    pub to: Vec<String>,
+    /// What the model thought before it.
+    pub thinking: Option<String>,
+}
+
+/// What a run gave.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// The script's result: `None` is JavaScript's `undefined`.
+    pub value: Option<Value>,
+    /// Fields that `keepOriginal` and `keepThinking` add, and that do not count as the result's own.
+    pub hidden: Map,
+    /// The dialogue as it stands at the end, the hidden beginning too.
+    pub messages: Vec<Turn>,
+    /// How many of the messages are the hidden beginning.
+    pub prefix: usize,
+    /// Tokens of all calls of models together.
+    pub usage: Usage,
+    /// Calls of models that were made.
+    pub model_calls: u64,
+    /// How each constraint on an answer was kept, in order (part 3: "the result says which").
+    pub enforced: Vec<Enforced>,
+    /// What the author should know.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// How an answer was held to its form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Enforced {
+    /// The variable that the answer went to.
+    pub variable: String,
+    /// What was asked: `choice`, `schema`, `json`, `yaml`, `nobj`.
+    pub constraint: &'static str,
+    /// Who kept it.
+    pub by: EnforcedBy,
+    /// Turns in which the model was asked again.
+    pub repairs: u32,
+    /// Whether the answer has the form.
+    pub kept: bool,
+}
+
+/// Who held an answer to its form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EnforcedBy {
+    /// The provider, by a constraint of its own.
+    Provider,
+    /// The engine, by words and a check.
+    Check,
+}

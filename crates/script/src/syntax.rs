@@ -1,0 +1,161 @@
+//! The syntax tree of a script. Every part knows its bytes in the file.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use quillet_core::{Diagnostic, Span};
+use quillet_yaml::{Entry, Node};
+
+/// A script's text and where it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Its name in messages: a path as the user gave it, or an id.
+    pub name: String,
+    /// Its file, where it has one: `__filename`, and the folder that relative names start from.
+    pub path: Option<PathBuf>,
+    /// The text as it was written.
+    pub text: Arc<str>,
+}
+
+impl Source {
+    /// A finding of severity error at a place.
+    #[must_use]
+    pub fn error(&self, code: &'static str, message: impl Into<String>, at: Span) -> Diagnostic {
+        Diagnostic::error(code, &self.name, message).at(&self.text, at)
+    }
+
+    /// A finding of severity warning at a place.
+    #[must_use]
+    pub fn warning(&self, code: &'static str, message: impl Into<String>, at: Span) -> Diagnostic {
+        Diagnostic::warning(code, &self.name, message).at(&self.text, at)
+    }
+}
+
+/// A script that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Script {
+    /// Where it came from.
+    pub source: Arc<Source>,
+    /// The front matter: always a mapping, empty where there is none.
+    pub config: Node,
+    /// Whether it has front matter, were it empty.
+    pub has_front_matter: bool,
+    /// What it does, in order. Functions are declared, not done, and stand in `functions`.
+    pub body: Block,
+    /// Functions declared with `!fn` and `!fn#` as items, from everywhere in the body.
+    pub functions: Vec<Function>,
+}
+
+/// Instructions in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Block {
+    /// The instructions.
+    pub items: Vec<Item>,
+}
+
+/// One instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// Its bytes in the file.
+    pub span: Span,
+    /// What it is.
+    pub kind: ItemKind,
+}
+
+/// What an instruction is (note 2d).
+#[derive(Clone, Debug, PartialEq)]
+pub enum ItemKind {
+    /// `role: text`, a bare string, or an object with `role` and `content`.
+    Message(Message),
+    /// `---` or `***`: a new dialogue; `pin` for `---!`.
+    Separator {
+        /// Whether everything so far becomes the lasting beginning.
+        pin: bool,
+    },
+    /// `$name`, `$name(…)`, `$name: …`, `toolId: $tool`.
+    Call(Call),
+    /// `-> a -> b(…) -> $c`.
+    Chain(Vec<Call>),
+    /// `?=…`.
+    Expression(Text),
+    /// A list inside of a list: a block.
+    Block(Block),
+}
+
+/// A scalar that means something, after YAML's escapes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// Its bytes in the file: with quotes where it has such.
+    pub span: Span,
+    /// The text.
+    pub value: Arc<str>,
+}
+
+/// A message before it is filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    /// The role as written, without what stands in brackets; `None` for a bare string.
+    pub role: Option<Text>,
+    /// What stands in the brackets of `user[@dobby(PM), @other]`, without the brackets.
+    pub to: Option<Text>,
+    /// Text, or the object of a structured system message, or a list of parts.
+    pub content: Node,
+    /// Other keys of a message object: `templateFormat`, `name`, `private`…
+    pub fields: Vec<Entry>,
+}
+
+/// What a call calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// `$name`: a directive, a declared or an imported function.
+    Directive,
+    /// `name` in a chain: a script first, then a directive.
+    Script,
+    /// `name: $tool`: a registered tool.
+    Tool,
+}
+
+/// A call as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// All of it.
+    pub span: Span,
+    /// What its name names.
+    pub target: Target,
+    /// The name without `$`: may have a path, as `path.basename`.
+    pub name: Text,
+    /// Whether it takes the result before it: `$|name`, and every link of a chain.
+    pub piped: bool,
+    /// What stands in its parentheses, without them: read by [`crate::argument`].
+    pub arguments: Option<Text>,
+    /// The value after the colon: `$name: value`.
+    pub value: Option<Node>,
+    /// Keys beside it: `then`, `as`, `step`… Those that hold instructions stand in `branches`.
+    pub fields: Vec<Entry>,
+    /// Blocks of `$if` (`then`, `else`), `$while` and `$for` (`do`), `$match` (its patterns).
+    pub branches: Vec<Branch>,
+}
+
+/// A named block of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Branch {
+    /// Its key: `then`, `do`, or a pattern as `:/re/`.
+    pub key: Text,
+    /// Its instructions.
+    pub block: Arc<Block>,
+}
+
+/// A function declared with `!fn` or `!fn#`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// All of it.
+    pub span: Span,
+    /// Its name; empty for a function that is a value (`callback: !fn |- (event) {…}`).
+    pub name: String,
+    /// `js` unless a mark such as `[python]` says otherwise, in lower case.
+    pub language: String,
+    /// Whether it is for templates (`!fn#`, or a name that begins with `template$`).
+    pub template: bool,
+    /// The code without the mark of its language.
+    pub code: Text,
+}

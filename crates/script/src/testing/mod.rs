@@ -1,0 +1,1 @@
+//! Fixtures: scripts that are run against scripted or recorded models and checked.

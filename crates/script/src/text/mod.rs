@@ -1,0 +1,1 @@
+//! What stands inside of a message: prefixes, holes, templates, biases.

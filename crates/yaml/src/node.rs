@@ -1,0 +1,156 @@
+//! The tree.
+
+use std::sync::Arc;
+
+use quillet_core::{Map, Span, Value};
+
+/// A value and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Its bytes in the user's file, without its tag.
+    pub span: Span,
+    /// Its tag without the leading `!`, such as `fn` or `fn#`; core schema tags are resolved.
+    pub tag: Option<Arc<str>>,
+    /// What it is.
+    pub data: Data,
+}
+
+/// What a node is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Data {
+    /// A string, number, boolean or null.
+    Scalar(Scalar),
+    /// A sequence.
+    List(Vec<Node>),
+    /// A mapping, in the order of the file.
+    Map(Vec<Entry>),
+}
+
+/// A scalar as it was meant and as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scalar {
+    /// Its value by YAML 1.2's core schema.
+    pub value: Value,
+    /// Its text after escapes and folding.
+    pub text: Arc<str>,
+    /// How it was written.
+    pub style: Style,
+}
+
+/// How a scalar was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Style {
+    /// Without quotes.
+    Plain,
+    /// `'…'`.
+    SingleQuoted,
+    /// `"…"`.
+    DoubleQuoted,
+    /// `|`.
+    Literal,
+    /// `>`.
+    Folded,
+}
+
+/// A key and its value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The key; a scalar in every mapping that is not an error.
+    pub key: Node,
+    /// The value.
+    pub value: Node,
+}
+
+impl Entry {
+    /// The key's text; empty where it is not a scalar.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.key.text().unwrap_or_default()
+    }
+}
+
+impl Node {
+    /// A node without a tag.
+    #[must_use]
+    pub fn new(span: Span, data: Data) -> Self {
+        Node {
+            span,
+            tag: None,
+            data,
+        }
+    }
+
+    /// Its text, if it is a scalar.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match &self.data {
+            Data::Scalar(scalar) => Some(&scalar.text),
+            Data::List(_) | Data::Map(_) => None,
+        }
+    }
+
+    /// Its text, if it is a string by the core schema.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.data {
+            Data::Scalar(scalar) => scalar.value.as_str(),
+            Data::List(_) | Data::Map(_) => None,
+        }
+    }
+
+    /// Its entries, if it is a mapping.
+    #[must_use]
+    pub fn entries(&self) -> Option<&[Entry]> {
+        match &self.data {
+            Data::Map(entries) => Some(entries),
+            Data::Scalar(_) | Data::List(_) => None,
+        }
+    }
+
+    /// Its items, if it is a sequence.
+    #[must_use]
+    pub fn items(&self) -> Option<&[Node]> {
+        match &self.data {
+            Data::List(items) => Some(items),
+            Data::Scalar(_) | Data::Map(_) => None,
+        }
+    }
+
+    /// The value of a key of a mapping.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        let found = |entry: &&Entry| entry.name() == key;
+        Some(&self.entries()?.iter().find(found)?.value)
+    }
+
+    /// Whether it stands for no value.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        matches!(&self.data, Data::Scalar(scalar) if scalar.value == Value::Null)
+    }
+
+    /// The value without its places and tags.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        match &self.data {
+            Data::Scalar(scalar) => scalar.value.clone(),
+            Data::List(items) => Value::from(items.iter().map(Node::value).collect::<Vec<_>>()),
+            Data::Map(entries) => {
+                let pairs = entries
+                    .iter()
+                    .map(|entry| (entry.name(), entry.value.value()));
+                Value::Map(pairs.collect::<Map>())
+            }
+        }
+    }
+
+    /// What it is, for people.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match &self.data {
+            Data::List(_) => "a list",
+            Data::Map(_) => "an object",
+            Data::Scalar(scalar) => scalar.value.kind(),
+        }
+    }
+}

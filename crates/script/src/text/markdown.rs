@@ -1,0 +1,112 @@
+//! Values as Markdown lists, as prompts show them.
+
+use quillet_core::{Map, Value, json};
+
+/// Deeper than this a value is printed as JSON.
+const DEPTH: usize = 32;
+
+/// A value as a list of Markdown: ``* `key`: value`` for objects, `- value` for lists,
+/// JSON for the rest. `title` names the field whose value heads an object in a list.
+#[must_use]
+pub fn to_markdown(value: &Value, title: Option<&str>) -> String {
+    let mut out = String::new();
+    Writer {
+        title,
+        out: &mut out,
+    }
+    .value(value, 0);
+    out
+}
+
+struct Writer<'a> {
+    title: Option<&'a str>,
+    out: &'a mut String,
+}
+
+impl Writer<'_> {
+    fn value(&mut self, value: &Value, level: usize) {
+        match nested(value, level) {
+            Nested::Map(map) => self.map(map, level),
+            Nested::List(items) => self.list(items, level),
+            Nested::Plain(value) => self.out.push_str(&json::to_string(value)),
+        }
+    }
+
+    fn map(&mut self, map: &Map, level: usize) {
+        for (key, value) in map {
+            self.entry(key, value, level);
+        }
+    }
+
+    fn entry(&mut self, key: &str, value: &Value, level: usize) {
+        self.line(level, "* `");
+        self.out.push_str(key);
+        self.out.push_str("`:");
+        match nested(value, level + 1) {
+            Nested::Plain(value) => {
+                self.out.push(' ');
+                self.out.push_str(&json::to_string(value));
+            }
+            _ => self.value(value, level + 1),
+        }
+    }
+
+    fn list(&mut self, items: &[Value], level: usize) {
+        for item in items {
+            self.line(level, "-");
+            match nested(item, level + 1) {
+                Nested::Plain(value) => {
+                    self.out.push(' ');
+                    self.out.push_str(&json::to_string(value));
+                }
+                Nested::Map(map) => self.titled(map, level + 1),
+                Nested::List(items) => self.list(items, level + 1),
+            }
+        }
+    }
+
+    /// An object in a list: what it is called stands at its head.
+    fn titled(&mut self, map: &Map, level: usize) {
+        let title = self
+            .title
+            .filter(|title| map.get(title).is_some_and(|value| value.depth() == 0));
+        if let Some(value) = title.and_then(|title| map.get(title)) {
+            self.out.push(' ');
+            match value {
+                Value::Str(text) => self.out.push_str(text),
+                other => self.out.push_str(&json::to_string(other)),
+            }
+        }
+        for (key, value) in map.iter().filter(|(key, _)| Some(&***key) != title) {
+            self.entry(key, value, level);
+        }
+    }
+
+    fn line(&mut self, level: usize, mark: &str) {
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        (0..level).for_each(|_| self.out.push_str("  "));
+        self.out.push_str(mark);
+    }
+}
+
+enum Nested<'v> {
+    Map(&'v Map),
+    List(&'v [Value]),
+    Plain(&'v Value),
+}
+
+/// What is printed over several lines. A list of one item is its item.
+fn nested(value: &Value, level: usize) -> Nested<'_> {
+    match value {
+        _ if level > DEPTH => Nested::Plain(value),
+        Value::Map(map) if !map.is_empty() => Nested::Map(map),
+        Value::List(items) => match items.as_slice() {
+            [] => Nested::Plain(value),
+            [only] if only.depth() == 0 => Nested::Plain(only),
+            items => Nested::List(items),
+        },
+        _ => Nested::Plain(value),
+    }
+}

@@ -1,0 +1,118 @@
+//! What a script has of the scripts that it extends (seed 002, "智能体脚本的继承"; note 76).
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use quillet_core::{List, Map, Value};
+
+/// The key, or the beginning of the text, that says how a list is merged.
+const MARKER: &str = "@inheritMerge";
+
+/// Objects inside each other that are merged; deeper ones are the child's.
+const DEPTH: usize = 100;
+
+/// A configuration with what its parents have, nearest first: the child wins, objects are
+/// merged in depth, and lists are the parents' items and then the child's.
+///
+/// The first item of a list may say otherwise: `@inheritMerge(.end)` or
+/// `{"@inheritMerge": ".end"}` puts the parents' items behind, `false` takes none of them.
+#[must_use]
+pub fn inherit(child: &Value, parents: &[Value]) -> Value {
+    let parents: Vec<&Value> = parents.iter().collect();
+    merged(child, &parents, 0)
+}
+
+fn merged(child: &Value, parents: &[&Value], level: usize) -> Value {
+    match child {
+        Value::Map(map) if level < DEPTH => maps(map, parents, level),
+        Value::List(items) => lists(items, parents),
+        plain => plain.clone(),
+    }
+}
+
+fn maps(child: &Map, parents: &[&Value], level: usize) -> Value {
+    let mut keys: IndexMap<&Arc<str>, Vec<&Value>> = IndexMap::new();
+    let parents = parents.iter().filter_map(|parent| parent.as_map());
+    for map in std::iter::once(child).chain(parents) {
+        for (key, value) in map {
+            keys.entry(key).or_default().push(value);
+        }
+    }
+    let merged = keys.into_iter().filter_map(|(key, values)| {
+        let (first, others) = values.split_first()?;
+        Some((Arc::clone(key), merged(first, others, level + 1)))
+    });
+    Value::Map(merged.collect())
+}
+
+/// Where a parent's items go.
+#[derive(Clone, Copy, PartialEq)]
+enum Mode {
+    Before,
+    Behind,
+    Nowhere,
+}
+
+fn lists(child: &List, parents: &[&Value]) -> Value {
+    let (marker, own) = marked(child);
+    let mode = marker.unwrap_or(Mode::Before);
+    if mode == Mode::Nowhere {
+        return own.to_vec().into();
+    }
+    let (mut before, mut behind): (Vec<&[Value]>, Vec<&[Value]>) = (Vec::new(), Vec::new());
+    for parent in parents {
+        let Value::List(items) = parent else { continue };
+        let (marker, items) = marked(items);
+        match mode {
+            Mode::Behind => behind.push(items),
+            _ => before.push(items),
+        }
+        if marker == Some(Mode::Nowhere) {
+            break;
+        }
+    }
+    let parts = before.into_iter().rev().chain([own]).chain(behind);
+    Value::List(parts.flatten().cloned().collect())
+}
+
+/// A list's marker, and its items without it.
+fn marked(list: &[Value]) -> (Option<Mode>, &[Value]) {
+    let found = list
+        .split_first()
+        .and_then(|(first, rest)| Some((mode(first)?, rest)));
+    match found {
+        Some((mode, rest)) => (Some(mode), rest),
+        None => (None, list),
+    }
+}
+
+fn mode(item: &Value) -> Option<Mode> {
+    match item {
+        Value::Str(text) => {
+            let rest = text.trim().strip_prefix(MARKER)?;
+            let inside = rest
+                .strip_prefix('(')
+                .and_then(|rest| rest.strip_suffix(')'));
+            match (rest.is_empty(), inside) {
+                (true, _) => Some(Mode::Before),
+                (false, inside) => mode_of(inside?.trim()),
+            }
+        }
+        Value::Map(map) if map.len() == 1 => match map.get(MARKER)? {
+            Value::Bool(false) => Some(Mode::Nowhere),
+            Value::Bool(true) | Value::Null => Some(Mode::Before),
+            Value::Str(text) => mode_of(text.trim()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn mode_of(text: &str) -> Option<Mode> {
+    match text {
+        "" | ".start" | "start" | "true" => Some(Mode::Before),
+        ".end" | "end" => Some(Mode::Behind),
+        "false" => Some(Mode::Nowhere),
+        _ => None,
+    }
+}

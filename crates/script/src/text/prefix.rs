@@ -1,0 +1,194 @@
+//! Marks at the beginning of a string (seed 002, "字符串前缀约定"; notes 49 to 53).
+//!
+//! What has no mark, or one that is not well formed, is plain text.
+
+/// Where a string stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// It is a message by itself: `:` and `+` need no `#`.
+    Message,
+    /// It is an argument, or what a directive gave.
+    Argument,
+}
+
+/// When a text is formatted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// As `formatStringStrategy` says.
+    #[default]
+    Default,
+    /// `~`: never.
+    Raw,
+    /// `!`: at once.
+    Immediate,
+    /// `?=`: it is an expression.
+    Expression,
+}
+
+/// Where a message goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Place<'t> {
+    /// Behind the others.
+    #[default]
+    Push,
+    /// `#:[index:role]`: in the place of another.
+    Replace {
+        /// From 0, or from the end where negative; the last where it is left out.
+        index: Option<i64>,
+        /// Its new role; the old one where it is left out.
+        role: Option<&'t str>,
+    },
+    /// `#+[index:role]`: before another.
+    Insert {
+        /// From 0, or from the end where negative; behind all where it is left out.
+        index: Option<i64>,
+        /// Its role; `user` where it is left out.
+        role: Option<&'t str>,
+    },
+}
+
+/// A string without its marks, and what they say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefixed<'t> {
+    /// Where it goes.
+    pub place: Place<'t>,
+    /// When it is formatted.
+    pub form: Form,
+    /// The rest.
+    pub text: &'t str,
+    /// Bytes of the marks before it.
+    pub start: usize,
+    /// What to write instead of a mark that the language gave up in its version 0.9.0.
+    pub deprecated: Option<&'static str>,
+}
+
+/// Reads the marks of a string.
+#[must_use]
+pub fn read(text: &str, position: Position) -> Prefixed<'_> {
+    let read = placed(text, position).or_else(|| formatted(text));
+    read.unwrap_or_else(|| plain(text))
+}
+
+/// What an expression gave: `#` (and `!`) at its beginning says to format it at once.
+#[must_use]
+pub fn expression_result(text: &str) -> (Form, &str) {
+    match text.strip_prefix(['#', '!']) {
+        Some(rest) => (Form::Immediate, rest),
+        None => (Form::Default, text),
+    }
+}
+
+fn plain(text: &str) -> Prefixed<'_> {
+    Prefixed {
+        place: Place::Push,
+        form: Form::Default,
+        text,
+        start: 0,
+        deprecated: None,
+    }
+}
+
+/// `~`, `!`, `?=`, and the old `#`.
+fn formatted(text: &str) -> Option<Prefixed<'_>> {
+    let marks = [
+        ("~", Form::Raw),
+        ("!", Form::Immediate),
+        ("?=", Form::Expression),
+    ];
+    for (mark, form) in marks {
+        if let Some(rest) = text.strip_prefix(mark) {
+            return Some(without(text, rest, form));
+        }
+    }
+    let rest = text.strip_prefix('#')?;
+    // `# Title` is Markdown and `#1` a number: only what has something to format was meant.
+    if !rest.contains("{{") && !rest.contains("[[") {
+        return None;
+    }
+    Some(Prefixed {
+        deprecated: Some("write ! instead of #"),
+        ..without(text, rest, Form::Immediate)
+    })
+}
+
+fn without<'t>(text: &'t str, rest: &'t str, form: Form) -> Prefixed<'t> {
+    Prefixed {
+        form,
+        start: text.len() - rest.len(),
+        ..plain(rest)
+    }
+}
+
+/// `#:`, `#+`; as a message `:`, `+`, and the old `!:`, `!+`.
+fn placed(text: &str, position: Position) -> Option<Prefixed<'_>> {
+    let (mark, rest) = match text.strip_prefix('#') {
+        Some(rest) => ("#", rest),
+        None if position == Position::Argument => return None,
+        None => match text.strip_prefix('!') {
+            Some(rest) => ("!", rest),
+            None => ("", text),
+        },
+    };
+    let replaces = rest.starts_with(':');
+    let rest = rest.strip_prefix([':', '+'])?;
+    let (index, role, rest) = brackets(rest)?;
+    let (form, rest) = match rest.strip_prefix('!') {
+        Some(rest) => (Form::Immediate, rest),
+        None => match rest.strip_prefix('~') {
+            Some(rest) => (Form::Raw, rest),
+            None => (Form::Default, rest),
+        },
+    };
+    Some(Prefixed {
+        place: match replaces {
+            true => Place::Replace { index, role },
+            false => Place::Insert { index, role },
+        },
+        deprecated: (mark == "!").then_some("write #: and #+ instead of !: and !+"),
+        ..without(text, rest, form)
+    })
+}
+
+type Brackets<'t> = (Option<i64>, Option<&'t str>, &'t str);
+
+/// `[index:role]` with parts left out, or nothing. `None` where they are not well formed.
+fn brackets(text: &str) -> Option<Brackets<'_>> {
+    let Some(inside) = text.strip_prefix('[') else {
+        return Some((None, None, text));
+    };
+    if inside.starts_with('[') {
+        // The message begins with a hole.
+        return Some((None, None, text));
+    }
+    let (inside, rest) = inside.split_once(']')?;
+    let inside = inside.trim();
+    if let Some((index, role)) = inside.split_once([':', '：']) {
+        return Some((
+            optional_index(index.trim())?,
+            optional_role(role.trim())?,
+            rest,
+        ));
+    }
+    match inside.parse() {
+        Ok(index) => Some((Some(index), None, rest)),
+        Err(_) if inside.is_empty() => None,
+        Err(_) => Some((None, optional_role(inside)?, rest)),
+    }
+}
+
+fn optional_index(text: &str) -> Option<Option<i64>> {
+    match text.is_empty() {
+        true => Some(None),
+        false => text.parse().ok().map(Some),
+    }
+}
+
+fn optional_role(text: &str) -> Option<Option<&str>> {
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    match text.is_empty() {
+        true => Some(None),
+        false => {
+            (text.starts_with(char::is_alphabetic) && text.chars().all(fits)).then_some(Some(text))
+        }
+    }
+}

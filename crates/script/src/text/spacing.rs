@@ -1,0 +1,45 @@
+//! Blanks around what is put in the middle of a text (seed 002: "若插入在文本中间，请确保前后各有一个空格。
+//! 格式化后，多余的空格将被自动移除"; note 65).
+
+/// Puts a value behind the text so far, and the text that follows behind it.
+///
+/// The blank that an author must leave around `[[@…]]` and `[[/…/:X]]` stays one blank, and goes
+/// where the value brings its own or is empty, and before punctuation.
+pub fn splice(out: &mut String, value: &str, after: &str) {
+    out.push_str(fitting_value(out, value));
+    let blanks = after.len() - after.trim_start_matches(is_blank).len();
+    let Some((gap, rest)) = after.split_at_checked(blanks) else {
+        return;
+    };
+    let spaced = out.is_empty() || out.ends_with(char::is_whitespace);
+    if !gap.is_empty() && !spaced && !begins_with_punctuation(rest) {
+        out.push_str(gap.get(..1).unwrap_or(gap));
+    }
+    out.push_str(rest);
+}
+
+fn fitting_value<'v>(out: &str, value: &'v str) -> &'v str {
+    match out.ends_with(is_blank) {
+        true => value.trim_start_matches(is_blank),
+        false => value,
+    }
+}
+
+fn is_blank(c: char) -> bool {
+    c == ' ' || c == '\t'
+}
+
+/// Whether a text begins with a mark that no blank stands before. `.5` and `:name` begin words.
+fn begins_with_punctuation(text: &str) -> bool {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(
+            '，' | '。' | '、' | '；' | '：' | '！' | '？' | '）' | '】' | '》' | '」' | '』' | '”'
+            | '’' | '…',
+        ) => true,
+        Some(',' | '.' | ';' | ':' | '!' | '?' | ')' | ']' | '}') => {
+            !chars.next().is_some_and(char::is_alphanumeric)
+        }
+        _ => false,
+    }
+}

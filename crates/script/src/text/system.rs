@@ -1,0 +1,210 @@
+//! Structured system messages (seed 002, "结构化系统（角色）消息规范"; notes 13 to 18).
+//!
+//! All system messages of a dialogue become one: they are added in order and printed once.
+
+use quillet_core::{Map, Value, nearest};
+
+/// The title of the notes, where `SystemNotesTitle` says nothing else.
+pub const NOTES_TITLE: &str = "Notes:";
+
+/// The title of the output, where `SystemOutputTitle` is not set or has no `{{type}}`.
+pub const OUTPUT_TITLE: &str = "Output ({{type}}):";
+
+const FIELDS: [&str; 4] = ["background", "content", "output", "notes"];
+
+/// What the titles of a system message say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Titles<'a> {
+    /// `SystemNotesTitle`.
+    pub notes: Option<&'a str>,
+    /// `SystemOutputTitle`: must have `{{type}}`, or it counts as not set.
+    pub output: Option<&'a str>,
+    /// What `{{type}}` stands for: the type of `response_format`; `text` without.
+    pub output_type: Option<&'a str>,
+}
+
+/// The system messages of a dialogue, gathered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct System {
+    background: Vec<Part>,
+    content: Vec<Part>,
+    output: Vec<Part>,
+    notes: Vec<Part>,
+}
+
+/// One text of a field.
+#[derive(Clone, Debug, PartialEq)]
+struct Part {
+    text: String,
+    /// Whether it was an item of a list.
+    item: bool,
+    /// Parts of a field stand in this order, and those of one order as they came.
+    order: f64,
+}
+
+impl System {
+    /// Adds a message: a text counts as `content`; an object has the four fields, each a
+    /// text, a list of texts, or `{value, order}` with one of these.
+    ///
+    /// # Errors
+    /// What cannot be a system message, in words.
+    pub fn add(&mut self, message: &Value) -> Result<(), String> {
+        match message {
+            Value::Map(fields) => self.add_fields(fields),
+            Value::Null => Ok(()),
+            text => add_value(&mut self.content, "content", text, 0.0),
+        }
+    }
+
+    /// Whether there is nothing to print.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let fields = [&self.background, &self.content, &self.output, &self.notes];
+        fields.iter().all(|parts| parts.is_empty())
+    }
+
+    /// Whether a field of that name says something.
+    #[must_use]
+    pub fn has(&self, field: &str) -> bool {
+        match field {
+            "background" => !self.background.is_empty(),
+            "content" => !self.content.is_empty(),
+            "output" => !self.output.is_empty(),
+            "notes" => !self.notes.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// The one system message: background, content, output and notes, with a blank line
+    /// between them.
+    #[must_use]
+    pub fn render(&self, titles: &Titles<'_>) -> String {
+        let blocks = [
+            joined(&self.background),
+            joined(&self.content),
+            listed(&output_title(titles), &self.output, false),
+            listed(titles.notes.unwrap_or(NOTES_TITLE), &self.notes, true),
+        ];
+        let blocks: Vec<String> = blocks
+            .into_iter()
+            .filter(|block| !block.is_empty())
+            .collect();
+        blocks.join("\n\n")
+    }
+
+    fn add_fields(&mut self, fields: &Map) -> Result<(), String> {
+        for (name, value) in fields {
+            let parts = match &**name {
+                "background" => &mut self.background,
+                "content" => &mut self.content,
+                "output" => &mut self.output,
+                "notes" => &mut self.notes,
+                other => return Err(unknown(other)),
+            };
+            add_value(parts, name, value, 0.0)?;
+        }
+        Ok(())
+    }
+}
+
+fn unknown(field: &str) -> String {
+    let known = FIELDS.join(", ");
+    match nearest(field, FIELDS) {
+        Some(near) => format!("a system message has no field {field:?}; did you mean {near}?"),
+        None => format!("a system message has no field {field:?}; it has {known}"),
+    }
+}
+
+fn add_value(parts: &mut Vec<Part>, field: &str, value: &Value, order: f64) -> Result<(), String> {
+    match value {
+        Value::Map(fields) if fields.get("value").is_some() => {
+            let order = order_of(field, fields.get("order"))?;
+            match fields.get("value") {
+                Some(Value::Map(_)) | None => Err(wrong(field)),
+                Some(value) => add_value(parts, field, value, order),
+            }
+        }
+        Value::Map(_) => Err(wrong(field)),
+        Value::List(items) => items.iter().try_for_each(|item| match item {
+            Value::List(_) => Err(wrong(field)),
+            Value::Map(_) => add_item(parts, field, item),
+            item => {
+                parts.extend(part(item, true, order));
+                Ok(())
+            }
+        }),
+        text => {
+            parts.extend(part(text, false, order));
+            Ok(())
+        }
+    }
+}
+
+/// `{value, order}` in a list.
+fn add_item(parts: &mut Vec<Part>, field: &str, item: &Value) -> Result<(), String> {
+    let before = parts.len();
+    add_value(parts, field, item, 0.0)?;
+    parts
+        .iter_mut()
+        .skip(before)
+        .for_each(|part| part.item = true);
+    Ok(())
+}
+
+fn wrong(field: &str) -> String {
+    format!("{field} of a system message is a text, a list of texts, or {{value, order}}")
+}
+
+fn order_of(field: &str, order: Option<&Value>) -> Result<f64, String> {
+    match order {
+        None | Some(Value::Null) => Ok(0.0),
+        Some(Value::Int(order)) => Ok(*order as f64),
+        Some(Value::Float(order)) => Ok(*order),
+        Some(_) => Err(format!("order of {field} is a number")),
+    }
+}
+
+fn part(value: &Value, item: bool, order: f64) -> Option<Part> {
+    let text = match value {
+        Value::Null => return None,
+        Value::Str(text) => text.to_string(),
+        other => quillet_core::json::to_string(other),
+    };
+    (!text.is_empty()).then_some(Part { text, item, order })
+}
+
+fn in_order(parts: &[Part]) -> Vec<&Part> {
+    let mut parts: Vec<&Part> = parts.iter().collect();
+    parts.sort_by(|a, b| a.order.total_cmp(&b.order));
+    parts
+}
+
+fn joined(parts: &[Part]) -> String {
+    let texts: Vec<&str> = in_order(parts)
+        .into_iter()
+        .map(|part| part.text.trim_end_matches('\n'))
+        .collect();
+    texts.join("\n")
+}
+
+/// A title and what stands under it; `all` for marks before single texts too.
+fn listed(title: &str, parts: &[Part], all: bool) -> String {
+    if parts.is_empty() {
+        return String::new();
+    }
+    let mut out = title.to_owned();
+    for part in in_order(parts) {
+        let mark = if part.item || all { "\n* " } else { "\n" };
+        out.push_str(mark);
+        out.push_str(part.text.trim_end_matches('\n'));
+    }
+    out
+}
+
+fn output_title(titles: &Titles<'_>) -> String {
+    let place = "{{type}}";
+    let title = titles.output.filter(|title| title.contains(place));
+    title
+        .unwrap_or(OUTPUT_TITLE)
+        .replace(place, titles.output_type.unwrap_or("text"))
+}

@@ -1,0 +1,376 @@
+//! Templates in messages (seed 002, "模板化消息"; notes 46 to 51, 55, 56).
+//!
+//! Only the author's text is a template. Values are put in as they are, but for values that
+//! the author wrote as templates themselves, in the front matter say: those are rendered first.
+
+use std::sync::Arc;
+
+use quick_cache::{Weighter, sync::Cache};
+use quillet_core::{BoxFuture, Diagnostic, Map, Span, Value, nearest};
+use quillet_template::{
+    Arguments, CallError, CompileError, CompileOptions, Functions, Limits, Missing, Render,
+    RenderError, Source, Template, TemplateFactory, render,
+};
+
+use crate::text::markdown::to_markdown;
+
+/// The format of scripts that name none.
+pub const DEFAULT_FORMAT: &str = "hf";
+
+/// The function that every template has: a value as a list in Markdown.
+const TO_MARKDOWN: &str = "toMarkdown";
+
+/// Templates of the author inside each other.
+const DEPTH: usize = 16;
+
+/// Compiled templates that are kept.
+const KEPT: usize = 1024;
+
+/// Bytes of text of those that are kept.
+const KEPT_BYTES: u64 = 8 << 20;
+
+/// The names that scripts have for formats (seed 002, "模板格式"), and what they are here.
+const FORMATS: [(&str, &str); 9] = [
+    ("hf", "jinja"),
+    ("huggingface", "jinja"),
+    ("golang", "go"),
+    ("localai", "go"),
+    ("ollama", "go"),
+    ("fstring", "fstring"),
+    ("python", "fstring"),
+    ("f-string", "fstring"),
+    ("langchain", "fstring"),
+];
+
+/// Why a template was not rendered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct TemplateError {
+    /// A stable code, as `template.syntax` or `render.limit`.
+    pub code: &'static str,
+    /// What is wrong, without the place.
+    pub message: String,
+    /// Where in the text that was given.
+    pub span: Option<Span>,
+    /// The variable in whose own template it is, if it is not in the text that was given: then
+    /// `span` is a place in that.
+    pub variable: Option<String>,
+    /// How to mend it.
+    pub help: Option<String>,
+}
+
+/// What to render.
+#[expect(
+    missing_debug_implementations,
+    reason = "a bundle of borrowed trait objects"
+)]
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// The format's name or alias; [`DEFAULT_FORMAT`] where it is empty.
+    pub format: &'a str,
+    /// The author's text.
+    pub text: &'a str,
+    /// What it may name.
+    pub variables: &'a Map,
+    /// What it may call, besides `toMarkdown`.
+    pub functions: &'a dyn Functions,
+    /// Bounds; `time` counts what functions take too.
+    pub limits: &'a Limits,
+    /// Whether the variable of that name is the author's text, and so a template too.
+    pub authored: &'a (dyn Fn(&str) -> bool + Sync),
+}
+
+/// Formats by name, and templates that were compiled before.
+#[derive(Debug)]
+pub struct Templates {
+    factory: Arc<TemplateFactory>,
+    compiled: Cache<Key, Arc<dyn Template>, ByText>,
+}
+
+/// A format and a text.
+type Key = (&'static str, Arc<str>);
+
+#[derive(Clone, Debug)]
+struct ByText;
+
+impl Weighter<Key, Arc<dyn Template>> for ByText {
+    fn weight(&self, (_, text): &Key, _: &Arc<dyn Template>) -> u64 {
+        text.len() as u64 + 64
+    }
+}
+
+impl Templates {
+    /// The formats of a factory, by their own names and by those of scripts.
+    #[must_use]
+    pub fn new(factory: Arc<TemplateFactory>) -> Self {
+        Templates {
+            factory,
+            compiled: Cache::with_weighter(KEPT, KEPT_BYTES, ByText),
+        }
+    }
+
+    /// Checks that there is a format of that name.
+    ///
+    /// # Errors
+    /// The names there are, and the nearest.
+    pub fn check_format(&self, format: &str) -> Result<(), TemplateError> {
+        self.format(format).map(|_| ())
+    }
+
+    /// Whether a text has anything to render: false is certain.
+    #[must_use]
+    pub fn needs_rendering(&self, text: &str, format: &str) -> bool {
+        match self.format(format) {
+            Ok("f-string" | "f-string-strict") => text.contains(['{', '}']),
+            Ok("jinja" | "jinja-plain" | "jinja-script") => {
+                ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark))
+            }
+            Ok(_) => text.contains("{{"),
+            // The render says what is wrong.
+            Err(_) => true,
+        }
+    }
+
+    /// Compiles a text, or takes what was compiled before.
+    ///
+    /// # Errors
+    /// There is no such format, or the text is no template of it.
+    pub fn compile(&self, format: &str, text: &str) -> Result<Arc<dyn Template>, TemplateError> {
+        let format = self.format(format)?;
+        let key = (format, Arc::from(text));
+        if let Some(found) = self.compiled.get(&key) {
+            return Ok(found);
+        }
+        let options = CompileOptions {
+            missing: Missing::Zero,
+            ..CompileOptions::default()
+        };
+        let compiled = self
+            .factory
+            .compile(format, &[Source::new(ENTRY, text)], &options)
+            .map_err(TemplateError::from)?;
+        self.compiled.insert(key, Arc::clone(&compiled));
+        Ok(compiled)
+    }
+
+    /// The text with its values in it. A variable that is not there prints nothing.
+    ///
+    /// # Errors
+    /// The text is no template, a function failed, a limit was reached, or a template of the
+    /// author's names itself.
+    pub async fn render(&self, job: &Job<'_>) -> Result<String, TemplateError> {
+        if !self.needs_rendering(job.text, job.format) {
+            return Ok(job.text.to_owned());
+        }
+        self.render_within(*job, Vec::new()).await
+    }
+
+    /// Boxed, because a template may need others rendered first.
+    fn render_within<'a>(
+        &'a self,
+        job: Job<'a>,
+        path: Vec<&'a str>,
+    ) -> BoxFuture<'a, Result<String, TemplateError>> {
+        Box::pin(async move {
+            let template = self.compile(job.format, job.text)?;
+            let expanded = self.expanded(job, template.as_ref(), &path).await?;
+            let what = Render {
+                template: template.as_ref(),
+                entries: &[ENTRY],
+                variables: expanded.as_ref().unwrap_or(job.variables),
+                functions: &WithOwn(job.functions),
+                limits: job.limits,
+            };
+            Ok(render(&what).await?.into_text())
+        })
+    }
+
+    /// The variables, where some of those that the template names are the author's templates.
+    async fn expanded<'a>(
+        &'a self,
+        job: Job<'a>,
+        template: &dyn Template,
+        path: &[&'a str],
+    ) -> Result<Option<Map>, TemplateError> {
+        let mut expanded = None;
+        for reference in &template.references().variables {
+            let Some((name, value)) = self.template_of(&job, &reference.path, path)? else {
+                continue;
+            };
+            let mut deeper = path.to_vec();
+            deeper.push(name);
+            let inner = Job { text: value, ..job };
+            let text = self
+                .render_within(inner, deeper)
+                .await
+                .map_err(|error| error.of(name))?;
+            let table = expanded.get_or_insert_with(|| job.variables.to_table());
+            table.insert(name.into(), text.into());
+        }
+        Ok(expanded.map(Map::new))
+    }
+
+    /// The name and the text of a variable that is a template of the author's.
+    fn template_of<'j>(
+        &self,
+        job: &Job<'j>,
+        reference: &[String],
+        path: &[&str],
+    ) -> Result<Option<(&'j str, &'j str)>, TemplateError> {
+        let [name] = reference else {
+            return Ok(None);
+        };
+        let Some((_, name, Value::Str(text))) = job.variables.table().get_full(&**name) else {
+            return Ok(None);
+        };
+        if !(job.authored)(name) || !self.needs_rendering(text, job.format) {
+            return Ok(None);
+        }
+        if path.contains(&&**name) || path.len() >= DEPTH {
+            return Err(circular(name, path));
+        }
+        Ok(Some((name, text)))
+    }
+
+    /// The factory's name of a format.
+    fn format(&self, name: &str) -> Result<&'static str, TemplateError> {
+        let name = if name.is_empty() {
+            DEFAULT_FORMAT
+        } else {
+            name
+        };
+        let own = FORMATS
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let meant = own.map_or(name, |(_, meant)| meant);
+        let found = self.factory.format(meant).map(|format| format.name());
+        found.ok_or_else(|| self.unknown_format(name))
+    }
+
+    fn unknown_format(&self, name: &str) -> TemplateError {
+        let own = FORMATS.iter().map(|(known, _)| *known);
+        let names = own.chain(self.factory.formats().iter().map(|format| format.name()));
+        TemplateError {
+            code: "template.format",
+            message: format!("template format {name:?} is not known"),
+            span: None,
+            variable: None,
+            help: Some(match nearest(name, names) {
+                Some(near) => format!("did you mean {near}?"),
+                None => "known formats: hf, golang, fstring".to_owned(),
+            }),
+        }
+    }
+}
+
+/// What a message's only source is called. Errors say the message's place instead.
+const ENTRY: &str = "message";
+
+fn circular(name: &str, path: &[&str]) -> TemplateError {
+    let names = [path, &[name]].concat().join(" → ");
+    TemplateError {
+        code: "render.limit",
+        message: format!("the template of {name:?} needs itself: {names}"),
+        span: None,
+        variable: None,
+        help: Some("give the variable a value without its own name in it".to_owned()),
+    }
+}
+
+impl TemplateError {
+    /// The same, in the template that a variable is.
+    fn of(self, variable: &str) -> Self {
+        TemplateError {
+            variable: self.variable.or_else(|| Some(variable.to_owned())),
+            ..self
+        }
+    }
+
+    /// The finding, for a text that was written in one piece.
+    #[must_use]
+    pub fn diagnostic(&self, source: &str, text: &str) -> Diagnostic {
+        let found = Diagnostic::error(self.code, source, &self.message);
+        let found = match self.span {
+            Some(span) if self.variable.is_none() => found.at(text, span),
+            _ => found,
+        };
+        match &self.help {
+            Some(help) => found.help(help),
+            None => found,
+        }
+    }
+}
+
+impl From<CompileError> for TemplateError {
+    fn from(error: CompileError) -> Self {
+        let first = error.diagnostics.into_iter().next();
+        let first =
+            first.unwrap_or_else(|| Diagnostic::error("template.syntax", "", error.message));
+        TemplateError {
+            code: first.code,
+            message: first.message,
+            span: first.span,
+            variable: None,
+            help: first.help,
+        }
+    }
+}
+
+impl From<Box<RenderError>> for TemplateError {
+    fn from(error: Box<RenderError>) -> Self {
+        TemplateError {
+            code: error.kind.code(),
+            message: error.reason,
+            span: error.span,
+            variable: None,
+            help: error.help,
+        }
+    }
+}
+
+/// A script's functions, and those that every template has. The script's own win.
+struct WithOwn<'a>(&'a dyn Functions);
+
+impl Functions for WithOwn<'_> {
+    fn contains(&self, name: &str) -> bool {
+        name == TO_MARKDOWN || self.0.contains(name)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let mut names = self.0.names();
+        names.push(TO_MARKDOWN);
+        names
+    }
+
+    fn idempotent(&self, name: &str) -> bool {
+        self.0.idempotent(name) || (name == TO_MARKDOWN && !self.0.contains(name))
+    }
+
+    fn parameters(&self, name: &str) -> Option<Vec<String>> {
+        self.0.parameters(name)
+    }
+
+    fn call<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, Result<Value, CallError>> {
+        if name == TO_MARKDOWN && !self.0.contains(name) {
+            return Box::pin(async move { Ok(markdown(&arguments)) });
+        }
+        self.0.call(name, arguments)
+    }
+}
+
+/// `toMarkdown(value, title)`.
+fn markdown(arguments: &Arguments) -> Value {
+    let title = arguments
+        .positional
+        .get(1)
+        .or_else(|| arguments.named.get("title"));
+    match arguments.positional.first() {
+        Some(Value::Str(text)) => Value::Str(Arc::clone(text)),
+        Some(value) => to_markdown(value, title.and_then(Value::as_str)).into(),
+        None => "".into(),
+    }
+}

@@ -4,6 +4,59 @@
 //! with spans, tags and styles, within limits, and knows nothing of what the
 //! tree means: prompt files, agents, scripts and fixtures read it each in its way.
 
+mod mapping;
 mod node;
+mod options;
+mod piece;
+mod reader;
+mod scalar;
+mod trap;
+
+use quillet_core::{Diagnostic, Span, Value};
 
 pub use node::{Data, Entry, Node, Scalar, Style};
+pub use options::{Duplicates, Options, Tags};
+pub use piece::Piece;
+pub use reader::{Problem, Reader};
+
+/// Reads the document that stands in a part of a file; `None` where there is
+/// nothing but comments, or no tree could be made. The tree is whole if there
+/// are no findings.
+#[must_use]
+pub fn parse(
+    source: &str,
+    file: &str,
+    part: Span,
+    options: &Options,
+) -> (Option<Node>, Vec<Diagnostic>) {
+    let mut reader = Reader::new(source, file, *options);
+    let node = match reader.read(&Piece::of(file, part)) {
+        Ok(node) => node,
+        Err(problem) => {
+            reader.report(problem);
+            None
+        }
+    };
+    (node, reader.finish())
+}
+
+/// Reads a text that nobody needs places of, such as a model's answer. Of keys
+/// that stand twice the last counts; a text of nothing is `null`.
+///
+/// # Errors
+/// What is not YAML, over a limit of [`Options::default`], or has a tag of its own.
+pub fn parse_value(text: &str) -> Result<Value, Diagnostic> {
+    let options = Options {
+        duplicates: Duplicates::Last,
+        ..Options::default()
+    };
+    let whole = Span {
+        start: 0,
+        end: text.len(),
+    };
+    let (node, findings) = parse("text", text, whole, &options);
+    match findings.into_iter().next() {
+        Some(finding) => Err(finding),
+        None => Ok(node.map_or(Value::Null, |node| node.value())),
+    }
+}

@@ -1,0 +1,115 @@
+//! Keys and values to a mapping: merge keys, keys that stand twice, keys that are no names.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use quillet_core::Position;
+
+use crate::node::{Data, Entry, Node, Style};
+use crate::reader::Problem;
+use crate::trap;
+
+/// The entries of a mapping from its keys and values in turn.
+pub(crate) fn entries(
+    items: Vec<Node>,
+    last_wins: bool,
+    file: &str,
+    problems: &mut Vec<Problem>,
+) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::with_capacity(items.len() / 2);
+    let mut seen: HashMap<Arc<str>, usize> = HashMap::new();
+    let mut merges = Vec::new();
+    let mut items = items.into_iter();
+    while let (Some(key), Some(value)) = (items.next(), items.next()) {
+        let Data::Scalar(name) = &key.data else {
+            problems.push(not_a_name(&key, file));
+            continue;
+        };
+        if name.style == Style::Plain && &*name.text == "<<" {
+            merges.push((entries.len(), value));
+            continue;
+        }
+        let first = seen.get(&name.text).and_then(|at| entries.get_mut(*at));
+        match first {
+            None => {
+                seen.insert(Arc::clone(&name.text), entries.len());
+                entries.push(Entry { key, value });
+            }
+            Some(first) if last_wins => first.value = value,
+            Some(first) => problems.push(twice(&key, first, file)),
+        }
+    }
+    if merges.is_empty() {
+        return entries;
+    }
+    merge(entries, merges, &mut seen, problems)
+}
+
+/// Puts what merge keys bring in where they stand; keys of the mapping itself win.
+fn merge(
+    entries: Vec<Entry>,
+    merges: Vec<(usize, Node)>,
+    seen: &mut HashMap<Arc<str>, usize>,
+    problems: &mut Vec<Problem>,
+) -> Vec<Entry> {
+    let mut merged = Vec::with_capacity(entries.len());
+    let mut merges = merges.into_iter().peekable();
+    let mut entries = entries.into_iter().enumerate().peekable();
+    loop {
+        let here = entries.peek().map_or(usize::MAX, |(at, _)| *at);
+        if let Some((_, value)) = merges.next_if(|(at, _)| *at <= here) {
+            bring(value, seen, &mut merged, problems);
+        } else if let Some((_, entry)) = entries.next() {
+            merged.push(entry);
+        } else {
+            return merged;
+        }
+    }
+}
+
+fn bring(
+    value: Node,
+    seen: &mut HashMap<Arc<str>, usize>,
+    merged: &mut Vec<Entry>,
+    problems: &mut Vec<Problem>,
+) {
+    match value.data {
+        Data::Map(entries) => {
+            for entry in entries {
+                let name: Arc<str> = entry.name().into();
+                if seen.insert(name, usize::MAX).is_none() {
+                    merged.push(entry);
+                }
+            }
+        }
+        Data::List(items) => {
+            for item in items {
+                bring(item, seen, merged, problems);
+            }
+        }
+        Data::Scalar(_) => {
+            let message = "`<<` takes an object, or a list of objects, to merge in";
+            problems.push(Problem::new(value.span, message));
+        }
+    }
+}
+
+fn twice(key: &Node, first: &Entry, file: &str) -> Problem {
+    let line = Position::of(file, first.key.span.start).line;
+    let name = key.text().unwrap_or_default();
+    let message = format!("the key `{name}` stands twice: first on line {line}");
+    Problem::new(key.span, message)
+}
+
+fn not_a_name(key: &Node, file: &str) -> Problem {
+    // `{{x}}` is a mapping whose key is a mapping.
+    let before = key.span.start.saturating_sub(1);
+    if file
+        .get(before..)
+        .is_some_and(|written| written.starts_with("{{"))
+    {
+        return trap::needs_quotes("{{", before);
+    }
+    let message = format!("a key must be a name, not {}", key.kind());
+    Problem::new(key.span, message).help("put a key that begins with a bracket in quotes")
+}

@@ -1,0 +1,6 @@
+//! The reader from outside.
+
+mod findings;
+mod hostile;
+mod properties;
+mod tree;

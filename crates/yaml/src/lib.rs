@@ -45,7 +45,7 @@ pub fn parse(
 ///
 /// # Errors
 /// What is not YAML, over a limit of [`Options::default`], or has a tag of its own.
-pub fn parse_value(text: &str) -> Result<Value, Diagnostic> {
+pub fn parse_value(text: &str) -> Result<Value, Vec<Diagnostic>> {
     let options = Options {
         duplicates: Duplicates::Last,
         ..Options::default()
@@ -55,8 +55,8 @@ pub fn parse_value(text: &str) -> Result<Value, Diagnostic> {
         end: text.len(),
     };
     let (node, findings) = parse("text", text, whole, &options);
-    match findings.into_iter().next() {
-        Some(finding) => Err(finding),
-        None => Ok(node.map_or(Value::Null, |node| node.value())),
+    if !findings.is_empty() {
+        return Err(findings);
     }
+    Ok(node.map_or(Value::Null, |node| node.value()))
 }

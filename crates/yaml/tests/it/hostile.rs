@@ -40,14 +40,7 @@ fn hostile_documents_end_in_a_tree_or_an_error() {
             start: 0,
             end: text.len(),
         };
-        let before = std::time::Instant::now();
         let (node, findings) = parse("t", &text, whole, &Options::default());
-        println!(
-            "{} {:?} {:?}",
-            vector["id"],
-            before.elapsed(),
-            findings.first().map(ToString::to_string)
-        );
         match vector["expect"].as_str() {
             Some("refuse") => assert!(!findings.is_empty(), "{}", vector["id"]),
             Some("ok") => {

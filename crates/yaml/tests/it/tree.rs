@@ -235,7 +235,7 @@ fn values_are_read_without_places() {
     assert_eq!(quillet_core::json::to_string(&twice), r#"{"a":2}"#);
     let error = parse_value("a: !fn x").expect_err("no tags");
     assert_eq!(
-        error.to_string(),
-        "text:1:8: the tag `!fn` is not known here (put a text that begins with `!` in quotes)"
+        error[0].to_string(),
+        "text:1:4: the tag `!fn` is not known here (put a text that begins with `!` in quotes)"
     );
 }

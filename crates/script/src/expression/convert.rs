@@ -1,0 +1,277 @@
+//! ECMAScript's conversions and comparisons over values (its chapter 7, abstract operations).
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use quillet_core::value::MAX_DEPTH;
+use quillet_core::{Map, Span, Value};
+
+use super::number::{format_number, from_number, parse_number};
+use super::{EvalError, MAX_BYTES};
+
+/// A value on the way; `None` is `undefined`.
+pub(super) type Js = Option<Value>;
+
+/// What went wrong, before it is known where.
+#[derive(Debug)]
+pub(super) enum Fault {
+    JavaScript,
+    Throws(String),
+    Limit(String),
+}
+
+impl Fault {
+    pub(super) fn at(self, span: Span) -> EvalError {
+        match self {
+            Fault::JavaScript => EvalError::JavaScript,
+            Fault::Throws(message) => EvalError::Throws { message, span },
+            Fault::Limit(message) => EvalError::Limit { message, span },
+        }
+    }
+}
+
+/// Whether a value counts as true.
+#[must_use]
+pub fn truthy(value: &Option<Value>) -> bool {
+    match value {
+        None | Some(Value::Null) => false,
+        Some(Value::Bool(value)) => *value,
+        Some(Value::Int(number)) => *number != 0,
+        Some(Value::Float(number)) => *number != 0.0 && !number.is_nan(),
+        Some(Value::Str(text)) => !text.is_empty(),
+        Some(Value::List(_) | Value::Map(_)) => true,
+    }
+}
+
+/// A value as text, as JavaScript's `String(value)` gives it: a list joins its items with
+/// commas, an object is `[object Object]`.
+///
+/// A list whose text would be longer than [`MAX_BYTES`], or that is nested too deep to walk,
+/// ends where the limit is reached.
+#[must_use]
+pub fn to_js_string(value: &Value) -> String {
+    let mut text = String::new();
+    match write_text(value, &mut text, 0) {
+        Ok(()) | Err(_) => text,
+    }
+}
+
+/// A value as a number, as JavaScript's `Number(value)` gives it; `undefined` is NaN.
+#[must_use]
+pub fn to_number(value: &Option<Value>) -> f64 {
+    match value {
+        None => f64::NAN,
+        Some(Value::Null | Value::Bool(false)) => 0.0,
+        Some(Value::Bool(true)) => 1.0,
+        Some(Value::Int(number)) => *number as f64,
+        Some(Value::Float(number)) => *number,
+        Some(Value::Str(text)) => parse_number(text),
+        Some(value @ (Value::List(_) | Value::Map(_))) => parse_number(&to_js_string(value)),
+    }
+}
+
+/// JavaScript's `==`, but two lists or two objects are equal when their contents are: a
+/// value of ours has no identity.
+#[must_use]
+pub fn loosely_equal(a: &Option<Value>, b: &Option<Value>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) if both_objects(a, b) => a == b,
+        _ => loose(a, b).unwrap_or(false),
+    }
+}
+
+/// JavaScript's `===`, but two lists or two objects are equal when their contents are.
+#[must_use]
+pub fn strictly_equal(a: &Option<Value>, b: &Option<Value>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) if both_objects(a, b) => a == b,
+        _ => strict(a, b).unwrap_or(false),
+    }
+}
+
+fn both_objects(a: &Value, b: &Value) -> bool {
+    is_object(a) && is_object(b)
+}
+
+pub(super) fn is_object(value: &Value) -> bool {
+    matches!(value, Value::List(_) | Value::Map(_))
+}
+
+pub(super) fn is_number(value: &Value) -> bool {
+    matches!(value, Value::Int(_) | Value::Float(_))
+}
+
+/// `===`. Two objects are the same when they are one: only an engine keeps track of that.
+pub(super) fn strict(a: &Js, b: &Js) -> Result<bool, Fault> {
+    Ok(match (a, b) {
+        (None, None) | (Some(Value::Null), Some(Value::Null)) => true,
+        (Some(Value::Bool(a)), Some(Value::Bool(b))) => a == b,
+        (Some(Value::Str(a)), Some(Value::Str(b))) => a == b,
+        (Some(a), Some(b)) if both_objects(a, b) => return Err(Fault::JavaScript),
+        (Some(x), Some(y)) if is_number(x) && is_number(y) => to_number(a) == to_number(b),
+        _ => false,
+    })
+}
+
+/// `==`: IsLooselyEqual.
+pub(super) fn loose(a: &Js, b: &Js) -> Result<bool, Fault> {
+    let nullish = |value: &Js| matches!(value, None | Some(Value::Null));
+    let (Some(x), Some(y)) = (a, b) else {
+        return Ok(nullish(a) && nullish(b));
+    };
+    if nullish(a) || nullish(b) {
+        return Ok(nullish(a) && nullish(b));
+    }
+    match (x, y) {
+        _ if both_objects(x, y) => Err(Fault::JavaScript),
+        (Value::Str(_), Value::Str(_)) => strict(a, b),
+        _ if is_object(x) => loose(&Some(Value::from(primitive_text(x)?)), b),
+        _ if is_object(y) => loose(a, &Some(Value::from(primitive_text(y)?))),
+        _ => Ok(to_number(a) == to_number(b)),
+    }
+}
+
+/// IsLessThan on primitives: by UTF-16 units for two texts, else as numbers. `None` where
+/// one of them is not a number.
+pub(super) fn compare(a: &Js, b: &Js) -> Result<Option<Ordering>, Fault> {
+    let (a, b) = (primitive(a)?, primitive(b)?);
+    if let (Some(Value::Str(a)), Some(Value::Str(b))) = (&a, &b) {
+        return Ok(Some(a.encode_utf16().cmp(b.encode_utf16())));
+    }
+    Ok(to_number(&a).partial_cmp(&to_number(&b)))
+}
+
+/// ToPrimitive: lists and objects of ours always become text.
+pub(super) fn primitive(value: &Js) -> Result<Js, Fault> {
+    match value {
+        Some(object) if is_object(object) => Ok(Some(Value::from(primitive_text(object)?))),
+        other => Ok(other.clone()),
+    }
+}
+
+/// ToNumber.
+pub(super) fn number(value: &Js) -> Result<f64, Fault> {
+    match value {
+        Some(Value::Int(number)) => Ok(*number as f64),
+        Some(Value::Float(number)) => Ok(*number),
+        other => Ok(to_number(&primitive(other)?)),
+    }
+}
+
+/// ToString.
+pub(super) fn text(value: &Js) -> Result<Arc<str>, Fault> {
+    match value {
+        None => Ok("undefined".into()),
+        Some(Value::Str(text)) => Ok(Arc::clone(text)),
+        Some(value) => Ok(primitive_text(value)?.into()),
+    }
+}
+
+fn primitive_text(value: &Value) -> Result<String, Fault> {
+    let mut text = String::new();
+    write_text(value, &mut text, 0)?;
+    Ok(text)
+}
+
+/// Adds a value's text to `out`.
+pub(super) fn write_text(value: &Value, out: &mut String, depth: u32) -> Result<(), Fault> {
+    match value {
+        Value::Null => push(out, "null"),
+        Value::Bool(true) => push(out, "true"),
+        Value::Bool(false) => push(out, "false"),
+        Value::Int(number) => push(out, &integer_text(*number)),
+        Value::Float(number) => push(out, &format_number(*number)),
+        Value::Str(text) => push(out, text),
+        Value::List(items) => join(items, ",", out, depth),
+        Value::Map(map) => object_text(map, out),
+    }
+}
+
+/// JavaScript has no integers past 2^53: it prints the double that the number became.
+fn integer_text(number: i64) -> String {
+    match number.unsigned_abs() < 1 << 53 {
+        true => number.to_string(),
+        false => format_number(number as f64),
+    }
+}
+
+fn object_text(map: &Map, out: &mut String) -> Result<(), Fault> {
+    match map.get("toString").or(map.get("valueOf")) {
+        // The object's own conversion, which is no function, so that JavaScript throws.
+        Some(_) => Err(Fault::JavaScript),
+        None => push(out, "[object Object]"),
+    }
+}
+
+/// `list.join(separator)`: null is empty.
+pub(super) fn join(
+    items: &[Value],
+    separator: &str,
+    out: &mut String,
+    depth: u32,
+) -> Result<(), Fault> {
+    if depth >= MAX_DEPTH {
+        return Err(Fault::Limit(format!(
+            "a list nested deeper than {MAX_DEPTH} levels has no text"
+        )));
+    }
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            push(out, separator)?;
+        }
+        if *item != Value::Null {
+            write_text(item, out, depth + 1)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds text unless that makes it too long.
+pub(super) fn push(out: &mut String, text: &str) -> Result<(), Fault> {
+    if out.len() + text.len() > MAX_BYTES {
+        return Err(Fault::Limit(format!(
+            "an expression makes no text longer than {MAX_BYTES} bytes"
+        )));
+    }
+    out.push_str(text);
+    Ok(())
+}
+
+/// `a + b`.
+pub(super) fn add(a: &Js, b: &Js) -> Result<Js, Fault> {
+    if let (Some(Value::Int(a)), Some(Value::Int(b))) = (a, b)
+        && let Some(sum) = small(a.checked_add(*b))
+    {
+        return Ok(Some(Value::Int(sum)));
+    }
+    let (a, b) = (primitive(a)?, primitive(b)?);
+    let is_text = |value: &Js| matches!(value, Some(Value::Str(_)));
+    if !is_text(&a) && !is_text(&b) {
+        return Ok(Some(from_number(to_number(&a) + to_number(&b))));
+    }
+    let (a, b) = (text(&a)?, text(&b)?);
+    let mut sum = String::with_capacity((a.len() + b.len()).min(MAX_BYTES));
+    push(&mut sum, &a)?;
+    push(&mut sum, &b)?;
+    Ok(Some(Value::from(sum)))
+}
+
+/// A whole number that a double holds exactly.
+pub(super) fn small(number: Option<i64>) -> Option<i64> {
+    number.filter(|number| number.unsigned_abs() <= 1 << 53)
+}
+
+/// ToInt32 (ECMAScript 7.1.6).
+pub(super) fn int32(value: &Js) -> Result<i32, Fault> {
+    Ok(uint32(value)? as i32)
+}
+
+/// ToUint32.
+pub(super) fn uint32(value: &Js) -> Result<u32, Fault> {
+    let number = number(value)?;
+    if !number.is_finite() {
+        return Ok(0);
+    }
+    // The remainder of the whole part lies inside ±2^32 and is exact.
+    Ok((number.trunc() % 4_294_967_296.0) as i64 as u32)
+}

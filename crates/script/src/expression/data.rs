@@ -1,0 +1,56 @@
+//! Data as people type it: `{content: "…", n: 3}`.
+
+use quillet_core::{Span, Value};
+
+use super::{EvalError, Expression, Names, Parsed, SyntaxError};
+
+/// Why a text is no data.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DataError {
+    /// The text cannot be read.
+    #[error(transparent)]
+    Syntax(#[from] SyntaxError),
+    /// The text names something that is not known, or goes too far.
+    #[error(transparent)]
+    Value(#[from] EvalError),
+}
+
+/// Reads JSON, or an object or list as JavaScript writes it: keys without quotes, single
+/// quotes, trailing commas, comments, and names of `names` as values. A name that is not
+/// known is `undefined`, so its field is left out. An empty text is `undefined`.
+///
+/// # Errors
+/// Text that is neither, or that needs an engine: data runs no code.
+pub fn data(text: &str, names: &dyn Names) -> Result<Option<Value>, DataError> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    if let Ok(value) = quillet_core::json::parse(text) {
+        return Ok(Some(value));
+    }
+    match Expression::parse(text) {
+        Parsed::Native(expression) => Ok(expression.evaluate(&Lenient(names))?),
+        Parsed::Invalid(error) => Err(error.into()),
+        Parsed::JavaScript => Err(DataError::Syntax(SyntaxError {
+            message: "data holds values and names, and no code".to_owned(),
+            span: Span {
+                start: 0,
+                end: text.len(),
+            },
+        })),
+    }
+}
+
+struct Lenient<'a>(&'a dyn Names);
+
+impl Names for Lenient<'_> {
+    fn get(&self, name: &str) -> super::Found {
+        match self.0.get(name) {
+            super::Found::Missing => super::Found::Undefined,
+            found => found,
+        }
+    }
+    fn this(&self, name: &str) -> super::Found {
+        self.0.this(name)
+    }
+}

@@ -1,0 +1,433 @@
+//! Walks a tree. Pure: it reads names and makes values.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use quillet_core::value::MAX_DEPTH;
+use quillet_core::{List, Map, Span, Table, Value};
+
+use super::convert::{self, Fault, Js};
+use super::tree::{Binary, Element, Node, Property, Step, StepKind, Unary};
+use super::{EvalError, Found, MAX_ITEMS, Names, from_number, property, truthy};
+
+type Evaluated = Result<Js, EvalError>;
+
+/// The value of an expression.
+pub(super) fn evaluate(node: &Node, names: &dyn Names) -> Evaluated {
+    Walk { names }.node(node)
+}
+
+/// Names that JavaScript itself has. Nobody declared them, and an engine knows them.
+const GLOBALS: [&str; 51] = [
+    "AggregateError",
+    "Array",
+    "ArrayBuffer",
+    "Atomics",
+    "BigInt",
+    "Boolean",
+    "DataView",
+    "Date",
+    "Error",
+    "EvalError",
+    "Float32Array",
+    "Float64Array",
+    "Function",
+    "Int16Array",
+    "Int32Array",
+    "Int8Array",
+    "Intl",
+    "Iterator",
+    "JSON",
+    "Map",
+    "Math",
+    "Number",
+    "Object",
+    "Promise",
+    "Proxy",
+    "RangeError",
+    "ReferenceError",
+    "Reflect",
+    "RegExp",
+    "Set",
+    "String",
+    "Symbol",
+    "SyntaxError",
+    "TypeError",
+    "URIError",
+    "Uint16Array",
+    "Uint32Array",
+    "Uint8Array",
+    "WeakMap",
+    "WeakRef",
+    "WeakSet",
+    "console",
+    "decodeURI",
+    "decodeURIComponent",
+    "encodeURI",
+    "encodeURIComponent",
+    "globalThis",
+    "isFinite",
+    "isNaN",
+    "parseFloat",
+    "parseInt",
+];
+
+struct Walk<'a> {
+    names: &'a dyn Names,
+}
+
+impl Walk<'_> {
+    fn node(&self, node: &Node) -> Evaluated {
+        match node {
+            Node::Literal(value) => Ok(value.clone()),
+            Node::Name { name, span } => self.name(name, *span),
+            Node::This => Err(EvalError::JavaScript),
+            Node::Template(parts) => self.template(parts),
+            Node::List(elements) => self.list(elements),
+            Node::Object(properties) => self.object(properties),
+            Node::Unary { op, operand, span } => self.unary(*op, operand, *span),
+            Node::Chain { first, rest, span } => self.chain(first, rest, *span),
+            Node::Conditional(parts) => {
+                let [test, then, other] = &**parts;
+                match truthy(&self.node(test)?) {
+                    true => self.node(then),
+                    false => self.node(other),
+                }
+            }
+            Node::Access { base, steps } => self.access(base, steps),
+        }
+    }
+
+    fn name(&self, name: &Arc<str>, span: Span) -> Evaluated {
+        match self.names.get(name) {
+            Found::Value(value) => Ok(Some(value)),
+            Found::Undefined => Ok(None),
+            Found::Function => Err(EvalError::JavaScript),
+            Found::Missing if GLOBALS.contains(&&**name) => Err(EvalError::JavaScript),
+            Found::Missing => Err(EvalError::Unknown {
+                name: Arc::clone(name),
+                span,
+            }),
+        }
+    }
+
+    fn template(&self, parts: &[Node]) -> Evaluated {
+        let mut out = String::new();
+        for part in parts {
+            let text = convert::text(&self.node(part)?).map_err(nowhere)?;
+            convert::push(&mut out, &text).map_err(nowhere)?;
+        }
+        Ok(Some(Value::from(out)))
+    }
+
+    fn list(&self, elements: &[Element]) -> Evaluated {
+        let mut items = Vec::with_capacity(elements.len());
+        for element in elements {
+            // A list of ours holds no `undefined`; what becomes of it is the engine's to say.
+            let value = self.node(&element.node)?;
+            match (element.spread, value) {
+                (None, Some(value)) => items.push(value),
+                (None, None) => return Err(EvalError::JavaScript),
+                (Some(span), value) => spread(&mut items, value).map_err(|f| f.at(span))?,
+            }
+        }
+        shallow(Value::List(List::new(items)))
+    }
+
+    fn object(&self, properties: &[Property]) -> Evaluated {
+        let mut table = Table::default();
+        for property in properties {
+            let (key, value) = match property {
+                Property::Field(key, node) => (Arc::clone(key), self.node(node)?),
+                Property::Computed(key, node, span) => (self.key(key, *span)?, self.node(node)?),
+                Property::Spread(node) => {
+                    // `{a: 1, ...{a: undefined}}` has an `a` that is not there for us.
+                    holds_no_undefined(node)?;
+                    spread_fields(&mut table, self.node(node)?)?;
+                    continue;
+                }
+            };
+            match value {
+                Some(value) => table.insert(key, value),
+                None => table.shift_remove(&key),
+            };
+        }
+        order_keys(&mut table);
+        shallow(Value::Map(Map::new(table)))
+    }
+
+    fn key(&self, node: &Node, span: Span) -> Result<Arc<str>, EvalError> {
+        let key = convert::text(&self.node(node)?).map_err(|fault| fault.at(span))?;
+        match &*key {
+            "__proto__" => Err(EvalError::JavaScript),
+            _ => Ok(key),
+        }
+    }
+
+    fn unary(&self, op: Unary, operand: &Node, span: Span) -> Evaluated {
+        if op == Unary::TypeOf {
+            return self.type_of(operand);
+        }
+        let value = self.node(operand)?;
+        let number = || convert::number(&value).map_err(|fault| fault.at(span));
+        Ok(Some(match op {
+            Unary::Not => Value::Bool(!truthy(&value)),
+            Unary::Minus => from_number(-number()?),
+            Unary::Plus => from_number(number()?),
+            Unary::BitNot => {
+                let bits = convert::int32(&value).map_err(|fault| fault.at(span))?;
+                Value::Int(i64::from(!bits))
+            }
+            Unary::TypeOf => return Err(EvalError::JavaScript),
+        }))
+    }
+
+    /// The one place where a name that nobody knows is no error.
+    fn type_of(&self, operand: &Node) -> Evaluated {
+        if let Node::Name { name, .. } = operand {
+            match self.names.get(name) {
+                Found::Missing if !GLOBALS.contains(&&**name) => {
+                    return Ok(Some("undefined".into()));
+                }
+                Found::Function => return Ok(Some("function".into())),
+                _ => {}
+            }
+        }
+        Ok(Some(Value::from(match self.node(operand)? {
+            None => "undefined",
+            Some(Value::Bool(_)) => "boolean",
+            Some(Value::Int(_) | Value::Float(_)) => "number",
+            Some(Value::Str(_)) => "string",
+            Some(Value::Null | Value::List(_) | Value::Map(_)) => "object",
+        })))
+    }
+
+    fn chain(&self, first: &Node, rest: &[(Binary, Node)], span: Span) -> Evaluated {
+        let mut left = self.node(first)?;
+        for (op, right) in rest {
+            let decided = match op {
+                Binary::Coalesce => !matches!(left, None | Some(Value::Null)),
+                Binary::Or => truthy(&left),
+                Binary::And => !truthy(&left),
+                _ => {
+                    left = self.operate(*op, &left, right, span)?;
+                    continue;
+                }
+            };
+            if !decided {
+                left = self.node(right)?;
+            }
+        }
+        Ok(left)
+    }
+
+    fn operate(&self, op: Binary, left: &Js, right: &Node, span: Span) -> Evaluated {
+        if op == Binary::In {
+            holds_no_undefined(right)?;
+        }
+        let right = self.node(right)?;
+        binary(op, left, &right).map_err(|fault| fault.at(span))
+    }
+
+    fn access(&self, base: &Node, steps: &[Step]) -> Evaluated {
+        let (mut value, steps) = match (base, steps.split_first()) {
+            (Node::This, Some((first, rest))) => (self.of_runtime(first)?, rest),
+            _ => (self.node(base)?, steps),
+        };
+        for step in steps {
+            if step.optional && matches!(value, None | Some(Value::Null)) {
+                return Ok(None);
+            }
+            value = self.step(&value, step)?;
+        }
+        Ok(value)
+    }
+
+    fn of_runtime(&self, step: &Step) -> Evaluated {
+        let name = match &step.kind {
+            StepKind::Field(name) => Arc::clone(name),
+            StepKind::Index(node) => {
+                convert::text(&self.node(node)?).map_err(|fault| fault.at(step.span))?
+            }
+            StepKind::Call(..) => return Err(EvalError::JavaScript),
+        };
+        match self.names.this(&name) {
+            Found::Value(value) => Ok(Some(value)),
+            Found::Function => Err(EvalError::JavaScript),
+            // What every object of JavaScript has.
+            Found::Missing if property::is_inherited(&name) => Err(EvalError::JavaScript),
+            Found::Missing | Found::Undefined => Ok(None),
+        }
+    }
+
+    fn step(&self, value: &Js, step: &Step) -> Evaluated {
+        let result = match &step.kind {
+            StepKind::Field(name) => property::field(value, name),
+            StepKind::Index(node) => property::index(value, &self.node(node)?),
+            StepKind::Call(name, method, arguments) => {
+                let receiver = property::receiver(value, name).map_err(|f| f.at(step.span))?;
+                let arguments: Vec<Js> = arguments
+                    .iter()
+                    .map(|node| self.node(node))
+                    .collect::<Result<_, _>>()?;
+                method(receiver, &arguments)
+            }
+        };
+        result.map_err(|fault| fault.at(step.span))
+    }
+}
+
+/// A fault inside of a template: its text is the place.
+fn nowhere(fault: Fault) -> EvalError {
+    fault.at(Span::default())
+}
+
+fn shallow(value: Value) -> Evaluated {
+    match value.depth() <= MAX_DEPTH {
+        true => Ok(Some(value)),
+        false => Err(EvalError::Limit {
+            message: format!("an expression makes no value deeper than {MAX_DEPTH} levels"),
+            span: Span::default(),
+        }),
+    }
+}
+
+fn spread(items: &mut Vec<Value>, value: Js) -> Result<(), Fault> {
+    match value {
+        Some(Value::List(list)) => items.extend_from_slice(&list),
+        Some(Value::Str(text)) => {
+            items.extend(
+                text.chars()
+                    .map(|c| Value::from(&*c.encode_utf8(&mut [0; 4]))),
+            );
+        }
+        other => {
+            let kind = property::describe(&other);
+            return Err(Fault::Throws(format!("{kind} is not iterable")));
+        }
+    }
+    few(items.len())
+}
+
+fn few(count: usize) -> Result<(), Fault> {
+    match count <= MAX_ITEMS {
+        true => Ok(()),
+        false => Err(Fault::Limit(format!(
+            "an expression makes no list or object with more than {MAX_ITEMS} entries"
+        ))),
+    }
+}
+
+fn spread_fields(table: &mut Table, value: Js) -> Result<(), EvalError> {
+    match value {
+        Some(Value::Map(map)) => {
+            for (key, value) in &map {
+                table.insert(Arc::clone(key), value.clone());
+            }
+        }
+        Some(Value::List(list)) => {
+            for (index, value) in list.iter().enumerate() {
+                table.insert(index.to_string().into(), value.clone());
+            }
+        }
+        Some(Value::Str(text)) => {
+            if text.chars().any(|c| c.len_utf16() > 1) {
+                return Err(EvalError::JavaScript);
+            }
+            for (index, c) in text.chars().enumerate() {
+                table.insert(index.to_string().into(), c.to_string().into());
+            }
+        }
+        _ => {}
+    }
+    few(table.len()).map_err(nowhere)
+}
+
+/// An object written in place may have fields that are `undefined`, and those count for
+/// `in` and for a spread; a value of ours has none.
+fn holds_no_undefined(node: &Node) -> Result<(), EvalError> {
+    match node {
+        Node::Object(_) | Node::Conditional(_) | Node::Chain { .. } => Err(EvalError::JavaScript),
+        _ => Ok(()),
+    }
+}
+
+/// JavaScript lists keys that are array indices first, ascending.
+fn order_keys(table: &mut Table) {
+    if !table.keys().any(|key| property::array_index(key).is_some()) {
+        return;
+    }
+    table.sort_by(
+        |a, _, b, _| match (property::array_index(a), property::array_index(b)) {
+            (Some(a), Some(b)) => a.cmp(&b),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => Ordering::Equal,
+        },
+    );
+}
+
+fn binary(op: Binary, a: &Js, b: &Js) -> Result<Js, Fault> {
+    if let (Some(Value::Int(a)), Some(Value::Int(b))) = (a, b)
+        && let Some(value) = integers(op, *a, *b)
+    {
+        return Ok(Some(value));
+    }
+    let truth = |value: bool| Ok(Some(Value::Bool(value)));
+    let numbers = |f: fn(f64, f64) -> f64| -> Result<Js, Fault> {
+        let (a, b) = (convert::number(a)?, convert::number(b)?);
+        Ok(Some(from_number(f(a, b))))
+    };
+    let order = |test: fn(Ordering) -> bool| -> Result<Js, Fault> {
+        Ok(Some(Value::Bool(convert::compare(a, b)?.is_some_and(test))))
+    };
+    match op {
+        Binary::Add => convert::add(a, b),
+        Binary::Subtract => numbers(|a, b| a - b),
+        Binary::Multiply => numbers(|a, b| a * b),
+        Binary::Divide => numbers(|a, b| a / b),
+        Binary::Remainder => numbers(|a, b| a % b),
+        Binary::Equal => truth(convert::loose(a, b)?),
+        Binary::NotEqual => truth(!convert::loose(a, b)?),
+        Binary::Same => truth(convert::strict(a, b)?),
+        Binary::NotSame => truth(!convert::strict(a, b)?),
+        Binary::Less => order(Ordering::is_lt),
+        Binary::LessEqual => order(Ordering::is_le),
+        Binary::More => order(Ordering::is_gt),
+        Binary::MoreEqual => order(Ordering::is_ge),
+        Binary::In => truth(property::contains(b, a)?),
+        _ => bits(op, a, b),
+    }
+}
+
+/// The common case, without a way through doubles where that is exact.
+fn integers(op: Binary, a: i64, b: i64) -> Option<Value> {
+    convert::small(Some(a)).and(convert::small(Some(b)))?;
+    Some(match op {
+        Binary::Add => Value::Int(convert::small(a.checked_add(b))?),
+        Binary::Subtract => Value::Int(convert::small(a.checked_sub(b))?),
+        Binary::Equal | Binary::Same => Value::Bool(a == b),
+        Binary::NotEqual | Binary::NotSame => Value::Bool(a != b),
+        Binary::Less => Value::Bool(a < b),
+        Binary::LessEqual => Value::Bool(a <= b),
+        Binary::More => Value::Bool(a > b),
+        Binary::MoreEqual => Value::Bool(a >= b),
+        _ => return None,
+    })
+}
+
+fn bits(op: Binary, a: &Js, b: &Js) -> Result<Js, Fault> {
+    let left = convert::int32(a)?;
+    let right = convert::int32(b)?;
+    let shift = (right as u32) & 31;
+    let number = match op {
+        Binary::BitOr => i64::from(left | right),
+        Binary::BitXor => i64::from(left ^ right),
+        Binary::BitAnd => i64::from(left & right),
+        Binary::ShiftLeft => i64::from(left << shift),
+        Binary::ShiftRight => i64::from(left >> shift),
+        Binary::ShiftZero => i64::from((left as u32) >> shift),
+        _ => return Err(Fault::JavaScript),
+    };
+    Ok(Some(Value::Int(number)))
+}

@@ -1,0 +1,150 @@
+//! Words of an expression. Read one at a time, since `/` and `` ` `` mean different things
+//! where a value is expected and where an operator is.
+
+use quillet_core::Span;
+
+/// White space and line ends of ECMAScript.
+pub(super) fn is_space(c: char) -> bool {
+    (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'
+}
+
+pub(super) fn starts_name(c: char) -> bool {
+    c.is_alphabetic() || c == '_' || c == '$'
+}
+
+pub(super) fn continues_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$' | '\u{200c}' | '\u{200d}')
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Token<'a> {
+    End,
+    Name(&'a str),
+    /// A numeric literal with whatever hangs on to it.
+    Number(&'a str),
+    /// The opening quote of a string or template.
+    Quote(char),
+    Mark(&'static str),
+    /// No token of JavaScript begins so.
+    Other(char),
+}
+
+/// Longest first, so that `===` is not `==` and `=`.
+const MARKS: [&str; 54] = [
+    ">>>=", "...", "===", "!==", "**=", "<<=", ">>=", ">>>", "&&=", "||=", "??=", "=>", "==", "!=",
+    "<=", ">=", "&&", "||", "??", "?.", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=",
+    "<<", ">>", "**", "{", "}", "(", ")", "[", "]", ";", ",", "<", ">", "+", "-", "*", "/", "%",
+    "&", "|", "^", "!", "~", "?",
+];
+const LATE_MARKS: [&str; 3] = [":", "=", "."];
+
+#[derive(Debug)]
+pub(super) struct Lexer<'a> {
+    pub(super) text: &'a str,
+    pub(super) at: usize,
+}
+
+impl<'a> Lexer<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Lexer { text, at: 0 }
+    }
+
+    pub(super) fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or("")
+    }
+
+    /// The next token and its place; moves past it.
+    pub(super) fn next(&mut self) -> (Token<'a>, Span) {
+        self.skip_space();
+        let start = self.at;
+        let token = self.token();
+        let span = Span {
+            start,
+            end: self.at,
+        };
+        (token, span)
+    }
+
+    fn token(&mut self) -> Token<'a> {
+        let rest = self.rest();
+        let Some(first) = rest.chars().next() else {
+            return Token::End;
+        };
+        if starts_name(first) {
+            return Token::Name(self.take_while(continues_name));
+        }
+        let dot_digit = first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit());
+        if first.is_ascii_digit() || dot_digit {
+            return Token::Number(self.number());
+        }
+        if matches!(first, '"' | '\'' | '`') {
+            self.at += 1;
+            return Token::Quote(first);
+        }
+        self.mark().unwrap_or_else(|| {
+            self.at += first.len_utf8();
+            Token::Other(first)
+        })
+    }
+
+    fn mark(&mut self) -> Option<Token<'a>> {
+        let rest = self.rest();
+        // `a?.5:b` is a conditional, not an optional access.
+        let half = rest.starts_with("?.") && rest[2..].starts_with(|c: char| c.is_ascii_digit());
+        let mark = MARKS
+            .into_iter()
+            .chain(LATE_MARKS)
+            .find(|mark| rest.starts_with(mark) && !(half && *mark == "?."))?;
+        self.at += mark.len();
+        Some(Token::Mark(mark))
+    }
+
+    /// Digits, point, exponent, and any letters that follow: the reader of literals judges.
+    fn number(&mut self) -> &'a str {
+        let rest = self.rest();
+        let radix = super::number::radix_prefix(rest).is_some();
+        let mut end = 0;
+        let mut dots = 0;
+        let mut before = ' ';
+        for c in rest.chars() {
+            let signed = !radix && matches!(c, '+' | '-') && matches!(before, 'e' | 'E');
+            let dot = c == '.' && dots == 0 && !radix;
+            if !(signed || dot || continues_name(c)) {
+                break;
+            }
+            dots += usize::from(dot || matches!(c, 'e' | 'E'));
+            end += c.len_utf8();
+            before = c;
+        }
+        self.at += end;
+        &rest[..end]
+    }
+
+    fn take_while(&mut self, test: fn(char) -> bool) -> &'a str {
+        let rest = self.rest();
+        let end = rest.find(|c| !test(c)).unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
+    }
+
+    /// White space and comments. An unclosed comment is left in place.
+    pub(super) fn skip_space(&mut self) {
+        loop {
+            let trimmed = self.rest().trim_start_matches(is_space);
+            self.at = self.text.len() - trimmed.len();
+            let comment = if trimmed.starts_with("//") {
+                trimmed
+                    .find(['\n', '\r', '\u{2028}', '\u{2029}'])
+                    .or(Some(trimmed.len()))
+            } else if trimmed.starts_with("/*") {
+                trimmed[2..].find("*/").map(|end| end + 4)
+            } else {
+                None
+            };
+            match comment {
+                Some(length) => self.at += length,
+                None => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The few methods of texts and lists that scripts use most and that run no code of theirs.
+
+use quillet_core::{List, Value};
+
+use super::convert::{self, Fault, Js};
+
+/// A method of JavaScript, on a text or a list.
+pub(super) type Method = fn(&Value, &[Js]) -> Result<Js, Fault>;
+
+/// A method by its name.
+pub(super) fn find(name: &str) -> Option<Method> {
+    Some(match name {
+        "at" => at,
+        "endsWith" => ends_with,
+        "includes" => includes,
+        "indexOf" => index_of,
+        "join" => join,
+        "slice" => slice,
+        "startsWith" => starts_with,
+        "toString" => to_string,
+        "trim" => |value, _| trimmed(value, str::trim_matches),
+        "trimEnd" => |value, _| trimmed(value, str::trim_end_matches),
+        "trimStart" => |value, _| trimmed(value, str::trim_start_matches),
+        _ => return None,
+    })
+}
+
+type Trim = for<'a> fn(&'a str, fn(char) -> bool) -> &'a str;
+
+fn trimmed(value: &Value, trim: Trim) -> Result<Js, Fault> {
+    match value {
+        Value::Str(text) => Ok(Some(Value::from(trim(text, super::lexer::is_space)))),
+        _ => Err(Fault::JavaScript),
+    }
+}
+
+fn to_string(value: &Value, _: &[Js]) -> Result<Js, Fault> {
+    Ok(Some(Value::Str(convert::text(&Some(value.clone()))?)))
+}
+
+fn starts_with(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
+    let (text, part) = texts(value, arguments)?;
+    Ok(Some(Value::Bool(text.starts_with(&*part))))
+}
+
+fn ends_with(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
+    let (text, part) = texts(value, arguments)?;
+    Ok(Some(Value::Bool(text.ends_with(&*part))))
+}
+
+/// A text and the one text that it is asked about.
+fn texts<'a>(value: &'a Value, arguments: &[Js]) -> Result<(&'a str, std::sync::Arc<str>), Fault> {
+    match (value, arguments) {
+        (Value::Str(text), [part]) => Ok((text, convert::text(part)?)),
+        _ => Err(Fault::JavaScript),
+    }
+}
+
+fn includes(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
+    if let (Value::List(list), [wanted]) = (value, arguments) {
+        return Ok(Some(Value::Bool(position(list, wanted, true)?.is_some())));
+    }
+    let (text, part) = texts(value, arguments)?;
+    Ok(Some(Value::Bool(text.contains(&*part))))
+}
+
+fn index_of(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
+    let found = match (value, arguments) {
+        (Value::List(list), [wanted]) => position(list, wanted, false)?,
+        _ => {
+            let (text, part) = texts(value, arguments)?;
+            text.find(&*part)
+                .map(|at| text[..at].encode_utf16().count())
+        }
+    };
+    Ok(Some(Value::Int(found.map_or(-1, |at| at as i64))))
+}
+
+/// Where a list holds a value, by `===`; `nan` says whether NaN finds itself.
+fn position(list: &List, wanted: &Js, nan: bool) -> Result<Option<usize>, Fault> {
+    let is_nan = |value: &Value| matches!(value, Value::Float(number) if number.is_nan());
+    let wants_nan = nan && wanted.as_ref().is_some_and(is_nan);
+    for (at, item) in list.iter().enumerate() {
+        if wants_nan && is_nan(item) || convert::strict(&Some(item.clone()), wanted)? {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
+fn join(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
+    let Value::List(list) = value else {
+        return Err(Fault::JavaScript);
+    };
+    let mut out = String::new();
+    match arguments.first() {
+        None | Some(None) => convert::join(list, ",", &mut out, 0)?,
+        Some(separator) => convert::join(list, &convert::text(separator)?, &mut out, 0)?,
+    }
+    Ok(Some(Value::from(out)))
+}
+
+fn at(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
+    let length = length(value)?;
+    let place = whole(arguments.first(), 0.0)?;
+    let place = if place < 0.0 {
+        place + length as f64
+    } else {
+        place
+    };
+    if !(0.0..length as f64).contains(&place) {
+        return Ok(None);
+    }
+    super::property::index(&Some(value.clone()), &Some(super::from_number(place)))
+}
+
+fn slice(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
+    let length = length(value)?;
+    let start = bound(whole(arguments.first(), 0.0)?, length);
+    let end = bound(whole(arguments.get(1), length as f64)?, length).max(start);
+    match value {
+        Value::List(list) => Ok(list.get(start..end).map(|part| Value::from(part.to_vec()))),
+        Value::Str(text) if text.is_ascii() => Ok(text.get(start..end).map(Value::from)),
+        Value::Str(text) => {
+            let units: Vec<u16> = text.encode_utf16().skip(start).take(end - start).collect();
+            let part = String::from_utf16(&units).map_err(|_| Fault::JavaScript)?;
+            Ok(Some(Value::from(part)))
+        }
+        _ => Err(Fault::JavaScript),
+    }
+}
+
+fn length(value: &Value) -> Result<usize, Fault> {
+    match super::property::field(&Some(value.clone()), "length")? {
+        Some(Value::Int(length)) => Ok(length as usize),
+        _ => Err(Fault::JavaScript),
+    }
+}
+
+/// ToIntegerOrInfinity of an argument that may be left out.
+fn whole(argument: Option<&Js>, otherwise: f64) -> Result<f64, Fault> {
+    match argument {
+        None | Some(None) => Ok(otherwise),
+        Some(value) => match convert::number(value)? {
+            number if number.is_nan() => Ok(0.0),
+            number => Ok(number.trunc()),
+        },
+    }
+}
+
+/// A place in a list: negative counts from the end, and nothing lies outside.
+fn bound(place: f64, length: usize) -> usize {
+    let from_end = if place < 0.0 {
+        place + length as f64
+    } else {
+        place
+    };
+    from_end.clamp(0.0, length as f64) as usize
+}

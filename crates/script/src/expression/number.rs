@@ -1,0 +1,184 @@
+//! Numbers as JavaScript reads and prints them.
+
+use quillet_core::Value;
+
+use super::lexer::is_space;
+
+/// A number as a value: whole numbers that fit 64 bits are integers, `-0` stays a float.
+#[must_use]
+pub fn from_number(number: f64) -> Value {
+    // 2^63 is the first whole number past an i64.
+    let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number);
+    let minus_zero = number == 0.0 && number.is_sign_negative();
+    if fits && number.fract() == 0.0 && !minus_zero {
+        Value::Int(number as i64)
+    } else {
+        Value::Float(number)
+    }
+}
+
+/// A number as JavaScript's `String(number)` prints it (ECMAScript, Number::toString).
+#[must_use]
+pub fn format_number(number: f64) -> String {
+    if number.is_nan() {
+        return "NaN".to_owned();
+    }
+    if number == 0.0 {
+        return "0".to_owned();
+    }
+    if number < 0.0 {
+        return format!("-{}", format_number(-number));
+    }
+    if number.is_infinite() {
+        return "Infinity".to_owned();
+    }
+    let shortest = format!("{number:e}");
+    let Some((mantissa, exponent)) = shortest.split_once('e') else {
+        return shortest;
+    };
+    let digits = mantissa.replace('.', "");
+    layout(&digits, exponent.parse::<i32>().unwrap_or(0) + 1)
+}
+
+/// Lays digits out so that `point` of them stand before the decimal point.
+fn layout(digits: &str, point: i32) -> String {
+    let count = digits.len() as i32;
+    if count <= point && point <= 21 {
+        return format!("{digits}{}", "0".repeat((point - count) as usize));
+    }
+    if 0 < point && point <= 21 {
+        let (whole, fraction) = digits.split_at(point as usize);
+        return format!("{whole}.{fraction}");
+    }
+    if -6 < point && point <= 0 {
+        return format!("0.{}{digits}", "0".repeat(-point as usize));
+    }
+    let sign = if point > 0 { '+' } else { '-' };
+    let exponent = (point - 1).abs();
+    match digits.split_at(1) {
+        (first, "") => format!("{first}e{sign}{exponent}"),
+        (first, rest) => format!("{first}.{rest}e{sign}{exponent}"),
+    }
+}
+
+/// A text as a number, as JavaScript's `Number(text)` takes it; not a number is NaN.
+#[must_use]
+pub fn parse_number(text: &str) -> f64 {
+    let text = text.trim_matches(is_space);
+    if text.is_empty() {
+        return 0.0;
+    }
+    if let Some((digits, radix)) = radix_prefix(text) {
+        return whole_number(digits, radix).unwrap_or(f64::NAN);
+    }
+    match text.strip_prefix(['+', '-']).unwrap_or(text) {
+        "Infinity" if text.starts_with('-') => f64::NEG_INFINITY,
+        "Infinity" => f64::INFINITY,
+        bare if is_decimal(bare) => text.parse().unwrap_or(f64::NAN),
+        _ => f64::NAN,
+    }
+}
+
+/// The digits after `0x`, `0o` or `0b`, and the base.
+pub(super) fn radix_prefix(text: &str) -> Option<(&str, u32)> {
+    let rest = text.strip_prefix('0')?;
+    let radix = match rest.as_bytes().first()? {
+        b'x' | b'X' => 16,
+        b'o' | b'O' => 8,
+        b'b' | b'B' => 2,
+        _ => return None,
+    };
+    Some((rest.get(1..)?, radix))
+}
+
+/// Digits of a base as a number, rounded as a literal is: not digit by digit.
+pub(super) fn whole_number(digits: &str, radix: u32) -> Option<f64> {
+    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
+        return None;
+    }
+    if let Ok(exact) = u128::from_str_radix(digits, radix) {
+        return Some(exact as f64);
+    }
+    Some(long_whole_number(digits, radix))
+}
+
+/// Bases are powers of two, so a long number is its highest 64 bits, one sticky bit that
+/// says whether anything was cut off, and a shift.
+fn long_whole_number(digits: &str, radix: u32) -> f64 {
+    let bits_each = radix.trailing_zeros();
+    let mut kept: u128 = 0;
+    let mut shift = 0_i32;
+    for digit in digits.chars().filter_map(|c| c.to_digit(radix)) {
+        if kept >> 100 == 0 {
+            kept = (kept << bits_each) | u128::from(digit);
+        } else {
+            shift = shift.saturating_add(bits_each as i32);
+            kept |= u128::from(digit != 0);
+        }
+    }
+    kept as f64 * 2_f64.powi(shift)
+}
+
+fn is_decimal(text: &str) -> bool {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (text, None),
+    };
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let has_digits = !(whole.is_empty() && fraction.is_empty());
+    has_digits && digits(whole) && digits(fraction) && exponent.is_none_or(is_exponent)
+}
+
+fn is_exponent(text: &str) -> bool {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_print_as_in_javascript() {
+        for (number, text) in [
+            (0.1 + 0.2, "0.30000000000000004"),
+            (-0.0, "0"),
+            (1e21, "1e+21"),
+            (1e20, "100000000000000000000"),
+            (123456.75, "123456.75"),
+            (1e-6, "0.000001"),
+            (1e-7, "1e-7"),
+            (-1.5e-9, "-1.5e-9"),
+            (5e-324, "5e-324"),
+            (f64::MAX, "1.7976931348623157e+308"),
+            (f64::NEG_INFINITY, "-Infinity"),
+        ] {
+            assert_eq!(format_number(number), text);
+        }
+    }
+
+    #[test]
+    fn texts_become_numbers_as_in_javascript() {
+        for (text, number) in [
+            ("", 0.0),
+            (" \u{feff}12\n", 12.0),
+            ("0x1F", 31.0),
+            ("-Infinity", f64::NEG_INFINITY),
+            ("1e3", 1000.0),
+            (".5", 0.5),
+            ("5.", 5.0),
+        ] {
+            assert_eq!(parse_number(text), number, "{text}");
+        }
+        for text in ["inf", "nan", "1_0", "-0x1", "1e", ".", "12px", "\u{85}1"] {
+            assert!(parse_number(text).is_nan(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_long_hex_number_rounds_once() {
+        let digits = "8".to_owned() + &"0".repeat(40) + "1";
+        assert_eq!(whole_number(&digits, 16), Some(8.0 * 16_f64.powi(41)));
+    }
+}

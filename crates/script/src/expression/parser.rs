@@ -1,0 +1,697 @@
+//! Text to tree. Whatever lies outside of the subset ends the reading with
+//! [`Refusal::JavaScript`]; only what no JavaScript can begin with is invalid.
+
+use std::sync::Arc;
+
+use quillet_core::{Span, Value};
+
+use super::lexer::{Lexer, Token};
+use super::number::{from_number, radix_prefix, whole_number};
+use super::tree::{Binary, Element, Node, Property, Step, StepKind, Unary};
+use super::{MAX_NESTING, SyntaxError, methods};
+
+/// Why this module does not read a text.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    JavaScript,
+    Invalid(SyntaxError),
+}
+
+type Read<T> = Result<T, Refusal>;
+
+/// Words that begin something of JavaScript which is not in the subset.
+const RESERVED: [&str; 37] = [
+    "async",
+    "await",
+    "break",
+    "case",
+    "catch",
+    "class",
+    "const",
+    "continue",
+    "debugger",
+    "default",
+    "delete",
+    "do",
+    "else",
+    "enum",
+    "export",
+    "extends",
+    "finally",
+    "for",
+    "function",
+    "if",
+    "import",
+    "instanceof",
+    "let",
+    "new",
+    "return",
+    "static",
+    "super",
+    "switch",
+    "throw",
+    "try",
+    "var",
+    "void",
+    "while",
+    "with",
+    "yield",
+    "arguments",
+    "eval",
+];
+
+/// Reads a whole text as one expression.
+pub(super) fn parse(text: &str) -> Read<Node> {
+    let mut parser = Parser::new(text);
+    let node = parser.expression()?;
+    match parser.token {
+        Token::End => Ok(node),
+        _ => Err(parser.unexpected_after_value()),
+    }
+}
+
+fn invalid(message: impl Into<String>, span: Span) -> Refusal {
+    Refusal::Invalid(SyntaxError {
+        message: message.into(),
+        span,
+    })
+}
+
+pub(super) struct Parser<'a> {
+    lexer: Lexer<'a>,
+    token: Token<'a>,
+    span: Span,
+    /// Where the token before this one ended.
+    before: usize,
+    depth: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Self {
+        let mut lexer = Lexer::new(text);
+        let (token, span) = lexer.next();
+        Parser {
+            lexer,
+            token,
+            span,
+            before: 0,
+            depth: 0,
+        }
+    }
+
+    fn advance(&mut self) {
+        self.before = self.span.end;
+        (self.token, self.span) = self.lexer.next();
+    }
+
+    fn eat(&mut self, mark: &'static str) -> bool {
+        let found = self.token == Token::Mark(mark);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn expect(&mut self, mark: &'static str, opened: Span) -> Read<()> {
+        if self.eat(mark) {
+            return Ok(());
+        }
+        Err(match self.token {
+            Token::End => invalid(format!("`{mark}` is missing"), opened),
+            Token::Mark(")" | "]" | "}") => {
+                let message = format!("`{mark}` is missing before {}", self.found());
+                invalid(message, self.span)
+            }
+            _ => self.unexpected_after_value(),
+        })
+    }
+
+    /// What stands where an operator or the end should be.
+    fn unexpected_after_value(&self) -> Refusal {
+        let unexpected = match self.token {
+            Token::Other(c) => c != '\\',
+            Token::Mark(")" | "]" | "}") => {
+                return invalid(format!("{} closes nothing", self.found()), self.span);
+            }
+            // Beyond a line end another statement may begin.
+            _ if self.on_new_line() => false,
+            Token::Number(_) | Token::Quote('"' | '\'') => true,
+            Token::Name(name) => !RESERVED.contains(&name),
+            _ => false,
+        };
+        if unexpected {
+            return invalid(format!("unexpected {}", self.found()), self.span);
+        }
+        Refusal::JavaScript
+    }
+
+    /// What stands where a value should be.
+    fn unexpected_for_value(&self) -> Refusal {
+        let found = self.found();
+        match self.token {
+            // A regular expression, `++x`, `...x` where it may stand, a comma list, an arrow.
+            Token::Mark("/" | "/=" | "++" | "--" | "..." | "=>" | ")") => Refusal::JavaScript,
+            Token::Other('\\' | '#') => Refusal::JavaScript,
+            Token::End => invalid("a value is missing at the end", self.span),
+            _ => invalid(format!("a value is missing before {found}"), self.span),
+        }
+    }
+
+    fn found(&self) -> String {
+        let text = self.lexer.text.get(self.span.start..self.span.end);
+        format!("`{}`", text.unwrap_or(""))
+    }
+
+    fn on_new_line(&self) -> bool {
+        let between = self.lexer.text.get(self.before..self.span.start);
+        between.unwrap_or("").contains(['\n', '\r'])
+    }
+
+    fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+        if self.depth == MAX_NESTING {
+            let message = format!("the expression is nested deeper than {MAX_NESTING} levels");
+            return Err(invalid(message, self.span));
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn expression(&mut self) -> Read<Node> {
+        self.deeper(|parser| {
+            let test = parser.chain(1)?;
+            if !parser.eat("?") {
+                return Ok(test);
+            }
+            let opened = parser.span;
+            let then = parser.expression()?;
+            parser.expect(":", opened)?;
+            let other = parser.expression()?;
+            Ok(Node::Conditional(Box::new([test, then, other])))
+        })
+    }
+
+    /// Operators that bind at least this strongly.
+    fn chain(&mut self, weakest: u8) -> Read<Node> {
+        let start = self.span.start;
+        let mut node = self.unary()?;
+        let mut last: Option<Binary> = None;
+        while let Some(op) = self.operator(weakest) {
+            if last.is_some_and(|last| last.clashes(op)) {
+                return Err(Refusal::JavaScript);
+            }
+            self.advance();
+            let right = self.deeper(|parser| parser.chain(op.strength() + 1))?;
+            let end = self.before;
+            let span = Span { start, end };
+            node = join(node, op, right, span, last);
+            last = Some(op);
+        }
+        Ok(node)
+    }
+
+    fn operator(&self, weakest: u8) -> Option<Binary> {
+        let op = match self.token {
+            Token::Name("in") => Binary::In,
+            Token::Mark(mark) => binary(mark)?,
+            _ => return None,
+        };
+        (op.strength() >= weakest).then_some(op)
+    }
+
+    fn unary(&mut self) -> Read<Node> {
+        let op = match self.token {
+            Token::Mark("!") => Unary::Not,
+            Token::Mark("-") => Unary::Minus,
+            Token::Mark("+") => Unary::Plus,
+            Token::Mark("~") => Unary::BitNot,
+            Token::Name("typeof") => Unary::TypeOf,
+            _ => return self.access(),
+        };
+        let start = self.span.start;
+        self.advance();
+        let operand = Box::new(self.deeper(Self::unary)?);
+        let end = self.before;
+        let span = Span { start, end };
+        Ok(Node::Unary { op, operand, span })
+    }
+
+    fn access(&mut self) -> Read<Node> {
+        let start = self.span.start;
+        let base = self.primary()?;
+        let mut steps = Vec::new();
+        while let Some(mut step) = self.step()? {
+            step.span.start = start;
+            steps.push(step);
+        }
+        match (&base, steps.is_empty()) {
+            (Node::This, true) => Err(Refusal::JavaScript),
+            (_, true) => Ok(base),
+            _ => Ok(Node::Access {
+                base: Box::new(base),
+                steps,
+            }),
+        }
+    }
+
+    fn step(&mut self) -> Read<Option<Step>> {
+        let opened = self.span;
+        let (optional, kind) = match self.token {
+            Token::Mark(".") => (false, self.field()?),
+            Token::Mark("?.") => match self.lexer.rest().starts_with('[') {
+                true => {
+                    self.advance();
+                    (true, self.index(opened)?)
+                }
+                false => (true, self.field()?),
+            },
+            Token::Mark("[") => (false, self.index(opened)?),
+            // A call of anything but a known method, a tagged template, `x++`, an arrow.
+            Token::Mark("(" | "++" | "--" | "=>" | "=") | Token::Quote('`') => {
+                return Err(Refusal::JavaScript);
+            }
+            _ => return Ok(None),
+        };
+        let span = Span {
+            start: opened.start,
+            end: self.before,
+        };
+        Ok(Some(Step {
+            optional,
+            span,
+            kind,
+        }))
+    }
+
+    fn index(&mut self, opened: Span) -> Read<StepKind> {
+        self.advance();
+        let index = self.expression()?;
+        self.expect("]", opened)?;
+        Ok(StepKind::Index(index))
+    }
+
+    fn field(&mut self) -> Read<StepKind> {
+        self.advance();
+        let name = match self.token {
+            Token::Name(name) => name,
+            Token::Mark("(" | "[") | Token::Quote('`') | Token::Other('#' | '\\') => {
+                return Err(Refusal::JavaScript);
+            }
+            _ => return Err(invalid("a name is missing after the dot", self.span)),
+        };
+        self.advance();
+        if self.token != Token::Mark("(") {
+            return Ok(StepKind::Field(name.into()));
+        }
+        let method = methods::find(name).ok_or(Refusal::JavaScript)?;
+        let arguments = self.arguments()?;
+        Ok(StepKind::Call(name.into(), method, arguments))
+    }
+
+    fn arguments(&mut self) -> Read<Vec<Node>> {
+        let opened = self.span;
+        self.advance();
+        let mut arguments = Vec::new();
+        while !self.eat(")") {
+            arguments.push(self.expression()?);
+            if self.token != Token::Mark(")") && !self.eat(",") {
+                self.expect(")", opened)?;
+                break;
+            }
+        }
+        Ok(arguments)
+    }
+
+    fn primary(&mut self) -> Read<Node> {
+        match self.token {
+            Token::Name(name) => self.name(name),
+            Token::Number(text) => self.number(text),
+            Token::Quote('`') => self.template(),
+            Token::Quote(quote) => self.string(quote).map(text_node),
+            Token::Mark("(") => self.group(),
+            Token::Mark("[") => self.list(),
+            Token::Mark("{") => self.object(),
+            _ => Err(self.unexpected_for_value()),
+        }
+    }
+
+    fn name(&mut self, name: &'a str) -> Read<Node> {
+        if RESERVED.contains(&name) || name == "in" || self.lexer.rest().starts_with('\\') {
+            return Err(Refusal::JavaScript);
+        }
+        let span = self.span;
+        self.advance();
+        if matches!(self.token, Token::Mark("=>" | "=")) {
+            return Err(Refusal::JavaScript);
+        }
+        Ok(constant(name).unwrap_or_else(|| Node::Name {
+            name: name.into(),
+            span,
+        }))
+    }
+
+    fn number(&mut self, text: &str) -> Read<Node> {
+        let number = literal_number(text).map_err(|beyond| match beyond {
+            true => Refusal::JavaScript,
+            false => invalid(format!("`{text}` is not a number"), self.span),
+        })?;
+        self.advance();
+        Ok(Node::Literal(Some(from_number(number))))
+    }
+
+    fn group(&mut self) -> Read<Node> {
+        let opened = self.span;
+        self.advance();
+        let node = self.expression()?;
+        self.expect(")", opened)?;
+        match self.token {
+            Token::Mark("=>") => Err(Refusal::JavaScript),
+            _ => Ok(node),
+        }
+    }
+
+    fn list(&mut self) -> Read<Node> {
+        let opened = self.span;
+        self.advance();
+        let mut elements = Vec::new();
+        while !self.eat("]") {
+            if self.token == Token::Mark(",") {
+                return Err(Refusal::JavaScript);
+            }
+            let start = self.span;
+            let spread = self.eat("...").then_some(start);
+            let node = self.expression()?;
+            elements.push(Element { node, spread });
+            if self.token != Token::Mark("]") && !self.eat(",") {
+                self.expect("]", opened)?;
+                break;
+            }
+        }
+        Ok(Node::List(elements))
+    }
+
+    fn object(&mut self) -> Read<Node> {
+        let opened = self.span;
+        self.advance();
+        let mut properties = Vec::new();
+        while !self.eat("}") {
+            properties.push(self.property()?);
+            if self.token != Token::Mark("}") && !self.eat(",") {
+                self.expect("}", opened)?;
+                break;
+            }
+        }
+        match self.token {
+            // A pattern: `{a} = b`, `({a}) => b`.
+            Token::Mark("=" | "=>") => Err(Refusal::JavaScript),
+            _ => Ok(Node::Object(properties)),
+        }
+    }
+
+    fn property(&mut self) -> Read<Property> {
+        if self.eat("...") {
+            return Ok(Property::Spread(self.expression()?));
+        }
+        if self.token == Token::Mark("[") {
+            return self.computed();
+        }
+        let span = self.span;
+        let key: Arc<str> = match self.token {
+            Token::Name(name) => {
+                self.advance();
+                name.into()
+            }
+            Token::Quote(quote @ ('"' | '\'')) => self.string(quote)?.into(),
+            Token::Number(text) => {
+                let number = literal_number(text).map_err(|_| Refusal::JavaScript)?;
+                self.advance();
+                super::format_number(number).into()
+            }
+            Token::Mark("*") | Token::Other('#' | '\\') => return Err(Refusal::JavaScript),
+            _ => {
+                return Err(invalid(
+                    format!("a key is missing before {}", self.found()),
+                    span,
+                ));
+            }
+        };
+        self.value_of(key, span)
+    }
+
+    fn value_of(&mut self, key: Arc<str>, span: Span) -> Read<Property> {
+        // `__proto__: x` sets the prototype; no value of ours has one.
+        if &*key == "__proto__" {
+            return Err(Refusal::JavaScript);
+        }
+        if self.eat(":") {
+            return Ok(Property::Field(key, self.expression()?));
+        }
+        let text = self.lexer.text.get(span.start..span.end).unwrap_or("");
+        let shorthand = matches!(self.token, Token::Mark("," | "}") | Token::End);
+        if !shorthand || !text.starts_with(super::lexer::starts_name) {
+            // A method, a getter, `{a = 1}`; or no JavaScript at all.
+            return Err(Refusal::JavaScript);
+        }
+        if RESERVED.contains(&&*key) || matches!(&*key, "this" | "in" | "typeof") {
+            return Err(Refusal::JavaScript);
+        }
+        let node = constant(&key).unwrap_or_else(|| Node::Name {
+            name: Arc::clone(&key),
+            span,
+        });
+        Ok(Property::Field(key, node))
+    }
+
+    fn computed(&mut self) -> Read<Property> {
+        let opened = self.span;
+        self.advance();
+        let key = self.expression()?;
+        self.expect("]", opened)?;
+        let span = Span {
+            start: opened.start,
+            end: self.before,
+        };
+        if !self.eat(":") {
+            return Err(Refusal::JavaScript);
+        }
+        Ok(Property::Computed(key, self.expression()?, span))
+    }
+
+    /// The rest of a string whose opening quote is the current token.
+    fn string(&mut self, quote: char) -> Read<String> {
+        let opened = self.span;
+        let body = self.lexer.rest();
+        let mut text = String::new();
+        let mut chars = body.char_indices();
+        while let Some((at, c)) = chars.next() {
+            match c {
+                c if c == quote => {
+                    self.lexer.at += at + 1;
+                    self.advance();
+                    return Ok(text);
+                }
+                '\\' => escape(&mut chars, &mut text)?,
+                '\n' | '\r' => break,
+                c => text.push(c),
+            }
+        }
+        Err(invalid(
+            format!("the text that {quote} opens here is not closed"),
+            opened,
+        ))
+    }
+
+    fn template(&mut self) -> Read<Node> {
+        let opened = self.span;
+        let mut parts = Vec::new();
+        loop {
+            let (text, hole) = self.template_text(opened)?;
+            if !text.is_empty() {
+                parts.push(text_node(text));
+            }
+            self.advance();
+            if !hole {
+                return Ok(Node::Template(parts));
+            }
+            parts.push(self.expression()?);
+            if self.token != Token::Mark("}") {
+                self.expect("}", opened)?;
+            }
+            // Go on right behind the brace: what follows it is text again.
+            self.lexer.at = self.span.end;
+        }
+    }
+
+    /// Text up to the closing quote (`false`) or past a `${` (`true`).
+    fn template_text(&mut self, opened: Span) -> Read<(String, bool)> {
+        let body = self.lexer.rest();
+        let mut text = String::new();
+        let mut chars = body.char_indices();
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '`' => {
+                    self.lexer.at += at + 1;
+                    self.span.end = self.lexer.at;
+                    return Ok((text, false));
+                }
+                '$' if body[at..].starts_with("${") => {
+                    self.lexer.at += at + 2;
+                    return Ok((text, true));
+                }
+                '\\' => escape(&mut chars, &mut text)?,
+                // Line ends are always one line feed in a template.
+                '\r' if body[at..].starts_with("\r\n") => {}
+                '\r' => text.push('\n'),
+                c => text.push(c),
+            }
+        }
+        Err(invalid(
+            "the template that ` opens here is not closed",
+            opened,
+        ))
+    }
+}
+
+fn join(left: Node, op: Binary, right: Node, span: Span, last: Option<Binary>) -> Node {
+    match left {
+        Node::Chain {
+            first, mut rest, ..
+        } if last.is_some_and(|last| last.strength() == op.strength()) => {
+            rest.push((op, right));
+            Node::Chain { first, rest, span }
+        }
+        left => Node::Chain {
+            first: Box::new(left),
+            rest: vec![(op, right)],
+            span,
+        },
+    }
+}
+
+fn text_node(text: String) -> Node {
+    Node::Literal(Some(Value::from(text)))
+}
+
+fn constant(name: &str) -> Option<Node> {
+    let value = match name {
+        "true" => Some(Value::Bool(true)),
+        "false" => Some(Value::Bool(false)),
+        "null" => Some(Value::Null),
+        "undefined" => None,
+        "NaN" => Some(Value::Float(f64::NAN)),
+        "Infinity" => Some(Value::Float(f64::INFINITY)),
+        "this" => return Some(Node::This),
+        _ => return None,
+    };
+    Some(Node::Literal(value))
+}
+
+/// The number, or whether an engine may still know it (`1n`, `1_000`, `010`).
+fn literal_number(text: &str) -> Result<f64, bool> {
+    if let Some((digits, radix)) = radix_prefix(text) {
+        return whole_number(digits, radix).ok_or(text.contains(['n', '_']));
+    }
+    let octal = text.len() > 1
+        && text.starts_with('0')
+        && text[1..].starts_with(|c: char| c.is_ascii_digit());
+    if octal || text.contains('_') || text.ends_with('n') {
+        return Err(true);
+    }
+    match super::parse_number(text) {
+        number if number.is_nan() => Err(false),
+        number => Ok(number),
+    }
+}
+
+fn escape(chars: &mut std::str::CharIndices<'_>, text: &mut String) -> Read<()> {
+    let Some((_, c)) = chars.next() else {
+        return Ok(());
+    };
+    let next = chars.as_str();
+    text.push(match c {
+        'n' => '\n',
+        't' => '\t',
+        'r' => '\r',
+        'b' => '\u{8}',
+        'f' => '\u{c}',
+        'v' => '\u{b}',
+        '0' if !next.starts_with(|c: char| c.is_ascii_digit()) => '\0',
+        '0'..='9' => return Err(Refusal::JavaScript),
+        'x' => hex(chars, 2)?,
+        'u' => unicode(chars)?,
+        // A line that goes on below.
+        '\r' if next.starts_with('\n') => {
+            chars.next();
+            return Ok(());
+        }
+        '\n' | '\r' | '\u{2028}' | '\u{2029}' => return Ok(()),
+        c => c,
+    });
+    Ok(())
+}
+
+fn hex(chars: &mut std::str::CharIndices<'_>, count: usize) -> Read<char> {
+    char::from_u32(units(chars, count)?).ok_or(Refusal::JavaScript)
+}
+
+fn units(chars: &mut std::str::CharIndices<'_>, count: usize) -> Read<u32> {
+    let mut number = 0;
+    for _ in 0..count {
+        let digit = chars.next().and_then(|(_, c)| c.to_digit(16));
+        number = number * 16 + digit.ok_or(Refusal::JavaScript)?;
+    }
+    Ok(number)
+}
+
+/// After `\u`: four digits, two such that make one character, or digits in braces. Half of a
+/// pair is no text of ours: the engine may do something with it.
+fn unicode(chars: &mut std::str::CharIndices<'_>) -> Read<char> {
+    if let Some(braced) = chars.as_str().strip_prefix('{') {
+        let digits = braced.split('}').next().unwrap_or("");
+        let code = u32::from_str_radix(digits, 16).map_err(|_| Refusal::JavaScript)?;
+        chars.nth(digits.len() + 1);
+        return char::from_u32(code).ok_or(Refusal::JavaScript);
+    }
+    let high = units(chars, 4)?;
+    if !(0xd800..0xdc00).contains(&high) {
+        return char::from_u32(high).ok_or(Refusal::JavaScript);
+    }
+    if !chars.as_str().starts_with("\\u") {
+        return Err(Refusal::JavaScript);
+    }
+    chars.nth(1);
+    let low = units(chars, 4)?;
+    if !(0xdc00..0xe000).contains(&low) {
+        return Err(Refusal::JavaScript);
+    }
+    char::from_u32(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00)).ok_or(Refusal::JavaScript)
+}
+
+fn binary(mark: &str) -> Option<Binary> {
+    Some(match mark {
+        "??" => Binary::Coalesce,
+        "||" => Binary::Or,
+        "&&" => Binary::And,
+        "|" => Binary::BitOr,
+        "^" => Binary::BitXor,
+        "&" => Binary::BitAnd,
+        "==" => Binary::Equal,
+        "!=" => Binary::NotEqual,
+        "===" => Binary::Same,
+        "!==" => Binary::NotSame,
+        "<" => Binary::Less,
+        "<=" => Binary::LessEqual,
+        ">" => Binary::More,
+        ">=" => Binary::MoreEqual,
+        "<<" => Binary::ShiftLeft,
+        ">>" => Binary::ShiftRight,
+        ">>>" => Binary::ShiftZero,
+        "+" => Binary::Add,
+        "-" => Binary::Subtract,
+        "*" => Binary::Multiply,
+        "/" => Binary::Divide,
+        "%" => Binary::Remainder,
+        _ => return None,
+    })
+}

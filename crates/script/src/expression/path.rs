@@ -1,0 +1,228 @@
+//! Key paths: `a.b[0].c` (seed 002, `$set/$get`).
+//!
+//! Values are shared and never change; setting copies what lies on the path and shares the
+//! rest.
+
+use std::sync::Arc;
+
+use quillet_core::value::MAX_DEPTH;
+use quillet_core::{List, Map, Table, Value};
+
+/// A list is filled up to an index below this; a typo must not take all memory.
+pub const MAX_INDEX: usize = 1 << 16;
+
+/// One step of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// `.name`, or `["name"]`.
+    Key(Arc<str>),
+    /// `[3]`.
+    Index(usize),
+}
+
+/// Why a path cannot be walked or written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// It is no path: `a..b`, `a[`, or nothing at all.
+    #[error("`{0}` is no key path such as `a.b[0].c`")]
+    Syntax(String),
+    /// It would fill a list up to a far index.
+    #[error("index {0} is past {MAX_INDEX}, the longest list that a key path makes")]
+    Index(usize),
+    /// It would nest deeper than values may.
+    #[error("a key path nests no deeper than {MAX_DEPTH} levels")]
+    Depth,
+}
+
+/// Reads a path.
+///
+/// # Errors
+/// [`PathError::Syntax`], [`PathError::Depth`].
+pub fn parse(text: &str) -> Result<Vec<Step>, PathError> {
+    let bad = || PathError::Syntax(text.to_owned());
+    let mut steps = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let (step, after) = match rest.strip_prefix('[') {
+            Some(inside) => bracket(inside).ok_or_else(bad)?,
+            None => key(rest, steps.is_empty()).ok_or_else(bad)?,
+        };
+        steps.push(step);
+        rest = after;
+    }
+    match steps.len() {
+        0 => Err(bad()),
+        count if count > MAX_DEPTH as usize => Err(PathError::Depth),
+        _ => Ok(steps),
+    }
+}
+
+fn key(text: &str, first: bool) -> Option<(Step, &str)> {
+    let text = if first { text } else { text.strip_prefix('.')? };
+    let end = text.find(['.', '[']).unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    (!name.is_empty()).then(|| (Step::Key(name.into()), rest))
+}
+
+fn bracket(text: &str) -> Option<(Step, &str)> {
+    if let Some(quote) = text.chars().next().filter(|c| matches!(c, '"' | '\'')) {
+        let (name, rest) = text[1..].split_once(quote)?;
+        return Some((Step::Key(name.into()), rest.strip_prefix(']')?));
+    }
+    let (inside, rest) = text.split_once(']')?;
+    let inside = inside.trim();
+    match inside.parse() {
+        Ok(index) => Some((Step::Index(index), rest)),
+        Err(_) if inside.is_empty() => None,
+        Err(_) => Some((Step::Key(inside.into()), rest)),
+    }
+}
+
+/// The value that a path leads to, if anything is there.
+#[must_use]
+pub fn get<'a>(value: &'a Value, path: &[Step]) -> Option<&'a Value> {
+    path.iter()
+        .try_fold(value, |value, step| match (value, step) {
+            (Value::Map(map), Step::Key(key)) => map.get(key),
+            (Value::Map(map), Step::Index(index)) => map.get(&index.to_string()),
+            (Value::List(list), Step::Index(index)) => list.get(*index),
+            (Value::List(list), Step::Key(key)) => list.get(super::property::array_index(key)?),
+            _ => None,
+        })
+}
+
+/// A copy of `value` with `new` at the path. Objects and lists on the way are made where
+/// there are none: whatever else stood there is replaced.
+///
+/// # Errors
+/// [`PathError::Index`], [`PathError::Depth`].
+pub fn set(value: &Value, path: &[Step], new: Value) -> Result<Value, PathError> {
+    // Too deep is found out before anything is walked.
+    if path.len() as u64 + u64::from(new.depth()) > u64::from(MAX_DEPTH) {
+        return Err(PathError::Depth);
+    }
+    put(Some(value), path, new)
+}
+
+fn put(old: Option<&Value>, path: &[Step], new: Value) -> Result<Value, PathError> {
+    let Some((step, rest)) = path.split_first() else {
+        return Ok(new);
+    };
+    match (old, step) {
+        (Some(Value::List(list)), Step::Key(key)) => match super::property::array_index(key) {
+            Some(index) => put_item(list, index, rest, new),
+            None => put_field(None, key, rest, new),
+        },
+        (Some(Value::List(list)), Step::Index(index)) => put_item(list, *index, rest, new),
+        (Some(Value::Map(map)), Step::Index(index)) => {
+            put_field(Some(map), &index.to_string().into(), rest, new)
+        }
+        (_, Step::Index(index)) => put_item(&List::default(), *index, rest, new),
+        (old, Step::Key(key)) => put_field(old.and_then(Value::as_map), key, rest, new),
+    }
+}
+
+fn put_field(
+    map: Option<&Map>,
+    key: &Arc<str>,
+    rest: &[Step],
+    new: Value,
+) -> Result<Value, PathError> {
+    let mut table = map.map_or_else(Table::default, Map::to_table);
+    let inner = put(table.get(key), rest, new)?;
+    table.insert(Arc::clone(key), inner);
+    Ok(Value::Map(Map::new(table)))
+}
+
+fn put_item(list: &List, index: usize, rest: &[Step], new: Value) -> Result<Value, PathError> {
+    if index >= list.len() && index >= MAX_INDEX {
+        return Err(PathError::Index(index));
+    }
+    let inner = put(list.get(index), rest, new)?;
+    let mut items = list.to_vec();
+    if index >= items.len() {
+        items.resize(index + 1, Value::Null);
+    }
+    if let Some(item) = items.get_mut(index) {
+        *item = inner;
+    }
+    Ok(Value::List(List::new(items)))
+}
+
+/// A copy of `value` without what the path leads to; `None` where nothing is there. An
+/// item is taken out of its list, and those behind it move up.
+#[must_use]
+pub fn unset(value: &Value, path: &[Step]) -> Option<Value> {
+    let (last, before) = path.split_last()?;
+    let holder = get(value, before)?;
+    let less = without(holder, last)?;
+    put(Some(value), before, less).ok()
+}
+
+fn without(holder: &Value, step: &Step) -> Option<Value> {
+    match (holder, step) {
+        (Value::Map(map), step) => {
+            let mut table = map.to_table();
+            match step {
+                Step::Key(key) => table.shift_remove(key),
+                Step::Index(index) => table.shift_remove(index.to_string().as_str()),
+            }?;
+            Some(Value::Map(Map::new(table)))
+        }
+        (Value::List(list), Step::Index(index)) if *index < list.len() => {
+            let mut items = list.to_vec();
+            items.remove(*index);
+            Some(Value::from(items))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> Value {
+        quillet_core::json::parse(text).unwrap()
+    }
+
+    #[test]
+    fn setting_makes_what_is_missing_on_the_way() {
+        for (before, path, after) in [
+            ("{}", "cfg.bb", r#"{"cfg":{"bb":2}}"#),
+            ("{}", "x1.y1[1]", r#"{"x1":{"y1":[null,2]}}"#),
+            (
+                r#"{"a":[1,{"b":0}],"c":3}"#,
+                "a[1].b",
+                r#"{"a":[1,{"b":2}],"c":3}"#,
+            ),
+            (r#"{"a":"text"}"#, "a.b", r#"{"a":{"b":2}}"#),
+            ("{}", "a['x.y']", r#"{"a":{"x.y":2}}"#),
+        ] {
+            let path = parse(path).unwrap();
+            let set = set(&value(before), &path, Value::Int(2)).unwrap();
+            assert_eq!(set, value(after));
+            assert_eq!(get(&set, &path), Some(&Value::Int(2)));
+        }
+    }
+
+    #[test]
+    fn unsetting_takes_out_one_thing() {
+        let path = parse("a.b").unwrap();
+        let before = value(r#"{"a":{"b":1,"c":2}}"#);
+        assert_eq!(unset(&before, &path), Some(value(r#"{"a":{"c":2}}"#)));
+        assert_eq!(unset(&value("{}"), &path), None);
+    }
+
+    #[test]
+    fn bad_paths_are_refused() {
+        for text in ["", "a..b", ".a", "a[", "a[]", "a[0]b", "a."] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        let far = parse("a[99999999999]").unwrap();
+        assert!(matches!(
+            set(&value("{}"), &far, Value::Null),
+            Err(PathError::Index(_))
+        ));
+    }
+}

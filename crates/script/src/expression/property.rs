@@ -1,0 +1,158 @@
+//! Fields, items and characters: `a.b`, `a[i]`, `k in a`.
+
+use quillet_core::{Map, Value};
+
+use super::convert::{self, Fault, Js};
+
+/// What every object inherits from `Object.prototype`.
+const OF_OBJECTS: [&str; 12] = [
+    "__defineGetter__",
+    "__defineSetter__",
+    "__lookupGetter__",
+    "__lookupSetter__",
+    "__proto__",
+    "constructor",
+    "hasOwnProperty",
+    "isPrototypeOf",
+    "propertyIsEnumerable",
+    "toLocaleString",
+    "toString",
+    "valueOf",
+];
+
+/// Whether every object of JavaScript has it without saying so.
+pub(super) fn is_inherited(name: &str) -> bool {
+    OF_OBJECTS.contains(&name)
+}
+
+/// `value.name`.
+pub(super) fn field(value: &Js, name: &str) -> Result<Js, Fault> {
+    match value {
+        None | Some(Value::Null) => Err(cannot_read(value, name)),
+        Some(Value::Map(map)) => member(map, name),
+        Some(Value::Str(text)) if name == "length" => Ok(Some(units(text))),
+        Some(Value::List(list)) if name == "length" => Ok(Some(Value::Int(list.len() as i64))),
+        Some(Value::List(list)) => match array_index(name) {
+            Some(at) => Ok(list.get(at).cloned()),
+            None => Err(Fault::JavaScript),
+        },
+        Some(Value::Str(text)) => match array_index(name) {
+            Some(at) => character(text, at),
+            None => Err(Fault::JavaScript),
+        },
+        // Methods of numbers and truth values, or nothing.
+        Some(_) => Err(Fault::JavaScript),
+    }
+}
+
+/// `value[key]`.
+pub(super) fn index(value: &Js, key: &Js) -> Result<Js, Fault> {
+    if let (Some(Value::List(list)), Some(Value::Int(at))) = (value, key) {
+        return Ok(usize::try_from(*at)
+            .ok()
+            .and_then(|at| list.get(at).cloned()));
+    }
+    if matches!(value, None | Some(Value::Null)) {
+        let name = convert::text(key).unwrap_or_default();
+        return Err(cannot_read(value, &name));
+    }
+    let name = convert::text(key)?;
+    match (value, key) {
+        // A number that is no index names nothing in a list or a text.
+        (Some(Value::List(_) | Value::Str(_)), Some(number))
+            if convert::is_number(number) && array_index(&name).is_none() =>
+        {
+            Ok(None)
+        }
+        _ => field(value, &name),
+    }
+}
+
+fn member(map: &Map, name: &str) -> Result<Js, Fault> {
+    match map.get(name) {
+        Some(value) => Ok(Some(value.clone())),
+        None if is_inherited(name) => Err(Fault::JavaScript),
+        None => Ok(None),
+    }
+}
+
+/// `key in value`.
+pub(super) fn contains(value: &Js, key: &Js) -> Result<bool, Fault> {
+    let name = convert::text(key)?;
+    match value {
+        Some(Value::Map(map)) if map.get(&name).is_some() => Ok(true),
+        Some(Value::Map(_)) if is_inherited(&name) => Err(Fault::JavaScript),
+        Some(Value::Map(_)) => Ok(false),
+        Some(Value::List(list)) => match array_index(&name) {
+            Some(at) => Ok(at < list.len()),
+            None if &*name == "length" => Ok(true),
+            None => Err(Fault::JavaScript),
+        },
+        other => Err(Fault::Throws(format!(
+            "`in` looks into objects and lists, not into {}",
+            describe(other)
+        ))),
+    }
+}
+
+/// What a method is called on; an object's methods are its own or JavaScript's.
+pub(super) fn receiver<'a>(value: &'a Js, method: &str) -> Result<&'a Value, Fault> {
+    match value {
+        None | Some(Value::Null) => Err(cannot_read(value, method)),
+        Some(value @ (Value::Str(_) | Value::List(_))) => Ok(value),
+        Some(_) => Err(Fault::JavaScript),
+    }
+}
+
+fn cannot_read(value: &Js, name: &str) -> Fault {
+    let of = describe(value);
+    Fault::Throws(format!("cannot read `{name}` of {of}"))
+}
+
+/// A value in words for a message.
+pub(super) fn describe(value: &Js) -> &'static str {
+    match value {
+        None => "undefined",
+        Some(Value::Null) => "null",
+        Some(Value::Bool(_)) => "a truth value",
+        Some(Value::Int(_) | Value::Float(_)) => "a number",
+        Some(Value::Str(_)) => "a text",
+        Some(Value::List(_)) => "a list",
+        Some(Value::Map(_)) => "an object",
+    }
+}
+
+/// `12` as ECMAScript's array index: no sign, no leading zero, below 2^32 - 1.
+pub(super) fn array_index(name: &str) -> Option<usize> {
+    let digits = name.bytes().all(|byte| byte.is_ascii_digit());
+    let plain = name == "0" || !name.starts_with('0');
+    let number: u32 = (digits && plain).then(|| name.parse().ok())??;
+    (number != u32::MAX).then_some(number as usize)
+}
+
+/// How many UTF-16 units a text has: its `length`.
+fn units(text: &str) -> Value {
+    let count = match text.is_ascii() {
+        true => text.len(),
+        false => text.encode_utf16().count(),
+    };
+    Value::Int(count as i64)
+}
+
+/// The character at a UTF-16 position. Half of a pair is no text of ours.
+fn character(text: &str, at: usize) -> Result<Js, Fault> {
+    if text.is_ascii() {
+        return Ok(text.get(at..=at).map(Value::from));
+    }
+    let mut position = 0;
+    for c in text.chars() {
+        if position == at && c.len_utf16() == 1 {
+            return Ok(Some(Value::from(&*c.encode_utf8(&mut [0; 4]))));
+        }
+        if position + c.len_utf16() > at {
+            return Err(Fault::JavaScript);
+        }
+        position += c.len_utf16();
+    }
+    Ok(None)
+}

@@ -1,0 +1,125 @@
+//! The tree of an expression. Chains are flat, so that a long sum is not a deep tree.
+
+use std::sync::Arc;
+
+use quillet_core::{Span, Value};
+
+use super::methods::Method;
+
+#[derive(Debug)]
+pub(super) enum Node {
+    Literal(Option<Value>),
+    Name {
+        name: Arc<str>,
+        span: Span,
+    },
+    /// `this`, which only has a meaning at the head of an access.
+    This,
+    Template(Vec<Node>),
+    List(Vec<Element>),
+    Object(Vec<Property>),
+    Unary {
+        op: Unary,
+        operand: Box<Node>,
+        span: Span,
+    },
+    /// `first op a op b`, all of one precedence, from left to right.
+    Chain {
+        first: Box<Node>,
+        rest: Vec<(Binary, Node)>,
+        span: Span,
+    },
+    Conditional(Box<[Node; 3]>),
+    /// `base.a?.b[c].d()`; a `?.` that finds nothing ends all of it.
+    Access {
+        base: Box<Node>,
+        steps: Vec<Step>,
+    },
+}
+
+#[derive(Debug)]
+pub(super) struct Element {
+    pub(super) node: Node,
+    pub(super) spread: Option<Span>,
+}
+
+#[derive(Debug)]
+pub(super) enum Property {
+    Field(Arc<str>, Node),
+    Computed(Node, Node, Span),
+    Spread(Node),
+}
+
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) optional: bool,
+    pub(super) span: Span,
+    pub(super) kind: StepKind,
+}
+
+#[derive(Debug)]
+pub(super) enum StepKind {
+    Field(Arc<str>),
+    Index(Node),
+    Call(Arc<str>, Method, Vec<Node>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unary {
+    Not,
+    Minus,
+    Plus,
+    BitNot,
+    TypeOf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Binary {
+    Coalesce,
+    Or,
+    And,
+    BitOr,
+    BitXor,
+    BitAnd,
+    Equal,
+    NotEqual,
+    Same,
+    NotSame,
+    Less,
+    LessEqual,
+    More,
+    MoreEqual,
+    In,
+    ShiftLeft,
+    ShiftRight,
+    ShiftZero,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+}
+
+impl Binary {
+    /// How strongly it binds; the order of ECMAScript, where `??` stands with `||`.
+    pub(super) fn strength(self) -> u8 {
+        match self {
+            Binary::Coalesce | Binary::Or => 1,
+            Binary::And => 2,
+            Binary::BitOr => 3,
+            Binary::BitXor => 4,
+            Binary::BitAnd => 5,
+            Binary::Equal | Binary::NotEqual | Binary::Same | Binary::NotSame => 6,
+            Binary::Less | Binary::LessEqual | Binary::More | Binary::MoreEqual | Binary::In => 7,
+            Binary::ShiftLeft | Binary::ShiftRight | Binary::ShiftZero => 8,
+            Binary::Add | Binary::Subtract => 9,
+            Binary::Multiply | Binary::Divide | Binary::Remainder => 10,
+        }
+    }
+
+    /// Whether ECMAScript forbids this beside `other` without parentheses.
+    pub(super) fn clashes(self, other: Binary) -> bool {
+        let logical = |op| matches!(op, Binary::Or | Binary::And);
+        (self == Binary::Coalesce && logical(other)) || (other == Binary::Coalesce && logical(self))
+    }
+}

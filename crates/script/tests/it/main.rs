@@ -1,0 +1,3 @@
+//! Everything that the script language promises, over real parts.
+
+mod expression;

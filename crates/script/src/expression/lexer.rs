@@ -136,8 +136,8 @@ impl<'a> Lexer<'a> {
                 trimmed
                     .find(['\n', '\r', '\u{2028}', '\u{2029}'])
                     .or(Some(trimmed.len()))
-            } else if trimmed.starts_with("/*") {
-                trimmed[2..].find("*/").map(|end| end + 4)
+            } else if let Some(comment) = trimmed.strip_prefix("/*") {
+                comment.find("*/").map(|end| end + 4)
             } else {
                 None
             };

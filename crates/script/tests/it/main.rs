@@ -1,3 +1,6 @@
 //! Everything that the script language promises, over real parts.
 
+// A test that unwraps says where it failed.
+#![allow(clippy::unwrap_used)]
+
 mod expression;

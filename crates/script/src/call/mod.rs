@@ -1,1 +1,22 @@
 //! One call of a model: settings, constraints, continuation, repair.
+//!
+//! [`ask`] makes one *logical* call. It may take several requests: an answer that the limit
+//! on tokens cut is continued, one without its form is asked for again, tools are called.
+//! The call knows no script: messages come rendered, and what happens is told to a [`Progress`].
+//! Dropping the future ends everything.
+
+mod ask;
+mod drive;
+mod echo;
+mod error;
+mod guard;
+mod listen;
+mod progress;
+mod reading;
+mod settings;
+
+pub use ask::{Answer, Ask, Constraint, ToolUse};
+pub use drive::ask;
+pub use error::{CallError, Cause};
+pub use progress::{CallEvent, Progress, Unwatched, request_map};
+pub use settings::{OUTSIDE_PARAMETERS, Settings};

@@ -3,4 +3,6 @@
 // A test that unwraps says where it failed.
 #![allow(clippy::unwrap_used)]
 
+mod call;
+mod call_models;
 mod expression;

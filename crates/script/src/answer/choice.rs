@@ -1,0 +1,256 @@
+//! `[[X:|a|b|c]]`: an answer that has to be one or some of the author's texts (note 61).
+
+use quillet_core::nearest;
+use serde_json::json;
+
+/// What may be chosen, and how much of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The texts.
+    pub options: Vec<String>,
+    /// Most texts of an answer, from 1.
+    pub max_pick: usize,
+    /// Fewest texts of an answer.
+    pub min_pick: usize,
+    /// What stands between several.
+    pub separator: String,
+    /// What stands before each.
+    pub prefix: String,
+    /// What stands behind each.
+    pub suffix: String,
+    /// Whether this machine draws, and no model is asked (seed 002: `type='random'`).
+    pub random: bool,
+}
+
+impl Choice {
+    /// One of these.
+    #[must_use]
+    pub fn one_of(options: Vec<String>) -> Self {
+        Choice {
+            options,
+            max_pick: 1,
+            min_pick: 1,
+            separator: ", ".to_owned(),
+            prefix: String::new(),
+            suffix: String::new(),
+            random: false,
+        }
+    }
+
+    /// Some of the options, drawn; in an answer each comes once.
+    #[must_use]
+    pub fn draw(&self, random: &mut Random) -> Vec<usize> {
+        let most = self.max_pick.clamp(1, self.options.len().max(1));
+        let fewest = self.min_pick.clamp(1, most);
+        let count = fewest + random.below(most - fewest + 1);
+        let mut left: Vec<usize> = (0..self.options.len()).collect();
+        let mut picked = Vec::new();
+        while picked.len() < count && !left.is_empty() {
+            picked.push(left.swap_remove(random.below(left.len())));
+        }
+        picked
+    }
+
+    /// The answer that these options make, in their own spelling.
+    #[must_use]
+    pub fn text(&self, picked: &[usize]) -> String {
+        let options = picked.iter().filter_map(|index| self.options.get(*index));
+        let dressed = options.map(|option| format!("{}{option}{}", self.prefix, self.suffix));
+        dressed.collect::<Vec<_>>().join(&self.separator)
+    }
+
+    /// The options that an answer names. Blanks, quotes, punctuation at the end, case, and
+    /// the JSON that a provider's own constraint makes do not count.
+    ///
+    /// # Errors
+    /// In words for the model: what is no option, or how many have to be named.
+    pub fn check(&self, answer: &str) -> Result<Vec<usize>, String> {
+        let picked = match self.find(answer) {
+            Some(index) => vec![index],
+            None => self.check_pieces(&self.pieces(answer))?,
+        };
+        match picked.len() {
+            count if count > self.max_pick.max(1) => Err(format!(
+                "{count} options were named, and at most {} may be",
+                self.max_pick.max(1)
+            )),
+            count if count < self.min_pick => Err(format!(
+                "{count} options were named, and at least {} have to be",
+                self.min_pick
+            )),
+            _ => Ok(picked),
+        }
+    }
+
+    fn check_pieces(&self, pieces: &[String]) -> Result<Vec<usize>, String> {
+        let mut picked = Vec::new();
+        for piece in pieces {
+            let index = self.find(piece).ok_or_else(|| self.unknown(piece))?;
+            if !picked.contains(&index) {
+                picked.push(index);
+            }
+        }
+        match picked.is_empty() && self.min_pick > 0 {
+            true => Err("the answer was empty".to_owned()),
+            false => Ok(picked),
+        }
+    }
+
+    fn unknown(&self, piece: &str) -> String {
+        let shown: String = piece.chars().take(80).collect();
+        let options = self.options.iter().map(String::as_str);
+        match nearest(&shown, options) {
+            Some(near) => format!("{shown:?} is none of the options (is it {near:?}?)"),
+            None => format!("{shown:?} is none of the options"),
+        }
+    }
+
+    fn find(&self, piece: &str) -> Option<usize> {
+        let exact = |option: &String| option == piece;
+        let bare_piece = self.bare(piece);
+        let same = |option: &String| self.bare(option) == bare_piece;
+        let options = &self.options;
+        options
+            .iter()
+            .position(exact)
+            .or_else(|| options.iter().position(same))
+    }
+
+    /// A piece without what does not count.
+    fn bare(&self, piece: &str) -> String {
+        let piece = strip(piece.trim());
+        let piece = piece.strip_prefix(self.prefix.trim()).unwrap_or(piece);
+        let piece = piece.strip_suffix(self.suffix.trim()).unwrap_or(piece);
+        strip(piece).to_lowercase()
+    }
+
+    /// The pieces of an answer of several options.
+    fn pieces(&self, answer: &str) -> Vec<String> {
+        if let Some(pieces) = wrapped(answer) {
+            return pieces;
+        }
+        let separator = self.separator.trim();
+        let split: Vec<&str> = match self.max_pick > 1 {
+            false => vec![answer],
+            true if separator.is_empty() && self.separator.is_empty() => {
+                answer.split([',', '，', '、', '\n']).collect()
+            }
+            true if separator.is_empty() => answer.split(self.separator.as_str()).collect(),
+            true if separator == "," => answer.split([',', '，', '、', '\n']).collect(),
+            true => answer.split(separator).collect(),
+        };
+        let pieces = split.into_iter().map(str::trim);
+        let pieces = pieces.filter(|piece| !piece.is_empty());
+        pieces.map(str::to_owned).collect()
+    }
+
+    /// The schema that a provider's own constraint is given: an object, since not every
+    /// provider takes anything else at the root.
+    #[must_use]
+    pub fn schema(&self) -> serde_json::Value {
+        let one = json!({"type": "string", "enum": self.options});
+        let answer = match self.max_pick > 1 {
+            true => json!({
+                "type": "array", "items": one,
+                "minItems": self.min_pick, "maxItems": self.max_pick,
+            }),
+            false => one,
+        };
+        json!({
+            "type": "object", "properties": {"answer": answer},
+            "required": ["answer"], "additionalProperties": false,
+        })
+    }
+
+    /// What a model is told whose provider has no constraint of its own.
+    #[must_use]
+    pub fn instruction(&self) -> String {
+        let options: Vec<String> = self.options.iter().map(|o| format!("- {o}")).collect();
+        let options = options.join("\n");
+        if self.max_pick <= 1 {
+            return format!(
+                "Answer with exactly one of these options, copied letter for letter, and \
+                 nothing else:\n{options}"
+            );
+        }
+        let count = match (self.min_pick, self.max_pick) {
+            (fewest, most) if fewest == most => format!("exactly {most}"),
+            (fewest, most) => format!("{fewest} to {most}"),
+        };
+        let separator = match self.separator.trim() {
+            "" => ", ",
+            _ => &self.separator,
+        };
+        format!(
+            "Answer with {count} of these options, copied letter for letter, with {separator:?} \
+             between them, and nothing else:\n{options}"
+        )
+    }
+}
+
+/// The options in `{"answer": …}`, `["a", "b"]` or `"a"`.
+fn wrapped(answer: &str) -> Option<Vec<String>> {
+    let tree: serde_json::Value = serde_json::from_str(answer.trim()).ok()?;
+    let inner = match &tree {
+        serde_json::Value::Object(fields) => fields.values().next()?,
+        other => other,
+    };
+    match inner {
+        serde_json::Value::Array(items) => Some(items.iter().map(plain).collect()),
+        serde_json::Value::Object(_) => None,
+        scalar => Some(vec![plain(scalar)]),
+    }
+}
+
+fn plain(scalar: &serde_json::Value) -> String {
+    match scalar {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Without quotes, marks of emphasis and punctuation around it. An option that is nothing
+/// else stays as it is.
+fn strip(text: &str) -> &str {
+    const AROUND: [char; 18] = [
+        ' ', '\n', '\t', '\r', '"', '\'', '`', '*', '_', '“', '”', '‘', '’', '「', '」', '。', '.',
+        '-',
+    ];
+    let inner = text
+        .trim_matches(AROUND)
+        .trim_end_matches(['!', '！', ',', '，', ';', '；'])
+        .trim_matches(AROUND);
+    match inner.is_empty() {
+        true => text,
+        false => inner,
+    }
+}
+
+/// Numbers that look random, the same for the same beginning (SplitMix64). Not for secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Random(u64);
+
+impl Random {
+    /// Numbers that begin here.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Random(seed)
+    }
+
+    /// The next number.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below this; 0 where that is 0. The bias of a choice among a few is far
+    /// below what anybody can see.
+    pub fn below(&mut self, end: usize) -> usize {
+        let wide = u128::from(self.next()) * end as u128;
+        usize::try_from(wide >> 64).unwrap_or(0)
+    }
+}

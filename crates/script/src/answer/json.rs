@@ -1,0 +1,48 @@
+//! JSON in a model's answer.
+
+use quillet_core::{Value, json};
+
+use super::{Unreadable, fence};
+
+/// Reads the answer as it is, else what stands in its fence, else what stands from the first
+/// bracket to the last one of its kind.
+pub(super) fn read(text: &str) -> Result<Value, Unreadable> {
+    let whole = text.trim();
+    if let Ok(value) = json::parse(whole) {
+        return Ok(value);
+    }
+    let fenced = fence::find(text);
+    if let Some(fenced) = fenced {
+        return parse(text, fenced.start, fenced.text);
+    }
+    if let Some((start, piece)) = bracketed(text) {
+        return parse(text, start, piece);
+    }
+    parse(text, 0, text)
+}
+
+fn bracketed(text: &str) -> Option<(usize, &str)> {
+    let start = text.find(['{', '['])?;
+    let close = match text.get(start..)?.starts_with('{') {
+        true => '}',
+        false => ']',
+    };
+    let end = text.rfind(close).filter(|end| *end > start);
+    Some((start, text.get(start..=end.unwrap_or(text.len() - 1))?))
+}
+
+fn parse(text: &str, start: usize, piece: &str) -> Result<Value, Unreadable> {
+    json::parse(piece).map_err(|error| {
+        let before = text.get(..start).unwrap_or_default();
+        let lines = before.matches('\n').count();
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let in_line = match error.line() {
+            0 | 1 => before.len() - line_start,
+            _ => 0,
+        };
+        let message = error.to_string();
+        let message = message.split(" at line ").next().unwrap_or(&message);
+        Unreadable::new(format!("it is not JSON: {message}"))
+            .at(lines + error.line().max(1), in_line + error.column().max(1))
+    })
+}

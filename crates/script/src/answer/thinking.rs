@@ -1,0 +1,177 @@
+//! `shouldThink`: a model that is told to think, and its answer taken apart (note 117).
+
+use quillet_core::{Value, nearest};
+
+/// When a model thinks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Not at our word.
+    #[default]
+    Off,
+    /// It answers, then gives its reasons.
+    Last,
+    /// It thinks, then answers.
+    First,
+    /// It thinks in steps, doubts itself, then answers.
+    Deep,
+}
+
+impl Mode {
+    /// The mode of a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "off" | "none" => Some(Mode::Off),
+            "last" => Some(Mode::Last),
+            "first" => Some(Mode::First),
+            "deep" => Some(Mode::Deep),
+            _ => None,
+        }
+    }
+}
+
+/// What marks thinking or answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tag {
+    /// A heading: `Think:`.
+    Head(String),
+    /// A pair: `<think>` and `</think>`.
+    Pair(String, String),
+}
+
+/// How a model is to think.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thinking {
+    /// When.
+    pub mode: Mode,
+    /// Whether the thinking is shown while it comes; yes where nobody says.
+    pub visible: Option<bool>,
+    /// Rounds in which it looks at its own answer again. Default 1: no second look.
+    pub depth: u32,
+    /// Most steps that it is asked for; any number where `None`.
+    pub steps: Option<u32>,
+    /// What marks the thinking.
+    pub think: Tag,
+    /// What marks the answer.
+    pub answer: Tag,
+    /// What finds the thinking, in place of the tag.
+    pub think_regex: Option<String>,
+    /// What finds the answer, in place of the tag.
+    pub answer_regex: Option<String>,
+}
+
+impl Default for Thinking {
+    fn default() -> Self {
+        Thinking {
+            mode: Mode::Off,
+            visible: None,
+            depth: 1,
+            steps: None,
+            think: Tag::Head("Think".to_owned()),
+            answer: Tag::Head("Answer".to_owned()),
+            think_regex: None,
+            answer_regex: None,
+        }
+    }
+}
+
+/// Most rounds that can be asked for.
+const MOST_ROUNDS: i64 = 16;
+
+impl Thinking {
+    /// Reads `shouldThink`: `true` (mode `last`), a mode's name, or an object. Gives what is
+    /// wrong with it, too; what is wrong has no effect.
+    #[must_use]
+    pub fn read(value: Option<&Value>) -> (Thinking, Vec<String>) {
+        let mut problems = Vec::new();
+        let mut thinking = Thinking::default();
+        match value {
+            None | Some(Value::Null | Value::Bool(false)) => {}
+            Some(Value::Bool(true)) => thinking.mode = Mode::Last,
+            Some(Value::Str(name)) => thinking.mode = mode(name, &mut problems),
+            Some(Value::Map(map)) => thinking.read_map(map, &mut problems),
+            Some(other) => problems.push(format!(
+                "shouldThink is {}, and is left out: it takes true, off, last, first, deep or an object",
+                other.kind()
+            )),
+        }
+        (thinking, problems)
+    }
+
+    fn read_map(&mut self, map: &quillet_core::Map, problems: &mut Vec<String>) {
+        self.mode = match map.get("mode") {
+            None | Some(Value::Null | Value::Bool(true)) => Mode::Last,
+            Some(Value::Str(name)) => mode(name, problems),
+            Some(_) => Mode::Off,
+        };
+        if let Some(Value::Bool(visible)) = map.get("visible") {
+            self.visible = Some(*visible);
+        }
+        let count = |name: &str| match map.get(name) {
+            Some(Value::Int(count)) => u32::try_from((*count).clamp(1, MOST_ROUNDS)).ok(),
+            _ => None,
+        };
+        self.depth = count("depth").unwrap_or(1);
+        self.steps = count("steps");
+        let text = |name: &str| map.get(name).and_then(Value::as_str).map(str::to_owned);
+        self.think_regex = text("thinkRegex");
+        self.answer_regex = text("answerRegex");
+        for (name, tag) in [
+            ("thinkTag", &mut self.think),
+            ("answerTag", &mut self.answer),
+        ] {
+            match read_tag(map.get(name)) {
+                Ok(Some(given)) => *tag = given,
+                Ok(None) => {}
+                Err(()) => problems.push(format!(
+                    "shouldThink.{name} takes a text, or a list of what begins and what ends it"
+                )),
+            }
+        }
+        for name in map.table().keys() {
+            if !NAMES.contains(&&**name) {
+                let near = nearest(name, NAMES).map(|near| format!(" (is it {near}?)"));
+                problems.push(format!(
+                    "shouldThink.{name} is unknown{}",
+                    near.unwrap_or_default()
+                ));
+            }
+        }
+    }
+}
+
+const NAMES: [&str; 8] = [
+    "mode",
+    "visible",
+    "depth",
+    "steps",
+    "thinkTag",
+    "answerTag",
+    "thinkRegex",
+    "answerRegex",
+];
+
+fn mode(name: &str, problems: &mut Vec<String>) -> Mode {
+    Mode::parse(name).unwrap_or_else(|| {
+        problems.push(format!(
+            "shouldThink: {name:?} is no mode: there are off, last, first and deep"
+        ));
+        Mode::Off
+    })
+}
+
+fn read_tag(value: Option<&Value>) -> Result<Option<Tag>, ()> {
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Str(head)) if !head.trim().is_empty() => {
+            Ok(Some(Tag::Head(head.trim().to_owned())))
+        }
+        Some(Value::List(items)) => match items.as_slice() {
+            [Value::Str(open), Value::Str(close)] if !open.is_empty() && !close.is_empty() => {
+                Ok(Some(Tag::Pair(open.to_string(), close.to_string())))
+            }
+            _ => Err(()),
+        },
+        Some(_) => Err(()),
+    }
+}

@@ -1,0 +1,78 @@
+//! A model that is to go on from a text often writes that text again first.
+
+/// Shorter beginnings are not taken for an echo: a word may well come twice.
+const SHORTEST: usize = 4;
+
+/// Takes an echo of the beginning out of an answer that comes in pieces (note 111).
+#[derive(Debug)]
+pub(super) struct Echo {
+    beginning: Option<String>,
+    held: String,
+}
+
+impl Echo {
+    /// An answer that goes on from this text.
+    pub(super) fn of(beginning: &str) -> Self {
+        let beginning = beginning.trim();
+        let long_enough = beginning.chars().count() >= SHORTEST;
+        Echo {
+            beginning: long_enough.then(|| beginning.to_owned()),
+            held: String::new(),
+        }
+    }
+
+    /// What a piece adds to the answer.
+    pub(super) fn push(&mut self, piece: &str) -> String {
+        let Some(beginning) = &self.beginning else {
+            return piece.to_owned();
+        };
+        self.held.push_str(piece);
+        let said = self.held.trim_start();
+        if let Some(rest) = said.strip_prefix(beginning.as_str()) {
+            let rest = rest.to_owned();
+            self.beginning = None;
+            self.held.clear();
+            return rest;
+        }
+        match beginning.starts_with(said) {
+            true => String::new(),
+            false => self.end(),
+        }
+    }
+
+    /// What was held back, when the answer is over.
+    pub(super) fn end(&mut self) -> String {
+        self.beginning = None;
+        std::mem::take(&mut self.held)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Echo;
+
+    #[test]
+    fn an_echo_is_taken_out_however_it_is_cut_into_pieces() {
+        for (beginning, answer, expected) in [
+            ("Once upon", "Once upon a time", " a time"),
+            ("Once upon ", "\nOnce upon a time", " a time"),
+            ("Once upon", "Once more", "Once more"),
+            ("Once upon", "Once", "Once"),
+            ("Once upon", "Once upon", ""),
+            ("p", "p", "p"),
+            ("讲个笑话：", "讲个笑话：好", "好"),
+            ("", " x", " x"),
+        ] {
+            let pieces = |size: usize| {
+                let characters: Vec<char> = answer.chars().collect();
+                let mut echo = Echo::of(beginning);
+                let chunks = characters.chunks(size).map(String::from_iter);
+                let mut text: String = chunks.map(|piece| echo.push(&piece)).collect();
+                text.push_str(&echo.end());
+                text
+            };
+            assert_eq!(pieces(1), expected, "{beginning:?}");
+            assert_eq!(pieces(99), expected, "{beginning:?}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Why a call of a model gave no answer.
+
+use std::fmt;
+
+use quillet_core::Value;
+use quillet_core::chat::{ModelError, ModelErrorKind};
+
+use crate::{ErrorKind, ScriptError};
+
+/// A call that gave no answer, or none that can be used.
+#[derive(Clone, Debug)]
+pub struct CallError {
+    /// What kind of failure.
+    pub kind: ErrorKind,
+    /// What happened, one sentence without a full stop.
+    pub message: String,
+    /// How to mend it.
+    pub help: Option<String>,
+    /// What the model had written until then.
+    pub partial: Option<String>,
+    /// Where it comes from, if not from the call itself.
+    pub cause: Option<Cause>,
+}
+
+/// Where a failure comes from.
+#[derive(Clone, Debug)]
+pub enum Cause {
+    /// The model or its provider.
+    Model(Box<ModelError>),
+    /// Who watched the call ([`super::Progress`]) ended it.
+    Watcher(Box<ScriptError>),
+}
+
+impl CallError {
+    /// A failure of the call itself.
+    #[must_use]
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        CallError {
+            kind,
+            message: message.into(),
+            help: None,
+            partial: None,
+            cause: None,
+        }
+    }
+
+    /// Adds how to mend it.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds what the model had written; nothing where that is empty.
+    #[must_use]
+    pub fn partial(mut self, text: &str) -> Self {
+        if !text.is_empty() {
+            self.partial = Some(text.to_owned());
+        }
+        self
+    }
+
+    /// The failure as one of the script: whoever knows the place adds it to the first diagnostic.
+    #[must_use]
+    pub fn into_script_error(self, source: &str) -> ScriptError {
+        let (model, watcher) = match self.cause {
+            Some(Cause::Watcher(error)) => (None, Some(*error)),
+            Some(Cause::Model(error)) => (Some(error), None),
+            None => (None, None),
+        };
+        let mut error =
+            watcher.unwrap_or_else(|| ScriptError::plain(self.kind, source, self.message));
+        if let (Some(first), Some(help)) = (error.diagnostics.first_mut(), self.help) {
+            first.help.get_or_insert(help);
+        }
+        error.partial = error.partial.or(self.partial.map(Value::from));
+        error.model = error.model.or(model);
+        error
+    }
+}
+
+impl From<ModelError> for CallError {
+    fn from(error: ModelError) -> Self {
+        let kind = match error.kind {
+            ModelErrorKind::Timeout => ErrorKind::Limit,
+            _ => ErrorKind::Model,
+        };
+        CallError {
+            cause: Some(Cause::Model(Box::new(error.clone()))),
+            ..CallError::new(kind, error.message)
+        }
+    }
+}
+
+impl From<ScriptError> for CallError {
+    fn from(error: ScriptError) -> Self {
+        CallError {
+            cause: Some(Cause::Watcher(Box::new(error.clone()))),
+            ..CallError::new(error.kind, error.message())
+        }
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match &self.help {
+            Some(help) => write!(f, " ({help})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for CallError {}

@@ -1,0 +1,192 @@
+//! A model that is held to a call's bounds: time, stop texts, an end that comes again and again.
+//!
+//! It is a [`ChatModel`] itself, so that a plain request and the loop of tools are bounded alike.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+use quillet_core::BoxFuture;
+use quillet_core::chat::{
+    ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError, ModelErrorKind,
+};
+use tokio::time::{Instant, timeout_at};
+
+use super::Settings;
+
+/// A model within bounds.
+pub(super) struct Guarded {
+    model: Arc<dyn ChatModel>,
+    bounds: Bounds,
+}
+
+#[derive(Clone)]
+struct Bounds {
+    timeout: Duration,
+    idle: Duration,
+    stops: Vec<String>,
+}
+
+impl Guarded {
+    pub(super) fn new(model: Arc<dyn ChatModel>, settings: &Settings) -> Self {
+        let bounds = Bounds {
+            timeout: settings.timeout,
+            idle: settings.idle,
+            stops: settings.stops.clone(),
+        };
+        Guarded { model, bounds }
+    }
+}
+
+impl fmt::Debug for Guarded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.model.fmt(f)
+    }
+}
+
+impl ChatModel for Guarded {
+    fn describe(&self) -> String {
+        self.model.describe()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
+        Box::pin(async move {
+            let begun = Instant::now();
+            let mut watched = Watched {
+                inner: None,
+                deadline: begun + self.bounds.timeout,
+                bounds: self.bounds.clone(),
+                held: String::new(),
+                ready: Vec::new(),
+                over: false,
+            };
+            let inner = self.model.stream(request);
+            let due = watched.due();
+            let inner = timeout_at(due, inner)
+                .await
+                .map_err(|_| watched.too_late())??;
+            watched.inner = Some(inner);
+            Ok(Box::pin(stream::unfold(watched, step)) as ChatStream)
+        })
+    }
+}
+
+struct Watched {
+    inner: Option<ChatStream>,
+    deadline: Instant,
+    bounds: Bounds,
+    /// Text that may be the beginning of a stop text.
+    held: String,
+    /// Events to hand on, the next one last.
+    ready: Vec<ChatEvent>,
+    over: bool,
+}
+
+async fn step(mut watched: Watched) -> Option<(Result<ChatEvent, ModelError>, Watched)> {
+    loop {
+        if let Some(event) = watched.ready.pop() {
+            return Some((Ok(event), watched));
+        }
+        if watched.over {
+            return None;
+        }
+        let due = watched.due();
+        let next = timeout_at(due, watched.inner.as_mut()?.next()).await;
+        match next {
+            Err(_) => {
+                watched.over = true;
+                let error = watched.too_late();
+                watched.inner = None;
+                return Some((Err(error), watched));
+            }
+            Ok(None) => {
+                watched.over = true;
+                watched.release();
+            }
+            Ok(Some(Err(error))) => {
+                watched.over = true;
+                return Some((Err(error), watched));
+            }
+            Ok(Some(Ok(event))) => watched.take(event),
+        }
+    }
+}
+
+impl Watched {
+    fn due(&self) -> Instant {
+        self.deadline.min(Instant::now() + self.bounds.idle)
+    }
+
+    fn too_late(&self) -> ModelError {
+        let (name, limit) = match Instant::now() >= self.deadline {
+            true => ("timeout", self.bounds.timeout),
+            false => ("idleTimeout", self.bounds.idle),
+        };
+        let message = format!(
+            "the model took longer than parameters.{name} ({} ms)",
+            limit.as_millis()
+        );
+        ModelError::new(ModelErrorKind::Timeout, message)
+    }
+
+    fn take(&mut self, event: ChatEvent) {
+        match event {
+            ChatEvent::Text { choice: 0, text } => self.take_text(&text),
+            finish @ ChatEvent::Finish { .. } => {
+                self.ready.push(finish);
+                self.release();
+            }
+            other => self.ready.push(other),
+        }
+    }
+
+    fn take_text(&mut self, text: &str) {
+        self.held.push_str(text);
+        let stop = self.bounds.stops.iter();
+        if let Some(at) = stop.filter_map(|stop| self.held.find(stop.as_str())).min() {
+            self.held.truncate(at);
+            self.end("stop");
+            return;
+        }
+        let keep = beginning_of_stop(&self.held, &self.bounds.stops);
+        let kept = self.held.split_off(self.held.len() - keep);
+        let piece = std::mem::replace(&mut self.held, kept);
+        if !piece.is_empty() {
+            self.ready.push(said(piece));
+        }
+    }
+
+    /// The answer ends here; the connection to the provider with it.
+    fn end(&mut self, raw: &str) {
+        self.over = true;
+        self.inner = None;
+        self.ready.push(ChatEvent::Finish {
+            choice: 0,
+            reason: FinishReason::Stop,
+            raw: raw.to_owned(),
+        });
+        self.release();
+    }
+
+    fn release(&mut self) {
+        let held = std::mem::take(&mut self.held);
+        if !held.is_empty() {
+            self.ready.push(said(held));
+        }
+    }
+}
+
+fn said(text: String) -> ChatEvent {
+    ChatEvent::Text { choice: 0, text }
+}
+
+/// Bytes at the end of a text that may become a stop text.
+fn beginning_of_stop(text: &str, stops: &[String]) -> usize {
+    let longest = |stop: &String| {
+        let ends = stop.char_indices().map(|(at, _)| at).skip(1);
+        let begun = ends.filter(|end| stop.get(..*end).is_some_and(|part| text.ends_with(part)));
+        begun.max().unwrap_or(0)
+    };
+    stops.iter().map(longest).max().unwrap_or(0)
+}

@@ -1,0 +1,153 @@
+//! One request and its answer, as it comes.
+
+use futures_util::StreamExt;
+use quillet_core::chat::{
+    ChatEvent, ChatModel, ChatRequest, FinishReason, ModelError, ModelErrorKind, Usage,
+};
+
+use super::echo::Echo;
+use super::{CallError, CallEvent, Progress};
+use crate::ErrorKind;
+
+/// Bytes of one answer, thinking included: far above what any model writes at once.
+const MOST_BYTES: usize = 8 << 20;
+
+/// What one answer has said until now.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    pub(super) id: String,
+    pub(super) model: String,
+    pub(super) text: String,
+    pub(super) reasoning: String,
+    pub(super) refusal: String,
+    pub(super) finish: Option<FinishReason>,
+    pub(super) usage: Option<Usage>,
+}
+
+/// Takes the pieces of an answer's text as they come.
+pub(super) trait Sink: Send {
+    /// A piece of text; gives what can be shown of it.
+    fn text(&mut self, piece: &str) -> Shown;
+}
+
+/// What a piece adds to what people see.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Shown {
+    pub(super) answer: String,
+    pub(super) thinking: String,
+}
+
+/// Who is told of the pieces of an answer, and how far it had come before.
+pub(super) struct Telling<'a> {
+    pub(super) progress: &'a dyn Progress,
+    pub(super) streams: bool,
+    pub(super) shows_thinking: bool,
+    pub(super) retry: u32,
+    /// The visible answer until now.
+    pub(super) visible: String,
+}
+
+impl Telling<'_> {
+    pub(super) async fn show(&mut self, shown: Shown, id: &str) -> Result<(), CallError> {
+        if !self.streams {
+            return Ok(());
+        }
+        if !shown.thinking.is_empty() {
+            self.think(&shown.thinking).await?;
+        }
+        if shown.answer.is_empty() {
+            return Ok(());
+        }
+        self.visible.push_str(&shown.answer);
+        let chunk = CallEvent::Chunk {
+            text: &shown.answer,
+            content: &self.visible,
+            retry: self.retry,
+            id,
+        };
+        Ok(self.progress.event(chunk).await?)
+    }
+
+    async fn think(&self, piece: &str) -> Result<(), CallError> {
+        if !self.streams || !self.shows_thinking {
+            return Ok(());
+        }
+        Ok(self.progress.event(CallEvent::Thinking(piece)).await?)
+    }
+}
+
+/// Asks, and listens to the end. What an error leaves unsaid is in its `partial`.
+pub(super) async fn listen(
+    model: &dyn ChatModel,
+    request: ChatRequest,
+    mut echo: Echo,
+    sink: &mut dyn Sink,
+    telling: &mut Telling<'_>,
+) -> Result<Heard, CallError> {
+    telling.progress.event(CallEvent::Request(&request)).await?;
+    let mut stream = model.stream(request).await?;
+    let mut heard = Heard::default();
+    while let Some(event) = stream.next().await {
+        match event.map_err(|error| failed(error, &heard))? {
+            ChatEvent::Text { choice: 0, text } => {
+                let piece = echo.push(&text);
+                heard.say(&piece, sink, telling).await?;
+            }
+            ChatEvent::Reasoning { choice: 0, text } => {
+                heard.reasoning.push_str(&text);
+                telling.think(&text).await?;
+            }
+            other => heard.note(other),
+        }
+        if heard.text.len() + heard.reasoning.len() > MOST_BYTES {
+            return Err(too_long(&heard));
+        }
+    }
+    heard.say(&echo.end(), sink, telling).await?;
+    match heard.finish {
+        Some(_) => Ok(heard),
+        None => Err(failed(cut(), &heard)),
+    }
+}
+
+impl Heard {
+    async fn say(
+        &mut self,
+        piece: &str,
+        sink: &mut dyn Sink,
+        telling: &mut Telling<'_>,
+    ) -> Result<(), CallError> {
+        if piece.is_empty() {
+            return Ok(());
+        }
+        self.text.push_str(piece);
+        let shown = sink.text(piece);
+        telling.show(shown, &self.id).await
+    }
+
+    fn note(&mut self, event: ChatEvent) {
+        match event {
+            ChatEvent::Start { id, model, .. } => (self.id, self.model) = (id, model),
+            ChatEvent::Refusal { choice: 0, text } => self.refusal.push_str(&text),
+            ChatEvent::Finish {
+                choice: 0, reason, ..
+            } => self.finish = Some(reason),
+            ChatEvent::Usage(usage) => self.usage = Some(usage),
+            _ => {}
+        }
+    }
+}
+
+fn failed(error: ModelError, heard: &Heard) -> CallError {
+    CallError::from(error).partial(&heard.text)
+}
+
+fn cut() -> ModelError {
+    let message = "the answer was cut: its stream ended without an end";
+    ModelError::new(ModelErrorKind::Cut, message)
+}
+
+fn too_long(heard: &Heard) -> CallError {
+    let message = format!("the answer is longer than {MOST_BYTES} bytes");
+    CallError::new(ErrorKind::Limit, message).partial(&heard.text)
+}

@@ -1,0 +1,262 @@
+//! Parameters of a script, read into what a provider is sent and what the engine does itself.
+
+use std::time::Duration;
+
+use quillet_core::chat::ChatOptions;
+use quillet_core::{Map, Value};
+use serde_json::Value as Json;
+
+use super::Constraint;
+use super::reading::Reading;
+use crate::answer::{Format, Thinking};
+
+/// How long an answer may take by default (seed 002: 120 seconds).
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// Longest time that can be set: a day.
+const LONGEST: Duration = Duration::from_secs(86_400);
+/// Stop texts that OpenAI's chat wire takes; those of a longer list are cut out here (note 110).
+const MOST_STOPS: usize = 4;
+
+/// How a model is to answer. Only what stands here reaches a provider: variables of a script
+/// never do (note 109).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// What the provider is sent.
+    pub options: ChatOptions,
+    /// The model's name, or `provider://model`, for [`crate::host::Models`].
+    pub model: Option<String>,
+    /// `stream`; the engine decides where `None`.
+    pub stream: Option<bool>,
+    /// `continueOnLengthLimit`: go on where the limit on tokens cut the answer.
+    pub continues: bool,
+    /// `maxRetry`: how often to go on. Default 7.
+    pub retries: u32,
+    /// `minTailRepeatCount`: how often the end of an answer may come again. Default 7; 0 is any.
+    pub repeats: usize,
+    /// `timeout`: how long one answer may take. Default 120 s.
+    pub timeout: Duration,
+    /// `idleTimeout`: how long the model may say nothing. Default as `timeout`.
+    pub idle: Duration,
+    /// Texts that end an answer, all of them.
+    pub stops: Vec<String>,
+    /// `shouldThink`.
+    pub thinking: Thinking,
+    /// `memoized`: whether an equal request may be answered from memory.
+    pub memoized: Option<bool>,
+    /// `add_generation_prompt`. Default yes.
+    pub add_generation_prompt: bool,
+    /// `response_format.type`, if not text.
+    pub format: Option<Format>,
+    /// `response_format.conversionScope`: whether what stands around an answer in its message
+    /// is read with it. Default yes (`message`).
+    pub whole_message: bool,
+    /// `forceJson`: whether an answer has to be readable; by `output` and the format where `None`.
+    pub force_json: Option<bool>,
+    /// `strictOutput`: whether a value that breaks its schema is an error. Default no.
+    pub strict_output: bool,
+    /// `naturalOutput`: whether `{{output}}` is words. Default yes.
+    pub natural_output: bool,
+    /// `autoBuildOutputPrompt`: whether the model is told about `output`. Default yes.
+    pub output_prompt: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            options: ChatOptions {
+                max_tokens: Some(2048),
+                ..ChatOptions::default()
+            },
+            model: None,
+            stream: None,
+            continues: false,
+            retries: 7,
+            repeats: 7,
+            timeout: TIMEOUT,
+            idle: TIMEOUT,
+            stops: Vec::new(),
+            thinking: Thinking::default(),
+            memoized: None,
+            add_generation_prompt: true,
+            format: None,
+            whole_message: true,
+            force_json: None,
+            strict_output: false,
+            natural_output: true,
+            output_prompt: true,
+        }
+    }
+}
+
+/// Settings that scripts also write outside of `parameters`, at the top of their front matter
+/// or in `prompt`. Whoever merges parameters takes these from there, where nothing nearer has them.
+pub const OUTSIDE_PARAMETERS: [&str; 7] = [
+    "stop_words",
+    "completion_delimiter",
+    "add_generation_prompt",
+    "forceJson",
+    "shouldThink",
+    "response_format",
+    "autoBuildOutputPrompt",
+];
+
+/// Names that some local servers take and that hosted ones refuse.
+const LOCAL_ONLY: [&str; 5] = ["top_k", "min_p", "repeat_penalty", "mirostat", "typical_p"];
+
+impl Settings {
+    /// Reads merged parameters (`parameters` < `prompt` < arguments of the call). Names that
+    /// are no setting are variables, and left alone. Gives what the author should know, too.
+    #[must_use]
+    pub fn read(parameters: &Map) -> (Settings, Vec<String>) {
+        let mut given = Reading::new(parameters);
+        let mut settings = Settings {
+            options: options(&mut given),
+            ..Settings::default()
+        };
+        settings.read_engine(&mut given);
+        settings.read_stops(&mut given);
+        settings.read_format(&mut given);
+        let (thinking, problems) = Thinking::read(parameters.get("shouldThink"));
+        settings.thinking = thinking;
+        let mut warnings = given.warnings;
+        warnings.extend(problems);
+        (settings, warnings)
+    }
+
+    fn read_engine(&mut self, given: &mut Reading<'_>) {
+        self.model = given.text(&["model"]);
+        self.stream = given.flag(&["stream"]);
+        self.memoized = given.flag(&["memoized"]);
+        self.force_json = given.flag(&["forceJson", "force_json"]);
+        let flags: [(&mut bool, &[&str]); 5] = [
+            (&mut self.continues, &["continueOnLengthLimit"]),
+            (&mut self.add_generation_prompt, &["add_generation_prompt"]),
+            (&mut self.strict_output, &["strictOutput"]),
+            (&mut self.natural_output, &["naturalOutput"]),
+            (&mut self.output_prompt, &["autoBuildOutputPrompt"]),
+        ];
+        for (flag, names) in flags {
+            *flag = given.flag(names).unwrap_or(*flag);
+        }
+        let retries = given.count(&["maxRetry"]).unwrap_or(7);
+        self.retries = u32::try_from(retries).unwrap_or(u32::MAX);
+        let repeats = given.count(&["minTailRepeatCount"]).unwrap_or(7);
+        self.repeats = usize::try_from(repeats).unwrap_or(usize::MAX);
+        self.timeout = milliseconds(given.count(&["timeout"]), TIMEOUT);
+        self.idle = milliseconds(given.count(&["idleTimeout"]), self.timeout);
+        if given.map.get("SystemTemplate").is_some() {
+            given.warn("SystemTemplate has no effect: models are sent messages, not raw text");
+        }
+        for name in LOCAL_ONLY {
+            if given.map.get(name).is_some() {
+                given.warn(format!(
+                    "{name} is not sent, since most providers refuse it: put it under \
+                     parameters.extra_body for one that takes it"
+                ));
+            }
+        }
+    }
+
+    fn read_stops(&mut self, given: &mut Reading<'_>) {
+        let mut stops = given.texts(&["stop_words", "stop"]);
+        stops.extend(given.text(&["completion_delimiter"]));
+        stops.retain(|stop| !stop.is_empty());
+        let mut seen = std::collections::HashSet::new();
+        stops.retain(|stop| seen.insert(stop.clone()));
+        if !stops.is_empty() {
+            let sent: Vec<&String> = stops.iter().take(MOST_STOPS).collect();
+            self.options.stop = Some(serde_json::json!(sent));
+        }
+        self.stops = stops;
+    }
+
+    fn read_format(&mut self, given: &mut Reading<'_>) {
+        let Some(format) = given.map.get("response_format") else {
+            return;
+        };
+        let kind = match format {
+            Value::Map(map) => map.get("type").and_then(Value::as_str),
+            other => other.as_str(),
+        };
+        match kind {
+            None | Some("text") => {}
+            Some(name) => match Format::parse(name) {
+                Some(format) => self.format = Some(format),
+                None => given.warn(format!(
+                    "response_format.type {name:?} is unknown, and the answer stays text: \
+                     there are text, json, yaml and nobj"
+                )),
+            },
+        }
+        let scope = format.at(&["conversionScope"]).and_then(Value::as_str);
+        self.whole_message = scope != Some("response");
+    }
+
+    /// The form that `output` and these settings ask for (notes 39 and 40). With a format and a
+    /// schema, or with `forceJson`, the answer has to be readable; a format alone is read where
+    /// it can be, else the answer stays text.
+    #[must_use]
+    pub fn constraint(&self, output: Option<&Value>) -> Option<Constraint> {
+        let force = self.force_json;
+        let format = self
+            .format
+            .or((force == Some(true)).then_some(Format::Json))?;
+        Some(match output {
+            Some(schema) => Constraint::Schema {
+                schema: schema.into(),
+                format,
+                force: force.unwrap_or(true),
+            },
+            None => Constraint::Format {
+                format,
+                force: force.unwrap_or(false),
+            },
+        })
+    }
+}
+
+fn options(given: &mut Reading<'_>) -> ChatOptions {
+    let mut options = ChatOptions {
+        temperature: given.number(&["temperature"]),
+        top_p: given.number(&["top_p", "topP"]),
+        max_tokens: max_tokens(given),
+        frequency_penalty: given.number(&["frequency_penalty", "frequencyPenalty"]),
+        presence_penalty: given.number(&["presence_penalty", "presencePenalty"]),
+        reasoning_effort: given.text(&["reasoning_effort"]),
+        ..ChatOptions::default()
+    };
+    if let Some(seed) = given.count(&["seed"]) {
+        options.extra.insert("seed".to_owned(), seed.into());
+    }
+    for name in ["logit_bias", "extra_body"] {
+        let Some(value) = given.object(name) else {
+            continue;
+        };
+        match (name, Json::from(&Value::Map(value.clone()))) {
+            ("extra_body", Json::Object(fields)) => options.extra.extend(fields),
+            (_, fields) => {
+                options.extra.insert(name.to_owned(), fields);
+            }
+        }
+    }
+    options
+}
+
+/// Local servers take -1 for as many as there are; that is no limit, said by silence.
+fn max_tokens(given: &mut Reading<'_>) -> Option<u64> {
+    match given.number(&["max_tokens", "maxTokens", "max_completion_tokens"]) {
+        None => Some(2048),
+        Some(count) if count < 1.0 => None,
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        Some(count) => Some(count as u64),
+    }
+}
+
+/// A time in milliseconds; 0 is no limit, as far as there is none.
+fn milliseconds(given: Option<u64>, default: Duration) -> Duration {
+    match given {
+        None => default,
+        Some(0) => LONGEST,
+        Some(time) => Duration::from_millis(time).min(LONGEST),
+    }
+}

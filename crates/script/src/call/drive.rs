@@ -1,6 +1,6 @@
 //! The course of a logical call: ask, continue, read, and ask again.
 
-use quillet_core::chat::{ChatRequest, FinishReason, Usage};
+use quillet_core::chat::{ChatRequest, FinishReason};
 use quillet_core::{Content, Message, Role};
 
 use super::echo::Echo;
@@ -99,7 +99,7 @@ impl<'a> Call<'a> {
         let done = &mut self.done;
         done.finish_reason = heard.finish.unwrap_or_default();
         done.model.clone_from(&heard.model);
-        done.usage += heard.usage.unwrap_or(Usage::default());
+        done.usage += heard.usage.unwrap_or_default();
         if !heard.reasoning.is_empty() {
             let thinking = done.thinking.get_or_insert_default();
             thinking.push_str(&heard.reasoning);

@@ -1,1 +1,262 @@
-//! The text between the parentheses of a call: `a, k=v, |x|y:2`.
+//! The text between the parentheses of a call: `a, k=v, |x|y:2` (seed 002; notes 60 to 62).
+//!
+//! Reading says what each place holds; it evaluates nothing. Whoever calls evaluates the
+//! values and hands them to [`Bound::new`], which sorts them into places and names.
+//!
+//! People type in Chinese: `，` `：` `＝` `（）` `“”` stand for their ASCII forms wherever
+//! they are not inside quotes.
+
+mod bind;
+mod choice;
+mod command;
+mod split;
+
+use std::sync::Arc;
+
+use quillet_core::{Span, Value};
+
+use crate::expression::{Expression, Parsed};
+
+pub use bind::{Bound, Slot};
+pub use choice::Choice;
+pub use command::{Command, parse_command};
+
+/// The arguments of a call, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Arguments {
+    /// They.
+    pub items: Vec<Argument>,
+}
+
+/// One argument.
+#[derive(Clone, Debug)]
+pub struct Argument {
+    /// The name in `name=value`.
+    pub name: Option<Arc<str>>,
+    /// What it holds.
+    pub value: ArgumentValue,
+    /// The value as it was written, without the name.
+    pub text: Arc<str>,
+    /// All of it, name included, in the file.
+    pub span: Span,
+    /// The value alone, in the file.
+    pub value_span: Span,
+}
+
+/// What an argument holds.
+#[derive(Clone, Debug)]
+pub enum ArgumentValue {
+    /// A number, a text, `true`, `null`: known without a run. `TRUE` and `False` count.
+    Literal(Value),
+    /// An expression: native, or for an engine ([`Parsed::JavaScript`]). Never invalid.
+    Expression(Parsed),
+    /// Text with `{{…}}`, without its quotes.
+    Template(Arc<str>),
+    /// `|a|b:2`.
+    Choice(Choice),
+    /// Text that is kept as it stands: `@calls`, and words where those are allowed.
+    Text(Arc<str>),
+    /// An empty place: `a, , b`, or `k=`. It is `undefined`.
+    Skipped,
+}
+
+/// Why a text is no arguments.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ArgumentError {
+    /// What is wrong, one sentence without a full stop.
+    pub message: String,
+    /// Where, in the file.
+    pub span: Span,
+    /// How to mend it.
+    pub help: Option<String>,
+}
+
+/// What a value is that is no expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Words {
+    /// An error: `$print(hello world)` wants quotes.
+    Refused,
+    /// Text, as in `[[@file(my notes.txt)]]`.
+    Text,
+}
+
+/// Reads arguments. `base` is the place of `text` in the file.
+///
+/// # Errors
+/// A value that is no expression, a text that is not closed, a choice that is none.
+pub fn parse(text: &str, base: Span) -> Result<Arguments, ArgumentError> {
+    parse_with(text, base, Words::Refused)
+}
+
+/// Reads arguments, with a choice of what words without quotes are.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with(text: &str, base: Span, words: Words) -> Result<Arguments, ArgumentError> {
+    let reader = Reader { text, base, words };
+    let mut pieces = split::pieces(text, is_comma);
+    // Neither nothing at all nor what follows a last comma is an argument.
+    if pieces
+        .last()
+        .is_some_and(|last| last.text.trim().is_empty())
+    {
+        pieces.pop();
+    }
+    let items = pieces
+        .into_iter()
+        .map(|piece| reader.argument(piece))
+        .collect::<Result<_, _>>()?;
+    Ok(Arguments { items })
+}
+
+fn is_comma(c: char, piece: &str) -> bool {
+    // A choice is made of people's own words, in which `，` is a comma of theirs.
+    c == ',' || (c == '，' && !piece.trim_start().starts_with('|'))
+}
+
+impl Argument {
+    /// Where its value goes. A bare name, or a path such as `a.b`, binds by that name too.
+    #[must_use]
+    pub fn slot(&self) -> Slot {
+        if let Some(name) = &self.name {
+            return Slot::Name(Arc::clone(name));
+        }
+        match &self.value {
+            ArgumentValue::Choice(_) => Slot::Name("choice".into()),
+            ArgumentValue::Expression(Parsed::Native(expression)) => match expression.as_path() {
+                Some(path) => Slot::PlaceAndName(path.into()),
+                None => Slot::Place,
+            },
+            _ => Slot::Place,
+        }
+    }
+
+    /// The place in the file of a part of its expression.
+    #[must_use]
+    pub fn place(&self, inner: Span) -> Span {
+        let start = self.value_span.start + inner.start;
+        let end = self.value_span.start + inner.end;
+        if end > self.value_span.end {
+            return self.value_span;
+        }
+        Span { start, end }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    text: &'a str,
+    base: Span,
+    words: Words,
+}
+
+impl Reader<'_> {
+    /// A place in the file. Where YAML's escapes made the text differ from the file, no
+    /// byte of it has a place of its own.
+    fn span(&self, start: usize, end: usize) -> Span {
+        if self.base.end.saturating_sub(self.base.start) != self.text.len() {
+            return self.base;
+        }
+        Span {
+            start: self.base.start + start,
+            end: self.base.start + end,
+        }
+    }
+
+    fn argument(&self, piece: split::Piece<'_>) -> Result<Argument, ArgumentError> {
+        let piece = piece.trimmed();
+        let (name, value) = split::named(piece);
+        let value = value.trimmed();
+        let value_span = self.span(value.start, value.end());
+        Ok(Argument {
+            name: name.map(Into::into),
+            value: self.value(value)?,
+            text: value.text.into(),
+            span: self.span(piece.start, piece.end()),
+            value_span,
+        })
+    }
+
+    fn value(&self, piece: split::Piece<'_>) -> Result<ArgumentValue, ArgumentError> {
+        let text = piece.text;
+        match text.chars().next() {
+            None => return Ok(ArgumentValue::Skipped),
+            Some('|') => return choice::read(self, piece).map(ArgumentValue::Choice),
+            Some('@') => return Ok(ArgumentValue::Text(text.into())),
+            _ => {}
+        }
+        if text.starts_with("{{") {
+            return Ok(ArgumentValue::Template(text.into()));
+        }
+        if let Some(value) = constant(text) {
+            return Ok(ArgumentValue::Literal(value));
+        }
+        match Expression::parse(text) {
+            Parsed::Invalid(error) => self.without_grammar(piece, error),
+            parsed => Ok(simplest(parsed)),
+        }
+    }
+
+    /// What people mean where JavaScript has no meaning.
+    fn without_grammar(
+        &self,
+        piece: split::Piece<'_>,
+        error: crate::expression::SyntaxError,
+    ) -> Result<ArgumentValue, ArgumentError> {
+        if let Some(inner) = split::unquote(piece.text) {
+            return Ok(text_value(inner));
+        }
+        if piece.text.contains("{{") && piece.text.contains("}}") {
+            return Ok(ArgumentValue::Template(piece.text.into()));
+        }
+        if self.words == Words::Text {
+            return Ok(ArgumentValue::Text(piece.text.into()));
+        }
+        let start = piece.start + error.span.start;
+        Err(ArgumentError {
+            message: format!("`{}` is no value: {}", brief(piece.text), error.message),
+            span: self.span(start, piece.start + error.span.end),
+            help: Some("text stands in quotes".to_owned()),
+        })
+    }
+}
+
+fn simplest(parsed: Parsed) -> ArgumentValue {
+    let literal = match &parsed {
+        Parsed::Native(expression) => expression.as_literal().cloned().flatten(),
+        _ => None,
+    };
+    match literal {
+        Some(Value::Str(text)) => text_value(text.to_string()),
+        Some(value) => ArgumentValue::Literal(value),
+        None => ArgumentValue::Expression(parsed),
+    }
+}
+
+fn text_value(text: String) -> ArgumentValue {
+    match text.contains("{{") {
+        true => ArgumentValue::Template(text.into()),
+        false => ArgumentValue::Literal(Value::from(text)),
+    }
+}
+
+/// Words that people write in any case.
+fn constant(text: &str) -> Option<Value> {
+    let is = |word: &str| text.eq_ignore_ascii_case(word);
+    match () {
+        () if is("true") => Some(Value::Bool(true)),
+        () if is("false") => Some(Value::Bool(false)),
+        () if is("null") => Some(Value::Null),
+        () if is("nan") => Some(Value::Float(f64::NAN)),
+        () => None,
+    }
+}
+
+/// The beginning of a text, for a message.
+fn brief(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -3,6 +3,8 @@
 // A test that unwraps says where it failed.
 #![allow(clippy::unwrap_used)]
 
+mod argument;
 mod call;
 mod call_models;
 mod expression;
+mod quickjs;

@@ -1,0 +1,197 @@
+//! `|apple|pear:2:";":prefix="- "`: the model, or chance, picks from a list (notes 61, 62).
+
+use std::sync::Arc;
+
+use quillet_core::{Map, Value, nearest};
+
+use super::split::{self, Piece};
+use super::{Argument, ArgumentError, ArgumentValue, Reader};
+
+/// A choice among things.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// What may be picked: [`ArgumentValue::Literal`] or [`ArgumentValue::Template`], or an
+    /// expression where an item was written `?=…`.
+    pub items: Vec<ArgumentValue>,
+    /// At most so many are picked, from 1; one where nothing was said.
+    pub max_pick: Option<u32>,
+    /// At least so many are picked.
+    pub min_pick: Option<u32>,
+    /// What stands between several picks.
+    pub separator: Option<Arc<str>>,
+    /// What stands before each pick.
+    pub prefix: Option<Arc<str>>,
+    /// What stands after each pick.
+    pub suffix: Option<Arc<str>>,
+    /// Whether chance picks, and no model.
+    pub random: bool,
+    /// Other named parameters: they belong to the call of the model.
+    pub options: Vec<Argument>,
+}
+
+const PARAMETERS: [&str; 6] = [
+    "type",
+    "maxPick",
+    "minPick",
+    "separator",
+    "prefix",
+    "suffix",
+];
+
+impl Choice {
+    /// The choice as a value, with its items as they were evaluated.
+    #[must_use]
+    pub fn to_value(&self, items: Vec<Value>) -> Value {
+        let count = |count: u32| Value::Int(i64::from(count));
+        let text = |text: &Arc<str>| Value::Str(Arc::clone(text));
+        let entries = [
+            ("items", Some(Value::from(items))),
+            ("maxPick", self.max_pick.map(count)),
+            ("minPick", self.min_pick.map(count)),
+            ("separator", self.separator.as_ref().map(text)),
+            ("prefix", self.prefix.as_ref().map(text)),
+            ("suffix", self.suffix.as_ref().map(text)),
+            ("type", self.random.then(|| Value::from("random"))),
+        ];
+        let present = entries
+            .into_iter()
+            .filter_map(|(key, value)| Some((key, value?)));
+        Value::Map(present.collect::<Map>())
+    }
+
+    fn set(&mut self, reader: &Reader<'_>, piece: Piece<'_>) -> Result<(), ArgumentError> {
+        let argument = reader.argument(piece)?;
+        let known = argument.name.as_deref().map(|name| {
+            PARAMETERS
+                .into_iter()
+                .find(|parameter| *parameter == name)
+                .ok_or(name)
+        });
+        match known {
+            None => self.set_place(&argument),
+            Some(Ok(parameter)) => self.set_named(parameter, &argument),
+            // Anything else is an option of the model, unless it is nearly one of ours.
+            Some(Err(name)) => match nearest(name, PARAMETERS) {
+                Some(meant) => Err(unknown(&argument, Some(meant))),
+                None => {
+                    self.options.push(argument);
+                    Ok(())
+                }
+            },
+        }
+    }
+
+    /// `:2`, `:";"`, `:random`.
+    fn set_place(&mut self, argument: &Argument) -> Result<(), ArgumentError> {
+        match (&argument.value, &*argument.text) {
+            (ArgumentValue::Skipped, _) => Ok(()),
+            (_, "random") => {
+                self.random = true;
+                Ok(())
+            }
+            (ArgumentValue::Literal(Value::Int(_)), _) => self.set_named("maxPick", argument),
+            (ArgumentValue::Literal(Value::Str(_)), _) => self.set_named("separator", argument),
+            (_, word) => Err(unknown(argument, nearest(word, ["random"]))),
+        }
+    }
+
+    fn set_named(&mut self, name: &str, argument: &Argument) -> Result<(), ArgumentError> {
+        match name {
+            "maxPick" => self.max_pick = Some(count(name, argument)?),
+            "minPick" => self.min_pick = Some(count(name, argument)?),
+            "separator" => self.separator = Some(text(name, argument)?),
+            "prefix" => self.prefix = Some(text(name, argument)?),
+            "suffix" => self.suffix = Some(text(name, argument)?),
+            _ => self.random = text(name, argument)? == "random".into(),
+        }
+        Ok(())
+    }
+}
+
+fn unknown(argument: &Argument, meant: Option<&str>) -> ArgumentError {
+    let name = argument.name.as_deref().unwrap_or(&argument.text);
+    ArgumentError {
+        message: format!("a choice has no parameter `{name}`"),
+        span: argument.span,
+        help: Some(match meant {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("a choice knows random, {}", PARAMETERS.join(", ")),
+        }),
+    }
+}
+
+fn count(name: &str, argument: &Argument) -> Result<u32, ArgumentError> {
+    let count = match &argument.value {
+        ArgumentValue::Literal(Value::Int(count)) => u32::try_from(*count).ok(),
+        _ => None,
+    };
+    count.ok_or_else(|| wrong(name, "a whole number", argument))
+}
+
+fn text(name: &str, argument: &Argument) -> Result<Arc<str>, ArgumentError> {
+    match &argument.value {
+        ArgumentValue::Literal(Value::Str(text)) => Ok(Arc::clone(text)),
+        ArgumentValue::Expression(_) if name == "type" => Ok(Arc::clone(&argument.text)),
+        _ => Err(wrong(name, "a text in quotes", argument)),
+    }
+}
+
+fn wrong(name: &str, wanted: &str, argument: &Argument) -> ArgumentError {
+    ArgumentError {
+        message: format!("`{name}` of a choice is {wanted}, not `{}`", argument.text),
+        span: argument.span,
+        help: None,
+    }
+}
+
+/// Reads a choice from its first bar on.
+pub(super) fn read(reader: &Reader<'_>, piece: Piece<'_>) -> Result<Choice, ArgumentError> {
+    let mut choice = Choice::default();
+    let end = split::find_outside(piece.text, |at, c| ends_items(&piece.text[at..], c));
+    let end = end.unwrap_or(piece.text.len());
+    for item in split::pieces(&piece.text[..end], |c, _| c == '|') {
+        choice.items.extend(item_value(reader, item.trimmed())?);
+    }
+    if choice.items.is_empty() {
+        return Err(ArgumentError {
+            message: "a choice has nothing to choose from".to_owned(),
+            span: reader.span(piece.start, piece.end()),
+            help: Some("write `|one|other`".to_owned()),
+        });
+    }
+    let rest = piece.part(end, piece.text.len());
+    for parameter in split::pieces(rest.text, |c, _| matches!(c, ':' | '：')) {
+        let shifted = rest.part(parameter.start, parameter.end());
+        choice.set(reader, shifted)?;
+    }
+    Ok(choice)
+}
+
+/// A colon ends the items. The colon of Chinese text does so only where a parameter
+/// follows: it may as well stand inside of an item.
+fn ends_items(rest: &str, c: char) -> bool {
+    let Some(after) = rest.strip_prefix('：') else {
+        return c == ':';
+    };
+    let after = after.trim_start();
+    let word_end = after
+        .find(|c: char| !c.is_alphanumeric())
+        .unwrap_or(after.len());
+    let word = &after[..word_end];
+    let number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    number || word == "random" || PARAMETERS.contains(&word)
+}
+
+fn item_value(
+    reader: &Reader<'_>,
+    item: Piece<'_>,
+) -> Result<Option<ArgumentValue>, ArgumentError> {
+    if item.text.is_empty() {
+        return Ok(None);
+    }
+    if item.text.starts_with("?=") {
+        return reader.value(item.part(2, item.text.len())).map(Some);
+    }
+    let text = split::unquote(item.text).unwrap_or_else(|| item.text.to_owned());
+    Ok(Some(super::text_value(text)))
+}

@@ -1,0 +1,65 @@
+//! A call as one text: `name(arguments)`.
+
+use quillet_core::Span;
+
+use super::{ArgumentError, Arguments, Reader, Words, parse_with, split};
+
+/// A call that was written as text: `test($参数="值")`.
+#[derive(Clone, Debug)]
+pub struct Command {
+    /// Its name, with whatever mark it begins with.
+    pub name: String,
+    /// The name's place in the file.
+    pub name_span: Span,
+    /// What stands in the parentheses; nothing where there are none.
+    pub arguments: Arguments,
+}
+
+/// Reads a call. `base` is the place of `text` in the file; `words` says what values
+/// without quotes are.
+///
+/// # Errors
+/// No name, parentheses that are not closed, text behind them, or arguments that are none.
+pub fn parse_command(text: &str, base: Span, words: Words) -> Result<Command, ArgumentError> {
+    let reader = Reader { text, base, words };
+    let open = text.find(['(', '（']).unwrap_or(text.len());
+    let name = text[..open].trim();
+    let start = text.find(name).unwrap_or(0);
+    let name_span = reader.span(start, start + name.len());
+    if name.is_empty() || name.contains(char::is_whitespace) {
+        return Err(no_call("a call begins with one name", name_span));
+    }
+    Ok(Command {
+        name: name.to_owned(),
+        name_span,
+        arguments: inside(&reader, open)?,
+    })
+}
+
+/// The arguments in the parentheses that open at a byte of the text.
+fn inside(reader: &Reader<'_>, open: usize) -> Result<Arguments, ArgumentError> {
+    let bracketed = &reader.text[open..];
+    let Some(first) = bracketed.chars().next() else {
+        return Ok(Arguments::default());
+    };
+    let inner = open + first.len_utf8();
+    let Some(close) = split::closing(bracketed).map(|at| open + at) else {
+        let span = reader.span(open, inner);
+        return Err(no_call("the parenthesis of the call is not closed", span));
+    };
+    let mut behind = reader.text[close..].chars().skip(1);
+    if !behind.all(char::is_whitespace) {
+        let span = reader.span(close, reader.text.len());
+        return Err(no_call("something stands behind the call", span));
+    }
+    let text = &reader.text[inner..close];
+    parse_with(text, reader.span(inner, close), reader.words)
+}
+
+fn no_call(message: &str, span: Span) -> ArgumentError {
+    ArgumentError {
+        message: message.to_owned(),
+        span,
+        help: Some("write `name(value, key=value)`".to_owned()),
+    }
+}

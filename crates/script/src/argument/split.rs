@@ -1,0 +1,198 @@
+//! Cuts a text at marks that stand outside of quotes and brackets.
+
+/// A part of the argument text and where it begins in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece<'a> {
+    pub(super) text: &'a str,
+    pub(super) start: usize,
+}
+
+impl<'a> Piece<'a> {
+    pub(super) fn end(&self) -> usize {
+        self.start + self.text.len()
+    }
+
+    pub(super) fn trimmed(self) -> Piece<'a> {
+        let text = self.text.trim_start();
+        let start = self.end() - text.len();
+        let text = text.trim_end();
+        Piece { text, start }
+    }
+
+    /// The part from `from` to `to`, in bytes of this piece.
+    pub(super) fn part(self, from: usize, to: usize) -> Piece<'a> {
+        Piece {
+            text: self.text.get(from..to).unwrap_or(""),
+            start: self.start + from,
+        }
+    }
+}
+
+/// Cuts at every character outside of quotes and brackets for which `is_mark` holds; it is
+/// given the character and the piece before it.
+pub(super) fn pieces(text: &str, is_mark: impl Fn(char, &str) -> bool) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let mut scan = Scan::new(text);
+    while let Some((at, c)) = scan.next_outside() {
+        if is_mark(c, &text[start..at]) {
+            pieces.push(Piece {
+                text: &text[start..at],
+                start,
+            });
+            start = at + c.len_utf8();
+        }
+    }
+    pieces.push(Piece {
+        text: &text[start..],
+        start,
+    });
+    pieces
+}
+
+/// The first character outside of quotes and brackets for which `test` holds.
+pub(super) fn find_outside(text: &str, test: impl Fn(usize, char) -> bool) -> Option<usize> {
+    let mut scan = Scan::new(text);
+    while let Some((at, c)) = scan.next_outside() {
+        if test(at, c) {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// The bracket that closes the one at the beginning of `text`.
+pub(super) fn closing(text: &str) -> Option<usize> {
+    let mut scan = Scan::new(text);
+    while let Some((at, c)) = scan.step() {
+        if scan.depth == 0 && is_closing(c) {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// The name and the value in `name = value`, or all of it as the value.
+pub(super) fn named(piece: Piece<'_>) -> (Option<&str>, Piece<'_>) {
+    let text = piece.text;
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-');
+    let starts = |c: char| c.is_alphabetic() || matches!(c, '_' | '$');
+    let end = text.find(|c| !is_name(c)).unwrap_or(text.len());
+    let after = text[end..].trim_start();
+    let assigned = after.strip_prefix(['=', '＝']);
+    match assigned {
+        Some(value) if text.starts_with(starts) && !value.starts_with(['=', '>']) => {
+            let from = text.len() - value.len();
+            (Some(&text[..end]), piece.part(from, text.len()))
+        }
+        _ => (None, piece),
+    }
+}
+
+/// What stands between a pair of quotes around all of the text: with the escapes of
+/// JavaScript, and with quotes inside that nobody escaped.
+pub(super) fn unquote(text: &str) -> Option<String> {
+    let open = text.chars().next()?;
+    let close = closing_quote(open)?;
+    let inner = text.strip_prefix(open)?.strip_suffix(close)?;
+    let mut out = String::with_capacity(inner.len());
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => out.push(match chars.next()? {
+                'n' => '\n',
+                't' => '\t',
+                'r' => '\r',
+                other => other,
+            }),
+            c => out.push(c),
+        }
+    }
+    Some(out)
+}
+
+fn closing_quote(open: char) -> Option<char> {
+    match open {
+        '"' | '\'' | '`' => Some(open),
+        '“' => Some('”'),
+        '‘' => Some('’'),
+        _ => None,
+    }
+}
+
+fn is_opening(c: char) -> bool {
+    matches!(c, '(' | '[' | '{' | '（')
+}
+
+fn is_closing(c: char) -> bool {
+    matches!(c, ')' | ']' | '}' | '）')
+}
+
+/// Walks over characters and knows how many brackets are open.
+struct Scan<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+    /// Closing quotes that were looked for in vain: no further one finds any.
+    missing: Vec<char>,
+}
+
+impl<'a> Scan<'a> {
+    fn new(text: &'a str) -> Self {
+        Scan {
+            text,
+            at: 0,
+            depth: 0,
+            missing: Vec::new(),
+        }
+    }
+
+    /// The next character that stands in no bracket and no quote.
+    fn next_outside(&mut self) -> Option<(usize, char)> {
+        loop {
+            let inside = self.depth > 0;
+            let (at, c) = self.step()?;
+            if !inside && !is_opening(c) {
+                return Some((at, c));
+            }
+        }
+    }
+
+    /// The next character that stands in no quote.
+    fn step(&mut self) -> Option<(usize, char)> {
+        loop {
+            let rest = self.text.get(self.at..)?;
+            let c = rest.chars().next()?;
+            if let Some(length) = self.quoted(rest, c) {
+                self.at += length;
+                continue;
+            }
+            let at = self.at;
+            self.at += c.len_utf8();
+            if is_opening(c) {
+                self.depth += 1;
+            } else if is_closing(c) {
+                self.depth = self.depth.saturating_sub(1);
+            }
+            return Some((at, c));
+        }
+    }
+
+    /// How long the quoted text is that begins here. An apostrophe in a word opens nothing,
+    /// and neither does a quote that is never closed.
+    fn quoted(&mut self, rest: &str, c: char) -> Option<usize> {
+        let in_word = self.text[..self.at].ends_with(char::is_alphanumeric);
+        let close = closing_quote(c).filter(|close| !in_word && !self.missing.contains(close))?;
+        let mut escaped = false;
+        for (at, c) in rest.char_indices().skip(1) {
+            match c {
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                c if c == close => return Some(at + c.len_utf8()),
+                _ => {}
+            }
+        }
+        self.missing.push(close);
+        None
+    }
+}

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use quillet_core::{Span, Value};
 
-use crate::expression::{Expression, Parsed};
+use crate::expression::{Expression, Parsed, SyntaxError};
 
 pub use bind::{Bound, Slot};
 pub use choice::Choice;
@@ -193,7 +193,7 @@ impl Reader<'_> {
             return Ok(ArgumentValue::Literal(value));
         }
         match Expression::parse(text) {
-            Parsed::Invalid(error) => self.without_grammar(piece, error),
+            Parsed::Invalid(error) => self.without_grammar(piece, &error),
             parsed => Ok(simplest(parsed)),
         }
     }
@@ -202,7 +202,7 @@ impl Reader<'_> {
     fn without_grammar(
         &self,
         piece: split::Piece<'_>,
-        error: crate::expression::SyntaxError,
+        error: &SyntaxError,
     ) -> Result<ArgumentValue, ArgumentError> {
         if let Some(inner) = split::unquote(piece.text) {
             return Ok(text_value(inner));

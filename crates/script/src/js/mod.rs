@@ -1,1 +1,437 @@
-//! JavaScript in QuickJS, within limits, and functions in other languages.
+//! JavaScript of a run, in QuickJS; functions in Python; wasm modules.
+//!
+//! A run has one [`Js`]. It starts nothing until something needs it, and ends what it started when it
+//! is dropped. JavaScript runs in a thread of its own or in a process of its own ([`Transport`]); the
+//! messages are the same. It sees nothing of the host but what a [`Runtime`] gives it, and never more
+//! than its bounds allow.
+//!
+//! This is not the language of conditions and key paths: [`crate::expression`] evaluates most of them
+//! without any JavaScript.
+
+mod board;
+mod error;
+mod protocol;
+mod runtime;
+mod signature;
+mod thread;
+mod worker;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use quillet_core::BoxFuture;
+
+use board::{Board, Inbox, Silence};
+pub use error::{Code, Frame, JsError, JsErrorKind, Place};
+use protocol::{Answer, Ask, Done, FromWorker, Request, Source, ToWorker, Work};
+pub use protocol::{Bounds, Definition, Export, ExportKind};
+pub use runtime::{Called, Found, FunctionId, Level, ModuleId, Passed, Runtime, Target};
+pub use signature::{Parameter, Signature, signature};
+use thread::Thread;
+
+/// How one run's JavaScript is run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JsOptions {
+    /// Its bounds.
+    pub bounds: Bounds,
+    /// Where it runs.
+    pub transport: Transport,
+}
+
+/// Where JavaScript runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// In a thread of this process. A few operations of QuickJS cannot be interrupted (large `BigInt`,
+    /// `join` and `sort` of large arrays): they are reported in time, and go on in the background.
+    #[default]
+    Thread,
+}
+
+/// What a call gave.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CallResult {
+    /// What the function returned; a promise was waited for.
+    pub value: Passed,
+    /// The arguments as they are after the call: `event.stopped = true` is seen here.
+    pub arguments: Vec<Passed>,
+}
+
+/// A function that was defined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defined {
+    /// How it is called.
+    pub id: FunctionId,
+    /// Its name and parameters.
+    pub signature: Signature,
+}
+
+/// A module that was imported.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// How it is called and found: `Target::Export(module, names)`.
+    pub module: ModuleId,
+    /// What it exports.
+    pub exports: Vec<Export>,
+}
+
+/// One run's JavaScript. Cheap to make: a thread or process starts with the first piece of work.
+#[derive(Debug)]
+pub struct Js {
+    options: JsOptions,
+    next: AtomicU64,
+    state: Mutex<State>,
+}
+
+/// What a worker must know before it can work: kept for the next one, should this one end.
+#[derive(Debug, Default)]
+struct State {
+    worker: Option<Arc<Worker>>,
+    known: Vec<ToWorker>,
+}
+
+#[derive(Debug)]
+struct Worker {
+    board: Arc<Board>,
+    link: Thread,
+}
+
+impl Worker {
+    fn send(&self, message: ToWorker) {
+        self.board.sending();
+        self.link.send(message);
+    }
+}
+
+impl Js {
+    /// JavaScript for one run.
+    #[must_use]
+    pub fn new(options: JsOptions) -> Self {
+        Js {
+            options,
+            next: AtomicU64::new(1),
+            state: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn number(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Takes a function of a script in any written form (note 88). Only its head is read now:
+    /// its body is compiled at its first call, or by [`Js::check`].
+    ///
+    /// # Errors
+    /// Kind `Syntax`, with the place in the code, where the head is none.
+    pub fn define(&self, definition: Definition) -> Result<Defined, JsError> {
+        let head = signature(&definition.code)?;
+        // Even numbers: those of functions that JavaScript hands out are odd.
+        let id = FunctionId(self.number() * 2);
+        let source = Source {
+            definition,
+            keyword: head.keyword,
+        };
+        self.tell(ToWorker::Define(id, source));
+        Ok(Defined {
+            id,
+            signature: head,
+        })
+    }
+
+    fn tell(&self, message: ToWorker) {
+        let mut state = self.state();
+        if let Some(worker) = &state.worker {
+            worker.send(message.clone());
+        }
+        state.known.push(message);
+    }
+
+    /// Compiles a function without calling it.
+    ///
+    /// # Errors
+    /// Kind `Syntax`, with the place in the code.
+    pub async fn check(&self, function: FunctionId) -> Result<(), JsError> {
+        self.work(Work::Check { function }, &Nothing)
+            .await
+            .map(drop)
+    }
+
+    /// Evaluates an expression (`?=`): its bare names are the runtime's, or else JavaScript's own;
+    /// `this` is the runtime; it may `await`.
+    ///
+    /// # Errors
+    /// Kind `Unknown` names a name that neither knows; `Thrown` and the others as they say.
+    pub async fn evaluate(&self, code: &str, runtime: &dyn Runtime) -> Result<Passed, JsError> {
+        match self
+            .work(
+                Work::Evaluate {
+                    code: code.to_owned(),
+                },
+                runtime,
+            )
+            .await?
+        {
+            Done::Value(value) | Done::Called(value, _) => Ok(value),
+            Done::Exports(_) => Ok(Passed::Undefined),
+        }
+    }
+
+    /// Calls a function; `this` is the runtime.
+    ///
+    /// # Errors
+    /// What it threw, and bounds that it reached.
+    pub async fn call(
+        &self,
+        target: &Target,
+        arguments: Vec<Passed>,
+        runtime: &dyn Runtime,
+    ) -> Result<CallResult, JsError> {
+        let work = Work::Call {
+            target: target.clone(),
+            arguments: arguments.clone(),
+        };
+        let mut result = CallResult {
+            arguments,
+            ..CallResult::default()
+        };
+        match self.work(work, runtime).await? {
+            Done::Called(value, changed) => {
+                result.value = value;
+                for (index, argument) in changed {
+                    if let Some(place) = result.arguments.get_mut(index) {
+                        *place = argument;
+                    }
+                }
+            }
+            Done::Value(value) => result.value = value,
+            Done::Exports(_) => {}
+        }
+        Ok(result)
+    }
+
+    /// Imports a module: a file relative to the script (`./lib.js`), or a package or one of Node's own
+    /// modules (`path`), without `js:` in front. `from` is the script's file.
+    ///
+    /// # Errors
+    /// Kind `Module`: it was not found, leaves the roots, or does not parse; and what it threw.
+    pub async fn import(
+        &self,
+        specifier: &str,
+        from: &str,
+        runtime: &dyn Runtime,
+    ) -> Result<Imported, JsError> {
+        let module = ModuleId(self.number());
+        let request = Request {
+            specifier: specifier.to_owned(),
+            from: from.to_owned(),
+            required: false,
+        };
+        self.tell(ToWorker::Module(module, request));
+        match self.work(Work::Import { module }, runtime).await? {
+            Done::Exports(exports) => Ok(Imported { module, exports }),
+            Done::Value(_) | Done::Called(..) => Ok(Imported {
+                module,
+                exports: Vec::new(),
+            }),
+        }
+    }
+
+    /// The worker that runs, or a new one that knows all that was defined.
+    fn worker(&self) -> Result<Arc<Worker>, JsError> {
+        let mut state = self.state();
+        if let Some(worker) = &state.worker
+            && !worker.board.is_closed()
+        {
+            return Ok(Arc::clone(worker));
+        }
+        let board = Arc::new(Board::new(self.options.bounds.time));
+        let link = Thread::start(&self.options.bounds, &board).map_err(|error| {
+            JsError::new(
+                JsErrorKind::Killed,
+                format!("JavaScript cannot start: {error}"),
+            )
+        })?;
+        let worker = Arc::new(Worker { board, link });
+        for message in &state.known {
+            worker.send(message.clone());
+        }
+        state.worker = Some(Arc::clone(&worker));
+        Ok(worker)
+    }
+
+    /// Gives up a worker that does not move any more.
+    fn abandon(&self, worker: &Arc<Worker>) {
+        worker.board.end();
+        let mut state = self.state();
+        if state
+            .worker
+            .as_ref()
+            .is_some_and(|current| Arc::ptr_eq(current, worker))
+        {
+            state.worker = None;
+        }
+    }
+
+    /// Starts a piece and answers what it asks until it is over.
+    async fn work(&self, work: Work, runtime: &dyn Runtime) -> Result<Done, JsError> {
+        let mut piece = self.open(work)?;
+        let mut later: Later<'_> = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                message = piece.next(self) => match message? {
+                    FromWorker::Ask { question, ask, .. } => {
+                        let answer = answer(runtime, question, ask, &later);
+                        piece.answer(question, answer);
+                    }
+                    FromWorker::Log { level, line, .. } => runtime.log(level, &line),
+                    FromWorker::Done { result, .. } => {
+                        piece.over = true;
+                        if result.as_ref().is_err_and(is_end) {
+                            self.abandon(&piece.worker);
+                        }
+                        return settle(result, later).await;
+                    }
+                    FromWorker::Turn { .. } => {}
+                },
+                Some((question, result)) = later.next(), if !later.is_empty() => {
+                    piece.worker.send(ToWorker::Settled { question, result });
+                }
+            }
+        }
+    }
+
+    fn open(&self, work: Work) -> Result<Piece, JsError> {
+        let worker = self.worker()?;
+        let id = self.number();
+        let inbox = worker.board.open(id);
+        worker.send(ToWorker::Start { piece: id, work });
+        Ok(Piece {
+            id,
+            worker,
+            inbox,
+            over: false,
+        })
+    }
+}
+
+type Later<'a> = FuturesUnordered<BoxFuture<'a, (u64, Result<Passed, JsError>)>>;
+
+/// Answers a question of the worker from the run's names.
+fn answer<'a>(runtime: &'a dyn Runtime, question: u64, ask: Ask, later: &Later<'a>) -> Answer {
+    match ask {
+        Ask::Get(name) => Answer::Found(runtime.get(&name)),
+        Ask::Set(name, value) => Answer::Set(runtime.set(&name, value)),
+        Ask::Names => Answer::Names(runtime.names()),
+        Ask::Call { name, arguments } => match runtime.call(&name, arguments) {
+            Called::Now(result) => Answer::Now(result),
+            Called::Later(future) => {
+                later.push(Box::pin(async move { (question, future.await) }));
+                Answer::Later
+            }
+        },
+        Ask::Resolve(_) | Ask::Load(_) | Ask::File(_) => Answer::Gone,
+    }
+}
+
+/// A piece is over; what it began and did not wait for is waited for here. The first failure counts.
+async fn settle(result: Result<Done, JsError>, mut later: Later<'_>) -> Result<Done, JsError> {
+    let done = result?;
+    while let Some((_, result)) = later.next().await {
+        result?;
+    }
+    Ok(done)
+}
+
+/// A piece that a future waits for. Dropping it ends the piece.
+struct Piece {
+    id: u64,
+    worker: Arc<Worker>,
+    inbox: Inbox,
+    over: bool,
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        self.worker.board.close(self.id);
+        if !self.over {
+            self.worker.send(ToWorker::Cancel { piece: self.id });
+        }
+    }
+}
+
+impl Piece {
+    /// The next message of the worker about this piece.
+    async fn next(&mut self, js: &Js) -> Result<FromWorker, JsError> {
+        loop {
+            let patience = match self.worker.board.patience(self.id) {
+                Ok(patience) => patience,
+                Err(silence) => {
+                    self.over = true;
+                    js.abandon(&self.worker);
+                    return Err(silent(silence));
+                }
+            };
+            match tokio::time::timeout(patience, self.inbox.recv()).await {
+                Ok(Some(message)) => return Ok(message),
+                Ok(None) => {
+                    self.over = true;
+                    return Err(silent(Silence::Gone));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn answer(&self, question: u64, answer: Answer) {
+        self.worker.send(ToWorker::Answer { question, answer });
+    }
+}
+
+/// Whether a worker ends itself after such a failure.
+fn is_end(error: &JsError) -> bool {
+    matches!(
+        error.kind,
+        JsErrorKind::Time | JsErrorKind::Memory | JsErrorKind::Killed
+    )
+}
+
+fn silent(silence: Silence) -> JsError {
+    match silence {
+        Silence::Time => JsError::new(
+            JsErrorKind::Time,
+            "JavaScript ran longer than it may (limit js_time)",
+        ),
+        Silence::Gone => JsError::new(
+            JsErrorKind::Killed,
+            "JavaScript was ended because other code of the same run went over a limit",
+        ),
+    }
+}
+
+/// Nothing to ask: for work that needs no names.
+struct Nothing;
+
+impl Runtime for Nothing {
+    fn get(&self, _: &str) -> Found {
+        Found::Missing
+    }
+
+    fn set(&self, _: &str, _: Passed) -> Result<(), JsError> {
+        Ok(())
+    }
+
+    fn names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn call<'a>(&'a self, _: &str, _: Vec<Passed>) -> Called<'a> {
+        Called::Now(Ok(Passed::Undefined))
+    }
+
+    fn log(&self, _: Level, _: &str) {}
+}

@@ -1,0 +1,136 @@
+//! The run's side of the messages: who waits for which piece, and whether the worker still moves.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+
+use super::protocol::{Answer, FromWorker, ToWorker};
+
+/// What a piece's future receives.
+pub(super) type Inbox = mpsc::UnboundedReceiver<FromWorker>;
+
+/// Where messages of a worker arrive.
+#[derive(Debug)]
+pub(super) struct Board {
+    state: Mutex<State>,
+    patience: Duration,
+}
+
+#[derive(Debug)]
+struct State {
+    inboxes: HashMap<u64, mpsc::UnboundedSender<FromWorker>>,
+    sent: u64,
+    /// Since when the worker computes without a word; `None` while it waits for us.
+    busy: Option<Instant>,
+    turn: Option<u64>,
+    closed: bool,
+}
+
+/// Why a piece hears nothing more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Silence {
+    /// The worker computed too long in something that nothing interrupts, and it was this piece.
+    Time,
+    /// The worker is gone because of another piece, or by itself.
+    Gone,
+}
+
+impl Board {
+    /// A board for a worker whose pieces may compute for so long.
+    pub(super) fn new(time: Duration) -> Self {
+        Board {
+            state: Mutex::new(State {
+                inboxes: HashMap::new(),
+                sent: 0,
+                busy: None,
+                turn: None,
+                closed: false,
+            }),
+            // The worker's own clock comes first; this one is for what its clock does not reach.
+            patience: time + time / 10 + Duration::from_millis(50),
+        }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        // A thread that panics while it holds plain data leaves it usable.
+        self.state
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// A piece is about to start.
+    pub(super) fn open(&self, piece: u64) -> Inbox {
+        let (sender, inbox) = mpsc::unbounded_channel();
+        self.state().inboxes.insert(piece, sender);
+        inbox
+    }
+
+    /// Nobody waits for a piece any more.
+    pub(super) fn close(&self, piece: u64) {
+        self.state().inboxes.remove(&piece);
+    }
+
+    /// A message is about to be sent to the worker.
+    pub(super) fn sending(&self) {
+        let mut state = self.state();
+        state.sent += 1;
+        state.busy.get_or_insert_with(Instant::now);
+    }
+
+    /// A message of the worker. Gives what must be answered at once.
+    pub(super) fn deliver(&self, message: FromWorker) -> Option<ToWorker> {
+        let mut state = self.state();
+        let piece = match &message {
+            FromWorker::Turn { piece, handled } => {
+                state.turn = *piece;
+                let is_idle = piece.is_none() && *handled >= state.sent;
+                state.busy = (!is_idle).then(Instant::now);
+                return None;
+            }
+            FromWorker::Ask { piece, .. } => {
+                state.busy = None;
+                *piece
+            }
+            FromWorker::Log { piece, .. } | FromWorker::Done { piece, .. } => *piece,
+        };
+        let question = match &message {
+            FromWorker::Ask { question, .. } => Some(*question),
+            _ => None,
+        };
+        let delivered = state
+            .inboxes
+            .get(&piece)
+            .is_some_and(|inbox| inbox.send(message).is_ok());
+        let question = question.filter(|_| !delivered)?;
+        Some(ToWorker::Answer {
+            question,
+            answer: Answer::Gone,
+        })
+    }
+
+    /// The worker is gone: nothing more arrives.
+    pub(super) fn end(&self) {
+        let mut state = self.state();
+        state.closed = true;
+        state.inboxes.clear();
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.state().closed
+    }
+
+    /// Until when a piece may wait before it looks again; `Err` once the worker has been silent for too long.
+    pub(super) fn patience(&self, piece: u64) -> Result<Duration, Silence> {
+        let state = self.state();
+        let Some(busy) = state.busy else {
+            return Ok(self.patience);
+        };
+        match self.patience.checked_sub(busy.elapsed()) {
+            Some(left) if !left.is_zero() => Ok(left),
+            _ if state.turn == Some(piece) || state.turn.is_none() => Err(Silence::Time),
+            _ => Err(Silence::Gone),
+        }
+    }
+}

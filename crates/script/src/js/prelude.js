@@ -1,0 +1,255 @@
+// The part of a worker that is JavaScript. It is given the host's functions and hands back what the
+// worker calls. It keeps every object that outlives a turn, so that the Rust side holds none.
+(host) => {
+  'use strict';
+  const functions = new Map();
+  const ids = new Map();
+  const pieces = new Map();
+  const promises = new Map();
+  const timers = new Map();
+  let handed = 0;
+  const { apply, ownKeys, construct } = Reflect;
+  const then = Promise.prototype.then;
+  const text = String;
+
+  // What a name is, as the host says it.
+  const MISSING = 0, VALUE = 2, FUNCTION = 3, HOST = 4, EXPORT = 5, SAME = 6;
+
+  const isObject = (value) => value !== null && typeof value === 'object';
+
+  // The live piece that a proxy belongs to: functions that outlive theirs ask for the current one.
+  const live = (piece) => (pieces.has(piece.id) ? piece : pieces.get(host.current()) ?? piece);
+
+  const find = (owner, name) => {
+    const piece = live(owner);
+    const seen = piece.seen.get(name);
+    if (seen !== undefined) return [VALUE, seen];
+    let found = host.get(piece.id, name);
+    if (found[0] === SAME) found = [VALUE, piece.got.get(name)];
+    if (found[0] === VALUE && isObject(found[1])) {
+      piece.seen.set(name, found[1]);
+      piece.got.set(name, found[1]);
+    }
+    return found;
+  };
+
+  const callable = (owner, name) => (...args) => call(owner, name, args);
+
+  const call = (owner, name, args) => {
+    const piece = live(owner);
+    save(piece);
+    const [later, result] = host.call(piece.id, name, args);
+    piece.seen.clear();
+    if (!later) return result;
+    return new Promise((resolve, reject) => promises.set(result, { resolve, reject }));
+  };
+
+  // Objects that were got from the host and changed in place go back to it.
+  const save = (piece) => {
+    for (const [name, object] of piece.got) host.save(piece.id, name, object);
+  };
+
+  const reach = (owner, name, [kind, payload], receiver) => {
+    switch (kind) {
+      case VALUE: return payload;
+      case HOST: return callable(owner, name);
+      case FUNCTION: case EXPORT: {
+        const target = kind === FUNCTION ? use(payload) : exported(payload);
+        return receiver !== undefined && typeof target === 'function' && !isClass(target)
+          ? (...args) => apply(target, receiver, args) : target;
+      }
+      default: return undefined;
+    }
+  };
+
+  const use = (id) => {
+    let made = functions.get(id);
+    if (made === undefined) {
+      made = host.compile(id);
+      keep(id, made);
+    }
+    return made;
+  };
+
+  const keep = (id, made) => { functions.set(id, made); ids.set(made, id); };
+
+  // Functions that leave JavaScript have odd numbers, those of the script even ones.
+  const hold = (made) => {
+    let id = ids.get(made);
+    if (id === undefined) {
+      id = 2 * handed++ + 1;
+      keep(id, made);
+    }
+    return id;
+  };
+
+  const exported = ([module, path]) => {
+    let value = host.module(module);
+    for (const key of path) value = value?.[key];
+    return value;
+  };
+
+  // `this.name`, and its plain form of `$name`.
+  const member = (owner, name) => {
+    const found = find(owner, name);
+    if (found[0] !== MISSING) return reach(owner, name, found);
+    if (name.startsWith('$')) return undefined;
+    const directive = find(owner, '$' + name);
+    return directive[0] >= FUNCTION ? reach(owner, '$' + name, directive) : undefined;
+  };
+
+  const write = (owner, name, value) => {
+    const piece = live(owner);
+    host.set(piece.id, name, value);
+    piece.seen.delete(name);
+    return true;
+  };
+
+  const names = (owner) => host.names(live(owner).id);
+
+  const describe = (owner, name) => {
+    if (typeof name === 'symbol' || find(owner, name)[0] === MISSING) return undefined;
+    return { value: member(owner, name), writable: true, enumerable: true, configurable: true };
+  };
+
+  const runtimeOf = (piece) => new Proxy({}, {
+    get: (_, name) => (typeof name === 'symbol' ? undefined : member(piece, name)),
+    set: (_, name, value) => (typeof name === 'symbol' ? false : write(piece, name, value)),
+    has: (_, name) => typeof name !== 'symbol' && find(piece, name)[0] !== MISSING,
+    deleteProperty: (_, name) => write(piece, text(name), undefined),
+    ownKeys: () => names(piece),
+    getOwnPropertyDescriptor: (_, name) => describe(piece, name),
+    getPrototypeOf: () => null,
+    setPrototypeOf: () => false,
+    defineProperty: (_, name, how) => write(piece, text(name), how.value),
+    preventExtensions: () => false,
+  });
+
+  // The names of an expression: what the host does not know is looked for in JavaScript itself.
+  const scopeOf = (piece) => new Proxy(Object.create(null), {
+    get: (_, name) => (typeof name === 'symbol' ? undefined
+      : reach(piece, name, find(piece, name), piece.self)),
+    set: (_, name, value) => write(piece, name, value),
+    has: (_, name) => typeof name !== 'symbol' && find(piece, name)[0] !== MISSING,
+  });
+
+  const open = (id, args) => {
+    const piece = { id, args, seen: new Map(), got: new Map(), self: undefined };
+    piece.self = runtimeOf(piece);
+    pieces.set(id, piece);
+    return piece;
+  };
+
+  const close = (id) => {
+    pieces.delete(id);
+    for (const [timer, { owner }] of timers) if (owner === id) timers.delete(timer);
+  };
+
+  const done = (piece, ok, value) => {
+    if (!pieces.has(piece.id)) return;
+    try {
+      save(piece);
+    } catch (error) {
+      if (ok) [ok, value] = [false, error];
+    }
+    host.done(piece.id, ok, value, piece.args);
+    close(piece.id);
+  };
+
+  const isThenable = (value) =>
+    (isObject(value) || typeof value === 'function') && typeof value.then === 'function';
+
+  const run = (piece, body) => {
+    let result;
+    try {
+      result = body();
+      if (isThenable(result)) {
+        apply(then, Promise.resolve(result),
+          [(value) => done(piece, true, value), (error) => done(piece, false, error)]);
+        return;
+      }
+    } catch (error) {
+      done(piece, false, error);
+      return;
+    }
+    done(piece, true, result);
+  };
+
+  const isClass = (value) => typeof value === 'function'
+    && Object.getOwnPropertyDescriptor(value, 'prototype')?.writable === false;
+
+  // What stands for an object that is not plain, once it leaves JavaScript.
+  const plain = (value) => {
+    if (typeof value.toJSON === 'function') return value.toJSON('');
+    if (value instanceof Map) return Object.fromEntries([...value].map(([k, v]) => [text(k), v]));
+    if (value instanceof Set) return [...value];
+    if (value instanceof RegExp) return text(value);
+    if (value instanceof Error) return { name: value.name, message: value.message, ...value };
+    if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return Array.from(value);
+    if (value instanceof Number || value instanceof String || value instanceof Boolean) return value.valueOf();
+    return value;
+  };
+
+  const define = (object, key, value) =>
+    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+
+  // Globals that scripts use.
+  const start = (callback, delay, args, again) => {
+    if (typeof callback !== 'function') throw new TypeError('a timer needs a function');
+    const owner = host.current();
+    const timer = host.timer(+delay || 0, again);
+    timers.set(timer, { owner, callback, args, again });
+    return timer;
+  };
+  const stop = (timer) => { if (timers.delete(timer)) host.untimer(timer); };
+  const line = (args) => globalThis[Symbol.for('quillet.format')]?.(...args)
+    ?? args.map((arg) => (typeof arg === 'string' ? arg : host.show(arg))).join(' ');
+  const logger = (level) => (...args) => host.log(level, line(args));
+  define(globalThis, 'console', {
+    log: logger(0), info: logger(0), debug: logger(0), trace: logger(0), warn: logger(1), error: logger(2),
+  });
+  globalThis.setTimeout = (callback, delay, ...args) => start(callback, delay, args, false);
+  globalThis.setInterval = (callback, delay, ...args) => start(callback, delay, args, true);
+  globalThis.setImmediate = (callback, ...args) => start(callback, 0, args, false);
+  globalThis.clearTimeout = globalThis.clearInterval = globalThis.clearImmediate = stop;
+
+  return {
+    plain, hold, define, close, use,
+    whole: (value) => value.toWellFormed(),
+    evaluate(id, code) {
+      const piece = open(id, []);
+      const scope = scopeOf(piece);
+      run(piece, () => apply(code, piece.self, [scope]));
+    },
+    call(id, kind, target, args) {
+      const piece = open(id, args);
+      run(piece, () => {
+        let made = kind === FUNCTION ? use(target) : exported(target);
+        if (isClass(made)) return construct(made, args);
+        if (typeof made !== 'function') throw new TypeError('what was called is not a function');
+        return apply(made, piece.self, args);
+      });
+    },
+    settle(question, ok, value) {
+      const promise = promises.get(question);
+      promises.delete(question);
+      if (ok) promise?.resolve(value); else promise?.reject(value);
+    },
+    renew(id) { pieces.get(id)?.seen.clear(); },
+    fire(timer) {
+      const found = timers.get(timer);
+      if (found === undefined) return;
+      if (!found.again) timers.delete(timer);
+      apply(found.callback, undefined, found.args);
+    },
+    owner: (timer) => timers.get(timer)?.owner,
+    exports(module) {
+      const value = host.module(module);
+      return ownKeys(value).filter((key) => typeof key === 'string').map((name) => {
+        const item = value[name];
+        if (isClass(item)) return [name, 'class', undefined];
+        return typeof item === 'function' ? [name, 'function', text(item)] : [name, 'value', item];
+      });
+    },
+  };
+}

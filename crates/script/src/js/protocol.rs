@@ -1,0 +1,203 @@
+//! The messages between a run and its JavaScript: the same in a thread and in a process.
+//!
+//! The run starts pieces of work and answers questions; the worker asks and says what came of a
+//! piece. A worker that asks a question waits for its answer before it does anything else.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::JsError;
+use super::runtime::{Found, FunctionId, Level, ModuleId, Passed, Target};
+
+/// Bounds of a worker, and the first thing a worker in a process is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// Own time of one piece of JavaScript: what it waits for does not count. Default 5 s.
+    pub time: Duration,
+    /// Bytes that all JavaScript of the run may take together. Default 64 MiB.
+    pub memory: usize,
+    /// Bytes of stack. Default 512 KiB; at most 16 MiB.
+    pub stack: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Bounds {
+            time: Duration::from_secs(5),
+            memory: 64 << 20,
+            stack: 512 << 10,
+        }
+    }
+}
+
+/// A function from a script's text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Definition {
+    /// Its code as it was written.
+    pub code: String,
+    /// `__filename`: the script that defines it, or empty.
+    pub filename: String,
+    /// `__dirname`: where its relative modules start from, or empty.
+    pub dirname: String,
+}
+
+/// From a run to its worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum ToWorker {
+    /// A function that may be called from now on. Compiled at its first use.
+    Define(FunctionId, Source),
+    /// A module that may be used from now on. Loaded at its first use.
+    Module(ModuleId, Request),
+    /// Work to be done.
+    Start { piece: u64, work: Work },
+    /// The answer that the worker waits for.
+    Answer { question: u64, answer: Answer },
+    /// What a promise of the host came to.
+    Settled {
+        question: u64,
+        result: Result<Passed, JsError>,
+    },
+    /// Nobody waits for this piece any more.
+    Cancel { piece: u64 },
+}
+
+/// A definition in a form that JavaScript takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Source {
+    pub(crate) definition: Definition,
+    /// The byte at which `function ` is missing.
+    pub(crate) keyword: Option<usize>,
+}
+
+/// What to import, and from where.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Request {
+    /// As it was written, without `js:`.
+    pub(crate) specifier: String,
+    /// The file that asks: relative names start from its folder.
+    pub(crate) from: String,
+    /// `import` or `require`: which of a package's doors is taken.
+    pub(crate) required: bool,
+}
+
+/// One piece of work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Work {
+    Evaluate {
+        code: String,
+    },
+    Call {
+        target: Target,
+        arguments: Vec<Passed>,
+    },
+    Check {
+        function: FunctionId,
+    },
+    Import {
+        module: ModuleId,
+    },
+}
+
+/// From a worker to its run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum FromWorker {
+    /// It works on this piece now, or on nothing, and has read so many messages.
+    Turn { piece: Option<u64>, handled: u64 },
+    /// It waits for an answer.
+    Ask { piece: u64, question: u64, ask: Ask },
+    /// A line for people.
+    Log {
+        piece: u64,
+        level: Level,
+        line: String,
+    },
+    /// A piece is over.
+    Done {
+        piece: u64,
+        result: Result<Done, JsError>,
+    },
+}
+
+/// A question of the worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Ask {
+    Get(String),
+    Set(String, Passed),
+    Names,
+    Call {
+        name: String,
+        arguments: Vec<Passed>,
+    },
+    Resolve(Request),
+    Load(String),
+    File(FileCall),
+}
+
+/// An answer to a question. `Gone` fits every question whose piece is over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Answer {
+    Found(Found),
+    Set(Result<(), JsError>),
+    Names(Vec<String>),
+    Now(Result<Passed, JsError>),
+    Later,
+    Resolved(Result<Resolved, JsError>),
+    Gone,
+}
+
+/// A module's file, and how it is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Resolved {
+    /// Its canonical path, or the name of a module of our own (`node:path`).
+    pub(crate) path: String,
+    pub(crate) kind: ModuleKind,
+    /// Its text; empty for modules of our own.
+    pub(crate) text: String,
+}
+
+/// How a module is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ModuleKind {
+    /// A shim of ours for one of Node's modules.
+    Node,
+    Es,
+    CommonJs,
+    Json,
+}
+
+/// A call of `fs`, checked and done by the host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct FileCall {
+    pub(crate) name: String,
+    pub(crate) arguments: Vec<Passed>,
+}
+
+/// What a piece came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Done {
+    Value(Passed),
+    /// A call's result, and those arguments that the function changed in place.
+    Called(Passed, Vec<(usize, Passed)>),
+    Exports(Vec<Export>),
+}
+
+/// One export of a module.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Export {
+    /// Its name; `default` for the default export.
+    pub name: String,
+    /// What it is.
+    pub kind: ExportKind,
+}
+
+/// What an export is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ExportKind {
+    /// A function, with the names of its parameters where they can be told.
+    Function(Vec<super::Parameter>),
+    /// A class: it needs `new`.
+    Class,
+    /// Data, or an object that holds functions: `undefined` if it cannot leave JavaScript.
+    Value(Passed),
+}

@@ -1,0 +1,133 @@
+//! What JavaScript asks back of whoever runs it.
+
+use quillet_core::{BoxFuture, Value};
+use serde::{Deserialize, Serialize};
+
+use super::error::JsError;
+
+/// Something that JavaScript has and that crosses its border: `undefined`, data, or a function
+/// that stays where it is and is called by its id.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum Passed {
+    /// JavaScript's `undefined`.
+    #[default]
+    Undefined,
+    /// Data.
+    Value(Value),
+    /// A function of this run's JavaScript.
+    Function(FunctionId),
+}
+
+impl Passed {
+    /// The data; `None` for `undefined` and for functions, as JSON has neither.
+    #[must_use]
+    pub fn value(self) -> Option<Value> {
+        match self {
+            Passed::Value(value) => Some(value),
+            Passed::Undefined | Passed::Function(_) => None,
+        }
+    }
+}
+
+impl From<Option<Value>> for Passed {
+    fn from(value: Option<Value>) -> Self {
+        value.map_or(Passed::Undefined, Passed::Value)
+    }
+}
+
+impl From<Value> for Passed {
+    fn from(value: Value) -> Self {
+        Passed::Value(value)
+    }
+}
+
+/// A function of one run's JavaScript: defined from a script's text, or made while it ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct FunctionId(pub(crate) u64);
+
+/// A module that one run's JavaScript imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ModuleId(pub(crate) u64);
+
+/// What can be called, or found under a name, inside of JavaScript.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Target {
+    /// A defined function, or one that JavaScript handed out.
+    Function(FunctionId),
+    /// What a module exports: its names in order, `["posix", "join"]`. No name is the module itself:
+    /// an object with all exports.
+    Export(ModuleId, Vec<String>),
+}
+
+impl From<FunctionId> for Target {
+    fn from(function: FunctionId) -> Self {
+        Target::Function(function)
+    }
+}
+
+/// What stands behind a name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Found {
+    /// Nothing. As `this.x` it is `undefined`; as a bare name an error, unless JavaScript knows it.
+    Missing,
+    /// A variable that is `undefined`.
+    Undefined,
+    /// A variable.
+    Value(Value),
+    /// A directive or function of the host: calling it asks [`Runtime::call`] with the same name.
+    Host,
+    /// A function or module of this run's JavaScript: used at once, without asking.
+    Js(Target),
+}
+
+/// What a call back to the host gives.
+pub enum Called<'a> {
+    /// It is done: JavaScript goes on with the value, or the exception, at once.
+    Now(Result<Passed, JsError>),
+    /// JavaScript gets a promise. The future may start other JavaScript of the same run.
+    Later(BoxFuture<'a, Result<Passed, JsError>>),
+}
+
+impl std::fmt::Debug for Called<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Called::Now(result) => f.debug_tuple("Now").field(result).finish(),
+            Called::Later(_) => f.write_str("Later(…)"),
+        }
+    }
+}
+
+/// How loud a line of `console` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Level {
+    /// `console.debug`, `console.log`, `console.info`.
+    Info,
+    /// `console.warn`.
+    Warning,
+    /// `console.error`.
+    Error,
+}
+
+/// The runtime behind `this` and behind bare names, as one piece of JavaScript sees it.
+///
+/// None of the functions may block, and none is called while JavaScript of another piece is asked for:
+/// all of them run inside the future of the piece that asks.
+pub trait Runtime: Send + Sync {
+    /// What stands behind a name, with its `$` if it was written with one.
+    fn get(&self, name: &str) -> Found;
+
+    /// `this.name = value`, and objects that were got from here and changed in place.
+    ///
+    /// # Errors
+    /// That the name may not be written: JavaScript sees an exception.
+    fn set(&self, name: &str, value: Passed) -> Result<(), JsError>;
+
+    /// All names that `get` finds: `Object.keys(this)`.
+    fn names(&self) -> Vec<String>;
+
+    /// Calls what `get` said to be of the host.
+    fn call<'a>(&'a self, name: &str, arguments: Vec<Passed>) -> Called<'a>;
+
+    /// A line that `console` was given.
+    fn log(&self, level: Level, line: &str);
+}

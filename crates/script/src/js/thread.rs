@@ -1,0 +1,91 @@
+//! A worker in a thread of this process.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Instant;
+
+use super::board::Board;
+use super::protocol::{Bounds, FromWorker, ToWorker};
+use super::worker::{self, Control, Port, Received};
+
+/// What QuickJS's own code and ours take of the stack beside what JavaScript may.
+const STACK: usize = 2 << 20;
+
+/// The run's end of it. Dropping it ends the thread as soon as JavaScript can be interrupted.
+#[derive(Debug)]
+pub(super) struct Thread {
+    sender: Sender<ToWorker>,
+    control: Arc<Control>,
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.control.stop();
+    }
+}
+
+impl Thread {
+    /// Starts a worker.
+    ///
+    /// # Errors
+    /// That the system gives no thread.
+    pub(super) fn start(bounds: &Bounds, board: &Arc<Board>) -> std::io::Result<Self> {
+        let (sender, receiver) = channel();
+        let control = Arc::new(Control::default());
+        let bounds = bounds.clone();
+        let port = ThreadPort {
+            receiver,
+            answers: sender.clone(),
+            board: Arc::clone(board),
+        };
+        let shared = Arc::clone(&control);
+        std::thread::Builder::new()
+            .name("javascript".to_owned())
+            .stack_size(bounds.stack + STACK)
+            .spawn(move || {
+                let board = Arc::clone(&port.board);
+                worker::serve(&bounds, Box::new(port), shared);
+                board.end();
+            })?;
+        Ok(Thread { sender, control })
+    }
+
+    /// Says something to the worker. One that is gone hears nothing: the board tells who waits.
+    pub(super) fn send(&self, message: ToWorker) {
+        if let ToWorker::Cancel { piece } = message {
+            self.control.cancel(piece);
+        }
+        let _ = self.sender.send(message);
+    }
+}
+
+struct ThreadPort {
+    receiver: Receiver<ToWorker>,
+    answers: Sender<ToWorker>,
+    board: Arc<Board>,
+}
+
+impl Port for ThreadPort {
+    fn send(&self, message: FromWorker) {
+        if let Some(answer) = self.board.deliver(message) {
+            let _ = self.answers.send(answer);
+        }
+    }
+
+    fn receive(&self, until: Option<Instant>) -> Received {
+        let Some(until) = until else {
+            return self
+                .receiver
+                .recv()
+                .map_or(Received::Closed, Received::Message);
+        };
+        match self
+            .receiver
+            .recv_timeout(until.saturating_duration_since(Instant::now()))
+        {
+            Ok(message) => Received::Message(message),
+            Err(RecvTimeoutError::Timeout) => Received::TimedOut,
+            Err(RecvTimeoutError::Disconnected) => Received::Closed,
+        }
+    }
+}

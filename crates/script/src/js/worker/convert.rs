@@ -1,0 +1,238 @@
+//! Data across JavaScript's border. What is not JSON goes the way `JSON.stringify` sends it, with
+//! these differences: a `Map` becomes an object, a `Set` and a typed array a list, a `RegExp` its
+//! text, a `BigInt` a whole number, or its digits where it does not fit; `NaN` stays a number.
+
+use quillet_core::value::MAX_DEPTH;
+use quillet_core::{List, Map, Table, Value};
+use rquickjs::{
+    Array, BigInt, Coerced, Ctx, Error, Exception, FromJs, Function, Object, Value as Js,
+};
+
+use super::shell::Shell;
+use crate::js::runtime::{FunctionId, Passed};
+
+/// Values of one conversion: more do not leave JavaScript at a time.
+const MOST: usize = 4_000_000;
+
+/// What a value that cannot leave JavaScript is answered with.
+pub(super) const CYCLE: &str = "a value that contains itself cannot leave JavaScript";
+const DEEP: &str = "a value that is nested deeper than 128 levels cannot leave JavaScript";
+const LARGE: &str = "a value of this size cannot leave JavaScript";
+
+/// A value of the run as JavaScript has it.
+pub(super) fn to_js<'js>(
+    shell: &Shell,
+    ctx: &Ctx<'js>,
+    value: &Value,
+) -> rquickjs::Result<Js<'js>> {
+    if value.depth() > MAX_DEPTH {
+        return Err(Exception::throw_range(
+            ctx,
+            "a value that is nested deeper than 128 levels cannot enter JavaScript",
+        ));
+    }
+    Ok(match value {
+        Value::Null => Js::new_null(ctx.clone()),
+        Value::Bool(value) => Js::new_bool(ctx.clone(), *value),
+        Value::Int(value) => int(ctx, *value),
+        Value::Float(value) => Js::new_number(ctx.clone(), *value),
+        Value::Str(text) => rquickjs::String::from_str(ctx.clone(), text)?.into_value(),
+        Value::List(list) => {
+            let array = Array::new(ctx.clone())?;
+            for (index, item) in list.iter().enumerate() {
+                array.set(index, to_js(shell, ctx, item)?)?;
+            }
+            array.into_value()
+        }
+        Value::Map(map) => map_to_js(shell, ctx, map)?,
+    })
+}
+
+fn int<'js>(ctx: &Ctx<'js>, value: i64) -> Js<'js> {
+    match i32::try_from(value) {
+        Ok(small) => Js::new_int(ctx.clone(), small),
+        #[allow(clippy::cast_precision_loss)] // JavaScript's numbers end there too.
+        Err(_) => Js::new_float(ctx.clone(), value as f64),
+    }
+}
+
+fn map_to_js<'js>(shell: &Shell, ctx: &Ctx<'js>, map: &Map) -> rquickjs::Result<Js<'js>> {
+    let object = Object::new(ctx.clone())?;
+    for (key, item) in map {
+        let item = to_js(shell, ctx, item)?;
+        if &**key == "__proto__" {
+            // Set as a property it would be the object's prototype.
+            let define: Function = shell.api(ctx, "define")?;
+            define.call::<_, ()>((object.clone(), &**key, item))?;
+        } else {
+            object.set(&**key, item)?;
+        }
+    }
+    Ok(object.into_value())
+}
+
+/// What was passed, as JavaScript has it.
+pub(super) fn passed_to_js<'js>(
+    shell: &Shell,
+    ctx: &Ctx<'js>,
+    passed: &Passed,
+) -> rquickjs::Result<Js<'js>> {
+    match passed {
+        Passed::Undefined => Ok(Js::new_undefined(ctx.clone())),
+        Passed::Value(value) => to_js(shell, ctx, value),
+        Passed::Function(FunctionId(id)) => shell.api(ctx, "use")?.call((*id,)),
+    }
+}
+
+/// A value of JavaScript as it leaves.
+pub(super) fn from_js<'js>(shell: &Shell, value: &Js<'js>) -> rquickjs::Result<Passed> {
+    if let Some(function) = value.as_function() {
+        let hold = shell.api(value.ctx(), "hold")?;
+        return Ok(Passed::Function(FunctionId(
+            hold.call((function.clone(),))?,
+        )));
+    }
+    let mut walk = Walk {
+        shell,
+        left: MOST,
+        open: Vec::new(),
+    };
+    Ok(walk.value(value)?.into())
+}
+
+struct Walk<'a, 'js> {
+    shell: &'a Shell,
+    left: usize,
+    open: Vec<Js<'js>>,
+}
+
+impl<'js> Walk<'_, 'js> {
+    /// `None` for what JSON does not have: `undefined`, functions, symbols.
+    fn value(&mut self, value: &Js<'js>) -> rquickjs::Result<Option<Value>> {
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 || (self.left.is_multiple_of(1024) && self.shell.clock.check()) {
+            return Err(Exception::throw_range(value.ctx(), LARGE));
+        }
+        Ok(Some(if value.is_null() {
+            Value::Null
+        } else if let Some(value) = value.as_bool() {
+            Value::Bool(value)
+        } else if let Some(value) = value.as_int() {
+            Value::Int(i64::from(value))
+        } else if let Some(value) = value.as_float() {
+            number(value)
+        } else if let Some(text) = value.as_string() {
+            self.text(text)?
+        } else if let Some(value) = value.as_big_int() {
+            big(value.clone())?
+        } else if let Some(object) = value.as_object() {
+            return self.object(object);
+        } else {
+            return Ok(None);
+        }))
+    }
+
+    fn text(&mut self, text: &rquickjs::String<'js>) -> rquickjs::Result<Value> {
+        let ctx = text.ctx().clone();
+        let text = string(self.shell, text)?;
+        if text.len() > self.shell.bounds.memory {
+            return Err(Exception::throw_range(&ctx, LARGE));
+        }
+        Ok(Value::from(text))
+    }
+
+    fn object(&mut self, object: &Object<'js>) -> rquickjs::Result<Option<Value>> {
+        if object.is_function() {
+            return Ok(None);
+        }
+        if self.open.contains(object.as_value()) {
+            return Err(Exception::throw_type(object.ctx(), CYCLE));
+        }
+        if self.open.len() >= MAX_DEPTH as usize {
+            return Err(Exception::throw_range(object.ctx(), DEEP));
+        }
+        self.open.push(object.as_value().clone());
+        let value = self.container(object);
+        self.open.pop();
+        value
+    }
+
+    fn container(&mut self, object: &Object<'js>) -> rquickjs::Result<Option<Value>> {
+        if let Some(array) = object.as_array() {
+            return self.list(array).map(Some);
+        }
+        if self.is_plain(object)? {
+            return self.map(object).map(Some);
+        }
+        let plain: Js = self
+            .shell
+            .api(object.ctx(), "plain")?
+            .call((object.clone(),))?;
+        if plain == *object.as_value() {
+            return self.map(object).map(Some);
+        }
+        self.value(&plain)
+    }
+
+    /// Whether it is made by `{}`, without a `toJSON` of its own.
+    fn is_plain(&self, object: &Object<'js>) -> rquickjs::Result<bool> {
+        let is_bare = match object.get_prototype() {
+            None => true,
+            Some(prototype) => prototype.get_prototype().is_none() && !object.is_proxy(),
+        };
+        Ok(is_bare && !object.contains_key("toJSON")?)
+    }
+
+    fn list(&mut self, array: &Array<'js>) -> rquickjs::Result<Value> {
+        if array.len() > self.left {
+            return Err(Exception::throw_range(array.ctx(), LARGE));
+        }
+        let mut items = Vec::new();
+        for index in 0..array.len() {
+            let item: Js = array.get(index)?;
+            items.push(self.value(&item)?.unwrap_or_default());
+        }
+        Ok(Value::List(List::new(items)))
+    }
+
+    fn map(&mut self, object: &Object<'js>) -> rquickjs::Result<Value> {
+        let mut table = Table::default();
+        for key in object.keys::<rquickjs::String>() {
+            let key = key?;
+            let item: Js = object.get(key.clone())?;
+            if let Some(item) = self.value(&item)? {
+                table.insert(string(self.shell, &key)?.into(), item);
+            }
+        }
+        Ok(Value::Map(Map::new(table)))
+    }
+}
+
+/// Whole numbers that fit are integers, as everywhere in a script. Minus zero is none.
+fn number(value: f64) -> Value {
+    const EXACT: f64 = 9_223_372_036_854_775_808.0;
+    if value.fract() == 0.0 && value.abs() < EXACT {
+        #[allow(clippy::cast_possible_truncation)] // Checked just before.
+        return Value::Int(value as i64);
+    }
+    Value::Float(value)
+}
+
+fn big(value: BigInt<'_>) -> rquickjs::Result<Value> {
+    let digits: Coerced<String> = Coerced::from_js(&value.ctx().clone(), value.into_value())?;
+    Ok(match digits.0.parse() {
+        Ok(value) => Value::Int(value),
+        Err(_) => Value::from(digits.0),
+    })
+}
+
+/// A text; half of a surrogate pair becomes U+FFFD.
+pub(super) fn string(shell: &Shell, text: &rquickjs::String<'_>) -> rquickjs::Result<String> {
+    match text.to_string() {
+        Err(Error::Utf8(_)) => {
+            let whole: rquickjs::String = shell.api(text.ctx(), "whole")?.call((text.clone(),))?;
+            whole.to_string()
+        }
+        result => result,
+    }
+}

@@ -1,0 +1,361 @@
+//! QuickJS itself: made with its bounds, fed with code, run until it comes to rest.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rquickjs::context::EvalOptions;
+use rquickjs::{Array, Context, Ctx, Function, Object, Persistent, Runtime};
+
+use super::shell::{Over, Piece, Shell};
+use super::{Control, Port, convert, failure, loader, natives};
+use crate::js::error::{JsError, JsErrorKind};
+use crate::js::protocol::{Bounds, Done, Export, ExportKind, FromWorker, Source, ToWorker, Work};
+use crate::js::runtime::{FunctionId, ModuleId, Passed, Target};
+use crate::js::signature;
+
+pub(super) struct Engine {
+    pub(super) shell: Rc<Shell>,
+    context: Context,
+    runtime: Runtime,
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // Nothing of QuickJS may outlive it.
+        self.shell.api.borrow_mut().take();
+    }
+}
+
+impl Engine {
+    /// A QuickJS with nothing in it but its own library and our part.
+    ///
+    /// # Errors
+    /// The port, when the memory that it may take is too little to begin.
+    pub(super) fn new(
+        bounds: &Bounds,
+        port: Box<dyn Port>,
+        control: Arc<Control>,
+    ) -> Result<Self, Box<dyn Port>> {
+        let shell = Rc::new(Shell::new(bounds.clone(), port, control));
+        match Engine::start(&shell) {
+            Ok((runtime, context)) => Ok(Engine {
+                shell,
+                context,
+                runtime,
+            }),
+            Err(_) => {
+                shell.api.borrow_mut().take();
+                Rc::try_unwrap(shell).map_or_else(
+                    |_| Err(Box::new(Nowhere) as Box<dyn Port>),
+                    |shell| Err(shell.into_port()),
+                )
+            }
+        }
+    }
+
+    fn start(shell: &Rc<Shell>) -> rquickjs::Result<(Runtime, Context)> {
+        let runtime = Runtime::new()?;
+        runtime.set_memory_limit(shell.bounds.memory);
+        runtime.set_max_stack_size(shell.bounds.stack);
+        let of = Rc::clone(shell);
+        runtime.set_interrupt_handler(Some(Box::new(move || of.clock.check())));
+        loader::attach(&runtime, shell);
+        let context = Context::full(&runtime)?;
+        context.with(|ctx| {
+            let host = natives::install(&ctx, shell)?;
+            *shell.api.borrow_mut() = Some(Persistent::save(&ctx, prelude(&ctx, host)?));
+            rquickjs::Result::Ok(())
+        })?;
+        Ok((runtime, context))
+    }
+
+    /// Whether a bound was crossed behind which the state cannot be trusted.
+    pub(super) fn is_broken(&self) -> bool {
+        self.shell.clock.over().is_some()
+    }
+
+    pub(super) fn handle(&self, message: ToWorker) {
+        match message {
+            ToWorker::Define(FunctionId(id), source) => {
+                self.shell.definitions.borrow_mut().insert(id, source);
+            }
+            ToWorker::Module(ModuleId(id), request) => {
+                self.shell.modules.borrow_mut().insert(id, request);
+            }
+            ToWorker::Start { piece, work } => self.begin(piece, work),
+            ToWorker::Settled { question, result } => self.settle(question, result),
+            ToWorker::Cancel { piece } => self.cancel(piece),
+            // Answers are taken by who asked.
+            ToWorker::Answer { .. } => {}
+        }
+    }
+
+    fn begin(&self, piece: u64, work: Work) {
+        let arguments = match &work {
+            Work::Call { arguments, .. } => Some(arguments.clone()),
+            _ => None,
+        };
+        let begun = Piece {
+            arguments,
+            ..Piece::default()
+        };
+        self.shell.pieces.borrow_mut().insert(piece, begun);
+        self.turn(piece, |ctx| self.work(ctx, piece, work));
+    }
+
+    fn work(&self, ctx: &Ctx<'_>, piece: u64, work: Work) -> rquickjs::Result<()> {
+        let shell = &self.shell;
+        match work {
+            Work::Evaluate { code } => {
+                let code = expression(ctx, &code)?;
+                shell.api(ctx, "evaluate")?.call((piece, code))
+            }
+            Work::Call { target, arguments } => call(shell, ctx, piece, &target, &arguments),
+            Work::Check { function } => {
+                shell.api(ctx, "use")?.call::<_, ()>((function.0,))?;
+                shell.done(piece, Ok(Done::Value(Passed::Undefined)));
+                Ok(())
+            }
+            Work::Import { module } => {
+                let found: Array = shell.api(ctx, "exports")?.call((module.0,))?;
+                let exports = exports(shell, &found)?;
+                shell.done(piece, Ok(Done::Exports(exports)));
+                Ok(())
+            }
+        }
+    }
+
+    fn settle(&self, question: u64, result: Result<Passed, JsError>) {
+        let Some(piece) = self.shell.settled(question) else {
+            return;
+        };
+        self.turn(piece, |ctx| {
+            self.shell.api(ctx, "renew")?.call::<_, ()>((piece,))?;
+            let settle = self.shell.api(ctx, "settle")?;
+            match result {
+                Ok(value) => settle.call((
+                    question,
+                    true,
+                    convert::passed_to_js(&self.shell, ctx, &value)?,
+                )),
+                Err(error) => settle.call((
+                    question,
+                    false,
+                    failure::exception(ctx, &error)?.into_object(),
+                )),
+            }
+        });
+    }
+
+    fn cancel(&self, piece: u64) {
+        if self.shell.forget(piece) {
+            self.turn(piece, |ctx| self.shell.api(ctx, "close")?.call((piece,)));
+        }
+    }
+
+    /// Runs the timers that are due.
+    pub(super) fn fire(&self) {
+        for timer in self.shell.due() {
+            let owner = self.context.with(|ctx| {
+                self.shell
+                    .api(&ctx, "owner")?
+                    .call::<_, Option<u64>>((timer,))
+            });
+            match owner {
+                Ok(Some(piece)) => {
+                    self.turn(piece, |ctx| self.shell.api(ctx, "fire")?.call((timer,)))
+                }
+                _ => self.shell.untimer(timer),
+            }
+        }
+    }
+
+    /// Lets JavaScript of a piece run until nothing is left to do at once.
+    fn turn(&self, piece: u64, action: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<()>) {
+        self.shell.begin(piece);
+        let failed = self.context.with(|ctx| {
+            let result = action(&ctx);
+            result
+                .err()
+                .map(|error| failure::caught(&self.shell, &ctx, &error))
+        });
+        if let Some(error) = failed {
+            self.fail(piece, error);
+        }
+        self.jobs();
+        self.shell.end(piece);
+        if let Some(why) = self.shell.clock.over() {
+            self.shell.done(piece, Err(failure::over(why)));
+        }
+    }
+
+    fn fail(&self, piece: u64, error: JsError) {
+        if error.kind == JsErrorKind::Memory {
+            self.shell.clock.stop(Over::Memory);
+        }
+        self.shell.done(piece, Err(error));
+        let closed = self
+            .context
+            .with(|ctx| self.shell.api(&ctx, "close")?.call::<_, ()>((piece,)));
+        if closed.is_err() {
+            self.shell.clock.stop(Over::Ended);
+        }
+    }
+
+    fn jobs(&self) {
+        while !self.shell.clock.check() {
+            match self.runtime.execute_pending_job() {
+                Ok(true) => {}
+                Ok(false) => return,
+                // What a job throws is seen by the promise that it belongs to.
+                Err(error) => error.0.with(|ctx| drop(ctx.catch())),
+            }
+        }
+    }
+}
+
+fn prelude<'js>(ctx: &Ctx<'js>, host: Object<'js>) -> rquickjs::Result<Object<'js>> {
+    let make: Function = compile(ctx, include_str!("../prelude.js"), failure::PRELUDE)?;
+    make.call((host,))
+}
+
+/// Where nobody listens.
+struct Nowhere;
+
+impl Port for Nowhere {
+    fn send(&self, _: FromWorker) {}
+
+    fn receive(&self, _: Option<std::time::Instant>) -> super::Received {
+        super::Received::Closed
+    }
+}
+
+fn call(
+    shell: &Shell,
+    ctx: &Ctx<'_>,
+    piece: u64,
+    target: &Target,
+    arguments: &[Passed],
+) -> rquickjs::Result<()> {
+    let given = Array::new(ctx.clone())?;
+    for (index, argument) in arguments.iter().enumerate() {
+        given.set(index, convert::passed_to_js(shell, ctx, argument)?)?;
+    }
+    let call = shell.api(ctx, "call")?;
+    match target {
+        Target::Function(FunctionId(id)) => call.call((piece, 3, *id, given)),
+        Target::Export(ModuleId(module), path) => {
+            let place = Array::new(ctx.clone())?;
+            place.set(0, *module)?;
+            place.set(1, path.clone())?;
+            call.call((piece, 5, place, given))
+        }
+    }
+}
+
+fn exports(shell: &Shell, found: &Array<'_>) -> rquickjs::Result<Vec<Export>> {
+    found
+        .iter::<Array>()
+        .map(|entry| export(shell, &entry?))
+        .collect()
+}
+
+fn export(shell: &Shell, entry: &Array<'_>) -> rquickjs::Result<Export> {
+    let kind: String = entry.get(1)?;
+    let kind = match &*kind {
+        "class" => ExportKind::Class,
+        "function" => {
+            let text: String = entry.get(2)?;
+            ExportKind::Function(
+                signature::signature(&text)
+                    .map(|head| head.parameters)
+                    .unwrap_or_default(),
+            )
+        }
+        _ => {
+            let value = entry.get(2)?;
+            let passed = convert::from_js(shell, &value);
+            // A module's object that holds itself is still there under its name.
+            ExportKind::Value(passed.unwrap_or_else(|error| {
+                let _ = failure::caught(shell, entry.ctx(), &error);
+                Passed::Undefined
+            }))
+        }
+    };
+    Ok(Export {
+        name: entry.get(0)?,
+        kind,
+    })
+}
+
+/// Compiles sloppy code, as scripts have always been run: its value is what the code is.
+fn compile<'js, T: rquickjs::FromJs<'js>>(
+    ctx: &Ctx<'js>,
+    code: &str,
+    file: &str,
+) -> rquickjs::Result<T> {
+    let mut options = EvalOptions::default();
+    options.strict = false;
+    options.filename = Some(file.replace('\0', "\u{fffd}"));
+    ctx.eval_with_options(code, options)
+        .map_err(|error| syntax(ctx, error))
+}
+
+/// An expression as a function that is given its names. It waits only where the code has `await`:
+/// the word in a string costs no more than a promise.
+fn expression<'js>(ctx: &Ctx<'js>, code: &str) -> rquickjs::Result<Function<'js>> {
+    let code = code.trim_end().trim_end_matches(';');
+    let waits = if code.contains("await") { "async " } else { "" };
+    compile(
+        ctx,
+        &format!("({waits}function(){{with(arguments[0]){{return (\n{code}\n)}}}})"),
+        failure::EXPRESSION,
+    )
+}
+
+/// A definition as the function that it is.
+pub(super) fn define<'js>(
+    shell: &Shell,
+    ctx: &Ctx<'js>,
+    id: FunctionId,
+) -> rquickjs::Result<Function<'js>> {
+    let source = shell.definitions.borrow().get(&id.0).cloned();
+    let Some(Source {
+        definition,
+        keyword,
+    }) = source
+    else {
+        return Err(failure::throw(
+            ctx,
+            &JsError::thrown("this function is gone: the JavaScript that made it was ended"),
+        ));
+    };
+    let mut code = definition.code.clone();
+    if let Some(at) = keyword {
+        code.insert_str(at, "function ");
+    }
+    let file = format!("{}{}{}", definition.filename, failure::DEFINITION, id.0);
+    let make: Function = compile(
+        ctx,
+        &format!("(function(require,__filename,__dirname){{return (\n{code}\n)}})"),
+        &file,
+    )?;
+    let require = loader::require(shell, ctx, &file)?;
+    make.call((require, definition.filename, definition.dirname))
+}
+
+/// Marks what the parser throws as a fault of the code's form.
+fn syntax(ctx: &Ctx<'_>, error: rquickjs::Error) -> rquickjs::Error {
+    if !matches!(error, rquickjs::Error::Exception) {
+        return error;
+    }
+    let thrown = ctx.catch();
+    if let Some(object) = thrown.as_object()
+        && object
+            .get::<_, String>("name")
+            .is_ok_and(|name| name == "SyntaxError")
+    {
+        failure::mark_syntax(object);
+    }
+    ctx.throw(thrown)
+}

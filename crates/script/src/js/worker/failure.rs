@@ -1,0 +1,209 @@
+//! Exceptions as the run sees them.
+
+use rquickjs::{Coerced, Ctx, Exception, FromJs, Object, Value as Js};
+
+use super::convert;
+use super::shell::{Over, Shell};
+use crate::js::error::{Code, Frame, JsError, JsErrorKind, Place};
+use crate::js::runtime::FunctionId;
+
+/// The file name under which expressions are compiled.
+pub(super) const EXPRESSION: &str = "quillet:expression";
+/// What stands between a definition's file and its id in the name under which it is compiled.
+pub(super) const DEFINITION: &str = "#!fn";
+/// The file name of our own part.
+pub(super) const PRELUDE: &str = "quillet:prelude";
+
+/// The properties of an exception that carry what the host knows of it.
+const MARK: &str = "quilletMark";
+const KIND: &str = "quilletKind";
+
+/// What an error of the engine's interface means.
+pub(super) fn caught(shell: &Shell, ctx: &Ctx<'_>, error: &rquickjs::Error) -> JsError {
+    match error {
+        rquickjs::Error::Exception => thrown(shell, &ctx.catch()),
+        rquickjs::Error::Allocation => memory(),
+        other => JsError::new(JsErrorKind::Thrown, other.to_string()),
+    }
+}
+
+/// Why JavaScript was stopped.
+pub(super) fn over(why: Over) -> JsError {
+    match why {
+        Over::Time => JsError::new(
+            JsErrorKind::Time,
+            "JavaScript ran longer than it may (limit js_time)",
+        ),
+        Over::Memory => memory(),
+        Over::Ended => JsError::new(JsErrorKind::Killed, "JavaScript was ended"),
+    }
+}
+
+fn memory() -> JsError {
+    JsError::new(
+        JsErrorKind::Memory,
+        "JavaScript wants more memory than it may have (limit js_memory)",
+    )
+}
+
+/// What an exception is.
+pub(super) fn thrown(shell: &Shell, value: &Js<'_>) -> JsError {
+    let error = match value
+        .as_object()
+        .and_then(|object| Exception::from_object(object.clone()))
+    {
+        Some(exception) => of_exception(&exception),
+        None => of_value(shell, value),
+    };
+    if error.kind == JsErrorKind::Memory {
+        shell.clock.stop(Over::Memory);
+    }
+    match shell.clock.over() {
+        Some(why) if error.kind != JsErrorKind::Memory => over(why),
+        _ => error,
+    }
+}
+
+fn of_value(shell: &Shell, value: &Js<'_>) -> JsError {
+    let text = Coerced::<String>::from_js(value.ctx(), value.clone());
+    let message = text.map_or_else(|_| value.type_name().to_owned(), |text| text.0);
+    // What was raised by that is not of interest any more.
+    let _ = value.ctx().catch();
+    let mut error = JsError::thrown(message);
+    error.value = convert::from_js(shell, value)
+        .ok()
+        .and_then(|passed| passed.value());
+    error
+}
+
+fn of_exception(exception: &Exception<'_>) -> JsError {
+    let object = exception.as_object();
+    let name = text(object, "name");
+    let message = exception.message().unwrap_or_default();
+    let kind = known(object).unwrap_or_else(|| kind(&name, &message));
+    let shown = if name.is_empty() || name == "Error" {
+        message.clone()
+    } else {
+        format!("{name}: {message}")
+    };
+    let mut error = JsError::new(kind, shown);
+    error.stack = exception
+        .stack()
+        .unwrap_or_default()
+        .lines()
+        .filter_map(frame)
+        .collect();
+    error.mark = object.get::<_, Option<f64>>(MARK).ok().flatten().map(mark);
+    error
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // The host set it; small.
+fn mark(value: f64) -> u64 {
+    value as u64
+}
+
+fn text(object: &Object<'_>, key: &str) -> String {
+    object
+        .get::<_, Option<Coerced<String>>>(key)
+        .ok()
+        .flatten()
+        .map_or_else(String::new, |text| text.0)
+}
+
+fn known(object: &Object<'_>) -> Option<JsErrorKind> {
+    let kind = object.get::<_, Option<String>>(KIND).ok().flatten()?;
+    serde_json::from_str(&kind).ok()
+}
+
+fn kind(name: &str, message: &str) -> JsErrorKind {
+    let unknown = message.strip_suffix(" is not defined");
+    match (name, message) {
+        ("ReferenceError", _) if unknown.is_some() => JsErrorKind::Unknown {
+            name: unknown.unwrap_or_default().trim_matches('\'').to_owned(),
+        },
+        ("InternalError", "out of memory") => JsErrorKind::Memory,
+        ("InternalError", "interrupted") => JsErrorKind::Time,
+        ("RangeError" | "InternalError", message)
+            if message.contains("call stack") || message.contains("stack overflow") =>
+        {
+            JsErrorKind::Stack
+        }
+        ("RangeError" | "TypeError", message) if message.ends_with("cannot leave JavaScript") => {
+            JsErrorKind::Data
+        }
+        _ => JsErrorKind::Thrown,
+    }
+}
+
+/// Puts what the run says into JavaScript as an exception.
+pub(super) fn throw(ctx: &Ctx<'_>, error: &JsError) -> rquickjs::Error {
+    match exception(ctx, error) {
+        Ok(exception) => exception.throw(),
+        Err(error) => error,
+    }
+}
+
+/// The same as a value, to reject a promise with.
+pub(super) fn exception<'js>(ctx: &Ctx<'js>, error: &JsError) -> rquickjs::Result<Exception<'js>> {
+    let exception = Exception::from_message(ctx.clone(), &error.message)?;
+    let object = exception.as_object();
+    if let Some(mark) = error.mark {
+        #[allow(clippy::cast_precision_loss)] // Marks count failures of one run.
+        object.set(MARK, mark as f64)?;
+    }
+    if error.kind != JsErrorKind::Thrown
+        && let Ok(kind) = serde_json::to_string(&error.kind)
+    {
+        object.set(KIND, kind)?;
+    }
+    Ok(exception)
+}
+
+/// One line of a stack trace: `    at name (file:line:column)`. Lines of our own part are left out.
+fn frame(line: &str) -> Option<Frame> {
+    let line = line.trim().strip_prefix("at ")?;
+    let (function, place) = match line.rsplit_once(" (") {
+        Some((function, place)) => (function, place.strip_suffix(')')?),
+        None => ("", line),
+    };
+    let (rest, column) = place.rsplit_once(':')?;
+    let (file, line) = rest.rsplit_once(':')?;
+    let place = Place {
+        line: line.parse().ok()?,
+        column: column.parse().ok()?,
+    };
+    let (code, place) = origin(file, place)?;
+    let function = if function.starts_with('<') {
+        ""
+    } else {
+        function
+    }
+    .to_owned();
+    Some(Frame {
+        function,
+        code,
+        place,
+    })
+}
+
+/// Which code a file name of the engine stands for; the wrapper's line in front is taken off.
+fn origin(file: &str, place: Place) -> Option<(Code, Place)> {
+    let inner = |place: Place| Place {
+        line: place.line.saturating_sub(1).max(1),
+        ..place
+    };
+    if file == EXPRESSION {
+        return Some((Code::Expression, inner(place)));
+    }
+    if let Some((_, id)) = file.rsplit_once(DEFINITION) {
+        return Some((Code::Function(FunctionId(id.parse().ok()?)), inner(place)));
+    }
+    let is_ours = file.starts_with("quillet:") || file.starts_with("node:") || file == "native";
+    (!is_ours).then(|| (Code::File(file.to_owned()), place))
+}
+
+/// Says of an exception that the code that was given does not parse.
+pub(super) fn mark_syntax(object: &Object<'_>) {
+    // Nothing is lost if it cannot be written: the name stays.
+    let _ = object.set(KIND, "\"Syntax\"");
+}

@@ -1,0 +1,106 @@
+//! The side that runs JavaScript: one QuickJS, one thread, many pieces of work that wait for each
+//! other without blocking. What it needs from outside it asks for through a [`Port`].
+
+mod convert;
+mod engine;
+mod failure;
+mod loader;
+mod natives;
+mod shell;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use super::error::{JsError, JsErrorKind};
+use super::protocol::{Bounds, FromWorker, ToWorker, Work};
+use engine::Engine;
+
+/// The way to the run.
+pub(crate) trait Port {
+    /// Says something to the run.
+    fn send(&self, message: FromWorker);
+
+    /// Waits for a message, at most until the given time.
+    fn receive(&self, until: Option<Instant>) -> Received;
+}
+
+/// What waiting for a message gave.
+#[derive(Debug)]
+pub(crate) enum Received {
+    Message(ToWorker),
+    TimedOut,
+    Closed,
+}
+
+/// What reaches a worker while it computes: read by the interrupt handler.
+#[derive(Debug, Default)]
+pub(crate) struct Control {
+    stopped: AtomicBool,
+    cancelled: AtomicU64,
+}
+
+impl Control {
+    /// Ends the worker.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends a piece, if it is the one that runs.
+    pub(crate) fn cancel(&self, piece: u64) {
+        self.cancelled.store(piece, Ordering::Relaxed);
+    }
+
+    fn ends(&self, piece: u64) -> bool {
+        let cancelled = self.cancelled.load(Ordering::Relaxed);
+        self.stopped.load(Ordering::Relaxed) || (cancelled == piece && piece != 0)
+    }
+}
+
+/// Serves one run until its port closes, or until JavaScript went over a bound of time or memory:
+/// then its state cannot be trusted, and the run starts another worker when it needs one.
+pub(crate) fn serve(bounds: &Bounds, port: Box<dyn Port>, control: Arc<Control>) {
+    let engine = match Engine::new(bounds, port, control) {
+        Ok(engine) => engine,
+        Err(port) => return refuse(&*port),
+    };
+    loop {
+        let message = match engine.shell.next() {
+            Received::Message(message) => message,
+            Received::TimedOut => {
+                engine.fire();
+                if engine.is_broken() {
+                    return;
+                }
+                continue;
+            }
+            Received::Closed => return,
+        };
+        engine.handle(message);
+        if engine.is_broken() {
+            return;
+        }
+    }
+}
+
+/// Answers the first piece when there is not even memory to begin.
+fn refuse(port: &dyn Port) {
+    while let Received::Message(message) = port.receive(None) {
+        let piece = match message {
+            ToWorker::Start {
+                piece,
+                work:
+                    Work::Evaluate { .. } | Work::Call { .. } | Work::Check { .. } | Work::Import { .. },
+            } => piece,
+            _ => continue,
+        };
+        let error = JsError::new(
+            JsErrorKind::Memory,
+            "JavaScript cannot start in the memory that it may take",
+        );
+        return port.send(FromWorker::Done {
+            piece,
+            result: Err(error),
+        });
+    }
+}

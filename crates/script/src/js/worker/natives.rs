@@ -1,0 +1,273 @@
+//! The host's functions as JavaScript's part sees them.
+
+use std::rc::Rc;
+
+use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Value as Js};
+
+use super::failure;
+use super::shell::{Over, Shell};
+use super::{convert, engine, loader};
+use crate::js::error::JsErrorKind;
+use crate::js::protocol::{Answer, Ask, Done, FromWorker};
+use crate::js::runtime::{Found, FunctionId, Level, Passed, Target};
+
+/// An object with all of them.
+pub(super) fn install<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>) -> rquickjs::Result<Object<'js>> {
+    let host = Object::new(ctx.clone())?;
+    names(ctx, shell, &host)?;
+    pieces(ctx, shell, &host)?;
+    timers(ctx, shell, &host)?;
+    loader::install(ctx, shell, &host)?;
+    Ok(host)
+}
+
+/// What reads, writes and calls names of the run.
+fn names<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickjs::Result<()> {
+    let of = Rc::clone(shell);
+    let get = move |ctx: Ctx<'js>, piece: u64, name: String| get(&of, &ctx, piece, name);
+    host.set("get", Function::new(ctx.clone(), get)?)?;
+    let of = Rc::clone(shell);
+    let set = move |ctx: Ctx<'js>, piece: u64, name: String, value: Js<'js>| {
+        set(&of, &ctx, piece, name, &value)
+    };
+    host.set("set", Function::new(ctx.clone(), set)?)?;
+    let of = Rc::clone(shell);
+    let names = move |ctx: Ctx<'js>, piece: u64| match of.ask(piece, Ask::Names) {
+        Answer::Names(names) => Ok(names),
+        _ => Err(gone(&ctx)),
+    };
+    host.set("names", Function::new(ctx.clone(), names)?)?;
+    let of = Rc::clone(shell);
+    let call = move |ctx: Ctx<'js>, piece: u64, name: String, arguments: Array<'js>| {
+        call(&of, &ctx, piece, name, &arguments)
+    };
+    host.set("call", Function::new(ctx.clone(), call)?)?;
+    let of = Rc::clone(shell);
+    let save = move |ctx: Ctx<'js>, piece: u64, name: String, value: Js<'js>| {
+        save(&of, &ctx, piece, name, &value)
+    };
+    host.set("save", Function::new(ctx.clone(), save)?)
+}
+
+/// What begins and ends pieces.
+fn pieces<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickjs::Result<()> {
+    let of = Rc::clone(shell);
+    host.set("current", Function::new(ctx.clone(), move || of.current())?)?;
+    let of = Rc::clone(shell);
+    let compile = move |ctx: Ctx<'js>, id: u64| engine::define(&of, &ctx, FunctionId(id));
+    host.set("compile", Function::new(ctx.clone(), compile)?)?;
+    let of = Rc::clone(shell);
+    let done = move |piece: u64, ok: bool, value: Js<'js>, arguments: Array<'js>| {
+        done(&of, piece, ok, &value, &arguments)
+    };
+    host.set("done", Function::new(ctx.clone(), done)?)?;
+    let of = Rc::clone(shell);
+    let log = move |level: u8, line: String| {
+        let level = [Level::Info, Level::Warning, Level::Error]
+            .get(usize::from(level))
+            .copied();
+        of.send(FromWorker::Log {
+            piece: of.current(),
+            level: level.unwrap_or(Level::Info),
+            line,
+        });
+    };
+    host.set("log", Function::new(ctx.clone(), log)?)?;
+    let of = Rc::clone(shell);
+    let show = move |value: Js<'js>| show(&of, &value);
+    host.set("show", Function::new(ctx.clone(), show)?)
+}
+
+fn timers<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickjs::Result<()> {
+    let of = Rc::clone(shell);
+    let timer = move |ctx: Ctx<'js>, delay: f64, again: bool| {
+        of.timer(delay, again)
+            .ok_or_else(|| Exception::throw_range(&ctx, "more than 1,000 timers at a time"))
+    };
+    host.set("timer", Function::new(ctx.clone(), timer)?)?;
+    let of = Rc::clone(shell);
+    host.set(
+        "untimer",
+        Function::new(ctx.clone(), move |id: u64| of.untimer(id))?,
+    )
+}
+
+fn gone(ctx: &Ctx<'_>) -> rquickjs::Error {
+    Exception::throw_message(ctx, "nobody waits for this JavaScript any more")
+}
+
+/// `[kind, payload]`: the kinds stand in the prelude.
+fn get<'js>(
+    shell: &Shell,
+    ctx: &Ctx<'js>,
+    piece: u64,
+    name: String,
+) -> rquickjs::Result<Array<'js>> {
+    let Answer::Found(found) = shell.ask(piece, Ask::Get(name.clone())) else {
+        return Err(gone(ctx));
+    };
+    let payload = |kind: u8, payload: Js<'js>| pair(ctx, kind, payload);
+    let nothing = Js::new_undefined(ctx.clone());
+    match found {
+        Found::Missing => payload(0, nothing),
+        Found::Undefined => payload(1, nothing),
+        Found::Host => payload(4, nothing),
+        Found::Value(value) if value.depth() > 0 => {
+            let mut pieces = shell.pieces.borrow_mut();
+            let Some(owner) = pieces.get_mut(&piece) else {
+                return payload(2, convert::to_js(shell, ctx, &value)?);
+            };
+            if owner.got.get(&name) == Some(&value) {
+                return payload(6, nothing);
+            }
+            owner.got.insert(name, value.clone());
+            drop(pieces);
+            payload(2, convert::to_js(shell, ctx, &value)?)
+        }
+        Found::Value(value) => payload(2, convert::to_js(shell, ctx, &value)?),
+        Found::Js(Target::Function(FunctionId(id))) => payload(3, id.into_js(ctx)?),
+        Found::Js(Target::Export(module, path)) => {
+            let target = Array::new(ctx.clone())?;
+            target.set(0, module.0)?;
+            target.set(1, path)?;
+            payload(5, target.into_value())
+        }
+    }
+}
+
+fn pair<'js>(ctx: &Ctx<'js>, kind: u8, payload: Js<'js>) -> rquickjs::Result<Array<'js>> {
+    let pair = Array::new(ctx.clone())?;
+    pair.set(0, kind)?;
+    pair.set(1, payload)?;
+    Ok(pair)
+}
+
+fn set<'js>(
+    shell: &Shell,
+    ctx: &Ctx<'js>,
+    piece: u64,
+    name: String,
+    value: &Js<'js>,
+) -> rquickjs::Result<()> {
+    let value = convert::from_js(shell, value)?;
+    if let Some(piece) = shell.pieces.borrow_mut().get_mut(&piece) {
+        piece.got.remove(&name);
+    }
+    assign(shell, ctx, piece, name, value)
+}
+
+fn assign(
+    shell: &Shell,
+    ctx: &Ctx<'_>,
+    piece: u64,
+    name: String,
+    value: Passed,
+) -> rquickjs::Result<()> {
+    match shell.ask(piece, Ask::Set(name, value)) {
+        Answer::Set(Ok(())) => Ok(()),
+        Answer::Set(Err(error)) => Err(failure::throw(ctx, &error)),
+        _ => Err(gone(ctx)),
+    }
+}
+
+/// Gives an object back if it changed since it was got.
+fn save<'js>(
+    shell: &Shell,
+    ctx: &Ctx<'js>,
+    piece: u64,
+    name: String,
+    value: &Js<'js>,
+) -> rquickjs::Result<()> {
+    let known = shell
+        .pieces
+        .borrow()
+        .get(&piece)
+        .and_then(|piece| piece.got.get(&name).cloned());
+    let Some(known) = known else {
+        return Ok(());
+    };
+    let passed = convert::from_js(shell, value)?;
+    if passed == Passed::Value(known) {
+        return Ok(());
+    }
+    if let (Some(piece), Passed::Value(value)) =
+        (shell.pieces.borrow_mut().get_mut(&piece), &passed)
+    {
+        piece.got.insert(name.clone(), value.clone());
+    }
+    assign(shell, ctx, piece, name, passed)
+}
+
+/// `[later, result or number of the question]`.
+fn call<'js>(
+    shell: &Shell,
+    ctx: &Ctx<'js>,
+    piece: u64,
+    name: String,
+    arguments: &Array<'js>,
+) -> rquickjs::Result<Array<'js>> {
+    let arguments = passed(shell, arguments)?;
+    match shell.ask(piece, Ask::Call { name, arguments }) {
+        Answer::Now(Ok(value)) => pair(ctx, 0, convert::passed_to_js(shell, ctx, &value)?),
+        Answer::Now(Err(error)) => Err(failure::throw(ctx, &error)),
+        Answer::Later => pair(ctx, 1, shell.last_question().into_js(ctx)?),
+        _ => Err(gone(ctx)),
+    }
+}
+
+fn passed<'js>(shell: &Shell, values: &Array<'js>) -> rquickjs::Result<Vec<Passed>> {
+    values
+        .iter::<Js>()
+        .map(|value| convert::from_js(shell, &value?))
+        .collect()
+}
+
+/// A piece is over.
+fn done<'js>(shell: &Shell, piece: u64, ok: bool, value: &Js<'js>, arguments: &Array<'js>) {
+    let result = if ok {
+        result(shell, piece, value, arguments)
+            .map_err(|error| failure::caught(shell, value.ctx(), &error))
+    } else {
+        Err(failure::thrown(shell, value))
+    };
+    if result
+        .as_ref()
+        .is_err_and(|error| error.kind == JsErrorKind::Memory)
+    {
+        shell.clock.stop(Over::Memory);
+    }
+    shell.done(piece, result);
+}
+
+fn result<'js>(
+    shell: &Shell,
+    piece: u64,
+    value: &Js<'js>,
+    arguments: &Array<'js>,
+) -> rquickjs::Result<Done> {
+    let value = convert::from_js(shell, value)?;
+    let before = shell
+        .pieces
+        .borrow_mut()
+        .get_mut(&piece)
+        .and_then(|piece| piece.arguments.take());
+    let Some(before) = before else {
+        return Ok(Done::Value(value));
+    };
+    let after = passed(shell, arguments)?;
+    let changed = after
+        .into_iter()
+        .enumerate()
+        .filter(|(index, after)| before.get(*index) != Some(after));
+    Ok(Done::Called(value, changed.collect()))
+}
+
+/// A value as `console.log` shows it where `util` is not loaded.
+fn show(shell: &Shell, value: &Js<'_>) -> String {
+    match convert::from_js(shell, value) {
+        Ok(Passed::Value(value)) => quillet_core::json::to_string(&value),
+        Ok(Passed::Undefined) => "undefined".to_owned(),
+        Ok(Passed::Function(_)) => "[Function]".to_owned(),
+        Err(error) => failure::caught(shell, value.ctx(), &error).message,
+    }
+}

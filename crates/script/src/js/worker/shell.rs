@@ -1,0 +1,307 @@
+//! What a worker knows outside of QuickJS: its pieces, its clock, its questions.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use quillet_core::Value;
+use rquickjs::{Ctx, Function, Object, Persistent};
+
+use super::{Control, Port, Received};
+use crate::js::error::{JsError, JsErrorKind};
+use crate::js::protocol::{Answer, Ask, Bounds, Done, FromWorker, Request, Source, ToWorker};
+use crate::js::runtime::Passed;
+
+/// Timers that may run at a time.
+const TIMERS: usize = 1_000;
+
+/// Turns that one interval or chain of timers may take in a row cost time of their piece; a timer
+/// fires no sooner than this, so that a loop of timers cannot spin for free.
+const TICK: Duration = Duration::from_millis(1);
+
+pub(super) struct Shell {
+    port: Box<dyn Port>,
+    pub(super) bounds: Bounds,
+    pub(super) clock: Clock,
+    pub(super) api: RefCell<Option<Persistent<Object<'static>>>>,
+    pub(super) pieces: RefCell<HashMap<u64, Piece>>,
+    pub(super) definitions: RefCell<HashMap<u64, Source>>,
+    pub(super) modules: RefCell<HashMap<u64, Request>>,
+    queue: RefCell<VecDeque<ToWorker>>,
+    timers: RefCell<Vec<Timer>>,
+    waiting: RefCell<HashMap<u64, u64>>,
+    handled: Cell<u64>,
+    counter: Cell<u64>,
+}
+
+/// A piece that has begun.
+#[derive(Default)]
+pub(super) struct Piece {
+    pub(super) spent: Duration,
+    /// Objects that it got from the run, as they were.
+    pub(super) got: HashMap<String, Value>,
+    /// Its arguments, as they were; `None` for work that is no call.
+    pub(super) arguments: Option<Vec<Passed>>,
+}
+
+struct Timer {
+    id: u64,
+    due: Instant,
+    every: Option<Duration>,
+}
+
+/// How long JavaScript may still go on. Shared with the interrupt handler.
+pub(super) struct Clock {
+    control: Arc<Control>,
+    deadline: Cell<Option<Instant>>,
+    current: Cell<u64>,
+    over: Cell<Option<Over>>,
+}
+
+/// Why JavaScript was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    Time,
+    Memory,
+    Ended,
+}
+
+impl Clock {
+    /// Asked often while JavaScript runs: whether it must stop.
+    pub(super) fn check(&self) -> bool {
+        if self.over.get().is_some() {
+            return true;
+        }
+        if self.control.ends(self.current.get()) {
+            self.stop(Over::Ended);
+        } else if self
+            .deadline
+            .get()
+            .is_some_and(|deadline| Instant::now() >= deadline)
+        {
+            self.stop(Over::Time);
+        }
+        self.over.get().is_some()
+    }
+
+    pub(super) fn stop(&self, why: Over) {
+        if self.over.get().is_none() {
+            self.over.set(Some(why));
+        }
+    }
+
+    pub(super) fn over(&self) -> Option<Over> {
+        self.over.get()
+    }
+}
+
+impl Shell {
+    pub(super) fn new(bounds: Bounds, port: Box<dyn Port>, control: Arc<Control>) -> Self {
+        let clock = Clock {
+            control,
+            deadline: Cell::new(None),
+            current: Cell::new(0),
+            over: Cell::new(None),
+        };
+        Shell {
+            port,
+            bounds,
+            clock,
+            api: RefCell::default(),
+            pieces: RefCell::default(),
+            definitions: RefCell::default(),
+            modules: RefCell::default(),
+            queue: RefCell::default(),
+            timers: RefCell::default(),
+            waiting: RefCell::default(),
+            handled: Cell::new(0),
+            counter: Cell::new(0),
+        }
+    }
+
+    /// A function of the part that is JavaScript.
+    pub(super) fn api<'js>(&self, ctx: &Ctx<'js>, name: &str) -> rquickjs::Result<Function<'js>> {
+        let api = self.api.borrow().clone().ok_or(rquickjs::Error::Unknown)?;
+        api.restore(ctx)?.get(name)
+    }
+
+    pub(super) fn into_port(self) -> Box<dyn Port> {
+        self.port
+    }
+
+    /// The next message; timed out when a timer is due.
+    pub(super) fn next(&self) -> Received {
+        if let Some(message) = self.queue.borrow_mut().pop_front() {
+            return Received::Message(message);
+        }
+        self.idle();
+        let due = self.timers.borrow().iter().map(|timer| timer.due).min();
+        self.receive(due)
+    }
+
+    fn receive(&self, until: Option<Instant>) -> Received {
+        let received = self.port.receive(until);
+        if matches!(received, Received::Message(_)) {
+            self.handled.set(self.handled.get() + 1);
+        }
+        received
+    }
+
+    /// Nothing is left to do: who still waits, waits for nothing, unless an answer or a timer is to come.
+    fn idle(&self) {
+        if self.waiting.borrow().is_empty() && self.timers.borrow().is_empty() {
+            let stuck: Vec<u64> = self.pieces.borrow().keys().copied().collect();
+            for piece in stuck {
+                let error = JsError::new(
+                    JsErrorKind::Stuck,
+                    "it waits for a promise that nothing will settle",
+                );
+                self.done(piece, Err(error));
+            }
+        }
+        self.send(FromWorker::Turn {
+            piece: None,
+            handled: self.handled.get(),
+        });
+    }
+
+    pub(super) fn send(&self, message: FromWorker) {
+        self.port.send(message);
+    }
+
+    /// Asks the run and waits. Time that goes by does not count.
+    pub(super) fn ask(&self, piece: u64, ask: Ask) -> Answer {
+        let asked = Instant::now();
+        let question = self.number();
+        self.send(FromWorker::Ask {
+            piece,
+            question,
+            ask,
+        });
+        let answer = loop {
+            match self.receive(None) {
+                Received::Message(ToWorker::Answer {
+                    question: of,
+                    answer,
+                }) if of == question => break answer,
+                Received::Message(message) => self.queue.borrow_mut().push_back(message),
+                Received::TimedOut => {}
+                Received::Closed => break Answer::Gone,
+            }
+        };
+        if answer == Answer::Gone {
+            self.clock.stop(Over::Ended);
+        }
+        if answer == Answer::Later {
+            self.waiting.borrow_mut().insert(question, piece);
+        }
+        let waited = asked.elapsed();
+        self.clock
+            .deadline
+            .set(self.clock.deadline.get().map(|at| at + waited));
+        self.counter.set(question);
+        answer
+    }
+
+    /// The number of the question that was asked last.
+    pub(super) fn last_question(&self) -> u64 {
+        self.counter.get()
+    }
+
+    /// Whose question was settled.
+    pub(super) fn settled(&self, question: u64) -> Option<u64> {
+        self.waiting.borrow_mut().remove(&question)
+    }
+
+    fn number(&self) -> u64 {
+        let next = self.counter.get() + 1;
+        self.counter.set(next);
+        next
+    }
+
+    /// JavaScript of a piece begins to run.
+    pub(super) fn begin(&self, piece: u64) {
+        let spent = self
+            .pieces
+            .borrow()
+            .get(&piece)
+            .map_or(Duration::ZERO, |piece| piece.spent);
+        let left = self.bounds.time.saturating_sub(spent);
+        self.clock.current.set(piece);
+        self.clock.deadline.set(Some(Instant::now() + left));
+        self.send(FromWorker::Turn {
+            piece: Some(piece),
+            handled: self.handled.get(),
+        });
+    }
+
+    /// It has come to rest.
+    pub(super) fn end(&self, piece: u64) {
+        let left = self
+            .clock
+            .deadline
+            .take()
+            .map_or(Duration::ZERO, |deadline| {
+                deadline.saturating_duration_since(Instant::now())
+            });
+        if let Some(piece) = self.pieces.borrow_mut().get_mut(&piece) {
+            piece.spent = self.bounds.time.saturating_sub(left);
+        }
+    }
+
+    pub(super) fn current(&self) -> u64 {
+        self.clock.current.get()
+    }
+
+    /// Forgets a piece and says what came of it.
+    pub(super) fn done(&self, piece: u64, result: Result<Done, JsError>) {
+        if self.forget(piece) {
+            self.send(FromWorker::Done { piece, result });
+        }
+    }
+
+    /// Forgets a piece: whether there was one.
+    pub(super) fn forget(&self, piece: u64) -> bool {
+        self.waiting.borrow_mut().retain(|_, owner| *owner != piece);
+        self.pieces.borrow_mut().remove(&piece).is_some()
+    }
+
+    /// Sets a timer of so many milliseconds.
+    pub(super) fn timer(&self, delay: f64, again: bool) -> Option<u64> {
+        let mut timers = self.timers.borrow_mut();
+        if timers.len() >= TIMERS {
+            return None;
+        }
+        // The longest that browsers and Node know; not a number is none.
+        let delay = Duration::from_secs_f64(delay.clamp(0.0, 2_147_483_647.0) / 1_000.0).max(TICK);
+        let id = self.number();
+        timers.push(Timer {
+            id,
+            due: Instant::now() + delay,
+            every: again.then_some(delay),
+        });
+        Some(id)
+    }
+
+    pub(super) fn untimer(&self, id: u64) {
+        self.timers.borrow_mut().retain(|timer| timer.id != id);
+    }
+
+    /// The timers that are due, in the order in which they are.
+    pub(super) fn due(&self) -> Vec<u64> {
+        let now = Instant::now();
+        let mut timers = self.timers.borrow_mut();
+        timers.sort_by_key(|timer| (timer.due, timer.id));
+        let due: Vec<u64> = timers
+            .iter()
+            .take_while(|timer| timer.due <= now)
+            .map(|timer| timer.id)
+            .collect();
+        timers.retain(|timer| timer.due > now || timer.every.is_some());
+        for timer in timers.iter_mut().filter(|timer| timer.due <= now) {
+            timer.due = now + timer.every.unwrap_or(TICK);
+        }
+        due
+    }
+}

@@ -7,4 +7,5 @@ mod argument;
 mod call;
 mod call_models;
 mod expression;
+mod js;
 mod quickjs;

@@ -81,12 +81,10 @@ fn of_exception(exception: &Exception<'_>) -> JsError {
     let name = text(object, "name");
     let message = exception.message().unwrap_or_default();
     let kind = known(object).unwrap_or_else(|| kind(&name, &message));
-    let shown = if name.is_empty() || name == "Error" {
-        message.clone()
-    } else {
-        format!("{name}: {message}")
-    };
-    let mut error = JsError::new(kind, shown);
+    let mut error = JsError::new(kind, message);
+    if !name.is_empty() && name != "Error" {
+        error.message.insert_str(0, &format!("{name}: "));
+    }
     error.stack = exception
         .stack()
         .unwrap_or_default()

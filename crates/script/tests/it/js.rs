@@ -133,7 +133,7 @@ async fn expressions_see_names_and_this() {
         ("Object.keys(this).join()", "\"a,n,text,wait\""),
         (
             "[0/0, 1/0, -0, 2**60, 1e300]",
-            "[null,null,0,1152921504606846976,1e+300]",
+            "[null,null,-0.0,1152921504606846976,1e+300]",
         ),
         ("new Map([['a', new Set([1])]])", r#"{"a":[1]}"#),
         ("new Date(0)", r#""1970-01-01T00:00:00.000Z""#),

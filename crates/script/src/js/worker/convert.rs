@@ -9,6 +9,7 @@ use rquickjs::{
 };
 
 use super::shell::Shell;
+use crate::expression::from_number;
 use crate::js::runtime::{FunctionId, Passed};
 
 /// Values of one conversion: more do not leave JavaScript at a time.
@@ -120,7 +121,7 @@ impl<'js> Walk<'_, 'js> {
         } else if let Some(value) = value.as_int() {
             Value::Int(i64::from(value))
         } else if let Some(value) = value.as_float() {
-            number(value)
+            from_number(value)
         } else if let Some(text) = value.as_string() {
             self.text(text)?
         } else if let Some(value) = value.as_big_int() {
@@ -206,16 +207,6 @@ impl<'js> Walk<'_, 'js> {
         }
         Ok(Value::Map(Map::new(table)))
     }
-}
-
-/// Whole numbers that fit are integers, as everywhere in a script. Minus zero is none.
-fn number(value: f64) -> Value {
-    const EXACT: f64 = 9_223_372_036_854_775_808.0;
-    if value.fract() == 0.0 && value.abs() < EXACT {
-        #[allow(clippy::cast_possible_truncation)] // Checked just before.
-        return Value::Int(value as i64);
-    }
-    Value::Float(value)
 }
 
 fn big(value: BigInt<'_>) -> rquickjs::Result<Value> {

@@ -76,7 +76,7 @@ pub enum ItemKind {
     Call(Call),
     /// `-> a -> b(…) -> $c`.
     Chain(Vec<Call>),
-    /// `?=…`.
+    /// `?=…`, without the `?=`.
     Expression(Text),
     /// A list inside of a list: a block.
     Block(Block),

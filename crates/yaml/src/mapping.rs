@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use quillet_core::Position;
-
 use crate::node::{Data, Entry, Node, Style};
 use crate::reader::Problem;
 use crate::trap;
@@ -36,7 +34,7 @@ pub(crate) fn entries(
                 entries.push(Entry { key, value });
             }
             Some(first) if last_wins => first.value = value,
-            Some(first) => problems.push(twice(&key, first, file)),
+            Some(first) => problems.push(twice(&key, first)),
         }
     }
     if merges.is_empty() {
@@ -94,11 +92,9 @@ fn bring(
     }
 }
 
-fn twice(key: &Node, first: &Entry, file: &str) -> Problem {
-    let line = Position::of(file, first.key.span.start).line;
+fn twice(key: &Node, first: &Entry) -> Problem {
     let name = key.text().unwrap_or_default();
-    let message = format!("the key `{name}` stands twice: first on line {line}");
-    Problem::new(key.span, message)
+    Problem::new(key.span, format!("the key `{name}` stands twice")).first(first.key.span)
 }
 
 fn not_a_name(key: &Node, file: &str) -> Problem {

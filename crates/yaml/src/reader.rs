@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use granit_parser::{Event, Parser, ScalarStyle, Tag, options};
-use quillet_core::{Diagnostic, Span, Value};
+use quillet_core::{Diagnostic, Position, Span, Value};
 
 use crate::mapping;
 use crate::node::{Data, Entry, Node, Scalar, Style};
@@ -22,6 +22,8 @@ pub struct Problem {
     pub span: Span,
     /// What, one sentence without a full stop.
     pub message: String,
+    /// Where the same thing stood first; its line ends the sentence.
+    pub first: Option<Span>,
     /// How to mend it.
     pub help: Option<String>,
 }
@@ -33,8 +35,16 @@ impl Problem {
         Problem {
             span,
             message: message.into(),
+            first: None,
             help: None,
         }
+    }
+
+    /// Adds where the same thing stood first.
+    #[must_use]
+    pub fn first(mut self, first: Span) -> Self {
+        self.first = Some(first);
+        self
     }
 
     /// Adds how to mend it.
@@ -420,7 +430,12 @@ impl<'a> Reader<'a> {
         if known || self.findings.len() >= MOST_FINDINGS {
             return;
         }
-        let found = Diagnostic::error(self.options.code, self.source, problem.message);
+        let mut message = problem.message;
+        if let Some(first) = problem.first {
+            let line = Position::of(self.file, first.start).line;
+            message.push_str(&format!(": first on line {line}"));
+        }
+        let found = Diagnostic::error(self.options.code, self.source, message);
         let found = found.at(self.file, problem.span);
         self.findings.push(match problem.help {
             Some(help) => found.help(help),

@@ -1,1 +1,234 @@
 //! From text to syntax tree: front matter, the line rules, YAML, classification.
+//!
+//! Reading never fails as a whole: it gives what it understood and everything
+//! that is wrong. Whether a name exists is not asked here.
+
+mod branch;
+mod call;
+mod function;
+mod item;
+mod layout;
+mod lines;
+mod placed;
+
+use std::sync::Arc;
+
+use quillet_core::{Diagnostic, Span};
+use quillet_yaml::{Data, Duplicates, Node, Options, Piece, Problem, Reader, Tags};
+
+use crate::syntax::{Block, Function, Item, ItemKind, Script, Source};
+use item::Classifier;
+use lines::{Part, PartKind};
+use placed::Placed;
+
+/// A script that was read, and what is wrong with it.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// What was understood; all of it if nothing is wrong.
+    pub script: Script,
+    /// How many items the file has at its top level: instructions, separators and functions.
+    pub items: usize,
+    /// Everything wrong, by place; at most 100 findings.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Read {
+    /// The script, if it can be run.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn finish(self) -> Result<Script, Vec<Diagnostic>> {
+        match self.diagnostics.is_empty() {
+            true => Ok(self.script),
+            false => Err(self.diagnostics),
+        }
+    }
+}
+
+/// What a script may hold: 10,000 messages are 30,000 values.
+const OPTIONS: Options = Options {
+    code: "script.syntax",
+    most_nodes: 200_000,
+    most_depth: 100,
+    most_bytes: 8 << 20,
+    tags: Tags::Keep,
+    duplicates: Duplicates::Refuse,
+};
+
+/// Reads a script.
+#[must_use]
+pub fn read(source: Arc<Source>) -> Read {
+    let text = Arc::clone(&source.text);
+    let mut yaml = Reader::new(&source.name, &text, OPTIONS);
+    let split = lines::split(&text);
+    let config = config(&mut yaml, &text, split.front);
+    let roles = item::roles(&config);
+    let mut classifier = Classifier::new(&text);
+    let mut body = Vec::new();
+    let mut items = 0;
+    for part in split.parts {
+        let before = body.len() + classifier.functions.len();
+        read_part(&mut yaml, &mut classifier, &roles, &part, &mut body);
+        items += body.len() + classifier.functions.len() - before;
+        if yaml.exhausted() {
+            break;
+        }
+    }
+    let functions = function::distinct(classifier.functions, &mut classifier.problems);
+    for problem in classifier.problems {
+        yaml.report(problem);
+    }
+    let mut diagnostics = yaml.finish();
+    diagnostics.sort_by_key(|found| found.span.map(|span| span.start));
+    Read {
+        script: Script {
+            config,
+            has_front_matter: split.front.is_some(),
+            body: Block { items: body },
+            functions,
+            source,
+        },
+        items,
+        diagnostics,
+    }
+}
+
+/// The front matter as a mapping.
+fn config(yaml: &mut Reader<'_>, file: &str, front: Option<Span>) -> Node {
+    let span = front.unwrap_or_default();
+    let empty = Node::new(span, Data::Map(Vec::new()));
+    let node = match yaml.read(&Piece::of(file, span)) {
+        Ok(node) => node,
+        Err(problem) => {
+            yaml.report(problem);
+            None
+        }
+    };
+    match node {
+        Some(node) if matches!(node.data, Data::Map(_)) => node,
+        Some(node) if !node.is_null() => {
+            let message = format!("front matter is `key: value` lines, not {}", node.kind());
+            yaml.report(Problem::new(node.span, message));
+            empty
+        }
+        _ => empty,
+    }
+}
+
+/// The instructions of a part.
+fn read_part(
+    yaml: &mut Reader<'_>,
+    classifier: &mut Classifier<'_>,
+    roles: &[String],
+    part: &Part,
+    body: &mut Vec<Item>,
+) {
+    let file = classifier.file();
+    match part.kind {
+        PartKind::Blank => return,
+        PartKind::Separator { pin } => {
+            let span = Placed::raw(file, part.span).trim().whole;
+            body.push(Item {
+                span,
+                kind: ItemKind::Separator { pin },
+            });
+            return;
+        }
+        PartKind::Instruction => {}
+    }
+    if let Some(item) = classifier.line(part.span) {
+        body.extend(item);
+        return;
+    }
+    let node = match read_yaml(yaml, file, part.span, roles) {
+        Ok(node) => node,
+        Err(problem) => return yaml.report(problem),
+    };
+    let Some(node) = node else { return };
+    match &node.data {
+        // The items of a list, not a list as an item.
+        Data::List(_) if !written_in_brackets(&node, file) => {
+            body.extend(classifier.block(&node).items)
+        }
+        _ => body.extend(classifier.item(&node)),
+    }
+}
+
+fn written_in_brackets(node: &Node, file: &str) -> bool {
+    file.get(node.span.start..)
+        .is_some_and(|written| written.starts_with('['))
+}
+
+/// Reads a part as it stands; where that is not YAML, with rule 7.
+fn read_yaml(
+    yaml: &mut Reader<'_>,
+    file: &str,
+    part: Span,
+    roles: &[String],
+) -> Result<Option<Node>, Problem> {
+    let first = match yaml.read(&layout::written(file, part, roles)) {
+        Ok(node) => return Ok(node),
+        Err(problem) => problem,
+    };
+    match layout::beside(file, part, roles) {
+        Some(piece) if !yaml.exhausted() => yaml.read(&piece),
+        _ => Err(first),
+    }
+}
+
+/// What a node is as an instruction: a condition such as `$if: {$isOK: true}`,
+/// a value such as `then: $break`. Nothing (`null`) is an empty block.
+///
+/// # Errors
+/// What is wrong with it, or that it declares a function.
+pub fn item(node: &Node, source: &Arc<Source>) -> Result<Item, Vec<Diagnostic>> {
+    let mut items = block(node, source)?.items;
+    let single = items.len() == 1 && !matches!(node.data, Data::List(_));
+    match items.pop().filter(|_| single) {
+        Some(item) => Ok(item),
+        None => Ok(Item {
+            span: node.span,
+            kind: ItemKind::Block(block(node, source)?),
+        }),
+    }
+}
+
+/// What a node is as instructions: the items of a list, or the one that it is.
+///
+/// # Errors
+/// As [`item`].
+pub fn block(node: &Node, source: &Arc<Source>) -> Result<Block, Vec<Diagnostic>> {
+    let mut classifier = Classifier::new(&source.text);
+    let block = classifier.block(node);
+    classifier.finish(source)?;
+    Ok(block)
+}
+
+/// What a text is as an instruction; `span` is its place in the file.
+///
+/// # Errors
+/// As [`item`].
+pub fn text_item(text: &str, span: Span, source: &Arc<Source>) -> Result<Item, Vec<Diagnostic>> {
+    item(&Node::new(span, Data::Scalar(item::words(text))), source)
+}
+
+/// The function that a value such as `callback: !fn |- …` is; `None` if it is none.
+///
+/// # Errors
+/// A `!fn` without code.
+pub fn function(node: &Node, source: &Arc<Source>) -> Result<Option<Function>, Vec<Diagnostic>> {
+    if !function::is_function(node) {
+        return Ok(None);
+    }
+    let read = function::function(node, &source.text);
+    read.map(Some)
+        .map_err(|problem| report(source, vec![problem]))
+}
+
+fn report(source: &Source, problems: Vec<Problem>) -> Vec<Diagnostic> {
+    let mut reader = Reader::new(&source.name, &source.text, OPTIONS);
+    for problem in problems {
+        reader.report(problem);
+    }
+    reader.finish()
+}

@@ -8,4 +8,5 @@ mod call;
 mod call_models;
 mod expression;
 mod js;
+mod parse_blocks;
 mod quickjs;

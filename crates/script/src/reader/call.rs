@@ -1,0 +1,162 @@
+//! `$name(arguments)` and `-> a -> $b(…)`: calls that are written as one text.
+
+use quillet_yaml::Problem;
+
+use super::placed::Placed;
+use crate::syntax::{Call, Target};
+
+/// A call as a text, without value and fields; `None` if the text is none.
+/// `$name`, `$name(…)`, `$|name`, `$|name(…)`, with full-width brackets too.
+pub(crate) fn call(text: Placed<'_>) -> Option<Call> {
+    let rest = text.text.strip_prefix('$')?;
+    let piped = rest.starts_with('|');
+    let begin = if piped { 2 } else { 1 };
+    let (name, arguments) = shape(text.text, begin)?;
+    if !is_name(text.text.get(begin..name)?) {
+        return None;
+    }
+    Some(Call {
+        span: text.whole,
+        target: Target::Directive,
+        name: text.cut(begin, name).to_text(),
+        piped,
+        arguments: arguments.map(|(start, end)| text.cut(start, end).to_text()),
+        value: None,
+        fields: Vec::new(),
+        branches: Vec::new(),
+    })
+}
+
+/// Where the name ends, and the bytes between the brackets. `None` if there is
+/// something after the brackets: such a text is no call.
+fn shape(text: &str, begin: usize) -> Option<(usize, Option<(usize, usize)>)> {
+    let after = text.get(begin..)?;
+    let Some(open) = after.find(['(', '（']).map(|at| begin + at) else {
+        return Some((text.len(), None));
+    };
+    let width = text.get(open..)?.chars().next()?.len_utf8();
+    let close = match group(text, open) {
+        Some(end) if end == text.len() => end,
+        Some(_) => return None,
+        // A lone quote in the arguments is a text's apostrophe.
+        None if text.ends_with([')', '）']) => text.len(),
+        None => return None,
+    };
+    let last = text.get(..close)?.chars().next_back()?.len_utf8();
+    Some((open, Some((open + width, close - last))))
+}
+
+/// A name of a directive or function, perhaps with a path: `path.basename`, `char-dobby`.
+fn is_name(name: &str) -> bool {
+    let begins = |first: char| first.is_alphabetic() || first == '_';
+    let goes_on = |char: char| char.is_alphanumeric() || "_.-:$".contains(char);
+    name.starts_with(begins) && name.chars().all(goes_on) && !name.ends_with(['.', '-', ':'])
+}
+
+/// The byte after the bracket that closes the one at `open`; brackets in quotes do not count.
+pub(crate) fn group(text: &str, open: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut quote = None;
+    let mut escaped = false;
+    let mut before = ' ';
+    for (at, char) in text.get(open..)?.char_indices() {
+        if let Some(end) = quote {
+            if !escaped && char == end {
+                quote = None;
+            }
+            escaped = char == '\\' && !escaped;
+            continue;
+        }
+        match char {
+            '(' | '[' | '{' | '（' => depth += 1,
+            ')' | ']' | '}' | '）' => depth = depth.checked_sub(1)?,
+            // After a letter it is an apostrophe.
+            '"' | '\'' | '`' if !before.is_alphanumeric() => quote = Some(char),
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(open + at + char.len_utf8());
+        }
+        before = char;
+    }
+    None
+}
+
+/// The links of `-> a -> b(…)`.
+pub(crate) fn chain(text: Placed<'_>) -> Result<Vec<Call>, Problem> {
+    let mut links = Vec::new();
+    let mut begin = 2;
+    while let Some(end) = link_end(text.text, begin) {
+        links.push(link(text.cut(begin, end))?);
+        begin = end + 2;
+    }
+    links.push(link(text.cut(begin, text.text.len()))?);
+    Ok(links)
+}
+
+/// Where the next `->` outside of brackets stands.
+fn link_end(text: &str, begin: usize) -> Option<usize> {
+    let mut at = begin;
+    while let Some(rest) = text.get(at..) {
+        let next = at + rest.find(['(', '（', '-'])?;
+        let rest = text.get(next..).unwrap_or_default();
+        if rest.starts_with("->") {
+            return Some(next);
+        }
+        at = match rest.starts_with('-') {
+            true => next + 1,
+            false => group(text, next).unwrap_or(text.len()),
+        };
+    }
+    None
+}
+
+fn link(text: Placed<'_>) -> Result<Call, Problem> {
+    let wrong = |message: &str| {
+        Problem::new(text.whole, message).help("a chain is `-> script(name=value) -> $directive`")
+    };
+    if text.text.is_empty() {
+        return Err(wrong("a link of the chain has no name"));
+    }
+    if text.text.starts_with('$') {
+        let call = call(text).ok_or_else(|| wrong("this link of the chain is not a call"))?;
+        return Ok(Call {
+            piped: true,
+            ..call
+        });
+    }
+    let (name, arguments) =
+        shape(text.text, 0).ok_or_else(|| wrong("this link of the chain is not a call"))?;
+    let name = text.cut(0, name);
+    if name.text.is_empty() || name.text.contains(char::is_whitespace) {
+        return Err(wrong("the name of a script holds no blanks"));
+    }
+    Ok(Call {
+        span: text.whole,
+        target: Target::Script,
+        name: name.to_text(),
+        piped: true,
+        arguments: arguments.map(|(start, end)| text.cut(start, end).to_text()),
+        value: None,
+        fields: Vec::new(),
+        branches: Vec::new(),
+    })
+}
+
+/// The text of a line before its comment; a `#` in brackets or quotes is none.
+pub(crate) fn uncommented(row: &str) -> &str {
+    let mut at = 0;
+    while let Some(next) = row.get(at..).and_then(|rest| rest.find(['(', '（', '#'])) {
+        let next = at + next;
+        let rest = row.get(next..).unwrap_or_default();
+        let before = row.get(..next).unwrap_or_default();
+        if rest.starts_with('#') && before.ends_with([' ', '\t']) {
+            return before.trim_end();
+        }
+        at = match rest.starts_with('#') {
+            true => next + 1,
+            false => group(row, next).unwrap_or(row.len()),
+        };
+    }
+    row.trim_end()
+}

@@ -1,0 +1,100 @@
+//! The samples of the language's text, and the scripts of the acceptance cases.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use quillet_script::reader::{Read, read};
+use quillet_script::syntax::Source;
+use serde_json::Value;
+
+fn vectors(name: &str) -> Option<Value> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../shared/vectors/ppe")
+        .join(name);
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        println!("left out: {} is not here", path.display());
+        return None;
+    };
+    Some(serde_json::from_str(&text).expect("JSON"))
+}
+
+fn read_text(name: &str, text: &str) -> Read {
+    read(Arc::new(Source {
+        name: name.to_owned(),
+        path: None,
+        text: text.into(),
+    }))
+}
+
+#[test]
+fn every_sample_is_read_and_has_its_items() {
+    let Some(blocks) = vectors("parse_spec_blocks.json") else {
+        return;
+    };
+    let mut read = 0;
+    for block in blocks.as_array().expect("a list") {
+        let line = &block["line"];
+        let found = read_text(
+            &format!("line-{line}"),
+            block["text"].as_str().expect("a text"),
+        );
+        if block["must_parse"] == false {
+            continue;
+        }
+        // This sample shows two ways to write one function, under one name (note 89).
+        let expected: &[&str] = match line.as_u64() {
+            Some(1160) => &["the function `func1` is declared twice: first on line 1"],
+            _ => &[],
+        };
+        let findings: Vec<&str> = found.diagnostics.iter().map(|it| it.message.as_str()).collect();
+        assert_eq!(findings, expected, "{line}");
+        assert_eq!(
+            Some(found.items as u64),
+            block["top_level_items"].as_u64(),
+            "{line}: {:#?}",
+            found.script.body
+        );
+        assert_eq!(
+            Some(found.script.has_front_matter),
+            block["has_front_matter"].as_bool(),
+            "{line}"
+        );
+        read += 1;
+    }
+    assert_eq!(read, 62);
+}
+
+#[test]
+fn scripts_of_the_cases_that_succeed_are_read_without_findings() {
+    let names = [
+        "cases_01_dialogue.json",
+        "cases_02_templates_io.json",
+        "cases_03_ai_chain.json",
+        "cases_04_control.json",
+        "cases_05_fn_import_format.json",
+        "cases_06_events_chat_tools.json",
+    ];
+    let mut read = 0;
+    for name in names {
+        let Some(cases) = vectors(name) else { return };
+        for case in cases.as_array().expect("a list") {
+            if case["expect"]["error"] == true {
+                continue;
+            }
+            for (file, text) in case["files"].as_object().expect("files") {
+                let Some(text) = text.as_str().filter(|_| file.ends_with(".ai.yaml")) else {
+                    continue;
+                };
+                let found = read_text(file, text);
+                assert!(
+                    found.diagnostics.is_empty(),
+                    "{} {:#?}\n{text}",
+                    case["id"],
+                    found.diagnostics
+                );
+                read += 1;
+            }
+        }
+    }
+    assert!(read > 100, "{read} scripts");
+}

@@ -119,10 +119,9 @@ fn opens_block(text: &str) -> bool {
         }
         before = token;
     }
-    let after_colon = text
+    text
         .rsplit_once('：')
-        .is_some_and(|(_, head)| block_head(head));
-    after_colon
+        .is_some_and(|(_, head)| block_head(head))
 }
 
 /// The column that a block text must be deeper than: of its key, or of its dash.

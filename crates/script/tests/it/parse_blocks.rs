@@ -46,7 +46,11 @@ fn every_sample_is_read_and_has_its_items() {
             Some(1160) => &["the function `func1` is declared twice: first on line 1"],
             _ => &[],
         };
-        let findings: Vec<&str> = found.diagnostics.iter().map(|it| it.message.as_str()).collect();
+        let findings: Vec<&str> = found
+            .diagnostics
+            .iter()
+            .map(|it| it.message.as_str())
+            .collect();
         assert_eq!(findings, expected, "{line}");
         assert_eq!(
             Some(found.items as u64),

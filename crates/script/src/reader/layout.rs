@@ -119,8 +119,7 @@ fn opens_block(text: &str) -> bool {
         }
         before = token;
     }
-    text
-        .rsplit_once('：')
+    text.rsplit_once('：')
         .is_some_and(|(_, head)| block_head(head))
 }
 

@@ -1,0 +1,317 @@
+//! `output:` and `expect:` of a test: what has to be so.
+
+use quillet_core::{Diagnostic, Span, Value, nearest};
+use quillet_yaml::{Data, Entry, Node};
+
+use super::fixture::{Aspect, Expectation};
+use super::pattern::Pattern;
+use super::wanted::{Comparison, Field, FieldKey, Reader, Rule, Wanted, node_of};
+use crate::syntax::Source;
+
+/// What `expect:` knows; `-` may stand for `_`.
+const KEYS: [&str; 17] = [
+    "contains",
+    "equals",
+    "error",
+    "judge",
+    "messages",
+    "model_graded",
+    "not_contains",
+    "output",
+    "printed",
+    "regex",
+    "requests",
+    "schema",
+    "snapshot",
+    "tokens",
+    "tokens_below",
+    "tool_called",
+    "tools",
+];
+
+/// Collects the expectations of one test.
+#[derive(Debug)]
+pub(super) struct Expectations<'a> {
+    source: &'a Source,
+    /// The test's number, which names its snapshot.
+    number: usize,
+    pub(super) expectations: Vec<Expectation>,
+    pub(super) found: Vec<Diagnostic>,
+}
+
+impl<'a> Expectations<'a> {
+    pub(super) fn new(source: &'a Source, number: usize) -> Self {
+        Expectations {
+            source,
+            number,
+            expectations: Vec::new(),
+            found: Vec::new(),
+        }
+    }
+
+    /// `output:`; with `not: true`, what it must not be.
+    pub(super) fn output(&mut self, node: &Node, is_negated: bool) {
+        let wanted = self.wanted(node);
+        let wanted = match is_negated {
+            true => Wanted {
+                span: wanted.span,
+                rule: Rule::Not(Box::new(wanted)),
+            },
+            false => wanted,
+        };
+        self.aspect(Aspect::Output, wanted);
+    }
+
+    /// `outputSchema:`.
+    pub(super) fn schema(&mut self, node: &Node) {
+        let mut reader = Reader::new(self.source);
+        let schema = reader.schema(node);
+        self.found.append(&mut reader.found);
+        let expectation = schema.map(|schema| Expectation::Schema(schema, node.span));
+        self.expectations.extend(expectation);
+    }
+
+    /// All of `expect:`.
+    pub(super) fn all(&mut self, node: &Node) {
+        let Some(entries) = node.entries() else {
+            let message = format!("expect is an object, not {}", node.kind());
+            self.error(message, node.span);
+            return;
+        };
+        entries.iter().for_each(|entry| self.one(entry));
+    }
+
+    fn one(&mut self, entry: &Entry) {
+        let node = &entry.value;
+        match entry.name().replace('-', "_").as_str() {
+            "output" => self.plain(Aspect::Output, node),
+            "messages" => self.plain(Aspect::Messages, node),
+            "requests" => self.plain(Aspect::Requests, node),
+            "printed" => self.plain(Aspect::Printed, node),
+            "tools" => self.tools(node),
+            "tool_called" => self.tool_called(node),
+            "tokens" | "tokens_below" => self.tokens(node),
+            "error" => self.failure(node),
+            "equals" => {
+                let rule = Rule::Compared(Comparison::Equal, node.value());
+                self.output_rule(node, rule);
+            }
+            "contains" => {
+                let rules = self.one_or_more(node);
+                self.output_rule(node, Rule::Contains(rules));
+            }
+            "not_contains" => {
+                let rules = self.one_or_more(node);
+                let none = rules.into_iter().map(|rule| not_contained(rule)).collect();
+                self.output_rule(node, Rule::All(none));
+            }
+            "regex" => match Pattern::tagged(node.text().unwrap_or_default()) {
+                Ok(pattern) => self.output_rule(node, Rule::Pattern(pattern)),
+                Err(why) => self.error(why, node.span),
+            },
+            "schema" => self.schema(node),
+            "snapshot" => self.snapshot(node),
+            "judge" | "model_graded" => self.judged(node),
+            _ => self.unknown(entry),
+        }
+    }
+
+    fn error(&mut self, message: impl Into<String>, at: Span) {
+        let found = self.source.error("test.expected", message, at);
+        self.found.push(found);
+    }
+
+    fn unknown(&mut self, entry: &Entry) {
+        let name = entry.name();
+        let message = format!("expect has no {name}");
+        let found = self
+            .source
+            .error("test.expected", message, entry.key.span);
+        let help = match nearest(&name.replace('-', "_"), KEYS) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("it has {}", KEYS.join(", ")),
+        };
+        self.found.push(found.help(help));
+    }
+
+    fn wanted(&mut self, node: &Node) -> Wanted {
+        let mut reader = Reader::new(self.source);
+        let wanted = reader.read(node);
+        self.found.append(&mut reader.found);
+        wanted
+    }
+
+    fn one_or_more(&mut self, node: &Node) -> Vec<Wanted> {
+        match node.items() {
+            Some(items) => items.iter().map(|item| self.wanted(item)).collect(),
+            None => vec![self.wanted(node)],
+        }
+    }
+
+    fn aspect(&mut self, aspect: Aspect, wanted: Wanted) {
+        self.expectations.push(Expectation::Aspect(aspect, wanted));
+    }
+
+    fn plain(&mut self, aspect: Aspect, node: &Node) {
+        let wanted = self.wanted(node);
+        self.aspect(aspect, wanted);
+    }
+
+    fn output_rule(&mut self, node: &Node, rule: Rule) {
+        let span = node.span;
+        self.aspect(Aspect::Output, Wanted { span, rule });
+    }
+
+    /// A name, a call, or a list of both: each was called, in any order. With an operator, what
+    /// that says of the list of calls.
+    fn tools(&mut self, node: &Node) {
+        let calls = calls(node);
+        let entries = calls.entries().unwrap_or_default();
+        let is_operator = entries.iter().any(|entry| entry.name().starts_with('$'));
+        let rule = match &calls.data {
+            Data::List(items) if items.is_empty() => self.wanted(&calls).rule,
+            Data::List(_) => Rule::Members(self.one_or_more(&calls)),
+            _ if is_operator => self.wanted(&calls).rule,
+            _ => Rule::Members(vec![self.wanted(&calls)]),
+        };
+        let span = node.span;
+        self.aspect(Aspect::Tools, Wanted { span, rule });
+    }
+
+    /// `name`, `[name, …]`, or `{name: arguments}`.
+    fn tool_called(&mut self, node: &Node) {
+        let Some(entries) = node.entries().filter(|_| node.get("name").is_none()) else {
+            return self.tools(node);
+        };
+        let calls = entries.iter().map(|entry| {
+            let mut fields = vec![named("name", &entry.key)];
+            if !entry.value.is_null() {
+                fields.push(named("args", &entry.value));
+            }
+            Node::new(entry.key.span, Data::Map(fields))
+        });
+        let calls = Node::new(node.span, Data::List(calls.collect()));
+        self.tools(&calls);
+    }
+
+    /// A number is a bound on all tokens; an object says more.
+    fn tokens(&mut self, node: &Node) {
+        let wanted = match node.value() {
+            most @ (Value::Int(_) | Value::Float(_)) => {
+                let span = node.span;
+                let below = Rule::Compared(Comparison::Less, most);
+                let field = Field {
+                    key: FieldKey::Name("total".into()),
+                    wanted: Wanted { span, rule: below },
+                };
+                let rule = Rule::Fields(vec![field]);
+                Wanted { span, rule }
+            }
+            _ => self.wanted(node),
+        };
+        self.aspect(Aspect::Tokens, wanted);
+    }
+
+    /// `true`; a text that is the code or a part of the message; or an object.
+    fn failure(&mut self, node: &Node) {
+        let span = node.span;
+        let field = |name: &str, rule: Rule| {
+            let wanted = Wanted { span, rule };
+            let key = FieldKey::Name(name.into());
+            Wanted {
+                span,
+                rule: Rule::Fields(vec![Field { key, wanted }]),
+            }
+        };
+        let wanted = self.wanted(node);
+        let rule = match wanted.rule {
+            Rule::Equal(Value::Bool(there)) => Rule::Exists {
+                there,
+                strict: false,
+            },
+            Rule::Equal(text @ Value::Str(_)) => {
+                let part = Rule::Equal(text.clone());
+                let part = Rule::Contains(vec![Wanted { span, rule: part }]);
+                let code = Rule::Compared(Comparison::Equal, text);
+                Rule::Any(vec![field("code", code), field("message", part)])
+            }
+            pattern @ Rule::Pattern(_) => field("message", pattern).rule,
+            other => other,
+        };
+        self.aspect(Aspect::Error, Wanted { span, rule });
+    }
+
+    /// `true`, or a name.
+    fn snapshot(&mut self, node: &Node) {
+        let name = match node.value() {
+            Value::Bool(false) | Value::Null => return,
+            Value::Bool(true) => self.number.to_string(),
+            _ => node.text().unwrap_or_default().to_owned(),
+        };
+        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ');
+        if name.is_empty() || !name.chars().all(is_plain) {
+            let message = "snapshot is true or a name of letters, digits, - and _";
+            return self.error(message, node.span);
+        }
+        let expectation = Expectation::Snapshot(name, node.span);
+        self.expectations.push(expectation);
+    }
+
+    /// A rubric, or a list of them.
+    fn judged(&mut self, node: &Node) {
+        let rubrics = match node.items() {
+            Some(items) => items,
+            None => std::slice::from_ref(node),
+        };
+        for rubric in rubrics {
+            let text = rubric.text().or_else(|| rubric.get("rubric")?.text());
+            match text {
+                Some(text) => {
+                    let expectation = Expectation::Judged(text.to_owned(), rubric.span);
+                    self.expectations.push(expectation);
+                }
+                None => self.error("judge wants a text that says what has to be so", rubric.span),
+            }
+        }
+    }
+}
+
+fn not_contained(rule: Wanted) -> Wanted {
+    let span = rule.span;
+    let contains = Wanted {
+        span,
+        rule: Rule::Contains(vec![rule]),
+    };
+    Wanted {
+        span,
+        rule: Rule::Not(Box::new(contains)),
+    }
+}
+
+fn named(name: &str, value: &Node) -> Entry {
+    Entry {
+        key: node_of(&Value::from(name), value.span),
+        value: value.clone(),
+    }
+}
+
+/// The node with names of tools written out: `weather` becomes `{name: weather}`, in lists and
+/// operators too.
+fn calls(node: &Node) -> Node {
+    let data = match &node.data {
+        Data::Scalar(_) => Data::Map(vec![named("name", node)]),
+        Data::List(items) => Data::List(items.iter().map(calls).collect()),
+        Data::Map(entries) => {
+            let entry = |entry: &Entry| match entry.name() {
+                "$all" | "$and" | "$contains" | "$each" | "$first" | "$last" | "$not" | "$or"
+                | "$sequence" => Entry {
+                    key: entry.key.clone(),
+                    value: calls(&entry.value),
+                },
+                _ => entry.clone(),
+            };
+            Data::Map(entries.iter().map(entry).collect())
+        }
+    };
+    Node::new(node.span, data)
+}

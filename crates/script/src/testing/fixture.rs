@@ -1,0 +1,147 @@
+//! A fixture file that was read: tests, and what each gives and wants.
+
+use std::sync::Arc;
+
+use quillet_core::chat::FinishReason;
+use quillet_core::{Diagnostic, Map, Span, ToolCall, Value};
+
+use super::pattern::Pattern;
+use super::wanted::{Schema, Wanted};
+use crate::run::Input;
+use crate::syntax::Source;
+
+/// A fixture file.
+#[derive(Clone, Debug)]
+pub struct Fixture {
+    /// Where it came from.
+    pub source: Arc<Source>,
+    /// Scripts that it names; empty for those beside it that have its name (note 145).
+    pub scripts: Vec<String>,
+    /// Its tests in order.
+    pub cases: Vec<Case>,
+    /// What its author should know.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// One test.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Its number in the fixture, from 1.
+    pub number: usize,
+    /// Its title, or its input in short.
+    pub title: String,
+    /// Its bytes in the fixture.
+    pub span: Span,
+    /// The script that it names in place of the fixture's.
+    pub script: Option<String>,
+    /// Not to be run.
+    pub skip: bool,
+    /// Others are not to be run.
+    pub only: bool,
+    /// What the script is given.
+    pub input: Input,
+    /// Parameters of models that win over those of the script.
+    pub parameters: Map,
+    /// Where random choices start from.
+    pub seed: Option<u64>,
+    /// Who answers.
+    pub answers: Answers,
+    /// Whether the fixture says what the output has to be like.
+    pub wants_output: bool,
+    /// How values are compared: whether objects have no other fields, and white space around
+    /// texts counts.
+    pub strict: bool,
+    pub(super) expectations: Vec<Expectation>,
+    /// What templates and `$expr` see.
+    pub(super) variables: Map,
+}
+
+/// Who answers in place of a model (note 151).
+#[derive(Clone, Debug, Default)]
+pub enum Answers {
+    /// Nobody: the model of whoever runs the test.
+    #[default]
+    Model,
+    /// What the fixture says.
+    Replies(Arc<[Reply]>),
+    /// A folder of recordings, relative to the fixture.
+    Cassette(String),
+}
+
+/// An answer of the scripted model.
+#[derive(Clone, Debug, Default)]
+pub struct Reply {
+    /// Answers only requests in which this is found, and is never used up. Without it, answers
+    /// follow each other.
+    pub(super) when: Option<Pattern>,
+    pub(super) text: String,
+    pub(super) thinking: String,
+    pub(super) tool_calls: Vec<ToolCall>,
+    pub(super) finish: Option<FinishReason>,
+    /// In place of an answer, a failure with this message.
+    pub(super) error: Option<String>,
+}
+
+/// Something that has to be so.
+#[derive(Clone, Debug)]
+pub(super) enum Expectation {
+    /// A part of the run is as wanted.
+    Aspect(Aspect, Wanted),
+    /// The output follows a JSON Schema.
+    Schema(Schema, Span),
+    /// The requests are those of the snapshot.
+    Snapshot(String, Span),
+    /// A model says that the output is as this text says.
+    Judged(String, Span),
+}
+
+/// A part of a run that can be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aspect {
+    Output,
+    Messages,
+    Requests,
+    Tools,
+    Tokens,
+    Printed,
+    Error,
+}
+
+impl Aspect {
+    /// Its name in fixtures and in paths.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Aspect::Output => "output",
+            Aspect::Messages => "messages",
+            Aspect::Requests => "requests",
+            Aspect::Tools => "tools",
+            Aspect::Tokens => "tokens",
+            Aspect::Printed => "printed",
+            Aspect::Error => "error",
+        }
+    }
+}
+
+impl Case {
+    /// Whether the fixture expects the script to fail.
+    pub(super) fn wants_failure(&self) -> bool {
+        let is_error = |expectation: &Expectation| {
+            matches!(expectation, Expectation::Aspect(Aspect::Error, _))
+        };
+        self.expectations.iter().any(is_error)
+    }
+
+    /// What it is called where it has no title.
+    pub(super) fn title_of(input: &Input) -> String {
+        let text = match input {
+            Input::None => return "without input".to_owned(),
+            Input::Single(value) => super::wanted::text_of(value),
+            Input::Named(map) => quillet_core::json::to_string(&Value::Map(map.clone())),
+        };
+        let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match line.char_indices().nth(60) {
+            Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+            None => line,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Regular expressions of fixtures: `/re/flags` and `!re`.
+
+use fancy_regex::{Regex, RegexBuilder};
+
+/// Steps back that one search may take, so that no expression of a fixture spins.
+const MOST_BACKTRACKS: usize = 1_000_000;
+/// The flags of JavaScript; those that say nothing about a plain search are passed over.
+const FLAGS: &str = "dgimsuvy";
+
+/// A regular expression that is searched for in a text.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern {
+    /// As it was written, with its slashes and flags.
+    pub(super) written: String,
+    regex: Regex,
+}
+
+impl Pattern {
+    /// Takes a text for a regular expression if it is written as `/…/flags`.
+    pub(super) fn literal(text: &str) -> Option<Result<Self, String>> {
+        let (body, flags) = parts(text)?;
+        Some(Pattern::new(text, body, flags))
+    }
+
+    /// The expression of a `!re` tag: with slashes and flags, or bare.
+    pub(super) fn tagged(text: &str) -> Result<Self, String> {
+        match parts(text) {
+            Some((body, flags)) => Pattern::new(text, body, flags),
+            None => Pattern::new(&format!("/{text}/"), text, ""),
+        }
+    }
+
+    /// The expression of a rule over requests, in which a dot is a new line too.
+    pub(super) fn dotted(text: &str) -> Result<Self, String> {
+        match parts(text) {
+            Some((body, flags)) => Pattern::new(text, body, &format!("{flags}s")),
+            None => Pattern::new(&format!("/{text}/s"), text, "s"),
+        }
+    }
+
+    fn new(written: &str, body: &str, flags: &str) -> Result<Self, String> {
+        let has = |flag| flags.contains(flag);
+        let regex = RegexBuilder::new(body)
+            .case_insensitive(has('i'))
+            .multi_line(has('m'))
+            .dot_matches_new_line(has('s'))
+            .backtrack_limit(MOST_BACKTRACKS)
+            .build();
+        let regex = regex.map_err(|error| format!("{written} is no regular expression: {error}"))?;
+        Ok(Pattern {
+            written: written.to_owned(),
+            regex,
+        })
+    }
+
+    /// Whether it is found somewhere in the text.
+    pub(super) fn is_found(&self, text: &str) -> Result<bool, String> {
+        let found = self.regex.is_match(text);
+        found.map_err(|error| format!("{} could not be searched for: {error}", self.written))
+    }
+}
+
+/// Body and flags of `/body/flags`. The last slash ends the body, since slashes inside
+/// are often left as they are.
+fn parts(text: &str) -> Option<(&str, &str)> {
+    let (body, flags) = text.strip_prefix('/')?.rsplit_once('/')?;
+    let is_flag = |flag| FLAGS.contains(flag);
+    (!body.is_empty() && flags.chars().all(is_flag)).then_some((body, flags))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_in_slashes_are_expressions() {
+        let cases = [
+            ("/a.c/", Some(("xabcx", true))),
+            ("/A.C/i", Some(("abc", true))),
+            ("/^b$/m", Some(("a\nb\nc", true))),
+            ("/^b$/", Some(("a\nb\nc", false))),
+            ("/a.b/s", Some(("a\nb", true))),
+            ("/05/02/", Some(("on 05/02", true))),
+            (r"/^\/x(?=y)/gu", Some(("/xy", true))),
+            ("//", None),
+            ("/", None),
+            ("/usr/bin", None),
+            ("text", None),
+        ];
+        for (text, expected) in cases {
+            let pattern = Pattern::literal(text);
+            match expected {
+                None => assert!(pattern.is_none(), "{text}"),
+                Some((subject, found)) => {
+                    let pattern = pattern.unwrap().unwrap();
+                    assert_eq!(pattern.is_found(subject), Ok(found), "{text}");
+                }
+            }
+        }
+        assert!(Pattern::literal("/a(/").unwrap().is_err());
+        assert_eq!(Pattern::tagged("a+").unwrap().is_found("caat"), Ok(true));
+    }
+
+    #[test]
+    fn an_expression_that_backtracks_ends_with_an_error() {
+        let pattern = Pattern::tagged(r"^(a+)+(?=b)\1$").unwrap();
+        let error = pattern.is_found(&"a".repeat(40)).unwrap_err();
+        assert!(error.contains("could not be searched for"), "{error}");
+    }
+}

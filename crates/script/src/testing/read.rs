@@ -1,0 +1,373 @@
+//! From the nodes of a fixture file to its tests (notes 145 to 148 and 151 on seed 002).
+
+use std::sync::Arc;
+
+use quillet_core::value::Table;
+use quillet_core::{Diagnostic, Map, Span, Value, nearest};
+use quillet_template::TemplateFactory;
+use quillet_yaml::{Data, Entry, Node};
+
+use super::answers;
+use super::expect;
+use super::fixture::{Answers, Case, Expectation, Fixture};
+use super::variables::Variables;
+use crate::run::Input;
+use crate::syntax::Source;
+
+/// Keys of a test and of the front matter. All others are variables.
+pub(super) const KEYS: [&str; 16] = [
+    "cassette",
+    "checkSchema",
+    "expect",
+    "input",
+    "not",
+    "only",
+    "output",
+    "outputSchema",
+    "parameters",
+    "replies",
+    "script",
+    "scripts",
+    "seed",
+    "skip",
+    "strict",
+    "title",
+];
+
+/// Keys of the reference's fixtures that are not supported (notes 147, 149 and 150).
+const UNSUPPORTED: [&str; 13] = [
+    "allowOperatorOverride",
+    "autoConfidence",
+    "diff",
+    "diffPermissive",
+    "disableHeuristicSchema",
+    "maxScore",
+    "operators",
+    "passScore",
+    "scoring",
+    "toolTester",
+    "tools",
+    "totalUnassignedWeight",
+    "unassignedWeight",
+];
+
+/// Reads the tests of a fixture out of its nodes.
+///
+/// # Errors
+/// Everything that is wrong with it, with places.
+pub(super) async fn fixture(
+    source: Arc<Source>,
+    front: Option<Node>,
+    body: &Node,
+    templates: &TemplateFactory,
+) -> Result<Fixture, Vec<Diagnostic>> {
+    let mut reader = Reader {
+        source: &source,
+        templates,
+        front: front.as_ref().and_then(Node::entries).unwrap_or_default(),
+        found: Vec::new(),
+    };
+    reader.look_at_front(front.as_ref());
+    let scripts = reader.scripts();
+    let mut cases = Vec::new();
+    for (number, item) in (1..).zip(reader.items(body)) {
+        cases.push(reader.case(number, item).await);
+    }
+    let (errors, warnings): (Vec<_>, Vec<_>) = reader
+        .found
+        .into_iter()
+        .partition(|found| found.severity == quillet_core::Severity::Error);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(Fixture {
+        source: source.clone(),
+        scripts,
+        cases,
+        warnings,
+    })
+}
+
+struct Reader<'a> {
+    source: &'a Source,
+    templates: &'a TemplateFactory,
+    front: &'a [Entry],
+    found: Vec<Diagnostic>,
+}
+
+impl<'a> Reader<'a> {
+    fn error(&mut self, message: impl Into<String>, at: Span) {
+        let found = self.source.error("test.fixture", message, at);
+        self.found.push(found);
+    }
+
+    fn look_at_front(&mut self, front: Option<&Node>) {
+        if let Some(front) = front
+            && front.entries().is_none()
+            && !front.is_null()
+        {
+            let message = format!("the front matter is an object, not {}", front.kind());
+            self.error(message, front.span);
+        }
+        self.look_at_keys(self.front);
+    }
+
+    /// Says of keys that are nobody's that they are not what they look like.
+    fn look_at_keys(&mut self, entries: &[Entry]) {
+        for entry in entries {
+            let name = entry.name();
+            let at = entry.key.span;
+            if UNSUPPORTED.contains(&name) {
+                let message = format!("{name} is not supported yet and changes nothing");
+                let found = self.source.warning("test.unsupported", message, at);
+                self.found.push(found);
+            } else if !KEYS.contains(&name)
+                && name.chars().count() > 3
+                && let Some(near) = nearest(name, KEYS)
+            {
+                let message = format!("{name} is taken for a variable of templates");
+                let found = self.source.warning("test.fixture", message, at);
+                self.found.push(found.help(format!("did you mean {near}?")));
+            }
+        }
+    }
+
+    fn scripts(&mut self) -> Vec<String> {
+        let front = self.front;
+        let named = front
+            .iter()
+            .find(|entry| matches!(entry.name(), "script" | "scripts"));
+        let Some(entry) = named else {
+            return Vec::new();
+        };
+        let nodes = match entry.value.items() {
+            Some(items) => items,
+            None => std::slice::from_ref(&entry.value),
+        };
+        let names = nodes.iter().filter_map(Node::text).map(str::to_owned);
+        names.collect()
+    }
+
+    fn items<'b>(&mut self, body: &'b Node) -> &'b [Node] {
+        match &body.data {
+            Data::List(items) => items,
+            _ if body.is_null() => &[],
+            _ => {
+                let message = format!("a fixture is a list of tests, not {}", body.kind());
+                self.error(message, body.span);
+                &[]
+            }
+        }
+    }
+
+    async fn case(&mut self, number: usize, item: &Node) -> Case {
+        // A test that is nothing but its input needs no key for it.
+        let entries = item.entries().unwrap_or_default();
+        self.look_at_keys(entries);
+        let fields = Fields {
+            front: self.front,
+            entries,
+        };
+        let own = self.variables(fields).await;
+        let input = match (item.entries(), fields.get("input")) {
+            (None, _) => Some(self.fill(item, &own).await),
+            (_, Some(node)) => Some(self.fill(&node.clone(), &own).await),
+            (_, None) => None,
+        };
+        let input = input.map_or(Input::None, |node| input_of(&node));
+        let variables = with_input(&own, &input);
+        let strict = self.flag(fields, "strict");
+        let mut case = Case {
+            number,
+            title: Case::title_of(&input),
+            span: item.span,
+            script: None,
+            skip: self.flag_of(entries, "skip"),
+            only: self.flag_of(entries, "only"),
+            input,
+            parameters: Map::default(),
+            seed: None,
+            answers: Answers::Model,
+            wants_output: fields.get("output").is_some(),
+            strict,
+            expectations: Vec::new(),
+            variables,
+        };
+        self.settings(&mut case, fields).await;
+        case.answers = self.answers(&case, fields).await;
+        case.expectations = self.expectations(&case, fields).await;
+        if case.expectations.is_empty() {
+            let message = "this test wants nothing: it passes whenever the script ends";
+            let found = self.source.warning("test.fixture", message, item.span);
+            self.found.push(found.help("add output: or expect:"));
+        }
+        case
+    }
+
+    async fn settings(&mut self, case: &mut Case, fields: Fields<'_>) {
+        if let Some(title) = fields.own("title") {
+            let title = self.fill(title, &case.variables).await;
+            case.title = title.text().unwrap_or_default().to_owned();
+        }
+        let script = fields.own("script").and_then(Node::text);
+        case.script = script.map(str::to_owned);
+        if let Some(node) = fields.get("parameters") {
+            let filled = self.fill(node, &case.variables).await;
+            case.parameters = filled.value().as_map().cloned().unwrap_or_default();
+        }
+        if let Some(node) = fields.get("seed") {
+            match node.value() {
+                Value::Int(seed) if seed >= 0 => case.seed = u64::try_from(seed).ok(),
+                other => {
+                    let message = format!("seed is a whole number from 0, not {}", other.kind());
+                    self.error(message, node.span);
+                }
+            }
+        }
+    }
+
+    async fn fill(&mut self, node: &Node, values: &Map) -> Node {
+        let variables = Variables {
+            source: self.source,
+            templates: self.templates,
+            values,
+        };
+        variables.fill(node, &mut self.found).await
+    }
+
+    /// Keys that mean nothing else, of the front matter and over it of the test.
+    async fn variables(&mut self, fields: Fields<'_>) -> Map {
+        let mut table = Table::default();
+        for entry in fields.front.iter().chain(fields.entries) {
+            let name = entry.name();
+            if KEYS.contains(&name) || UNSUPPORTED.contains(&name) {
+                continue;
+            }
+            let so_far = Map::new(table.clone());
+            let value = self.fill(&entry.value, &so_far).await.value();
+            table.insert(name.into(), value);
+        }
+        Map::new(table)
+    }
+
+    async fn answers(&mut self, case: &Case, fields: Fields<'_>) -> Answers {
+        let replies = fields.own("replies");
+        if let Some(node) = replies.or_else(|| fields.unless_own("cassette", "replies")) {
+            let filled = self.fill(node, &case.variables).await;
+            return Answers::Replies(answers::read(self.source, &filled, &mut self.found));
+        }
+        match fields.get("cassette").and_then(Node::text) {
+            Some(folder) => Answers::Cassette(folder.to_owned()),
+            None => Answers::Model,
+        }
+    }
+
+    async fn expectations(&mut self, case: &Case, fields: Fields<'_>) -> Vec<Expectation> {
+        let mut found = Vec::new();
+        let mut reader = expect::Expectations::new(self.source, case.number);
+        let is_negated = self.flag(fields, "not");
+        if let Some(node) = fields.get("output") {
+            let node = self.fill(node, &case.variables).await;
+            reader.output(&node, is_negated);
+        }
+        let checks_schema = match fields.get("checkSchema").map(Node::value) {
+            Some(Value::Bool(checks)) => checks,
+            _ => true,
+        };
+        if let Some(node) = fields.get("outputSchema").filter(|_| checks_schema) {
+            reader.schema(node);
+        }
+        for entry in fields.all("expect") {
+            let node = self.fill(&entry.value, &case.variables).await;
+            reader.all(&node);
+        }
+        found.append(&mut reader.found);
+        self.found.append(&mut found);
+        reader.expectations
+    }
+
+    fn flag(&mut self, fields: Fields<'_>, name: &str) -> bool {
+        let own = fields.entries.iter().any(|entry| entry.name() == name);
+        match own {
+            true => self.flag_of(fields.entries, name),
+            false => self.flag_of(fields.front, name),
+        }
+    }
+
+    fn flag_of(&mut self, entries: &[Entry], name: &str) -> bool {
+        let Some(entry) = entries.iter().find(|entry| entry.name() == name) else {
+            return false;
+        };
+        match entry.value.value() {
+            Value::Bool(flag) => flag,
+            Value::Null => false,
+            other => {
+                let message = format!("{name} is true or false, not {}", other.kind());
+                self.error(message, entry.value.span);
+                false
+            }
+        }
+    }
+}
+
+/// The keys of a test over those of the front matter.
+#[derive(Clone, Copy)]
+struct Fields<'a> {
+    front: &'a [Entry],
+    entries: &'a [Entry],
+}
+
+impl<'a> Fields<'a> {
+    fn own(self, name: &str) -> Option<&'a Node> {
+        let found = self.entries.iter().find(|entry| entry.name() == name);
+        found.map(|entry| &entry.value)
+    }
+
+    fn default(self, name: &str) -> Option<&'a Node> {
+        let found = self.front.iter().find(|entry| entry.name() == name);
+        found.map(|entry| &entry.value)
+    }
+
+    fn get(self, name: &str) -> Option<&'a Node> {
+        self.own(name).or_else(|| self.default(name))
+    }
+
+    /// The default of `name`, unless the test itself says `other`.
+    fn unless_own(self, other: &str, name: &str) -> Option<&'a Node> {
+        match self.own(other) {
+            Some(_) => None,
+            None => self.default(name),
+        }
+    }
+
+    /// Both the default and the test's own.
+    fn all(self, name: &str) -> impl Iterator<Item = &'a Entry> {
+        let entries = self.front.iter().chain(self.entries);
+        entries.filter(move |entry| entry.name() == name)
+    }
+}
+
+fn input_of(node: &Node) -> Input {
+    match node.value() {
+        Value::Null => Input::None,
+        Value::Map(map) => Input::Named(map),
+        value => Input::Single(value),
+    }
+}
+
+/// The variables, the input under its name, and its fields where no variable has their name.
+fn with_input(own: &Map, input: &Input) -> Map {
+    let mut table = Table::default();
+    match input {
+        Input::None => {}
+        Input::Named(map) => {
+            table.extend(map.iter().map(|(key, value)| (key.clone(), value.clone())));
+            table.insert("input".into(), Value::Map(map.clone()));
+        }
+        Input::Single(value) => {
+            table.insert("input".into(), value.clone());
+        }
+    }
+    table.extend(own.iter().map(|(key, value)| (key.clone(), value.clone())));
+    Map::new(table)
+}

@@ -1,0 +1,169 @@
+//! A model that answers what a fixture says (note 151): tests need no key and no network.
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::stream;
+use quillet_core::chat::{
+    Bytes4, ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError,
+    ModelErrorKind, TokenCounter, Usage,
+};
+use quillet_core::{BoxFuture, Message};
+
+use super::fixture::Reply;
+use crate::host::{Abilities, Answering, Models};
+
+/// Characters of the last message that a missing answer is explained with.
+const MOST_SHOWN: usize = 120;
+
+/// Models of every name that all answer from one list.
+#[derive(Debug)]
+pub(super) struct Scripted {
+    replies: Arc<[Reply]>,
+    /// How many answers were used up.
+    used: AtomicUsize,
+    /// Why the list did not answer, the first time.
+    missed: Mutex<Option<String>>,
+}
+
+impl Scripted {
+    pub(super) fn new(replies: Arc<[Reply]>) -> Arc<Self> {
+        Arc::new(Scripted {
+            replies,
+            used: AtomicUsize::new(0),
+            missed: Mutex::new(None),
+        })
+    }
+
+    /// The answer to a request, by rules first, then in order.
+    fn reply(&self, request: &ChatRequest) -> Result<&Reply, String> {
+        let text = joined(&request.messages);
+        for reply in self.replies.iter() {
+            if let Some(when) = &reply.when
+                && when.is_found(&text)?
+            {
+                return Ok(reply);
+            }
+        }
+        let used = self.used.fetch_add(1, Ordering::Relaxed);
+        let mut in_order = self.replies.iter().filter(|reply| reply.when.is_none());
+        in_order.nth(used).ok_or_else(|| self.missing(request))
+    }
+
+    fn missing(&self, request: &ChatRequest) -> String {
+        let in_order = self.replies.iter().filter(|reply| reply.when.is_none());
+        let last = request.messages.last();
+        let last = last.map(|message| message.content.to_string());
+        let last: String = last.unwrap_or_default().chars().take(MOST_SHOWN).collect();
+        let asked = match in_order.count() {
+            0 => "no rule in replies: fits the request".to_owned(),
+            count => format!("replies: has {count} answers, and the script asks once more"),
+        };
+        format!("{asked}; its last message begins with {last:?}")
+    }
+
+    fn answer(&self, request: &ChatRequest) -> Result<Vec<ChatEvent>, ModelError> {
+        let reply = self.reply(request).map_err(|why| {
+            let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+            missed.get_or_insert_with(|| why.clone());
+            ModelError::new(ModelErrorKind::Configuration, why)
+        })?;
+        match &reply.error {
+            Some(message) => Err(ModelError::new(ModelErrorKind::Refused, message.clone())),
+            None => Ok(events(reply, request)),
+        }
+    }
+
+    /// Why the list did not answer, if it once did not.
+    pub(super) fn missed(&self) -> Option<String> {
+        let missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+        missed.clone()
+    }
+}
+
+impl Models for Arc<Scripted> {
+    fn model(&self, name: Option<&str>) -> Result<Answering, String> {
+        Ok(Answering {
+            model: Arc::new(ScriptedModel(self.clone())),
+            name: name.map(str::to_owned),
+            abilities: Abilities {
+                tools: true,
+                json_schema: true,
+                json_object: true,
+                ..Abilities::default()
+            },
+            counter: Arc::new(Bytes4),
+            window: None,
+        })
+    }
+}
+
+/// One of them.
+struct ScriptedModel(Arc<Scripted>);
+
+impl fmt::Debug for ScriptedModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ScriptedModel")
+    }
+}
+
+impl ChatModel for ScriptedModel {
+    fn describe(&self) -> String {
+        "the fixture's replies".to_owned()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
+        Box::pin(async move {
+            let events = self.0.answer(&request)?;
+            let stream: ChatStream = Box::pin(stream::iter(events.into_iter().map(Ok)));
+            Ok(stream)
+        })
+    }
+}
+
+/// All messages, as rules see them: `role: content` lines.
+fn joined(messages: &[Message]) -> String {
+    let line = |message: &Message| format!("{}: {}", message.role.as_str(), message.content);
+    messages.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn events(reply: &Reply, request: &ChatRequest) -> Vec<ChatEvent> {
+    let choice = 0;
+    let mut events = vec![ChatEvent::Start {
+        id: "fixture".to_owned(),
+        model: request.model.clone().unwrap_or_else(|| "fixture".into()),
+        created: 0,
+    }];
+    if !reply.thinking.is_empty() {
+        let text = reply.thinking.clone();
+        events.push(ChatEvent::Reasoning { choice, text });
+    }
+    let pieces = reply.text.split_inclusive(' ').map(str::to_owned);
+    events.extend(pieces.map(|text| ChatEvent::Text { choice, text }));
+    for (index, call) in (0..).zip(&reply.tool_calls) {
+        events.push(ChatEvent::ToolCall {
+            choice,
+            index,
+            id: Some(call.id.clone()),
+            name: Some(call.name.clone()),
+            arguments: call.arguments.clone(),
+        });
+    }
+    let reason = reply.finish.unwrap_or(match reply.tool_calls.is_empty() {
+        true => FinishReason::Stop,
+        false => FinishReason::ToolCalls,
+    });
+    events.push(ChatEvent::Finish {
+        choice,
+        reason,
+        raw: reason.as_str().to_owned(),
+    });
+    let asked = request.messages.iter().map(|message| Bytes4.message(message));
+    events.push(ChatEvent::Usage(Usage {
+        input_tokens: asked.sum(),
+        output_tokens: Bytes4.text(&reply.text),
+        ..Usage::default()
+    }));
+    events
+}

@@ -1,0 +1,115 @@
+//! What became of tests, for whoever shows it.
+
+use std::time::Duration;
+
+use quillet_core::chat::Usage;
+use quillet_core::{Span, Value};
+
+use crate::error::ScriptError;
+
+/// One place in which a run was not as its fixture wants it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Where in the run: `output.items[2].name`, `requests[0].messages[1].content`.
+    pub path: String,
+    /// What was wanted: a text or value as JSON, or words.
+    pub expected: String,
+    /// What was there, as JSON; `None` where there was nothing.
+    pub actual: Option<String>,
+    /// Where the fixture says so, in bytes of its file.
+    pub span: Span,
+}
+
+impl Mismatch {
+    pub(super) fn new(
+        path: &str,
+        expected: impl Into<String>,
+        actual: Option<&Value>,
+        span: Span,
+    ) -> Self {
+        Mismatch {
+            path: path.to_owned(),
+            expected: expected.into(),
+            actual: actual.map(quillet_core::json::to_string),
+            span,
+        }
+    }
+}
+
+/// How one test ended.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// Everything was as wanted.
+    Passed,
+    /// It was not run: `skip`, another's `only`, or the choice of whoever runs tests.
+    Skipped,
+    /// Something was not as wanted; never empty.
+    Failed(Vec<Mismatch>),
+    /// It could not be decided: the script failed where no failure was wanted, or there is no
+    /// model to judge.
+    Broken(Box<ScriptError>),
+}
+
+/// One test with one script.
+#[derive(Clone, Debug)]
+pub struct CaseReport {
+    /// The script's name.
+    pub script: String,
+    /// The test's number in its fixture, from 1.
+    pub number: usize,
+    /// Its title, or its input in short.
+    pub title: String,
+    /// How it ended; of several runs, how the first that did not pass ended.
+    pub verdict: Verdict,
+    /// How often it ran.
+    pub runs: u32,
+    /// How many of the runs passed. Neither none nor all: it is flaky.
+    pub passed: u32,
+    /// How long all runs took.
+    pub took: Duration,
+    /// Tokens of all runs.
+    pub usage: Usage,
+    /// What the script gave last, for who writes expectations.
+    pub output: Option<Value>,
+}
+
+impl CaseReport {
+    /// Whether some runs passed and some did not.
+    #[must_use]
+    pub fn is_flaky(&self) -> bool {
+        self.passed > 0 && self.passed < self.runs
+    }
+}
+
+/// How many tests ended how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// As wanted.
+    pub passed: usize,
+    /// Not as wanted.
+    pub failed: usize,
+    /// Not decided.
+    pub broken: usize,
+    /// Not run.
+    pub skipped: usize,
+    /// Of the failed and broken ones: those that pass sometimes.
+    pub flaky: usize,
+}
+
+impl Counts {
+    /// Counts reports.
+    #[must_use]
+    pub fn of<'a>(reports: impl IntoIterator<Item = &'a CaseReport>) -> Self {
+        let mut counts = Counts::default();
+        for report in reports {
+            match &report.verdict {
+                Verdict::Passed => counts.passed += 1,
+                Verdict::Skipped => counts.skipped += 1,
+                Verdict::Failed(_) => counts.failed += 1,
+                Verdict::Broken(_) => counts.broken += 1,
+            }
+            counts.flaky += usize::from(report.is_flaky());
+        }
+        counts
+    }
+}

@@ -1,0 +1,310 @@
+//! Runs one test and decides about it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use quillet_core::chat::Usage;
+use quillet_core::{Map, Value};
+
+use super::compare::Compare;
+use super::fixture::{Answers, Aspect, Case, Expectation, Fixture};
+use super::judge;
+use super::replies::Scripted;
+use super::report::{CaseReport, Mismatch, Verdict};
+use super::snapshot::{self, Snapshots};
+use super::wanted::text_of;
+use super::witness::{Seen, Witness};
+use crate::error::{ErrorKind, ScriptError};
+use crate::host::{Answering, Models};
+use crate::run::{Engine, Job, Outcome};
+use crate::syntax::Script;
+
+/// What all tests of a program share.
+#[derive(Clone, Debug)]
+pub struct Bench {
+    /// Runs the scripts; its models answer where a fixture says nothing else.
+    pub engine: Engine,
+    /// Who decides about `judge:`.
+    pub judge: Option<Answering>,
+    /// Where snapshots rest.
+    pub snapshots: Arc<dyn Snapshots>,
+    /// How often each test runs; all runs have to pass.
+    pub repeats: u32,
+    /// Whether answers stream.
+    pub stream: bool,
+}
+
+/// What one run gave.
+struct Ran {
+    verdict: Verdict,
+    usage: Usage,
+    output: Option<Value>,
+}
+
+impl Bench {
+    /// Runs a test with a script. `models` stand in for those of the engine, where the test has
+    /// recordings.
+    pub async fn run(
+        &self,
+        fixture: &Fixture,
+        case: &Case,
+        script: &Arc<Script>,
+        models: Option<Arc<dyn Models>>,
+    ) -> CaseReport {
+        let begun = Instant::now();
+        let mut report = CaseReport {
+            script: script.source.name.clone(),
+            number: case.number,
+            title: case.title.clone(),
+            verdict: Verdict::Passed,
+            runs: 0,
+            passed: 0,
+            took: std::time::Duration::ZERO,
+            usage: Usage::default(),
+            output: None,
+        };
+        for _ in 0..self.repeats.max(1) {
+            let ran = self.once(fixture, case, script, models.clone()).await;
+            report.runs += 1;
+            report.usage += ran.usage;
+            report.output = ran.output;
+            match ran.verdict {
+                Verdict::Passed => report.passed += 1,
+                other if matches!(report.verdict, Verdict::Passed) => report.verdict = other,
+                _ => {}
+            }
+        }
+        report.took = begun.elapsed();
+        report
+    }
+
+    async fn once(
+        &self,
+        fixture: &Fixture,
+        case: &Case,
+        script: &Arc<Script>,
+        models: Option<Arc<dyn Models>>,
+    ) -> Ran {
+        let witness = Arc::new(Witness::default());
+        let mut engine = self.engine.clone();
+        let mut scripted = None;
+        match (&case.answers, models) {
+            (Answers::Replies(replies), _) => {
+                let model = Scripted::new(replies.clone());
+                engine.models = Arc::new(model.clone());
+                scripted = Some(model);
+            }
+            (_, Some(models)) => engine.models = models,
+            (_, None) => {}
+        }
+        let ran = engine.run(self.job(case, script, witness.clone())).await;
+        if let Some(why) = scripted.and_then(|model| model.missed()) {
+            return broken(ScriptError::plain(ErrorKind::Model, &fixture.source.name, why));
+        }
+        let found = match ran {
+            Err(error) if !case.wants_failure() => return broken(error),
+            ran => Found::new(ran, witness.told()),
+        };
+        let verdict = self.decide(fixture, case, script, &found).await;
+        Ran {
+            verdict,
+            usage: found.usage,
+            output: found.output,
+        }
+    }
+
+    fn job(&self, case: &Case, script: &Arc<Script>, witness: Arc<Witness>) -> Job {
+        Job {
+            script: script.clone(),
+            arguments: case.input.clone(),
+            stream: self.stream,
+            parameters: case.parameters.clone(),
+            history: Vec::new(),
+            // A test is the same test every time.
+            seed: Some(case.seed.unwrap_or(0)),
+            dry: false,
+            observer: witness,
+        }
+    }
+
+    async fn decide(
+        &self,
+        fixture: &Fixture,
+        case: &Case,
+        script: &Arc<Script>,
+        found: &Found,
+    ) -> Verdict {
+        let mut mismatches = Vec::new();
+        if let (Some(error), false) = (&found.error, case.wants_failure()) {
+            let code = error.as_map().and_then(|map| map.get("code"));
+            mismatches.push(Mismatch::new("error", "no failure", code, case.span));
+        }
+        for expectation in &case.expectations {
+            match self.check(fixture, case, script, found, expectation).await {
+                Ok(more) => mismatches.extend(more),
+                Err(error) => return Verdict::Broken(Box::new(error)),
+            }
+        }
+        match mismatches.is_empty() {
+            true => Verdict::Passed,
+            false => Verdict::Failed(mismatches),
+        }
+    }
+
+    async fn check(
+        &self,
+        fixture: &Fixture,
+        case: &Case,
+        script: &Arc<Script>,
+        found: &Found,
+        expectation: &Expectation,
+    ) -> Result<Vec<Mismatch>, ScriptError> {
+        let evaluate = |text: &str, actual: Option<&Value>| evaluate(text, actual, case, found);
+        let compare = Compare {
+            strict: case.strict,
+            evaluate: &evaluate,
+        };
+        match expectation {
+            Expectation::Aspect(aspect, wanted) => {
+                let actual = found.aspect(*aspect);
+                Ok(compare.check(wanted, actual.as_ref(), aspect.name()))
+            }
+            Expectation::Schema(schema, span) => {
+                let wanted = super::wanted::Wanted {
+                    span: *span,
+                    rule: super::wanted::Rule::Schema(schema.clone()),
+                };
+                Ok(compare.check(&wanted, found.output.as_ref(), "output"))
+            }
+            Expectation::Snapshot(name, span) => {
+                let file = format!("{}.{name}", stem(&script.source.name));
+                let text = snapshot::rendered(&found.seen.requests);
+                let kept = self.snapshots.kept(&file, &text);
+                let kept = kept.map_err(|why| {
+                    ScriptError::plain(ErrorKind::NotFound, &fixture.source.name, why)
+                })?;
+                Ok(snapshot::differences(kept.as_deref(), &text, *span))
+            }
+            Expectation::Judged(rubric, span) => {
+                let Some(judge) = &self.judge else {
+                    let why = "judge: needs a model that decides: name one with --judge MODEL";
+                    let found = fixture.source.error("test.judge", why, *span);
+                    return Err(ScriptError::new(ErrorKind::Model, found));
+                };
+                let output = found.output.as_ref().map(text_of).unwrap_or_default();
+                let said = judge::ask(judge, rubric, &output).await;
+                let said = said.map_err(|why| {
+                    let found = fixture.source.error("test.judge", why, *span);
+                    ScriptError::new(ErrorKind::Model, found)
+                })?;
+                Ok(match said.passes {
+                    true => Vec::new(),
+                    false => vec![Mismatch::new(
+                        "output",
+                        format!("{rubric} (the judge: {})", said.reason),
+                        found.output.as_ref(),
+                        *span,
+                    )],
+                })
+            }
+        }
+    }
+}
+
+fn broken(error: ScriptError) -> Ran {
+    Ran {
+        verdict: Verdict::Broken(Box::new(error)),
+        usage: Usage::default(),
+        output: None,
+    }
+}
+
+/// A run that ended, as expectations look at it.
+struct Found {
+    output: Option<Value>,
+    error: Option<Value>,
+    messages: Value,
+    usage: Usage,
+    seen: Seen,
+}
+
+impl Found {
+    fn new(ran: Result<Outcome, ScriptError>, seen: Seen) -> Self {
+        match ran {
+            Ok(outcome) => Found {
+                output: outcome.value,
+                error: None,
+                messages: outcome.messages.iter().map(turn).collect::<Vec<_>>().into(),
+                usage: outcome.usage,
+                seen,
+            },
+            Err(error) => Found {
+                output: None,
+                error: Some(failure(&error)),
+                messages: Value::from(Vec::new()),
+                usage: Usage::default(),
+                seen,
+            },
+        }
+    }
+
+    fn aspect(&self, aspect: Aspect) -> Option<Value> {
+        match aspect {
+            Aspect::Output => self.output.clone(),
+            Aspect::Error => self.error.clone(),
+            Aspect::Messages => Some(self.messages.clone()),
+            Aspect::Requests => {
+                let requests = self.seen.requests.iter().cloned().map(Value::Map);
+                Some(requests.collect::<Vec<_>>().into())
+            }
+            Aspect::Tools => {
+                let calls = self.seen.calls.iter().map(super::witness::Call::value);
+                Some(calls.collect::<Vec<_>>().into())
+            }
+            Aspect::Printed => Some(self.seen.printed.join("\n").into()),
+            Aspect::Tokens => Some(tokens(&self.usage)),
+        }
+    }
+}
+
+fn turn(turn: &crate::run::Turn) -> Value {
+    let mut entries = vec![
+        ("role", Value::from(turn.role.as_str())),
+        ("content", Value::from(turn.content.as_str())),
+    ];
+    if let Some(name) = &turn.name {
+        entries.push(("name", Value::from(name.as_str())));
+    }
+    Value::Map(entries.into_iter().collect())
+}
+
+fn failure(error: &ScriptError) -> Value {
+    let mut entries = vec![
+        ("code", Value::from(error.kind.code())),
+        ("message", Value::from(error.message())),
+    ];
+    if let Some(position) = error.diagnostics.first().and_then(|found| found.position) {
+        let number = |number: usize| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
+        entries.push(("line", number(position.line)));
+        entries.push(("column", number(position.column)));
+    }
+    Value::Map(entries.into_iter().collect())
+}
+
+fn tokens(usage: &Usage) -> Value {
+    let number = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
+    let entries = [
+        ("input", number(usage.input_tokens)),
+        ("output", number(usage.output_tokens)),
+        ("total", number(usage.total_tokens())),
+    ];
+    Value::Map(entries.into_iter().collect::<Map>())
+}
+
+/// The name of a script without folders and ending.
+fn stem(name: &str) -> &str {
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    let file = file.strip_suffix(".yaml").or(file.strip_suffix(".yml"));
+    let file = file.unwrap_or(name);
+    file.strip_suffix(".ai").unwrap_or(file)
+}

@@ -1,0 +1,74 @@
+//! Requests as a text that people read and compare: the messages as they went to the model.
+
+use std::fmt;
+use std::fmt::Write as _;
+
+use quillet_core::{Map, Span, Value};
+
+use super::report::Mismatch;
+use super::wanted::text_of;
+
+/// Where snapshots rest.
+pub trait Snapshots: Send + Sync + fmt::Debug {
+    /// The text that was kept under a name; `None` for none. Whoever updates snapshots keeps
+    /// `text` instead and gives it back.
+    ///
+    /// # Errors
+    /// It cannot be read or written.
+    fn kept(&self, name: &str, text: &str) -> Result<Option<String>, String>;
+}
+
+/// Fields of a request that are told in words.
+const TOLD: [&str; 2] = ["messages", "stream"];
+
+/// All requests of a run.
+pub(super) fn rendered(requests: &[Map]) -> String {
+    let mut text = String::new();
+    for (number, request) in (1..).zip(requests) {
+        let _ = writeln!(text, "# Request {number}\n");
+        for (key, value) in request {
+            if !TOLD.contains(&&**key) {
+                let _ = writeln!(text, "{key}: {}", text_of(value));
+            }
+        }
+        if let Some(Value::List(messages)) = request.get("messages") {
+            messages.iter().for_each(|message| add(&mut text, message));
+        }
+    }
+    text
+}
+
+fn add(text: &mut String, message: &Value) {
+    let field = |name: &str| message.as_map().and_then(|map| map.get(name));
+    let role = field("role").map(text_of).unwrap_or_default();
+    let content = field("content").map(text_of).unwrap_or_default();
+    let _ = writeln!(text, "\n## {role}\n\n{}\n", content.trim_end());
+    if let Some(calls) = field("tool_calls") {
+        let _ = writeln!(text, "calls: {}\n", text_of(calls));
+    }
+}
+
+/// The number of the first line that differs, from 1.
+fn first_difference(one: &str, other: &str) -> usize {
+    let same = one.lines().zip(other.lines()).take_while(|(one, other)| one == other);
+    same.count() + 1
+}
+
+/// What parts the requests from those that were kept.
+pub(super) fn differences(kept: Option<&str>, text: &str, span: Span) -> Vec<Mismatch> {
+    let Some(kept) = kept else {
+        let mut missing = Mismatch::new("requests", "a snapshot; --update writes it", None, span);
+        missing.actual = Some(text.to_owned());
+        return vec![missing];
+    };
+    if kept == text {
+        return Vec::new();
+    }
+    let line = first_difference(kept, text);
+    vec![Mismatch {
+        path: format!("requests, line {line} of the snapshot"),
+        expected: kept.to_owned(),
+        actual: Some(text.to_owned()),
+        span,
+    }]
+}

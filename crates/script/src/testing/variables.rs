@@ -1,0 +1,137 @@
+//! `{{…}}` in fixtures: filled in before a test is read further. A text that is nothing but
+//! `{{name}}` becomes the value itself, whatever its type (note 146).
+
+use quillet_core::{BoxFuture, Diagnostic, Map, Span, Value, nearest};
+use quillet_template::{
+    CompileOptions, Limits, NoFunctions, Render, Source as Text, TemplateFactory, render,
+};
+use quillet_yaml::{Data, Entry, Node, Scalar, Style};
+
+use super::compare::at;
+use super::wanted::node_of;
+use crate::syntax::Source;
+
+/// The format of templates in fixtures: that of scripts.
+const FORMAT: &str = "hf";
+
+/// The variables of one test.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Variables<'a> {
+    pub(super) source: &'a Source,
+    pub(super) templates: &'a TemplateFactory,
+    pub(super) values: &'a Map,
+}
+
+impl Variables<'_> {
+    /// The node with its texts filled in.
+    pub(super) fn fill<'f>(
+        self,
+        node: &'f Node,
+        found: &'f mut Vec<Diagnostic>,
+    ) -> BoxFuture<'f, Node>
+    where
+        Self: 'f,
+    {
+        Box::pin(async move {
+            let data = match &node.data {
+                Data::Scalar(scalar) if is_template(&scalar.text) => {
+                    return self.text(node, &scalar.text, found).await;
+                }
+                Data::Scalar(_) => return node.clone(),
+                Data::List(items) => {
+                    let mut filled = Vec::with_capacity(items.len());
+                    for item in items {
+                        filled.push(self.fill(item, found).await);
+                    }
+                    Data::List(filled)
+                }
+                Data::Map(entries) => {
+                    let mut filled = Vec::with_capacity(entries.len());
+                    for entry in entries {
+                        filled.push(Entry {
+                            key: self.fill(&entry.key, found).await,
+                            value: self.fill(&entry.value, found).await,
+                        });
+                    }
+                    Data::Map(filled)
+                }
+            };
+            Node {
+                data,
+                ..node.clone()
+            }
+        })
+    }
+
+    async fn text(self, node: &Node, text: &str, found: &mut Vec<Diagnostic>) -> Node {
+        let filled = match placeholder(text) {
+            Some(path) => self.value(path, node.span).map(|value| Node {
+                tag: node.tag.clone(),
+                ..node_of(value, node.span)
+            }),
+            None => self.rendered(node, text).await,
+        };
+        filled.unwrap_or_else(|wrong| {
+            found.push(wrong);
+            node.clone()
+        })
+    }
+
+    fn value(&self, path: &str, span: Span) -> Result<&Value, Diagnostic> {
+        let root = path.split(['.', '[']).next().unwrap_or_default();
+        let value = match self.values.get(root) {
+            Some(value) => at(Some(value), path.get(root.len()..).unwrap_or_default()),
+            None => None,
+        };
+        value.ok_or_else(|| {
+            let message = format!("there is no variable {path} in this test");
+            let wrong = self.source.error("test.variable", message, span);
+            let known = self.values.iter().map(|(name, _)| &**name);
+            match nearest(root, known) {
+                Some(near) if near != root => wrong.help(format!("did you mean {near}?")),
+                _ => wrong.help("variables are the keys of the test and of the front matter, and its input"),
+            }
+        })
+    }
+
+    async fn rendered(&self, node: &Node, text: &str) -> Result<Node, Diagnostic> {
+        let wrong = |why: String| self.source.error("test.template", why, node.span);
+        let name = "template";
+        let source = Text::new(name, text);
+        let template = self
+            .templates
+            .compile(FORMAT, &[source], &CompileOptions::default())
+            .map_err(|error| wrong(error.to_string()))?;
+        let rendered = render(&Render {
+            template: template.as_ref(),
+            entries: &[name],
+            variables: self.values,
+            functions: &NoFunctions,
+            limits: &Limits::default(),
+        })
+        .await
+        .map_err(|error| wrong(error.to_string()))?;
+        let text: std::sync::Arc<str> = rendered.into_texts().concat().into();
+        let scalar = Scalar {
+            value: Value::Str(text.clone()),
+            text,
+            style: Style::DoubleQuoted,
+        };
+        Ok(Node {
+            data: Data::Scalar(scalar),
+            ..node.clone()
+        })
+    }
+}
+
+fn is_template(text: &str) -> bool {
+    text.contains("{{") || text.contains("{%")
+}
+
+/// The path of a text that is nothing but `{{path}}`.
+fn placeholder(text: &str) -> Option<&str> {
+    let inner = text.trim().strip_prefix("{{")?.strip_suffix("}}")?.trim();
+    let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '[' | ']' | '$');
+    let is_name = inner.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    (is_name && inner.chars().all(is_path)).then_some(inner)
+}

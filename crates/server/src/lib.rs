@@ -22,6 +22,7 @@ mod openapi;
 mod otlp;
 mod rate;
 mod routes;
+pub mod script;
 mod server;
 
 pub use config::{Rate, ServerConfig};

@@ -4,13 +4,23 @@
 //! Everything here is a pure function of text. Who asks, and asks again, is [`crate::call`].
 
 mod choice;
+mod coerce;
 mod fence;
+mod input;
 mod json;
+mod nobj;
+mod output;
+mod schema;
 mod thinking;
+mod yaml;
 
 use quillet_core::{Position, Value};
 
 pub use choice::{Choice, Random};
+pub use coerce::coerce;
+pub use input::{Bound, InputField, InputProblem, Inputs};
+pub use output::{describe, section};
+pub use schema::{Provided, Schema};
 pub use thinking::{Mode, Tag, Thinking};
 
 /// How a value is written in an answer (`response_format.type`).
@@ -95,9 +105,15 @@ impl Unreadable {
 pub fn read(
     format: Format,
     text: &str,
-    _schema: Option<&serde_json::Value>,
+    schema: Option<&serde_json::Value>,
 ) -> Result<Value, Unreadable> {
-    match format {
-        Format::Json | Format::Yaml | Format::NObj => json::read(text),
-    }
+    let value = match format {
+        Format::Json => json::read(text)?,
+        Format::Yaml => yaml::read(text)?,
+        Format::NObj => return nobj::read(text, schema),
+    };
+    Ok(match schema {
+        Some(schema) => coerce(value, schema),
+        None => value,
+    })
 }

@@ -3,6 +3,7 @@
 // A test that unwraps says where it failed.
 #![allow(clippy::unwrap_used)]
 
+mod answer;
 mod argument;
 mod call;
 mod call_models;

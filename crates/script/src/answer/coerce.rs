@@ -1,0 +1,107 @@
+//! Values brought to the types that a schema wants, where nothing is lost or guessed.
+
+use quillet_core::{List, Map, Table, Value, json};
+use serde_json::Value as Json;
+
+/// The value as the schema wants it. What does not fit stays as it is, for the check to name.
+#[must_use]
+pub fn coerce(value: Value, schema: &Json) -> Value {
+    let wanted = types(schema);
+    if wanted.is_empty() || wanted.iter().any(|kind| is(&value, kind)) {
+        return coerce_inside(value, schema);
+    }
+    let fitted = wanted.iter().find_map(|kind| convert(&value, kind));
+    match fitted {
+        Some(fitted) => coerce_inside(fitted, schema),
+        None => value,
+    }
+}
+
+/// The types that a schema allows; none for any.
+pub(super) fn types(schema: &Json) -> Vec<&str> {
+    match schema.get("type") {
+        Some(Json::String(kind)) => vec![kind],
+        Some(Json::Array(kinds)) => kinds.iter().filter_map(Json::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn is(value: &Value, kind: &str) -> bool {
+    match (value, kind) {
+        (Value::Int(_), "number") => true,
+        (value, kind) => value.kind() == kind,
+    }
+}
+
+fn convert(value: &Value, kind: &str) -> Option<Value> {
+    match (kind, value) {
+        ("string", Value::Int(_) | Value::Float(_) | Value::Bool(_)) => {
+            Some(json::to_string(value).into())
+        }
+        ("integer", Value::Float(number)) => whole(*number),
+        ("integer", Value::Str(text)) => text.trim().parse().ok().map(Value::Int),
+        ("number", Value::Str(text)) => number(text.trim()),
+        ("boolean", Value::Str(text)) => boolean(text.trim()),
+        ("null", Value::Str(text)) if text.trim().is_empty() => Some(Value::Null),
+        ("array", Value::Str(text)) => read(text, "array").or_else(|| Some(alone(value))),
+        ("array", Value::Null) => None,
+        ("array", _) => Some(alone(value)),
+        ("object", Value::Str(text)) => read(text, "object"),
+        _ => None,
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
+fn whole(number: f64) -> Option<Value> {
+    let fits = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
+    fits.then_some(Value::Int(number as i64))
+}
+
+/// A number, an integer where it is written as one.
+pub(super) fn number(text: &str) -> Option<Value> {
+    if let Ok(number) = text.parse::<i64>() {
+        return Some(Value::Int(number));
+    }
+    // `inf` and `nan` are words.
+    let digits = text.bytes().any(|byte| byte.is_ascii_digit());
+    let number: f64 = text.parse().ok().filter(|_| digits)?;
+    number.is_finite().then_some(Value::Float(number))
+}
+
+pub(super) fn boolean(text: &str) -> Option<Value> {
+    match text.to_lowercase().as_str() {
+        "true" | "yes" | "on" | "是" | "对" | "真" => Some(Value::Bool(true)),
+        "false" | "no" | "off" | "否" | "不是" | "错" | "假" => Some(Value::Bool(false)),
+        _ => None,
+    }
+}
+
+fn alone(value: &Value) -> Value {
+    Value::from(vec![value.clone()])
+}
+
+fn read(text: &str, kind: &str) -> Option<Value> {
+    json::parse(text.trim())
+        .ok()
+        .filter(|value| is(value, kind))
+}
+
+fn coerce_inside(value: Value, schema: &Json) -> Value {
+    match (&value, schema.get("properties"), schema.get("items")) {
+        (Value::Map(map), Some(Json::Object(properties)), _) => {
+            let field = |(name, value): (&std::sync::Arc<str>, &Value)| {
+                let value = match properties.get(&**name) {
+                    Some(schema) => coerce(value.clone(), schema),
+                    None => value.clone(),
+                };
+                (name.clone(), value)
+            };
+            Map::new(map.iter().map(field).collect::<Table>()).into()
+        }
+        (Value::List(items), _, Some(schema @ Json::Object(_))) => {
+            let items = items.iter().map(|item| coerce(item.clone(), schema));
+            Value::List(items.collect::<List>())
+        }
+        _ => value,
+    }
+}

@@ -1,0 +1,437 @@
+//! `input`: what a script takes, and arguments brought to it (notes 31 to 33).
+
+use std::fmt;
+
+use quillet_core::{Map, Table, Value, nearest};
+use serde_json::{Map as JsonMap, Value as Json, json};
+
+use super::coerce::coerce;
+use super::schema::{Schema, normal};
+use crate::run::Input;
+
+/// What a script takes, in the order in which it says so.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    /// The inputs.
+    pub fields: Vec<InputField>,
+}
+
+/// One input.
+#[derive(Debug)]
+pub struct InputField {
+    /// Its name.
+    pub name: String,
+    /// Whether it has to be given.
+    pub required: bool,
+    /// Its place among arguments without names, from 0.
+    pub index: Option<usize>,
+    /// What it is where nobody gives it.
+    pub default: Option<Value>,
+    /// What it is for.
+    pub description: String,
+    /// Values that it may have, to show.
+    pub examples: Vec<Value>,
+    /// Whether models are not told of it.
+    pub hidden: bool,
+    schema: Schema,
+}
+
+/// Something wrong with one input, or with what was given for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputProblem {
+    /// The input.
+    pub field: String,
+    /// What is wrong, one sentence.
+    pub message: String,
+    /// How to mend it.
+    pub help: Option<String>,
+}
+
+/// Arguments that fit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bound {
+    /// Values by name: what was given, and defaults. Names that are no input are in it, too.
+    pub values: Map,
+    /// A single value that no input takes: a message of the user (note 33).
+    pub rest: Option<Value>,
+}
+
+/// What an input can say of itself beside what JSON Schema has.
+const OWN: [&str; 9] = [
+    "name", "required", "index", "default", "value", "example", "examples", "hidden", "title",
+];
+
+/// Words of JSON Schema that people use there; others are kept, but not guessed at.
+const SCHEMA: [&str; 18] = [
+    "type",
+    "description",
+    "enum",
+    "const",
+    "items",
+    "properties",
+    "additionalProperties",
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "format",
+    "minItems",
+    "maxItems",
+    "anyOf",
+    "oneOf",
+    "required",
+];
+
+impl Inputs {
+    /// Reads `input`: a list of names and objects, an object of inputs, or one name.
+    ///
+    /// # Errors
+    /// All that is wrong with it, each with the input's name.
+    pub fn read(input: &Value) -> Result<Inputs, Vec<InputProblem>> {
+        let mut inputs = Inputs::default();
+        let mut problems = Vec::new();
+        match input {
+            Value::Null => {}
+            Value::Str(names) => {
+                for name in names.split([',', '，']) {
+                    inputs.add(name, &Value::Null, &mut problems);
+                }
+            }
+            Value::Map(map) => inputs.add_all(map, &mut problems),
+            Value::List(items) => {
+                for item in items.iter() {
+                    inputs.add_item(item, &mut problems);
+                }
+            }
+            other => problems.push(problem(
+                "input",
+                format!(
+                    "it is {}: it takes a list of names and objects",
+                    other.kind()
+                ),
+            )),
+        }
+        inputs.check_indices(&mut problems);
+        match problems.is_empty() {
+            true => Ok(inputs),
+            false => Err(problems),
+        }
+    }
+
+    fn add_item(&mut self, item: &Value, problems: &mut Vec<InputProblem>) {
+        match item {
+            Value::Str(name) => self.add(name, &Value::Null, problems),
+            Value::Map(map) => match map.get("name") {
+                Some(Value::Str(name)) if map.len() > 1 => self.add(name, item, problems),
+                _ => self.add_all(map, problems),
+            },
+            other => problems.push(problem(
+                "input",
+                format!("{} in the list: it takes names and objects", other.kind()),
+            )),
+        }
+    }
+
+    fn add_all(&mut self, map: &Map, problems: &mut Vec<InputProblem>) {
+        for (name, about) in map {
+            self.add(name, about, problems);
+        }
+    }
+
+    /// A later word about an input wins over an earlier one.
+    fn add(&mut self, name: &str, about: &Value, problems: &mut Vec<InputProblem>) {
+        let name = name.trim();
+        if name.is_empty() {
+            return;
+        }
+        match InputField::read(name, about) {
+            Ok(field) => {
+                self.fields.retain(|other| other.name != field.name);
+                self.fields.push(field);
+            }
+            Err(message) => problems.push(problem(name, message)),
+        }
+    }
+
+    fn check_indices(&self, problems: &mut Vec<InputProblem>) {
+        for (at, field) in self.fields.iter().enumerate() {
+            let before = self.fields.iter().take(at);
+            let same = |other: &&InputField| other.index == field.index;
+            if let (Some(index), Some(other)) = (field.index, before.clone().find(same)) {
+                let message = format!("index {index} is also that of {}", other.name);
+                problems.push(problem(&field.name, message));
+            }
+        }
+    }
+
+    /// The input of this place.
+    #[must_use]
+    pub fn at(&self, index: usize) -> Option<&InputField> {
+        self.fields.iter().find(|field| field.index == Some(index))
+    }
+
+    /// The input of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&InputField> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Brings arguments to what the script takes. `configured` are the front matter's values:
+    /// an input that has one there is not missing.
+    ///
+    /// # Errors
+    /// Each input that is missing or does not fit.
+    pub fn bind(&self, input: Input, configured: &Map) -> Result<Bound, Vec<InputProblem>> {
+        let (given, rest) = self.named(input);
+        let mut values = given.to_table();
+        let mut problems = Vec::new();
+        for field in &self.fields {
+            let value = given.get(&field.name);
+            match field.bind(value, configured.get(&field.name)) {
+                Ok(Some(value)) => {
+                    values.insert(field.name.as_str().into(), value);
+                }
+                Ok(None) => {}
+                Err(message) => problems.push(self.explain(field, message, &given)),
+            }
+        }
+        match problems.is_empty() {
+            true => Ok(Bound {
+                values: Map::new(values),
+                rest,
+            }),
+            false => Err(problems),
+        }
+    }
+
+    /// Arguments by their names, and what has none.
+    fn named(&self, input: Input) -> (Map, Option<Value>) {
+        match input {
+            Input::None => (Map::default(), None),
+            Input::Named(map) | Input::Single(Value::Map(map)) => (map, None),
+            Input::Single(value) => match (&value, self.at(0)) {
+                (Value::List(items), first) if !first.is_some_and(InputField::takes_list) => {
+                    let placed = items.iter().enumerate();
+                    let placed = placed
+                        .filter_map(|(at, item)| Some((self.at(at)?.name.as_str(), item.clone())));
+                    (placed.collect(), None)
+                }
+                (_, Some(field)) => ([(field.name.as_str(), value)].into_iter().collect(), None),
+                (_, None) => (Map::default(), Some(value)),
+            },
+        }
+    }
+
+    /// A missing input may have been given by a name that is nearly its own.
+    fn explain(&self, field: &InputField, message: String, given: &Map) -> InputProblem {
+        let unknown = given.table().keys().map(|name| &**name);
+        let mut unknown = unknown.filter(|name| self.get(name).is_none());
+        let near = unknown.find(|name| nearest(name, [field.name.as_str()]).is_some());
+        let help = near.map(|name| format!("{name} was given: is it {}?", field.name));
+        InputProblem {
+            help: help.or_else(|| self.usage(field)),
+            ..problem(&field.name, message)
+        }
+    }
+
+    fn usage(&self, field: &InputField) -> Option<String> {
+        let about = &field.description;
+        (!about.is_empty()).then(|| format!("{}: {about}", field.name))
+    }
+
+    /// The JSON Schema of the arguments, for a script as a tool: inputs with a place first, in
+    /// the order of their places; hidden ones are left out.
+    #[must_use]
+    pub fn to_parameters_schema(&self) -> Json {
+        let shown = self.fields.iter().filter(|field| !field.hidden);
+        let mut shown: Vec<&InputField> = shown.collect();
+        shown.sort_by_key(|field| field.index.unwrap_or(usize::MAX));
+        let required = shown.iter().filter(|field| field.is_needed());
+        let required: Vec<&str> = required.map(|field| field.name.as_str()).collect();
+        let properties = shown.iter().map(|field| (field.name.clone(), field.tell()));
+        let properties: JsonMap<String, Json> = properties.collect();
+        match required.is_empty() {
+            true => json!({"type": "object", "properties": properties}),
+            false => json!({"type": "object", "properties": properties, "required": required}),
+        }
+    }
+}
+
+impl InputField {
+    fn read(name: &str, about: &Value) -> Result<InputField, String> {
+        let empty = Map::default();
+        let (map, default) = match about {
+            Value::Map(map) => (map, map.get("default").or_else(|| map.get("value"))),
+            Value::Null => (&empty, None),
+            scalar => (&empty, Some(scalar)),
+        };
+        let text = |name: &str| map.get(name).and_then(Value::as_str).unwrap_or_default();
+        let description = match text("description") {
+            "" => text("title"),
+            description => description,
+        };
+        let field = InputField {
+            name: name.to_owned(),
+            required: flag(map, "required")?,
+            index: index(map)?,
+            default: default.cloned(),
+            description: description.to_owned(),
+            examples: examples(map),
+            hidden: flag(map, "hidden")?,
+            schema: Schema::new(&schema_of(map)?)?,
+        };
+        field.check_default()?;
+        Ok(field)
+    }
+
+    /// A default is text in a template, or it fits.
+    fn check_default(&self) -> Result<(), String> {
+        match &self.default {
+            Some(Value::Str(text)) if text.contains("{{") || text.starts_with("?=") => Ok(()),
+            Some(default) => self
+                .fit(default.clone())
+                .map(drop)
+                .map_err(|message| format!("its default does not fit: {message}")),
+            None => Ok(()),
+        }
+    }
+
+    fn takes_list(&self) -> bool {
+        self.schema.tree().get("type") == Some(&"array".into())
+    }
+
+    /// Whether a caller has to give it.
+    fn is_needed(&self) -> bool {
+        self.required && self.default.is_none()
+    }
+
+    /// The value as the input's type wants it.
+    ///
+    /// # Errors
+    /// Why it does not fit.
+    pub fn fit(&self, value: Value) -> Result<Value, String> {
+        let value = coerce(value, self.schema.tree());
+        match self.schema.check(&value) {
+            Ok(()) => Ok(value),
+            Err(findings) => Err(findings.join("; ")),
+        }
+    }
+
+    fn bind(
+        &self,
+        given: Option<&Value>,
+        configured: Option<&Value>,
+    ) -> Result<Option<Value>, String> {
+        let given = given.filter(|value| !(self.required && **value == Value::Null));
+        match (given, configured) {
+            // What an optional input is not stays nothing.
+            (Some(Value::Null), _) => Ok(Some(Value::Null)),
+            (Some(value), _) => self.fit(value.clone()).map(Some),
+            (None, Some(_)) => Ok(None),
+            (None, None) => match &self.default {
+                Some(default) => Ok(Some(coerce(default.clone(), self.schema.tree()))),
+                None if self.required => Err("it is required, and was not given".to_owned()),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// The input as JSON Schema tells models of it. Without a type it is text (seed 002).
+    fn tell(&self) -> Json {
+        let mut out = self.schema.tree().clone();
+        let Json::Object(fields) = &mut out else {
+            return out;
+        };
+        let typed = ["type", "enum", "anyOf", "const"]
+            .iter()
+            .any(|name| fields.contains_key(*name));
+        if !typed {
+            let kind = self.default.as_ref().map_or("string", Value::kind);
+            fields.insert("type".to_owned(), kind.into());
+        }
+        if !self.description.is_empty() {
+            fields.insert("description".to_owned(), self.description.as_str().into());
+        }
+        if let Some(default) = &self.default {
+            fields.insert("default".to_owned(), default.into());
+        }
+        if !self.examples.is_empty() {
+            let examples: Vec<Json> = self.examples.iter().map(Json::from).collect();
+            fields.insert("examples".to_owned(), examples.into());
+        }
+        out
+    }
+}
+
+fn flag(map: &Map, name: &str) -> Result<bool, String> {
+    match map.get(name) {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(flag)) => Ok(*flag),
+        // Names of an object's fields that have to be there: a schema's word.
+        Some(Value::List(_)) if name == "required" => Ok(false),
+        Some(other) => Err(format!(
+            "{name} is {}: it takes true or false",
+            other.kind()
+        )),
+    }
+}
+
+fn index(map: &Map) -> Result<Option<usize>, String> {
+    match map.get("index") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Int(index)) if *index >= 0 => Ok(usize::try_from(*index).ok()),
+        Some(other) => Err(format!(
+            "index is {}: it takes a whole number from 0",
+            quillet_core::json::to_string(other)
+        )),
+    }
+}
+
+fn examples(map: &Map) -> Vec<Value> {
+    let given = map.get("examples").or_else(|| map.get("example"));
+    match given {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::List(items)) => items.to_vec(),
+        Some(one) => vec![one.clone()],
+    }
+}
+
+/// What is said of an input, without what is its own. Misspelt words of either are named.
+fn schema_of(map: &Map) -> Result<Json, String> {
+    let mut out: Table = Table::default();
+    for (name, value) in map {
+        let own = OWN.contains(&&**name) && !(&**name == "required" && value.kind() == "array");
+        if own || &**name == "description" {
+            continue;
+        }
+        if !SCHEMA.contains(&&**name) {
+            let known = OWN.iter().chain(&SCHEMA).copied();
+            if let Some(near) = nearest(name, known) {
+                return Err(format!("{name} is unknown (is it {near}?)"));
+            }
+        }
+        out.insert(name.clone(), value.clone());
+    }
+    normal(&Json::from(&Value::Map(Map::new(out))))
+}
+
+fn problem(field: &str, message: impl Into<String>) -> InputProblem {
+    InputProblem {
+        field: field.to_owned(),
+        message: message.into(),
+        help: None,
+    }
+}
+
+impl fmt::Display for InputProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "input {}: {}", self.field, self.message)?;
+        match &self.help {
+            Some(help) => write!(f, " ({help})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for InputProblem {}

@@ -1,0 +1,54 @@
+//! NObj: objects in nearly natural language (note 45, level 1).
+//!
+//! `name is John`, `age: 30`, `city = Paris`, `名字是张三`, `tags have a, b`; inner objects are
+//! indented. Models dress it up, so bullets, numbers, bold names and back ticks do not count.
+
+mod line;
+mod tree;
+
+use quillet_core::{List, Value};
+use serde_json::Value as Json;
+
+use self::line::{Line, lines};
+use super::coerce::{coerce, types};
+use super::{Unreadable, fence};
+
+/// Reads an answer. Names are brought to those of the schema, and values to its types; lines
+/// that are no field of it are left out.
+pub(super) fn read(text: &str, schema: Option<&Json>) -> Result<Value, Unreadable> {
+    let fenced = fence::find(text);
+    let (start, piece) = fenced.map_or((0, text), |fenced| (fenced.start, fenced.text));
+    let before = text.get(..start).unwrap_or_default().matches('\n').count();
+    let kinds = schema.map(types).unwrap_or_default();
+    if !kinds.is_empty() && !kinds.contains(&"object") {
+        return scalar_or_list(piece, schema.unwrap_or(&Json::Null), &kinds);
+    }
+    let looks_like_json = piece.trim_start().starts_with('{');
+    if let Some(Ok(value)) = looks_like_json.then(|| super::json::read(piece)) {
+        return Ok(match schema {
+            Some(schema) => coerce(value, schema),
+            None => value,
+        });
+    }
+    let lines = lines(piece, before)?;
+    let value = tree::object(&lines, schema)?;
+    match value.as_map().is_some_and(|map| !map.is_empty()) {
+        true => Ok(value),
+        false => Err(Unreadable::new("it has no line such as `name: value`").at(before + 1, 1)),
+    }
+}
+
+fn scalar_or_list(text: &str, schema: &Json, kinds: &[&str]) -> Result<Value, Unreadable> {
+    if !kinds.contains(&"array") {
+        return Ok(tree::fit(text.trim(), Some(schema)));
+    }
+    let items = schema.get("items");
+    let lines: Vec<Line<'_>> = lines(text, 0)?;
+    match lines.as_slice() {
+        [one] => Ok(tree::fit(one.text, Some(schema))),
+        several => {
+            let items = several.iter().map(|line| tree::fit(line.text, items));
+            Ok(Value::List(items.collect::<List>()))
+        }
+    }
+}

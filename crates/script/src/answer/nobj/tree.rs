@@ -1,0 +1,356 @@
+//! Lines of NObj put together: fields, inner objects, lists.
+
+use quillet_core::{List, Map, Table, Value, json};
+use serde_json::Value as Json;
+
+use super::super::Unreadable;
+use super::super::coerce::{coerce, number, types};
+use super::line::Line;
+
+/// Objects in objects.
+const MOST_LEVELS: usize = 32;
+
+/// The object that the lines say.
+pub(super) fn object(lines: &[Line<'_>], schema: Option<&Json>) -> Result<Value, Unreadable> {
+    level(lines, schema, 0)
+}
+
+fn level(lines: &[Line<'_>], schema: Option<&Json>, depth: usize) -> Result<Value, Unreadable> {
+    let mut table = Table::default();
+    let mut rest = lines;
+    while let Some((line, after)) = rest.split_first() {
+        if depth >= MOST_LEVELS {
+            let message = format!("objects stand more than {MOST_LEVELS} levels deep");
+            return Err(Unreadable::new(message).at(line.number, line.indent + 1));
+        }
+        let (inner, next) = after.split_at(below(line, after));
+        rest = next;
+        let Some(field) = Field::of(line, schema, !inner.is_empty()) else {
+            continue;
+        };
+        let value = field.value(line, inner, depth)?;
+        table.insert(field.name.as_str().into(), value);
+    }
+    Ok(Map::new(table).into())
+}
+
+/// How many of the next lines stand below this one. Under a name without a bullet, bullets of
+/// the same column are its own.
+fn below(line: &Line<'_>, after: &[Line<'_>]) -> usize {
+    let is_below = |other: &&Line<'_>| {
+        other.indent > line.indent
+            || (other.indent == line.indent && other.bullet && !line.bullet && ends_open(line))
+    };
+    after.iter().take_while(is_below).count()
+}
+
+/// Whether a line is a name whose value is to come.
+fn ends_open(line: &Line<'_>) -> bool {
+    line.block.is_none()
+        && line
+            .text
+            .trim_end_matches(['*', '_'])
+            .ends_with([':', '：', '='])
+}
+
+/// A line read as a field.
+struct Field<'a> {
+    name: String,
+    text: &'a str,
+    /// `have`, `has`: a list.
+    many: bool,
+    kind: Option<&'static str>,
+    schema: Option<&'a Json>,
+}
+
+/// Verbs between a name and its value, and whether they say a list. Blanks around a verb are
+/// part of it.
+const VERBS: [(&str, bool); 14] = [
+    (":", false),
+    ("：", false),
+    ("=", false),
+    (" is ", false),
+    (" are ", false),
+    (" have ", true),
+    (" has ", true),
+    (" includes ", true),
+    ("是", false),
+    ("为", false),
+    ("有", true),
+    ("包含", true),
+    ("包括", true),
+    (" → ", false),
+];
+
+impl<'a> Field<'a> {
+    fn of(line: &Line<'a>, schema: Option<&'a Json>, has_inner: bool) -> Option<Self> {
+        let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
+        let mut splits = splits(line.text);
+        if line.block.is_some() || has_inner {
+            splits.push((line.text, "", false));
+        }
+        let named = splits.into_iter().filter_map(|(name, text, many)| {
+            let (name, kind) = bare(name);
+            let name = name.filter(|name| !name.is_empty())?;
+            let found = properties.and_then(|all| all.iter().find(|(key, _)| same(key, name)));
+            Some((found, name, text, many, kind))
+        });
+        let mut named: Vec<_> = named.collect();
+        // A name of the schema wins; without one, the first verb does.
+        let known = named.iter().position(|(found, ..)| found.is_some());
+        let open = schema.and_then(|schema| schema.get("additionalProperties"));
+        let strict = properties.is_some_and(|all| !all.is_empty()) && open != Some(&true.into());
+        let at = match (known, strict) {
+            (Some(at), _) => at,
+            (None, true) => return None,
+            (None, false) => 0,
+        };
+        if at >= named.len() {
+            return None;
+        }
+        let (found, name, text, many, kind) = named.swap_remove(at);
+        Some(Field {
+            name: found.map_or(name, |(key, _)| key).to_owned(),
+            text,
+            many,
+            kind,
+            schema: found.map(|(_, schema)| schema),
+        })
+    }
+
+    fn value(
+        &self,
+        line: &Line<'_>,
+        inner: &[Line<'_>],
+        depth: usize,
+    ) -> Result<Value, Unreadable> {
+        if let Some(block) = &line.block {
+            return Ok(Value::from(block.as_str()));
+        }
+        let text = self.text.trim();
+        if !text.is_empty() && !inner.is_empty() && self.is_text() {
+            let more = inner.iter().map(|line| line.text);
+            let whole: Vec<&str> = std::iter::once(text).chain(more).collect();
+            return Ok(Value::from(whole.join("\n")));
+        }
+        if !text.is_empty() || inner.is_empty() {
+            return Ok(self.scalar(text));
+        }
+        self.inner(inner, depth)
+    }
+
+    fn is_text(&self) -> bool {
+        self.schema
+            .is_none_or(|schema| types(schema).contains(&"string"))
+    }
+
+    fn scalar(&self, text: &str) -> Value {
+        let (text, said) = typed(text);
+        let kind = self.kind.or(said);
+        match (self.schema, kind) {
+            (Some(schema), _) if !types(schema).is_empty() => fit(text, Some(schema)),
+            (_, Some(kind)) => fit(text, Some(&serde_json::json!({"type": kind}))),
+            (_, None) if self.many => split(text, None),
+            (_, None) => fit(text, None),
+        }
+    }
+
+    fn inner(&self, inner: &[Line<'_>], depth: usize) -> Result<Value, Unreadable> {
+        let items = self.schema.and_then(|schema| schema.get("items"));
+        let kinds = self.schema.map(types).unwrap_or_default();
+        let all_bullets = inner.iter().all(|line| line.bullet);
+        let plain = inner.iter().all(|line| splits(line.text).is_empty());
+        let is_object = items.is_some_and(|items| types(items).contains(&"object"));
+        if kinds.contains(&"array") && is_object {
+            return objects(inner, items, depth);
+        }
+        if kinds.contains(&"array") || (kinds.is_empty() && all_bullets && plain) {
+            let values = inner.iter().map(|line| fit(line.text, items));
+            return Ok(Value::List(values.collect::<List>()));
+        }
+        if kinds.contains(&"string") {
+            let lines: Vec<&str> = inner.iter().map(|line| line.text).collect();
+            return Ok(Value::from(lines.join("\n")));
+        }
+        level(inner, self.schema, depth + 1)
+    }
+}
+
+/// A list of objects: one begins at each line that stands as far out as the first.
+fn objects(lines: &[Line<'_>], items: Option<&Json>, depth: usize) -> Result<Value, Unreadable> {
+    let mut values = Vec::new();
+    let mut rest = lines;
+    while let Some((first, after)) = rest.split_first() {
+        let own = after
+            .iter()
+            .take_while(|line| line.indent > first.indent)
+            .count();
+        let (own, next) = after.split_at(own);
+        rest = next;
+        let mut group = vec![first.clone()];
+        if let Some(second) = own.first() {
+            // The first field stands behind the bullet, the others below it.
+            if let Some(head) = group.first_mut() {
+                head.indent = second.indent;
+                head.bullet = second.bullet;
+            }
+        }
+        group.extend(own.iter().cloned());
+        values.push(level(&group, items, depth + 1)?);
+    }
+    Ok(Value::from(values))
+}
+
+/// All ways to read a line as name, verb, value; the earliest verb first.
+fn splits(text: &str) -> Vec<(&str, &str, bool)> {
+    if let Some(after) = quoted_name(text) {
+        let (name, rest) = text.split_at(after);
+        let rest = rest.trim_start_matches(['*', '_', '`']);
+        // `**name:** value`
+        if name.trim_matches(['*', '_', '`']).ends_with([':', '：']) {
+            return vec![(name, rest, false)];
+        }
+        let verb = |(verb, many): &(&str, bool)| {
+            let value = rest.trim_start().strip_prefix(verb.trim())?;
+            Some((name, value, *many))
+        };
+        return VERBS.iter().filter_map(verb).take(1).collect();
+    }
+    let found = VERBS.iter().filter_map(|(verb, many)| {
+        let at = text.char_indices().skip(1).map(|(at, _)| at);
+        let mut at = at.filter(|at| text.get(*at..).is_some_and(|rest| rest.starts_with(verb)));
+        let at = at.next().or_else(|| open_end(text, verb))?;
+        let value = text.get(at + verb.len()..).unwrap_or_default();
+        Some((at, (text.get(..at)?, value, *many)))
+    });
+    let mut found: Vec<_> = found.collect();
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, split)| split).collect()
+}
+
+/// `tags have` with its items on the next lines.
+fn open_end(text: &str, verb: &str) -> Option<usize> {
+    let bare = verb.strip_suffix(' ')?;
+    let at = text.len().checked_sub(bare.len())?;
+    text.ends_with(bare).then_some(at).filter(|at| *at > 0)
+}
+
+/// Where a name in quotes, back ticks or stars ends.
+fn quoted_name(text: &str) -> Option<usize> {
+    const MARKS: [(&str, &str); 6] = [
+        ("**", "**"),
+        ("__", "__"),
+        ("`", "`"),
+        ("\"", "\""),
+        ("'", "'"),
+        ("“", "”"),
+    ];
+    let (open, close) = MARKS.iter().find(|(open, _)| text.starts_with(open))?;
+    let end = text.get(open.len()..)?.find(close)?;
+    Some(open.len() + end + close.len())
+}
+
+/// A name without its dress, and the type behind it (`age as int`).
+fn bare(name: &str) -> (Option<&str>, Option<&'static str>) {
+    let (name, kind) = typed(name.trim());
+    let name = name.trim_matches(['*', '_', '`', '"', '\'', '“', '”', ' ', ':', '：']);
+    (Some(name), kind)
+}
+
+/// A text before `as type`, and the type.
+fn typed(text: &str) -> (&str, Option<&'static str>) {
+    let Some((before, name)) = text.rsplit_once(" as ") else {
+        return (text, None);
+    };
+    match super::super::schema::type_name(name.trim()) {
+        Ok(Some(kind)) => (before.trim_end(), Some(kind)),
+        _ => (text, None),
+    }
+}
+
+/// Names are the same whatever their case, and whether they are written with blanks, lines or none.
+fn same(key: &str, name: &str) -> bool {
+    let plain = |text: &str| -> String {
+        let kept = text.chars().filter(|c| !matches!(c, ' ' | '_' | '-'));
+        kept.flat_map(char::to_lowercase).collect()
+    };
+    key == name || plain(key) == plain(name)
+}
+
+/// A text as a value: as the schema wants it, else as it looks.
+pub(super) fn fit(text: &str, schema: Option<&Json>) -> Value {
+    let text = text.trim();
+    let kinds = schema.map(types).unwrap_or_default();
+    let plain = undress(text);
+    match kinds.first() {
+        None => guess(text, plain),
+        Some(&"array") => split(text, schema.and_then(|schema| schema.get("items"))),
+        Some(&"number" | &"integer") => {
+            let schema = schema.unwrap_or(&Json::Null);
+            let leading = leading_number(plain);
+            let fitted = coerce(plain.into(), schema);
+            match (&fitted, leading) {
+                (Value::Str(_), Some(leading)) => coerce(leading.into(), schema),
+                _ => fitted,
+            }
+        }
+        Some(_) => coerce(plain.into(), schema.unwrap_or(&Json::Null)),
+    }
+}
+
+/// A value without a schema, by its looks; one in quotes is text.
+fn guess(text: &str, plain: &str) -> Value {
+    if plain.len() < text.len() && !text.starts_with(['*', '_']) {
+        return plain.into();
+    }
+    let looks_like_json = text.starts_with(['[', '{']);
+    if let Some(Ok(value)) = looks_like_json.then(|| json::parse(text)) {
+        return value;
+    }
+    match text {
+        "true" => true.into(),
+        "false" => false.into(),
+        "null" | "none" | "None" => Value::Null,
+        _ => number(text).unwrap_or_else(|| plain.into()),
+    }
+}
+
+/// `30` of `30 years`.
+fn leading_number(text: &str) -> Option<&str> {
+    let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '-' | '+' | '.')))?;
+    let (head, rest) = text.split_at(end);
+    let unit = rest.starts_with(char::is_whitespace) || !rest.is_ascii();
+    number(head).filter(|_| unit).map(|_| head)
+}
+
+fn split(text: &str, items: Option<&Json>) -> Value {
+    if let Ok(value @ Value::List(_)) = json::parse(text) {
+        return coerce(
+            value,
+            &serde_json::json!({"items": items.unwrap_or(&Json::Null)}),
+        );
+    }
+    let inside = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    let pieces = inside.unwrap_or(text).split([',', '、', '，']);
+    let pieces = pieces.map(str::trim).filter(|piece| !piece.is_empty());
+    Value::List(pieces.map(|piece| fit(piece, items)).collect::<List>())
+}
+
+/// A text without the quotes, back ticks or stars that are around all of it.
+fn undress(text: &str) -> &str {
+    const MARKS: [(&str, &str); 6] = [
+        ("**", "**"),
+        ("\"", "\""),
+        ("'", "'"),
+        ("`", "`"),
+        ("“", "”"),
+        ("「", "」"),
+    ];
+    let inner = MARKS.iter().find_map(|(open, close)| {
+        let inner = text.strip_prefix(open)?.strip_suffix(close)?;
+        (!inner.contains(close)).then_some(inner)
+    });
+    inner.unwrap_or(text)
+}

@@ -1,0 +1,171 @@
+//! How a model is told what its answer has to look like (notes 37 and 38).
+
+use std::fmt::Write;
+
+use serde_json::Value as Json;
+
+use super::Format;
+
+/// Objects in objects that are told of one by one.
+const MOST_LEVELS: usize = 8;
+
+/// A schema in natural language: what `{{output}}` says unless `naturalOutput` is `false`.
+/// Each field has a line with its type, whether it has to be there, and what it is.
+#[must_use]
+pub fn describe(schema: &Json) -> String {
+    let mut out = String::new();
+    if let Some(text) = text(schema, "description") {
+        let _ = writeln!(out, "{text}");
+    }
+    match fields(schema) {
+        Some(_) => out.push_str("An object with these fields:\n"),
+        None => {
+            let _ = writeln!(out, "A value of type {}{}.", kind(schema), bounds(schema));
+        }
+    }
+    inside(&mut out, schema, 0);
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// What the system message says of an answer, if it has to: for objects and lists, unless
+/// `told` (the messages' text) names all that has to be there already.
+#[must_use]
+pub fn section(schema: &Json, format: Format, told: &str) -> Option<String> {
+    let is_list = schema.get("type") == Some(&"array".into());
+    if fields(schema).is_none() && !is_list {
+        return None;
+    }
+    let required = required(schema);
+    if !required.is_empty() && required.iter().all(|name| told.contains(name)) {
+        return None;
+    }
+    Some(format!("{}\n\n{}", manner(format), describe(schema)))
+}
+
+/// How each format is to be written.
+fn manner(format: Format) -> &'static str {
+    match format {
+        Format::Json => {
+            "Answer with one JSON value of the form below, and with nothing before or after it."
+        }
+        Format::Yaml => {
+            "Answer with one YAML document of the form below, and with nothing before or after it. \
+             Put texts with colons or quotation marks in quotes."
+        }
+        Format::NObj => {
+            "Answer with one line for each field, written as `name: value`, and with nothing \
+             before or after. Put the fields of an inner object below its name, two blanks \
+             further in. Write the items of a list on one line with commas between them. Put a \
+             text of several lines between two lines of \"\"\"."
+        }
+    }
+}
+
+fn inside(out: &mut String, schema: &Json, level: usize) {
+    if level >= MOST_LEVELS {
+        return;
+    }
+    if let Some(fields) = fields(schema) {
+        let required = required(schema);
+        for (name, field) in fields {
+            line(out, name, field, required.contains(&name.as_str()), level);
+        }
+        return;
+    }
+    if let Some(items) = schema.get("items").filter(|items| items.is_object()) {
+        let blanks = "  ".repeat(level);
+        let _ = writeln!(out, "{blanks}Each item is {}{}.", kind(items), about(items));
+        inside(out, items, level);
+    }
+}
+
+fn line(out: &mut String, name: &str, field: &Json, required: bool, level: usize) {
+    let blanks = "  ".repeat(level);
+    let need = if required { "required" } else { "optional" };
+    let kind = kind(field);
+    let about = about(field);
+    let _ = writeln!(out, "{blanks}- {name:?} ({kind}, {need}){about}");
+    inside(out, field, level + 1);
+}
+
+fn about(schema: &Json) -> String {
+    let bounds = bounds(schema);
+    match text(schema, "description") {
+        Some(text) => format!(": {}{bounds}", text.trim()),
+        None => bounds,
+    }
+}
+
+fn fields(schema: &Json) -> Option<&serde_json::Map<String, Json>> {
+    schema.get("properties")?.as_object()
+}
+
+fn required(schema: &Json) -> Vec<&str> {
+    let names = schema.get("required").and_then(Json::as_array);
+    let names = names.into_iter().flatten();
+    names.filter_map(Json::as_str).collect()
+}
+
+fn text<'a>(schema: &'a Json, name: &str) -> Option<&'a str> {
+    schema.get(name)?.as_str().filter(|text| !text.is_empty())
+}
+
+fn kind(schema: &Json) -> String {
+    match schema.get("type") {
+        Some(Json::String(kind)) if kind == "array" => match schema.get("items") {
+            Some(items @ Json::Object(_)) => format!("list of {}", kind_of_items(items)),
+            _ => "list".to_owned(),
+        },
+        Some(Json::String(kind)) => kind.clone(),
+        Some(Json::Array(kinds)) => {
+            let kinds: Vec<&str> = kinds.iter().filter_map(Json::as_str).collect();
+            kinds.join(" or ")
+        }
+        _ => either(schema).unwrap_or_else(|| "any".to_owned()),
+    }
+}
+
+fn kind_of_items(items: &Json) -> &str {
+    items.get("type").and_then(Json::as_str).unwrap_or("any")
+}
+
+fn either(schema: &Json) -> Option<String> {
+    let all = schema.get("anyOf").or_else(|| schema.get("oneOf"))?;
+    let kinds = all.as_array()?.iter().map(kind_of_items);
+    Some(kinds.collect::<Vec<_>>().join(" or "))
+}
+
+/// What else a value has to be, in words.
+fn bounds(schema: &Json) -> String {
+    const WORDS: [(&str, &str); 12] = [
+        ("enum", "one of"),
+        ("const", "always"),
+        ("minimum", "at least"),
+        ("exclusiveMinimum", "more than"),
+        ("maximum", "at most"),
+        ("exclusiveMaximum", "less than"),
+        ("minLength", "characters at least"),
+        ("maxLength", "characters at most"),
+        ("minItems", "items at least"),
+        ("maxItems", "items at most"),
+        ("pattern", "of the pattern"),
+        ("format", "of the format"),
+    ];
+    let found = WORDS.iter().filter_map(|(name, words)| {
+        let value = match schema.get(*name)? {
+            Json::Array(options) => {
+                let options: Vec<String> = options.iter().map(Json::to_string).collect();
+                options.join(", ")
+            }
+            Json::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        Some(format!("{words} {value}"))
+    });
+    let found: Vec<String> = found.collect();
+    match found.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", found.join("; ")),
+    }
+}

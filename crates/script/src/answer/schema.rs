@@ -1,0 +1,302 @@
+//! JSON Schemas as scripts write them: made valid, checked, fitted to values and to providers.
+
+use jsonschema::{PatternOptions, ValidationError, Validator};
+use quillet_core::{Value, nearest};
+use serde_json::{Map as JsonMap, Value as Json, json};
+
+/// Steps back of a pattern in a schema before the check gives up.
+const MOST_BACKTRACKS: usize = 100_000;
+/// Findings that a model or an author is told at once.
+const MOST_FINDINGS: usize = 8;
+/// Characters of a finding.
+const MOST_CHARACTERS: usize = 300;
+
+/// The types of JSON Schema.
+const TYPES: [&str; 7] = [
+    "string", "number", "integer", "boolean", "object", "array", "null",
+];
+
+/// Other names that people give them.
+const ALIASES: [(&str, &str); 14] = [
+    ("int", "integer"),
+    ("long", "integer"),
+    ("float", "number"),
+    ("double", "number"),
+    ("num", "number"),
+    ("bool", "boolean"),
+    ("str", "string"),
+    ("text", "string"),
+    ("list", "array"),
+    ("dict", "object"),
+    ("map", "object"),
+    ("obj", "object"),
+    ("none", "null"),
+    ("nil", "null"),
+];
+
+/// The name that JSON Schema has for a type; `None` for `any`.
+///
+/// # Errors
+/// There is no such type; with the nearest that there is.
+pub(super) fn type_name(name: &str) -> Result<Option<&'static str>, String> {
+    let lower = name.trim().to_ascii_lowercase();
+    if lower == "any" {
+        return Ok(None);
+    }
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == lower);
+    let known = TYPES.iter().find(|known| **known == lower);
+    if let Some(found) = known.copied().or(alias.map(|(_, name)| *name)) {
+        return Ok(Some(found));
+    }
+    let near = nearest(&lower, TYPES).map(|near| format!(" (is it {near:?}?)"));
+    Err(format!(
+        "type {name:?} is unknown{}; there are {}",
+        near.unwrap_or_default(),
+        TYPES.join(", ")
+    ))
+}
+
+/// A schema that can be checked.
+#[derive(Debug)]
+pub struct Schema {
+    tree: Json,
+    validator: Validator,
+}
+
+impl Schema {
+    /// Takes a schema as a script has it: `int` for `integer` and the like, a type's name in
+    /// place of a schema, `required: true` in a property.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn new(schema: &Json) -> Result<Self, String> {
+        let tree = normal(schema)?;
+        let patterns = PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKS);
+        let options = jsonschema::options()
+            .offline()
+            .with_pattern_options(patterns);
+        let validator = options
+            .build(&tree)
+            .map_err(|error| shorten(&error.to_string()))?;
+        Ok(Schema { tree, validator })
+    }
+
+    /// The valid schema.
+    #[must_use]
+    pub fn tree(&self) -> &Json {
+        &self.tree
+    }
+
+    /// Whether a value follows it.
+    ///
+    /// # Errors
+    /// What does not, each in words with its path: `user.tags[0]: 1 is not of type "string"`.
+    pub fn check(&self, value: &Value) -> Result<(), Vec<String>> {
+        let tree = Json::from(value);
+        let errors = self.validator.iter_errors(&tree).take(MOST_FINDINGS);
+        let findings: Vec<String> = errors.map(|error| finding(&error)).collect();
+        match findings.is_empty() {
+            true => Ok(()),
+            false => Err(findings),
+        }
+    }
+}
+
+fn finding(error: &ValidationError<'_>) -> String {
+    let message = shorten(&error.to_string());
+    let mut path = String::new();
+    for piece in error.instance_path().to_string().split('/').skip(1) {
+        match piece.parse::<usize>() {
+            Ok(index) => path.push_str(&format!("[{index}]")),
+            Err(_) if path.is_empty() => path.push_str(piece),
+            Err(_) => path.push_str(&format!(".{piece}")),
+        }
+    }
+    match path.is_empty() {
+        true => message,
+        false => format!("{path}: {message}"),
+    }
+}
+
+fn shorten(message: &str) -> String {
+    match message.char_indices().nth(MOST_CHARACTERS) {
+        Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
+        None => message.to_owned(),
+    }
+}
+
+/// The schema as the standard has it.
+pub(super) fn normal(schema: &Json) -> Result<Json, String> {
+    match schema {
+        Json::String(name) => Ok(type_name(name)?.map_or(json!({}), |name| json!({"type": name}))),
+        Json::Object(fields) => normal_object(fields),
+        Json::Bool(_) => Ok(schema.clone()),
+        Json::Null => Ok(json!({})),
+        other => Err(format!("{other} is no schema: it takes an object")),
+    }
+}
+
+fn normal_object(fields: &JsonMap<String, Json>) -> Result<Json, String> {
+    let mut out = JsonMap::new();
+    for (name, value) in fields {
+        let value = match (name.as_str(), value) {
+            ("type", Json::String(kind)) => match type_name(kind)? {
+                Some(kind) => kind.into(),
+                None => continue,
+            },
+            ("type", Json::Array(kinds)) => normal_types(kinds)?,
+            ("properties" | "$defs" | "definitions" | "patternProperties", Json::Object(all)) => {
+                normal_each(all)?
+            }
+            ("items" | "additionalProperties" | "not" | "contains", inner) => normal(inner)?,
+            ("anyOf" | "oneOf" | "allOf" | "prefixItems", Json::Array(all)) => {
+                Json::Array(all.iter().map(normal).collect::<Result<_, _>>()?)
+            }
+            // A property's own word, which its object has heard.
+            ("required", Json::Bool(_)) => continue,
+            _ => value.clone(),
+        };
+        out.insert(name.clone(), value);
+    }
+    require(&mut out, fields.get("properties"));
+    if !out.contains_key("type") && out.contains_key("properties") {
+        out.insert("type".to_owned(), "object".into());
+    }
+    Ok(Json::Object(out))
+}
+
+fn normal_types(kinds: &[Json]) -> Result<Json, String> {
+    let names = kinds.iter().filter_map(Json::as_str).map(type_name);
+    let names = names.collect::<Result<Vec<_>, _>>()?;
+    Ok(names.into_iter().flatten().collect::<Vec<_>>().into())
+}
+
+fn normal_each(schemas: &JsonMap<String, Json>) -> Result<Json, String> {
+    let named = |(name, schema): (&String, &Json)| {
+        let schema = normal(schema).map_err(|error| format!("{name}: {error}"))?;
+        Ok((name.clone(), schema))
+    };
+    schemas
+        .iter()
+        .map(named)
+        .collect::<Result<_, String>>()
+        .map(Json::Object)
+}
+
+/// Properties that say `required: true` themselves.
+fn require(out: &mut JsonMap<String, Json>, properties: Option<&Json>) {
+    let Some(Json::Object(properties)) = properties else {
+        return;
+    };
+    let says = |schema: &Json| schema.get("required") == Some(&Json::Bool(true));
+    let names = properties.iter().filter(|(_, schema)| says(schema));
+    let names: Vec<Json> = names.map(|(name, _)| name.as_str().into()).collect();
+    if names.is_empty() {
+        return;
+    }
+    let required = out.entry("required").or_insert_with(|| json!([]));
+    if let Json::Array(required) = required {
+        let new = names.into_iter().filter(|name| !required.contains(name));
+        let new: Vec<Json> = new.collect();
+        required.extend(new);
+    }
+}
+
+/// The field that holds what is no object, where a provider takes only objects.
+const WRAP: &str = "answer";
+
+/// A schema as providers take it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Provided {
+    /// The schema; an object at its root.
+    pub schema: Json,
+    /// Whether the answer's value is in its one field.
+    pub wrapped: bool,
+    /// Whether OpenAI's strict mode takes it: all objects are closed, all fields required.
+    pub strict: bool,
+}
+
+impl Provided {
+    /// A valid schema for a provider.
+    #[must_use]
+    pub fn new(schema: &Json) -> Self {
+        let wrapped = schema.get("type") != Some(&"object".into());
+        let schema = match wrapped {
+            true => wrap(schema.clone()),
+            false => schema.clone(),
+        };
+        let strict = is_strict(&schema);
+        Provided {
+            schema,
+            wrapped,
+            strict,
+        }
+    }
+
+    /// The `response_format` of OpenAI's chat wire.
+    #[must_use]
+    pub fn response_format(&self) -> Json {
+        json!({
+            "type": "json_schema",
+            "json_schema": {"name": WRAP, "schema": self.schema, "strict": self.strict},
+        })
+    }
+
+    /// The value in an answer that followed it. One that is not wrapped after all stays.
+    #[must_use]
+    pub fn unwrap(&self, value: Value) -> Value {
+        match &value {
+            Value::Map(map) if self.wrapped && map.len() == 1 => {
+                map.get(WRAP).cloned().unwrap_or(value)
+            }
+            _ => value,
+        }
+    }
+}
+
+/// References go from the root, so definitions stay there.
+fn wrap(mut schema: Json) -> Json {
+    let mut root = json!({"type": "object"});
+    for name in ["$defs", "definitions"] {
+        if let Some(definitions) = schema
+            .as_object_mut()
+            .and_then(|map| map.shift_remove(name))
+        {
+            root[name] = definitions;
+        }
+    }
+    root["properties"] = json!({WRAP: schema});
+    root["required"] = json!([WRAP]);
+    root["additionalProperties"] = json!(false);
+    root
+}
+
+fn is_strict(schema: &Json) -> bool {
+    let Some(fields) = schema.as_object() else {
+        return false;
+    };
+    let closed = match fields.get("properties") {
+        Some(Json::Object(properties)) => {
+            let required = fields.get("required").and_then(Json::as_array);
+            let is_required =
+                |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
+            fields.get("additionalProperties") == Some(&Json::Bool(false))
+                && properties.keys().all(|name| is_required(name))
+        }
+        _ => fields.get("type") != Some(&"object".into()),
+    };
+    closed && inner(fields).all(is_strict)
+}
+
+fn inner(fields: &JsonMap<String, Json>) -> impl Iterator<Item = &Json> {
+    let maps = ["properties", "$defs", "definitions"];
+    let maps = maps
+        .into_iter()
+        .filter_map(|name| fields.get(name)?.as_object());
+    let lists = ["anyOf", "oneOf", "allOf", "prefixItems"];
+    let lists = lists
+        .into_iter()
+        .filter_map(|name| fields.get(name)?.as_array());
+    let named = maps.flat_map(|map| map.values());
+    named.chain(lists.flatten()).chain(fields.get("items"))
+}

@@ -1,0 +1,27 @@
+//! YAML in a model's answer.
+
+use quillet_core::{Diagnostic, Value};
+
+use super::{Unreadable, fence};
+
+/// Reads what stands in the answer's fence, else the answer.
+pub(super) fn read(text: &str) -> Result<Value, Unreadable> {
+    let fenced = fence::find(text);
+    let (start, piece) = fenced.map_or((0, text), |fenced| (fenced.start, fenced.text));
+    if piece.trim().is_empty() {
+        return Err(Unreadable::new("it is empty").at(1, 1));
+    }
+    let lines = text.get(..start).unwrap_or_default().matches('\n').count();
+    quillet_yaml::parse_value(piece).map_err(|findings| unreadable(&findings, lines))
+}
+
+fn unreadable(findings: &[Diagnostic], lines: usize) -> Unreadable {
+    let Some(first) = findings.first() else {
+        return Unreadable::new("it is not YAML");
+    };
+    let problem = Unreadable::new(format!("it is not YAML: {}", first.message));
+    match first.position {
+        Some(at) => problem.at(lines + at.line, at.column),
+        None => problem,
+    }
+}

@@ -1,0 +1,448 @@
+//! Answers of models read in every form, and what models are told of the form.
+
+use quillet_core::{Map, Value, json};
+use quillet_script::answer::{self, Choice, Format, Inputs, Provided, Random, Schema};
+use quillet_script::run::Input;
+use serde_json::json;
+
+fn read(format: Format, text: &str, schema: &str) -> String {
+    let schema = (!schema.is_empty()).then(|| {
+        let schema = serde_json::from_str(schema).unwrap();
+        Schema::new(&schema).unwrap().tree().clone()
+    });
+    match answer::read(format, text, schema.as_ref()) {
+        Ok(value) => json::to_string(&value),
+        Err(error) => format!("! {error}"),
+    }
+}
+
+#[test]
+fn json_and_yaml_are_read_with_their_fences_and_scalars() {
+    for (format, text, expected) in [
+        (Format::Json, "8", "8"),
+        (Format::Json, " {\"aa\":1}\n", r#"{"aa":1}"#),
+        (Format::Json, "```json\n{\"aa\":1}\n```", r#"{"aa":1}"#),
+        (Format::Json, "Sure:\n```\n[1]\n```\nDone.", "[1]"),
+        (
+            Format::Json,
+            "The answer is {\"a\": [1]}. Bye",
+            r#"{"a":[1]}"#,
+        ),
+        (
+            Format::Json,
+            "not json",
+            "! it is not JSON: expected ident at line 1 column 2 of the answer",
+        ),
+        (
+            Format::Json,
+            "Here:\n```json\n{\n \"a\": x}\n```",
+            "! it is not JSON: expected value at line 4 column 7 of the answer",
+        ),
+        (Format::Yaml, "aa: 1\nbb: two", r#"{"aa":1,"bb":"two"}"#),
+        (Format::Yaml, "```yaml\naa: 1\n```", r#"{"aa":1}"#),
+        (Format::Yaml, "Well:\n~~~yml\n- 1\n- x\n~~~\n", r#"[1,"x"]"#),
+        (Format::Yaml, "8", "8"),
+        (
+            Format::Yaml,
+            " ",
+            "! it is empty at line 1 column 1 of the answer",
+        ),
+    ] {
+        assert_eq!(read(format, text, ""), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn broken_yaml_says_where() {
+    let said = read(Format::Yaml, "Well:\n```\na: [1\nb: 2\n```", "");
+    assert!(said.starts_with("! it is not YAML"), "{said}");
+    assert!(said.contains("at line"), "{said}");
+}
+
+const PERSON: &str = r#"{"type": "object", "properties": {
+    "name": {"type": "string"}, "age": {"type": "int"}, "city": {"type": "string"},
+    "tags": {"type": "array", "items": {"type": "string"}}, "is_ok": {"type": "bool"},
+    "home": {"type": "object", "properties": {"street": {"type": "string"}, "no": {"type": "int"}}},
+    "kids": {"type": "array", "items": {"type": "object", "properties": {
+        "name": {"type": "string"}, "age": {"type": "number"}}}}}}"#;
+
+#[test]
+fn nobj_is_read_however_a_model_dresses_it() {
+    for (text, schema, expected) in [
+        ("name: John\nage: 28", PERSON, r#"{"name":"John","age":28}"#),
+        (
+            "- **name**: John\n- **age**: 28",
+            PERSON,
+            r#"{"name":"John","age":28}"#,
+        ),
+        (
+            "1. **Name:** John\n2. **Age:** 28 years",
+            PERSON,
+            r#"{"name":"John","age":28}"#,
+        ),
+        (
+            "name is John Doe\nage is 30\ncity is New York",
+            PERSON,
+            r#"{"name":"John Doe","age":30,"city":"New York"}"#,
+        ),
+        (
+            "age = 5\nname = 'A = B'",
+            PERSON,
+            r#"{"age":5,"name":"A = B"}"#,
+        ),
+        ("name是张三\nage为8", PERSON, r#"{"name":"张三","age":8}"#),
+        ("tags: a, b、c，d", PERSON, r#"{"tags":["a","b","c","d"]}"#),
+        ("tags have a, b", PERSON, r#"{"tags":["a","b"]}"#),
+        (
+            "tags:\n- a\n- b: c\nname: x",
+            PERSON,
+            r#"{"tags":["a","b: c"],"name":"x"}"#,
+        ),
+        ("tags:\n  1. a\n  2. b", PERSON, r#"{"tags":["a","b"]}"#),
+        (
+            "tags: [\"a, b\", \"c\"]",
+            PERSON,
+            r#"{"tags":["a, b","c"]}"#,
+        ),
+        (
+            "home\n  street is High St\n  no is 7\nname: x",
+            PERSON,
+            r#"{"home":{"street":"High St","no":7},"name":"x"}"#,
+        ),
+        (
+            "kids:\n  - name: A\n    age: 1.5\n  - name: B\n    age: 2",
+            PERSON,
+            r#"{"kids":[{"name":"A","age":1.5},{"name":"B","age":2}]}"#,
+        ),
+        ("is ok: yes", PERSON, r#"{"is_ok":true}"#),
+        (
+            "Here is what you asked for:\n\n```nobj\nname: Li\n```\nAnything else?",
+            PERSON,
+            r#"{"name":"Li"}"#,
+        ),
+        (
+            "Here is the person: enjoy\nname: Li\nI hope that helps: bye",
+            PERSON,
+            r#"{"name":"Li"}"#,
+        ),
+        (
+            "name: \"\"\"\n  one\n    two\n\"\"\"\nage: 1",
+            PERSON,
+            r#"{"name":"one\n  two","age":1}"#,
+        ),
+        ("name: \"\"\"one\"\"\"", PERSON, r#"{"name":"one"}"#),
+        ("\"full name\": X\n`n`: 1", "", r#"{"full name":"X","n":1}"#),
+        (
+            "age is 30 as string\nx as int: 4",
+            "",
+            r#"{"age":"30","x":4}"#,
+        ),
+        (
+            "a: true\nb: 1.5\nc: \"1\"\nd: 10:30",
+            "",
+            r#"{"a":true,"b":1.5,"c":"1","d":"10:30"}"#,
+        ),
+        ("a:\n  b:\n    c is 1", "", r#"{"a":{"b":{"c":1}}}"#),
+        ("{\"name\": \"J\"}", PERSON, r#"{"name":"J"}"#),
+        ("42", r#"{"type": "number"}"#, "42"),
+        (
+            "- a\n- b",
+            r#"{"type": "array", "items": {"type": "string"}}"#,
+            r#"["a","b"]"#,
+        ),
+        (
+            "I do not know",
+            PERSON,
+            "! it has no line such as `name: value` at line 1 column 1 of the answer",
+        ),
+        (
+            "x\nname: \"\"\"\nendless",
+            PERSON,
+            "! a text that `\"\"\"` begins has no `\"\"\"` at its end at line 2 column 1 of the answer",
+        ),
+    ] {
+        assert_eq!(read(Format::NObj, text, schema), expected, "{text}");
+    }
+}
+
+#[test]
+fn hostile_nobj_is_an_answer_or_an_error() {
+    let deep: String = (0..5_000)
+        .map(|n| format!("{}k:\n", " ".repeat(n.min(300))))
+        .collect();
+    let stairs: String = (0..60).map(|n| format!("{}k:\n", " ".repeat(n))).collect();
+    assert!(
+        read(Format::NObj, &format!("{stairs}{}x: 1", " ".repeat(61)), "").starts_with("! objects")
+    );
+    for text in [
+        deep,
+        "is ".repeat(100_000),
+        "\"".repeat(100_000),
+        "\n: \n=".repeat(50_000),
+    ] {
+        for format in [Format::NObj, Format::Json, Format::Yaml] {
+            read(format, &text, "");
+            read(format, &text, PERSON);
+        }
+    }
+}
+
+#[test]
+fn schemas_are_made_valid_and_say_what_breaks_them() {
+    let schema = json!({"properties": {
+        "n": {"type": "int", "required": true}, "s": "string", "a": {"type": "list", "items": "text"}}});
+    let schema = Schema::new(&schema).unwrap();
+    let value = json::parse(r#"{"s": 1, "a": ["x", 2]}"#).unwrap();
+    let findings = schema.check(&value).unwrap_err();
+    assert_eq!(findings.len(), 3, "{findings:?}");
+    for part in [
+        "s: 1 is not of type \"string\"",
+        "a[1]: 2",
+        "\"n\" is a required property",
+    ] {
+        assert!(
+            findings.iter().any(|finding| finding.contains(part)),
+            "{part} in {findings:?}"
+        );
+    }
+    let error = Schema::new(&json!({"properties": {"a": {"type": "strng"}}})).unwrap_err();
+    assert!(
+        error.starts_with("a: type \"strng\" is unknown (is it \"string\"?)"),
+        "{error}"
+    );
+}
+
+#[test]
+fn providers_get_an_object_and_its_value_is_taken_out_again() {
+    let number = Schema::new(&json!({"type": "int", "$defs": {"x": {"type": "int"}}})).unwrap();
+    let provided = Provided::new(number.tree());
+    let expected = json!({"type": "object", "$defs": {"x": {"type": "integer"}},
+        "properties": {"answer": {"type": "integer"}}, "required": ["answer"],
+        "additionalProperties": false});
+    assert_eq!(provided.schema, expected);
+    assert!(provided.strict && provided.wrapped);
+    let wrapped = json::parse(r#"{"answer": 8}"#).unwrap();
+    assert_eq!(provided.unwrap(wrapped), Value::Int(8));
+    assert_eq!(provided.unwrap(Value::Int(8)), Value::Int(8));
+    let object = Provided::new(&json!({"type": "object", "properties": {"a": {}}}));
+    assert!(!object.wrapped && !object.strict);
+}
+
+#[test]
+fn an_output_is_told_in_words() {
+    let schema = json!({"type": "object", "required": ["a"], "properties": {
+        "a": {"type": "number", "description": "the A", "minimum": 1},
+        "b": {"type": "string", "enum": ["x", "y"]},
+        "c": {"type": "array", "items": {"type": "object", "properties": {"d": {"type": "boolean"}}}}}});
+    let expected = "An object with these fields:\n\
+        - \"a\" (number, required): the A (at least 1)\n\
+        - \"b\" (string, optional) (one of \"x\", \"y\")\n\
+        - \"c\" (list of object, optional)\n  \
+          Each item is object.\n  \
+          - \"d\" (boolean, optional)";
+    assert_eq!(answer::describe(&schema), expected);
+    assert!(answer::section(&schema, Format::Json, "no name here").is_none());
+    let section = answer::section(&schema, Format::Yaml, "").unwrap();
+    assert!(section.contains("YAML") && section.ends_with(expected));
+    assert!(answer::section(&json!({"type": "number"}), Format::Json, "").is_none());
+    assert_eq!(
+        answer::describe(&json!({"type": "number"})),
+        "A value of type number."
+    );
+}
+
+fn inputs(text: &str) -> Result<Inputs, String> {
+    let read = Inputs::read(&json::parse(text).unwrap());
+    read.map_err(|problems| problems[0].to_string())
+}
+
+fn bind(declared: &str, given: Input, configured: &str) -> String {
+    let configured = json::parse(configured).unwrap();
+    let bound = inputs(declared)
+        .unwrap()
+        .bind(given, configured.as_map().unwrap());
+    match bound {
+        Ok(bound) => match bound.rest {
+            None => json::to_string(&bound.values.into()),
+            Some(rest) => format!("rest {}", json::to_string(&rest)),
+        },
+        Err(problems) => format!("! {}", problems[0]),
+    }
+}
+
+fn named(text: &str) -> Input {
+    Input::Named(json::parse(text).unwrap().as_map().unwrap().clone())
+}
+
+#[test]
+fn inputs_are_bound_by_name_place_and_default() {
+    let list = r#"["lang", {"content": {"required": true, "index": 0}}, {"n": {"type": "int", "default": 7}}]"#;
+    let map = r#"{"content": {"type": "string", "required": true, "index": 0}, "b": {"value": 8}}"#;
+    for (declared, given, configured, expected) in [
+        (
+            list,
+            named(r#"{"content": "x", "n": "3"}"#),
+            "{}",
+            r#"{"content":"x","n":3}"#,
+        ),
+        (
+            list,
+            Input::Single("x".into()),
+            "{}",
+            r#"{"content":"x","n":7}"#,
+        ),
+        (list, Input::None, r#"{"content": "c"}"#, r#"{"n":7}"#),
+        (
+            list,
+            Input::None,
+            "{}",
+            "! input content: it is required, and was not given",
+        ),
+        (
+            list,
+            named(r#"{"contnt": 1}"#),
+            "{}",
+            "! input content: it is required, and was not given (contnt was given: is it content?)",
+        ),
+        (
+            list,
+            named(r#"{"content": "x", "n": "many"}"#),
+            "{}",
+            "! input n: \"many\" is not of type \"integer\"",
+        ),
+        (
+            map,
+            Input::Single(Value::Int(5)),
+            "{}",
+            r#"{"content":"5","b":8}"#,
+        ),
+        (
+            map,
+            Input::Single(vec![Value::from("p")].into()),
+            "{}",
+            r#"{"content":"p","b":8}"#,
+        ),
+        (
+            map,
+            named(r#"{"content": "x", "other": [1]}"#),
+            "{}",
+            r#"{"content":"x","other":[1],"b":8}"#,
+        ),
+        (
+            r#"["a"]"#,
+            Input::Single("hello".into()),
+            "{}",
+            r#"rest "hello""#,
+        ),
+        (r#""a, b""#, named(r#"{"a": null}"#), "{}", r#"{"a":null}"#),
+        (
+            r#"[{"c": {"enum": ["x", "y"]}}]"#,
+            named(r#"{"c": "z"}"#),
+            "{}",
+            "! input c: \"z\" is not one of \"x\" or \"y\"",
+        ),
+        (
+            r#"{"l": {"type": "array", "items": {"type": "int"}, "index": 0}}"#,
+            Input::Single(vec![Value::from("1"), Value::Int(2)].into()),
+            "{}",
+            r#"{"l":[1,2]}"#,
+        ),
+    ] {
+        assert_eq!(
+            bind(declared, given.clone(), configured),
+            expected,
+            "{declared} {given:?}"
+        );
+    }
+}
+
+#[test]
+fn declarations_that_cannot_be_meant_are_named() {
+    for (declared, expected) in [
+        (
+            r#"[{"a": {"type": "strng"}}]"#,
+            "input a: type \"strng\" is unknown (is it \"string\"?)",
+        ),
+        (
+            r#"[{"a": {"requird": true}}]"#,
+            "input a: requird is unknown (is it required?)",
+        ),
+        (
+            r#"[{"a": {"index": -1}}]"#,
+            "input a: index is -1: it takes a whole number from 0",
+        ),
+        (
+            r#"[{"a": {"index": 0}}, {"b": {"index": 0}}]"#,
+            "input b: index 0 is also that of a",
+        ),
+        (
+            r#"[{"a": {"type": "int", "default": "x"}}]"#,
+            "input a: its default does not fit: ",
+        ),
+        ("7", "input input: it is integer"),
+    ] {
+        let error = inputs(declared).unwrap_err();
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn inputs_are_a_tools_parameters() {
+    let declared = r#"[{"date": {"default": "today", "example": "2025-02-04"}},
+        {"location": {"description": "city", "required": true, "index": 0}}, {"secret": {"hidden": true}}]"#;
+    let expected = json!({"type": "object", "required": ["location"], "properties": {
+        "location": {"type": "string", "description": "city"},
+        "date": {"type": "string", "default": "today", "examples": ["2025-02-04"]}}});
+    assert_eq!(inputs(declared).unwrap().to_parameters_schema(), expected);
+}
+
+#[test]
+fn choices_are_found_in_what_models_write() {
+    let fruits = || ["苹果", "香蕉", "Red Orange"].map(str::to_owned).to_vec();
+    let one = Choice::one_of(fruits());
+    let two = Choice {
+        max_pick: 2,
+        ..Choice::one_of(fruits())
+    };
+    for (choice, text, expected) in [
+        (&one, "香蕉", Ok("香蕉")),
+        (&one, " \"香蕉。\" ", Ok("香蕉")),
+        (&one, "**red orange**!", Ok("Red Orange")),
+        (&one, r#"{"answer": "苹果"}"#, Ok("苹果")),
+        (&one, "梨", Err("\"梨\" is none of the options")),
+        (
+            &one,
+            "red orang",
+            Err("\"red orang\" is none of the options (is it \"Red Orange\"?)"),
+        ),
+        (&one, "", Err("the answer was empty")),
+        (&two, "苹果、香蕉", Ok("苹果, 香蕉")),
+        (&two, r#"{"answer": ["香蕉", "苹果"]}"#, Ok("香蕉, 苹果")),
+        (
+            &two,
+            "苹果, 香蕉, red orange",
+            Err("3 options were named, and at most 2 may be"),
+        ),
+    ] {
+        let found = choice.check(text).map(|picked| choice.text(&picked));
+        let expected = expected.map(str::to_owned).map_err(str::to_owned);
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
+#[test]
+fn a_draw_is_the_same_for_the_same_seed_and_takes_each_option_once() {
+    let choice = Choice {
+        max_pick: 3,
+        min_pick: 2,
+        ..Choice::one_of((0..9).map(|n| n.to_string()).collect())
+    };
+    let mut seen = Map::default().to_table();
+    for seed in 0..200 {
+        let drawn = choice.draw(&mut Random::new(seed));
+        assert_eq!(drawn, choice.draw(&mut Random::new(seed)));
+        assert!((2..=3).contains(&drawn.len()) && drawn[0] != drawn[1]);
+        seen.insert(drawn[0].to_string().into(), Value::Null);
+    }
+    assert_eq!(seen.len(), 9);
+}

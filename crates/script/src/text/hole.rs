@@ -115,6 +115,8 @@ struct Reader<'t> {
     patience: usize,
     /// No regexp that begins before this closes.
     no_regex_before: usize,
+    /// Where the last `]]` stands: what begins behind it is not looked through.
+    last_close: usize,
 }
 
 impl<'t> Reader<'t> {
@@ -123,6 +125,7 @@ impl<'t> Reader<'t> {
             text,
             patience: 4 * text.len(),
             no_regex_before: 0,
+            last_close: text.rfind("]]").unwrap_or(0),
         }
     }
 
@@ -198,7 +201,7 @@ impl<'t> Reader<'t> {
 
     /// A call that is closed and wrong; text where it is not even closed.
     fn broken(&self, open: usize, message: String) -> Option<Piece> {
-        let end = open + self.rest(open).find("]]")? + 2;
+        let end = self.first_close(open)? + 2;
         Some(Piece::Broken(Broken {
             range: open..end,
             message,
@@ -229,11 +232,19 @@ impl<'t> Reader<'t> {
     /// Where the `]]` stands that closes what begins at `from`: outside of quotes and of
     /// brackets, or else the first there is.
     fn close(&mut self, from: usize) -> Option<usize> {
+        let first = self.first_close(from)?;
         if self.patience > 0 {
             match balanced(self.rest(from)) {
                 Ok(length) => return Some(from + length),
                 Err(looked) => self.patience = self.patience.saturating_sub(looked),
             }
+        }
+        Some(first)
+    }
+
+    fn first_close(&self, from: usize) -> Option<usize> {
+        if from > self.last_close {
+            return None;
         }
         self.rest(from).find("]]").map(|length| from + length)
     }
@@ -280,9 +291,16 @@ fn parenthesis(text: &str) -> Option<usize> {
     matches!(first, '(' | '（').then(|| first.len_utf8())
 }
 
+/// Bytes of `/flags:VARIABLE:group` at most.
+const TAIL: usize = 256;
+
 /// `pattern/flags:VARIABLE` or `pattern/flags:VARIABLE:group`; `at` is where it begins.
 fn regex_of(body: &str, at: usize) -> Option<HoleKind> {
-    let slash = body.rfind('/')?;
+    let mut tail = body.len().saturating_sub(TAIL);
+    while !body.is_char_boundary(tail) {
+        tail += 1;
+    }
+    let slash = tail + body.get(tail..)?.rfind('/')?;
     let (pattern, tail) = (body.get(..slash)?, body.get(slash + 1..)?);
     let mut fields = tail.split([':', '：']).map(str::trim);
     let flags = fields.next()?;

@@ -11,3 +11,5 @@ mod expression;
 mod js;
 mod parse_blocks;
 mod quickjs;
+mod text_data;
+mod text_holes;

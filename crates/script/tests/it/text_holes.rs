@@ -7,6 +7,9 @@ use quillet_script::text::prefix::{Form, Place, Position, expression_result, rea
 use quillet_script::text::recipients::{bracketed, leading};
 use quillet_script::text::spacing::splice;
 
+type Biases = &'static [(&'static str, Amount)];
+type Recipients = &'static [(&'static str, bool)];
+
 /// Pieces in short: text as it is, holes as `<what>`.
 fn shown(text: &str) -> String {
     let pieces = holes(text);
@@ -149,7 +152,7 @@ fn blanks_around_what_is_put_in() {
 #[test]
 fn biases_of_the_seed() {
     use Amount::{Add, Never, Percent};
-    let cases: &[(&str, &str, &[(&str, Amount)])] = &[
+    let cases: &[(&str, &str, Biases)] = &[
         (
             "write ((happy:20%)) scene ((!bad:false))",
             "write happy scene",
@@ -321,7 +324,7 @@ fn old_prefixes_work_and_are_told() {
 
 #[test]
 fn recipients_of_the_seed() {
-    let cases: &[(&str, &[(&str, bool)], &str)] = &[
+    let cases: &[(&str, Recipients, &str)] = &[
         ("@dobby, I want to go", &[("dobby", false)], "I want to go"),
         ("@dobby(私),秘密", &[("dobby", true)], "秘密"),
         (

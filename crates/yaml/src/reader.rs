@@ -186,7 +186,12 @@ impl<'a> Reader<'a> {
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(document, piece, end),
             Event::Anchor(number, name) => {
-                document.names.insert(number, name.into_owned());
+                // A scalar is finished when its anchor's name comes, a collection is not.
+                if let Some(anchored) = document.numbered.get(&number) {
+                    self.anchors.insert(name.into_owned(), anchored.clone());
+                } else {
+                    document.names.insert(number, name.into_owned());
+                }
                 Ok(())
             }
             Event::Alias(number) => {
@@ -331,7 +336,9 @@ impl<'a> Reader<'a> {
         let span = piece.span(start, end - blank);
         self.count(span, 1, text.len())?;
         let tag = self.tag(tag, tag_at.unwrap_or(span))?;
-        let text: Arc<str> = text.into();
+        // The parser says `~` where nothing is written.
+        let nothing = raw.is_empty() && style == Style::Plain;
+        let text: Arc<str> = if nothing { "" } else { text }.into();
         let (tag, value) = self.typed(tag, &text, style, span)?;
         let data = Data::Scalar(Scalar { value, text, style });
         Ok(Node { span, tag, data })

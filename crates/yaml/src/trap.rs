@@ -74,6 +74,9 @@ fn general(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::MisplacedFlowCollectionEnd | ErrorKind::BlockSequenceEntryNotAllowed => {
             Some("put a text that begins with this in quotes")
         }
+        ErrorKind::InvalidBlockScalarHeader => {
+            Some("put a text that begins with `|` or `>` in quotes")
+        }
         ErrorKind::InvalidQuotedScalarIndent => {
             Some("indent the lines of a quoted text deeper than its key")
         }

@@ -279,7 +279,9 @@ impl<'a> Classifier<'a> {
                 self.wrong(Problem::new(node.span, "an empty object is no instruction"));
                 return None;
             }
-            [entry] if entry.name() != "role" => self.short(&entry.key, &entry.value, Vec::new()),
+            [entry] if !FIELDS.contains(&entry.name()) => {
+                self.short(&entry.key, &entry.value, Vec::new())
+            }
             entries => self.long(node, entries)?,
         };
         if matches!(message.content.data, Data::List(_)) && self.opens_hole(&message.content) {

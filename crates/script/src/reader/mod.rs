@@ -67,9 +67,7 @@ pub fn read(source: Arc<Source>) -> Read {
     let mut body = Vec::new();
     let mut items = 0;
     for part in split.parts {
-        let before = body.len() + classifier.functions.len();
-        read_part(&mut yaml, &mut classifier, &roles, &part, &mut body);
-        items += body.len() + classifier.functions.len() - before;
+        items += read_part(&mut yaml, &mut classifier, &roles, &part, &mut body);
         if yaml.exhausted() {
             break;
         }
@@ -115,42 +113,56 @@ fn config(yaml: &mut Reader<'_>, file: &str, front: Option<Span>) -> Node {
     }
 }
 
-/// The instructions of a part.
+/// Reads the instructions of a part, and says how many items it has.
 fn read_part(
     yaml: &mut Reader<'_>,
     classifier: &mut Classifier<'_>,
     roles: &[String],
     part: &Part,
     body: &mut Vec<Item>,
-) {
+) -> usize {
     let file = classifier.file();
+    let span = Placed::raw(file, part.span).trim().whole;
     match part.kind {
-        PartKind::Blank => return,
+        PartKind::Blank => return 0,
         PartKind::Separator { pin } => {
-            let span = Placed::raw(file, part.span).trim().whole;
-            body.push(Item {
-                span,
-                kind: ItemKind::Separator { pin },
-            });
-            return;
+            let kind = ItemKind::Separator { pin };
+            body.push(Item { span, kind });
+            return 1;
         }
         PartKind::Instruction => {}
     }
     if let Some(item) = classifier.line(part.span) {
         body.extend(item);
-        return;
+        return 1;
     }
-    let node = match read_yaml(yaml, file, part.span, roles) {
-        Ok(node) => node,
-        Err(problem) => return yaml.report(problem),
-    };
-    let Some(node) = node else { return };
-    match &node.data {
-        // The items of a list, not a list as an item.
-        Data::List(_) if !written_in_brackets(&node, file) => {
-            body.extend(classifier.block(&node).items)
+    match read_yaml(yaml, file, part.span, roles) {
+        Ok(Some(node)) => read_node(classifier, &node, body),
+        Ok(None) => {
+            yaml.report(
+                Problem::new(span, "YAML takes this for the end of the text")
+                    .help("put it in quotes"),
+            );
+            0
         }
-        _ => body.extend(classifier.item(&node)),
+        Err(problem) => {
+            yaml.report(problem);
+            0
+        }
+    }
+}
+
+/// The items of a list, or the one that a node is; `[…]` is one.
+fn read_node(classifier: &mut Classifier<'_>, node: &Node, body: &mut Vec<Item>) -> usize {
+    match &node.data {
+        Data::List(nodes) if !written_in_brackets(node, classifier.file()) => {
+            body.extend(classifier.block(node).items);
+            nodes.iter().filter(|node| !node.is_null()).count()
+        }
+        _ => {
+            body.extend(classifier.item(node));
+            usize::from(!node.is_null())
+        }
     }
 }
 

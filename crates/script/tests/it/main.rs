@@ -11,5 +11,8 @@ mod expression;
 mod js;
 mod parse_blocks;
 mod quickjs;
+mod reader;
+mod reader_findings;
+mod reader_properties;
 mod text_data;
 mod text_holes;

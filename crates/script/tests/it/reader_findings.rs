@@ -1,0 +1,224 @@
+//! What is wrong with a script: the thing, the place and the mend.
+
+use crate::reader::{read_text, show};
+
+#[test]
+fn every_error_has_a_place_and_a_mend() {
+    let table: &[(&str, &[&str])] = &[
+        (
+            "user: [[@file(x)]]",
+            &[
+                "s:1:7: a text that begins with `[[` needs quotes (write \"[[…\", or '[[…' if it holds double quotes)",
+            ],
+        ), //
+        (
+            "user: [[A]]",
+            &["s:1:7: a text that begins with `[[` needs quotes (write \"[[…]]\")"],
+        ), //
+        (
+            "[[A]]",
+            &["s:1:1: a text that begins with `[[` needs quotes (write \"[[…]]\")"],
+        ), //
+        (
+            "user: {{x}}\nuser: ok",
+            &[
+                "s:1:7: a text that begins with `{{` needs quotes (write \"{{…\", or '{{…' if it holds double quotes)",
+            ],
+        ),
+        (
+            "a\nuser: b: c\nd\nuser: @x",
+            &[
+                "s:2:8: not YAML: mapping values are not allowed in this context (put a text that holds `: ` in quotes)",
+                "s:4:7: a text cannot begin with `@` (put the text in quotes)",
+            ],
+        ),
+        (
+            "@dobby hi",
+            &["s:1:1: a text cannot begin with `@` (put the text in quotes)"],
+        ), //
+        (
+            "- a: 1\n  b: 2",
+            &[
+                "s:2:3: `a` and `b` are in one item, which has neither a directive nor a `role` (begin each message with its role at the left edge, or with `- `)",
+            ],
+        ), //
+        (
+            "- user: a\n  templateFromat: golang",
+            &[
+                "s:2:3: `user` and `templateFromat` are in one item, which has neither a directive nor a `role` (did you mean `templateFormat`?)",
+            ],
+        ), //
+        (
+            "- role: [1]\n  content: a",
+            &["s:1:9: a role is a name, not a list"],
+        ), //
+        (
+            "- name: a\n  private: true",
+            &["s:1:3: this message has no role and no content"],
+        ), //
+        ("{}", &["s:1:1: an empty object is no instruction"]), //
+        (
+            "- $a: 1\n  $b: 2",
+            &["s:2:3: `$b` stands beside `$a` in one item (begin each instruction with `- `)"],
+        ),
+        (
+            "$: 1",
+            &["s:1:1: `$` is not the name of a directive (write `$name` or `$name(arguments)`)"],
+        ), //
+        (
+            "$a b: 1",
+            &["s:1:1: `$a b` is not the name of a directive (write `$name` or `$name(arguments)`)"],
+        ), //
+        (
+            "$print(a: b",
+            &["s:1:1: YAML takes a part of this call for a key (put the whole call in quotes)"],
+        ), //
+        (
+            "$if: x\n  then:\n    - $print(\"a # b\")",
+            &[
+                "s:3:7: this call is not closed (put the whole call in quotes: YAML ends a text at ` #`)",
+            ],
+        ),
+        (
+            "-> ",
+            &[
+                "s:1:3: a link of the chain has no name (a chain is `-> script(name=value) -> $directive`)",
+            ],
+        ), //
+        (
+            "-> a b",
+            &[
+                "s:1:4: the name of a script holds no blanks (a chain is `-> script(name=value) -> $directive`)",
+            ],
+        ), //
+        (
+            "-> a -> ",
+            &[
+                "s:1:8: a link of the chain has no name (a chain is `-> script(name=value) -> $directive`)",
+            ],
+        ), //
+        (
+            "-> $a b",
+            &[
+                "s:1:4: this link of the chain is not a call (a chain is `-> script(name=value) -> $directive`)",
+            ],
+        ), //
+        (
+            "-> a(x",
+            &[
+                "s:1:4: this link of the chain is not a call (a chain is `-> script(name=value) -> $directive`)",
+            ],
+        ), //
+        (
+            "!fn |-\n  (x) { }",
+            &["s:1:1: the function has no name to call it by (write `name(arguments) { … }`)"],
+        ), //
+        (
+            "!fn",
+            &["s:1:4: the function has no code (write `!fn |-` and the code below it, indented)"],
+        ), //
+        (
+            "!fn {a: 1}",
+            &[
+                "s:1:5: a function is a text of code, not an object (write `!fn |-` and the code below it)",
+            ],
+        ), //
+        (
+            "!foo x",
+            &["s:1:6: the tag `!foo` is not known here (functions have `!fn` or `!fn#`)"],
+        ), //
+        (
+            "!fn a() {}\n!fn a() {}",
+            &["s:2:1: the function `a` is declared twice: first on line 1"],
+        ), //
+        (
+            "---\n- a\n---\n",
+            &["s:2:1: front matter is `key: value` lines, not a list"],
+        ), //
+        (
+            "---\na: 1\na: 2\n---\n",
+            &["s:3:1: the key `a` stands twice: first on line 2"],
+        ), //
+        (
+            "---\na: [\n---\nuser: x",
+            &[
+                "s:2:4: not YAML: unclosed bracket '[' (close it, or put a text that begins with a bracket in quotes)",
+            ],
+        ),
+        (
+            "user: \"x\ny\"",
+            &[
+                "s:2:1: not YAML: invalid indentation in multiline quoted scalar (indent the lines of a quoted text deeper than its key)",
+            ],
+        ),
+        (
+            "user:\n\tx: 1",
+            &[
+                "s:2:2: not YAML: tabs disallowed within this context (block indentation) (indent with spaces, not with tabs)",
+            ],
+        ), //
+        (
+            "...",
+            &["s:1:1: YAML takes this for the end of the text (put it in quotes)"],
+        ), //
+        (
+            "> a",
+            &[
+                "s:1:1: not YAML: while scanning a block scalar, did not find expected comment or line break (put a text that begins with `|` or `>` in quotes)",
+            ],
+        ), //
+        (
+            "| a",
+            &[
+                "s:1:1: not YAML: while scanning a block scalar, did not find expected comment or line break (put a text that begins with `|` or `>` in quotes)",
+            ],
+        ), //
+        (
+            "%a",
+            &["s:1:1: a text cannot begin with `%` (put the text in quotes)"],
+        ), //
+        (
+            "user: &a x\nuser: *b",
+            &[
+                "s:2:7: no anchor `&b` stands before this (put a text that begins with `*` in quotes)",
+            ],
+        ),
+        (
+            "$for: 3\n  as: x\n do: y",
+            &[
+                "s:3:4: not YAML: mapping values are not allowed in this context (put a text that holds `: ` in quotes)",
+            ],
+        ), //
+    ];
+    for (text, expected) in table {
+        let read = read_text(text);
+        let found: Vec<String> = read.diagnostics.iter().map(ToString::to_string).collect();
+        assert_eq!(found, *expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_right_beside_an_error_is_still_read() {
+    let read = read_text("a\nuser: b: c\n-> \n$print(x)\n- [[A]]\nuser: d\n");
+    assert_eq!(show(&read.script.body), r#" "a"; $print(x); user "d""#);
+    let lines: Vec<usize> = read
+        .diagnostics
+        .iter()
+        .map(|found| found.position.unwrap().line)
+        .collect();
+    assert_eq!(lines, [2, 3, 5]);
+}
+
+#[test]
+fn at_most_a_hundred_findings_are_kept() {
+    let read = read_text(&"user: b: c\n".repeat(10_000));
+    assert_eq!(read.diagnostics.len(), 100);
+}
+
+#[test]
+fn a_script_that_holds_too_much_is_refused_at_the_place() {
+    let read = read_text(&"- a\n".repeat(200_001));
+    assert_eq!(read.diagnostics.len(), 1);
+    let found = read.diagnostics[0].to_string();
+    assert!(found.contains("more than 200000 values"), "{found}");
+}

@@ -1,4 +1,7 @@
 //! Where scripts are found, and what they inherit, import and export.
+//!
+//! Everything here is known before a run: [`resolve`] says what a script consists of, and the
+//! interpreter only carries it out.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,6 +10,28 @@ use quillet_core::BoxFuture;
 
 use crate::error::ScriptError;
 use crate::syntax::{Script, Source};
+
+mod builtin;
+pub mod directives;
+mod folders;
+mod index;
+mod inherit;
+mod layered;
+mod memory;
+mod merge;
+mod missing;
+mod name;
+mod read;
+mod start;
+
+pub use builtin::Builtin;
+pub use folders::{Folders, MAX_FILE, MAX_SCRIPT};
+pub use inherit::{MAX_LINEAGE, Resolved, resolve};
+pub use layered::Layered;
+pub use memory::Memory;
+pub use missing::demand;
+pub use name::{MAX_NAME, Refusal, check as check_name, id};
+pub use start::{Opened, open};
 
 /// Where scripts come from: folders, a store, or both.
 pub trait Library: Send + Sync + fmt::Debug {

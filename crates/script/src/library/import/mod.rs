@@ -1,0 +1,124 @@
+//! What a script imports, in all forms that it can be written (seed 002, "Import"; notes 81 to 83).
+//!
+//! A plan is data: it names modules and scripts, and loads none. Names are without `$`; whoever binds
+//! them adds it, and leaves a name alone that the script already has.
+
+use quillet_core::{Diagnostic, Span};
+use quillet_yaml::{Entry, Node};
+
+use super::inherit::one_or_many;
+use crate::syntax::Source;
+
+mod names;
+mod source;
+
+pub use names::{Imported, Names};
+pub use source::ImportKind;
+
+pub(crate) use names::bare_name;
+pub(super) use source::kind as source_kind;
+
+/// One import.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// Where its source stands.
+    pub span: Span,
+    /// What is imported, as it is written.
+    pub source: String,
+    /// What that means.
+    pub kind: ImportKind,
+    /// Which of its names are taken, and how they are called here.
+    pub names: Names,
+    /// Names that are left out: `{name: {disable: true}}`.
+    pub except: Vec<String>,
+    /// Whether the module's `$initializeModule` may run; `$initializeModule: {disable: true}` says no.
+    pub initialize: bool,
+}
+
+/// What the `import` of a front matter says, in order.
+///
+/// # Errors
+/// All that is wrong with it, each with its place and the mend.
+pub fn imports(config: &Node, source: &Source) -> Result<Vec<Import>, Vec<Diagnostic>> {
+    let mut plan = Plan::new(source);
+    if let Some(node) = config.get("import").filter(|node| !node.is_null()) {
+        plan.every(node);
+    }
+    plan.finish()
+}
+
+/// The import that one entry of `export` stands for: `"js:path": ['basename']`.
+pub(super) fn import_of(entry: &Entry, source: &Source) -> Result<Option<Import>, Vec<Diagnostic>> {
+    let mut plan = Plan::new(source);
+    plan.one(&entry.key, Some(&entry.value));
+    plan.finish().map(|imports| imports.into_iter().next())
+}
+
+struct Plan<'a> {
+    source: &'a Source,
+    imports: Vec<Import>,
+    findings: Vec<Diagnostic>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(source: &'a Source) -> Self {
+        Plan {
+            source,
+            imports: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    fn finish(self) -> Result<Vec<Import>, Vec<Diagnostic>> {
+        match self.findings.is_empty() {
+            true => Ok(self.imports),
+            false => Err(self.findings),
+        }
+    }
+
+    /// A string, an object, or a list of them.
+    fn every(&mut self, node: &Node) {
+        for item in one_or_many(node) {
+            match item.entries() {
+                Some(entries) => {
+                    for entry in entries {
+                        self.one(&entry.key, Some(&entry.value));
+                    }
+                }
+                None => self.one(item, None),
+            }
+        }
+    }
+
+    fn one(&mut self, source: &Node, names: Option<&Node>) {
+        let Some(text) = source.as_str() else {
+            let why = format!("an import is a text, not {}", source.kind());
+            let found = self.source.error("script.import", why, source.span);
+            let help = "such as \"js:lodash\", \"./tools.js\" or \"agent.ai.yaml\"";
+            self.findings.push(found.help(help));
+            return;
+        };
+        if names.is_some_and(names::switched_off) {
+            return;
+        }
+        let kind = match source::kind(text) {
+            Ok(kind) => kind,
+            Err(refusal) => {
+                let found = self.source.error(refusal.code, refusal.why, source.span);
+                self.findings.push(found.help(refusal.mend));
+                return;
+            }
+        };
+        match names::read(names, &kind, self.source) {
+            Ok(chosen) => self.imports.push(Import {
+                span: source.span,
+                source: text.to_owned(),
+                kind,
+                names: chosen.names,
+                except: chosen.except,
+                initialize: chosen.initialize,
+            }),
+            Err(mut findings) => self.findings.append(&mut findings),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Which names of a module are imported, and how they are called: `['a', {b: c}]`, `'*'`, `alias`.
+
+use quillet_core::{Diagnostic, Value};
+use quillet_yaml::{Data, Entry, Node};
+
+use super::source::ImportKind;
+use crate::library::name;
+use crate::syntax::Source;
+
+/// What is taken from a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// Every function, each by its own name; a script itself by its id.
+    All,
+    /// `"*"` or one name: an object that holds the functions, `$name.function(…)`; for a script the
+    /// function that runs it.
+    Namespace(String),
+    /// These.
+    Listed(Vec<Imported>),
+}
+
+/// A function that is taken from a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// Its name there.
+    pub name: String,
+    /// Its name here.
+    pub alias: String,
+    /// Whether it is for templates: `{type: template}`, or a name that begins with `template$`.
+    pub template: bool,
+}
+
+/// The beginning of the names of functions for templates.
+const TEMPLATE: &str = "template$";
+
+#[derive(Debug)]
+pub(super) struct Chosen {
+    pub(super) names: Names,
+    pub(super) except: Vec<String>,
+    pub(super) initialize: bool,
+}
+
+/// A name without its `$`.
+pub(crate) fn bare_name(name: &str) -> &str {
+    name.strip_prefix('$').unwrap_or(name)
+}
+
+/// Whether a name is that of a module's initializer (note 85 has the second).
+pub(crate) fn is_initializer(name: &str) -> bool {
+    matches!(bare_name(name), "initializeModule" | "initializeExec")
+}
+
+/// Whether the whole import is `{disable: true}`.
+pub(super) fn switched_off(names: &Node) -> bool {
+    let entries = names.entries().unwrap_or_default();
+    entries.len() == 1 && is_disabled(names)
+}
+
+fn is_disabled(spec: &Node) -> bool {
+    let disable = spec.get("disable").map(Node::value);
+    disable == Some(Value::Bool(true))
+}
+
+impl Imported {
+    /// A function called as it is there, or by another name.
+    pub(crate) fn new(name: &str, alias: Option<&str>) -> Self {
+        let name = bare_name(name);
+        let alias = bare_name(alias.unwrap_or(name));
+        Imported {
+            name: name.to_owned(),
+            template: name.starts_with(TEMPLATE) || alias.starts_with(TEMPLATE),
+            alias: alias.strip_prefix(TEMPLATE).unwrap_or(alias).to_owned(),
+        }
+    }
+}
+
+/// What the value behind an import's source says.
+pub(super) fn read(
+    names: Option<&Node>,
+    kind: &ImportKind,
+    source: &Source,
+) -> Result<Chosen, Vec<Diagnostic>> {
+    let mut choice = Choice { source, listed: Vec::new(), chosen: Chosen::all(), findings: Vec::new() };
+    match names.map(|node| (node, &node.data)) {
+        None => {}
+        Some((node, Data::Scalar(_))) => choice.scalar(node, kind),
+        Some((_, Data::List(items))) => items.iter().for_each(|item| choice.item(item)),
+        Some((_, Data::Map(entries))) => entries.iter().for_each(|entry| choice.entry(entry)),
+    }
+    choice.finish()
+}
+
+impl Chosen {
+    fn all() -> Self {
+        Chosen { names: Names::All, except: Vec::new(), initialize: true }
+    }
+}
+
+struct Choice<'a> {
+    source: &'a Source,
+    listed: Vec<Imported>,
+    chosen: Chosen,
+    findings: Vec<Diagnostic>,
+}
+
+impl Choice<'_> {
+    fn finish(mut self) -> Result<Chosen, Vec<Diagnostic>> {
+        if !self.findings.is_empty() {
+            return Err(self.findings);
+        }
+        // Names that are only left out leave all others in.
+        if !self.listed.is_empty() {
+            self.chosen.names = Names::Listed(self.listed);
+        }
+        Ok(self.chosen)
+    }
+
+    /// `"*"`, a name, or nothing.
+    fn scalar(&mut self, node: &Node, kind: &ImportKind) {
+        match node.as_str() {
+            Some("*") => self.chosen.names = Names::Namespace(namespace(kind)),
+            Some(alias) if is_name(alias) => {
+                self.chosen.names = Names::Namespace(bare_name(alias).to_owned());
+            }
+            None if node.is_null() => {}
+            _ => self.refuse(node, "is no name to import it by"),
+        }
+    }
+
+    /// An item of a list: `name`, `{name: alias}`, `{name: {…}}`.
+    fn item(&mut self, item: &Node) {
+        match (item.as_str(), item.entries()) {
+            (Some(name), _) if is_name(name) => self.take(Imported::new(name, None)),
+            (_, Some(entries)) => entries.iter().for_each(|entry| self.entry(entry)),
+            _ => self.refuse(item, "is no name of a function"),
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry) {
+        let name = entry.name();
+        if !is_name(name) {
+            return self.refuse(&entry.key, "is no name of a function");
+        }
+        if is_initializer(name) {
+            self.chosen.initialize = !is_disabled(&entry.value) && !is_false(&entry.value);
+            return;
+        }
+        match &entry.value.data {
+            Data::Map(_) if is_disabled(&entry.value) => self.except(name),
+            Data::Map(_) => self.described(name, &entry.value),
+            Data::Scalar(_) if is_false(&entry.value) => self.except(name),
+            Data::Scalar(scalar) if matches!(scalar.value, Value::Null | Value::Bool(true)) => {
+                self.take(Imported::new(name, None));
+            }
+            Data::Scalar(scalar) if is_name(&scalar.text) => {
+                self.take(Imported::new(name, Some(&scalar.text)));
+            }
+            _ => self.refuse(&entry.value, "is no name to import it by"),
+        }
+    }
+
+    /// `{type: template, as: name}`.
+    fn described(&mut self, name: &str, spec: &Node) {
+        let alias = ["as", "name", "asName"].iter().find_map(|key| spec.get(key)?.as_str());
+        let mut imported = Imported::new(name, alias);
+        match spec.get("type").and_then(Node::as_str) {
+            Some("template") => imported.template = true,
+            None | Some("function") => {}
+            Some(_) => return self.refuse(spec, "has an unknown type: there is only `template`"),
+        }
+        self.take(imported);
+    }
+
+    fn take(&mut self, imported: Imported) {
+        if !is_initializer(&imported.name) {
+            self.listed.push(imported);
+        }
+    }
+
+    fn except(&mut self, name: &str) {
+        self.chosen.except.push(bare_name(name).to_owned());
+    }
+
+    fn refuse(&mut self, node: &Node, why: &str) {
+        let shown = node.text().unwrap_or(node.kind());
+        let found = self.source.error("script.import.name", format!("{shown:?} {why}"), node.span);
+        self.findings.push(found.help("such as ['func1', {func2: 'asFunc2'}], '*' or 'asName'"));
+    }
+}
+
+fn is_false(node: &Node) -> bool {
+    node.value() == Value::Bool(false)
+}
+
+fn is_name(text: &str) -> bool {
+    let plain = |character: char| character.is_alphanumeric() || matches!(character, '_' | '$' | '-');
+    let digit = |character: char| character.is_ascii_digit();
+    !text.is_empty() && !text.starts_with(digit) && text.chars().all(plain)
+}
+
+/// The name that `"*"` stands for: the package's, or the file's without folder and extension.
+fn namespace(kind: &ImportKind) -> String {
+    let path = match kind {
+        ImportKind::JsPackage(path) | ImportKind::JsFile(path) => path,
+        ImportKind::Wasm(path) | ImportKind::Script(path) => path,
+        ImportKind::Package { file: Some(file), .. } => return namespace(file),
+        ImportKind::Package { name, file: None } => name,
+    };
+    let base = path.rsplit('/').next().unwrap_or(path);
+    if let Some(stem) = name::stem(base) {
+        return stem.to_owned();
+    }
+    let ends = [".ai.js", ".ai.mjs", ".ai.wasm", ".js", ".mjs", ".cjs", ".wasm"];
+    let stem = ends.iter().find_map(|end| base.strip_suffix(end));
+    stem.unwrap_or(base).to_owned()
+}

@@ -1,0 +1,150 @@
+//! What an import's source means: `js:lodash`, `./tools.mjs`, `maths.wasm`, `agent.ai.yaml`, `ai:package#file`.
+
+use quillet_core::nearest;
+
+use crate::library::name;
+
+/// What is imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ImportKind {
+    /// `js:name`: a package, or a module that Node.js has (`path`).
+    JsPackage(String),
+    /// `.js`, `.mjs`, `.cjs`, `.ai.js`: a file, relative to the script's folder.
+    JsFile(String),
+    /// `.wasm`, `.ai.wasm`: a file, relative to the script's folder.
+    Wasm(String),
+    /// A script, by file or id.
+    Script(String),
+    /// `ai:name` or a folder: a package of scripts.
+    Package {
+        /// The folder or id.
+        name: String,
+        /// `#file`: only this file of it, which its entry does not initialize. Never a package itself.
+        file: Option<Box<ImportKind>>,
+    },
+}
+
+/// Why a source means nothing, and what to write.
+pub(crate) struct Refusal {
+    pub(crate) code: &'static str,
+    pub(crate) why: String,
+    pub(crate) mend: String,
+}
+
+/// Modules of Node.js that scripts import: written without `js:` they are never scripts.
+const NODE: [&str; 12] = [
+    "assert", "buffer", "crypto", "events", "fs", "http", "https", "os", "path", "querystring",
+    "url", "util",
+];
+
+/// What a source means.
+pub(crate) fn kind(text: &str) -> Result<ImportKind, Refusal> {
+    let text = text.trim();
+    let unquoted = text.split_once(':');
+    match unquoted {
+        Some(("js", rest)) => javascript(text, rest),
+        Some(("ai", rest)) => package(text, rest),
+        Some(("rb" | "ruby" | "py" | "python", _)) => Err(other_language(text)),
+        Some((prefix, rest)) if is_prefix(prefix) => Err(unknown_prefix(text, prefix, rest)),
+        _ => file(text),
+    }
+}
+
+/// `C:` is a drive and not a prefix.
+fn is_prefix(text: &str) -> bool {
+    text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+fn javascript(text: &str, rest: &str) -> Result<ImportKind, Refusal> {
+    let path = rest.starts_with('.') || is_javascript(rest);
+    let package = rest.strip_prefix("node:").unwrap_or(rest);
+    checked(text, package)?;
+    Ok(match path {
+        true => ImportKind::JsFile(package.to_owned()),
+        false => ImportKind::JsPackage(package.to_owned()),
+    })
+}
+
+fn package(text: &str, rest: &str) -> Result<ImportKind, Refusal> {
+    let (package, inner) = match rest.split_once('#') {
+        Some((package, inner)) => (package, Some(inner)),
+        None => (rest, None),
+    };
+    let package = package.trim_end_matches('/');
+    checked(text, package)?;
+    let inner = inner.map(file).transpose()?;
+    Ok(ImportKind::Package {
+        name: package.to_owned(),
+        file: inner.map(Box::new),
+    })
+}
+
+/// A source without a prefix: its extension says what it is, and without one it is a script's id.
+fn file(text: &str) -> Result<ImportKind, Refusal> {
+    if text.starts_with('@') || NODE.contains(&text) {
+        return Err(without_prefix(text));
+    }
+    checked(text, text)?;
+    let name = text.to_owned();
+    Ok(match text.rsplit('.').next() {
+        _ if text.ends_with('/') => ImportKind::Package {
+            name: name.trim_end_matches('/').to_owned(),
+            file: None,
+        },
+        _ if name::stem(text).is_some() => ImportKind::Script(name),
+        _ if is_javascript(text) => ImportKind::JsFile(name),
+        Some("wasm") => ImportKind::Wasm(name),
+        Some("rb" | "py") => return Err(other_language(text)),
+        Some("ts" | "mts" | "tsx" | "jsx") => return Err(to_compile(text)),
+        Some("ai" | "pack") if text != "ai" && text != "pack" => return Err(binary(text)),
+        _ => ImportKind::Script(name),
+    })
+}
+
+fn is_javascript(text: &str) -> bool {
+    [".js", ".mjs", ".cjs"].iter().any(|end| text.ends_with(end))
+}
+
+fn checked(text: &str, name: &str) -> Result<(), Refusal> {
+    name::check(name).map_err(|why| Refusal {
+        code: "script.denied",
+        why: format!("the import {text:?} {why}"),
+        mend: "name a package, or a file relative to this script's folder".to_owned(),
+    })
+}
+
+fn other_language(text: &str) -> Refusal {
+    let why = format!("{text:?} cannot be imported: imports are JavaScript, wasm and scripts");
+    let mend = "write the function in the script: !fn |- [python] def name(argument): …";
+    refusal(why, mend)
+}
+
+fn to_compile(text: &str) -> Refusal {
+    let why = format!("{text:?} cannot be imported: it has to be compiled to JavaScript first");
+    refusal(why, "import the .js file that the compiler writes")
+}
+
+fn binary(text: &str) -> Refusal {
+    let why = format!("{text:?} cannot be imported: binary packs are not supported");
+    refusal(why, "import the package's folder: ai:folder")
+}
+
+fn without_prefix(text: &str) -> Refusal {
+    let why = format!("{text:?} does not say what it is");
+    refusal(why, &format!("an npm package is written \"js:{text}\""))
+}
+
+fn unknown_prefix(text: &str, prefix: &str, rest: &str) -> Refusal {
+    let why = format!("the import {text:?} begins with an unknown prefix");
+    let meant = nearest(prefix, ["js", "ai"]).unwrap_or("js");
+    let mend = format!("did you mean {meant}:{rest}? there are js: for npm packages and ai: for packages of scripts");
+    refusal(why, &mend)
+}
+
+fn refusal(why: String, mend: &str) -> Refusal {
+    Refusal {
+        code: "script.import",
+        why,
+        mend: mend.to_owned(),
+    }
+}

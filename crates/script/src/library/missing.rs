@@ -1,0 +1,54 @@
+//! A script that must be there.
+
+use std::sync::Arc;
+
+use quillet_core::{Diagnostic, Span, nearest};
+
+use super::Library;
+use crate::error::{ErrorKind, ScriptError};
+use crate::syntax::{Script, Source};
+
+/// The script of a name that stands at a place of another script.
+///
+/// # Errors
+/// Kind `NotFound` with the nearest id where there is none, or what the library says; always with the place.
+pub async fn demand(
+    library: &dyn Library,
+    name: &str,
+    from: &Source,
+    at: Span,
+) -> Result<Arc<Script>, ScriptError> {
+    match library.find(name, Some(from)).await {
+        Ok(Some(script)) => Ok(script),
+        Ok(None) => {
+            let found = not_found(library, name, from, at);
+            Err(ScriptError::new(ErrorKind::NotFound, found))
+        }
+        Err(error) => Err(placed(error, from, at)),
+    }
+}
+
+/// What to say of a script that there is not.
+pub(super) fn not_found(library: &dyn Library, name: &str, from: &Source, at: Span) -> Diagnostic {
+    let found = from.error(
+        ErrorKind::NotFound.code(),
+        format!("there is no script {name:?}"),
+        at,
+    );
+    let ids = library.ids();
+    match nearest(name, ids.iter().map(String::as_str)) {
+        Some(id) => found.help(format!("did you mean {id}?")),
+        None => found.help("its folder can be named with -s"),
+    }
+}
+
+/// Gives a finding about a name the place where the name stands.
+fn placed(mut error: ScriptError, from: &Source, at: Span) -> ScriptError {
+    if let Some(first) = error.diagnostics.first_mut()
+        && first.span.is_none()
+    {
+        first.source.clone_from(&from.name);
+        *first = first.clone().at(&from.text, at);
+    }
+    error
+}

@@ -1,0 +1,91 @@
+//! The script that a program is asked to run, and the library around it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use quillet_core::{Diagnostic, nearest};
+
+use super::{Builtin, Folders, Layered, Library, name};
+use crate::error::{ErrorKind, ScriptError};
+use crate::syntax::Script;
+
+/// A script and where those that it names are found.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// The script.
+    pub script: Arc<Script>,
+    /// Its own folder, the folders of the search path, the built-in scripts.
+    pub library: Arc<dyn Library>,
+}
+
+/// Opens what `quillet run` was given: a script's file, with or without its extension; the folder of a
+/// package; or an id, looked up in the folders of the search path and then among the built-in scripts.
+///
+/// # Errors
+/// That there is none, with the nearest id; that a folder cannot be opened; that it is not a script.
+pub async fn open(what: &str, search: &[PathBuf]) -> Result<Opened, ScriptError> {
+    let file = file_of(Path::new(what)).map(linked);
+    let own = file.as_deref().map(folder_of);
+    let folders: Vec<PathBuf> = own.into_iter().chain(search.iter().cloned()).collect();
+    let folders = Folders::new(&folders)?;
+    let layers: Vec<Arc<dyn Library>> = vec![Arc::new(folders.clone()), Arc::new(Builtin)];
+    let library: Arc<dyn Library> = Arc::new(Layered::new(layers));
+    let script = match file {
+        Some(file) => folders.in_first(&file)?,
+        None => library.find(what, None).await?,
+    };
+    match script {
+        Some(script) => Ok(Opened { script, library }),
+        None => Err(nothing(what, library.as_ref())),
+    }
+}
+
+/// The script's file that a path means, if there is one.
+fn file_of(path: &Path) -> Option<PathBuf> {
+    if path.is_file() {
+        return Some(path.to_owned());
+    }
+    let shown = path.to_str()?.trim_end_matches('/');
+    let candidates = name::candidates(shown).into_iter().map(PathBuf::from);
+    let mut named = candidates.chain(entry_of(path));
+    named.find(|candidate| candidate.is_file())
+}
+
+/// The entry of the package in a folder whose name the path does not say, such as `.`.
+fn entry_of(folder: &Path) -> Vec<PathBuf> {
+    let full = folder.canonicalize().ok();
+    let base = full.as_deref().and_then(Path::file_name);
+    let Some(base) = base.and_then(|base| base.to_str()) else {
+        return Vec::new();
+    };
+    let entries = name::EXTENSIONS
+        .iter()
+        .map(|extension| format!("{base}{extension}"));
+    entries.map(|entry| folder.join(entry)).collect()
+}
+
+/// A link that somebody chose to run stands for its file: relative names start there.
+fn linked(file: PathBuf) -> PathBuf {
+    match file.is_symlink() {
+        true => file.canonicalize().unwrap_or(file),
+        false => file,
+    }
+}
+
+fn folder_of(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(folder) if folder != Path::new("") => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+fn nothing(what: &str, library: &dyn Library) -> ScriptError {
+    let why = format!("there is no script {what:?}");
+    let found = Diagnostic::error(ErrorKind::NotFound.code(), what, why);
+    let ids = library.ids();
+    let found = match nearest(what, ids.iter().map(String::as_str)) {
+        Some(id) => found.help(format!("did you mean {id}?")),
+        None => found.help("give a file, a folder of a package, or an id and its folder with -s"),
+    };
+    ScriptError::new(ErrorKind::NotFound, found)
+}

@@ -60,7 +60,10 @@ pub async fn resolve(script: Arc<Script>, library: &dyn Library) -> Result<Resol
     let bodies = lineage.bodies;
     let own = front_matter(&script, true);
     let inherited = bodies.iter().rev().skip(1);
-    let config = merge::inherit(own, inherited.map(|body| front_matter(body, false)));
+    let config = merge::inherit(
+        own,
+        inherited.map(|body| front_matter(body, false)).collect(),
+    );
     Ok(Resolved {
         id: name::id(&script).to_owned(),
         config,

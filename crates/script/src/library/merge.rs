@@ -1,120 +1,37 @@
-//! A child's front matter over its parent's (note 76): the child wins, objects are merged in depth, lists
-//! are joined with the parent's items first.
-//!
-//! A list may say otherwise with its first item: `@inheritMerge(.end)` puts the parent's items last,
-//! `@inheritMerge(false)` leaves them out. `input`, `tools` and `roles` name things: what both name is
-//! merged, not repeated.
+//! A child's front matter over its parents' (note 76), where more than [`crate::text::merge`] is to be
+//! known: `input`, `tools` and `roles` name things, and what two of them name is merged, not repeated.
 
 use std::sync::Arc;
 
 use quillet_core::{Map, Table, Value};
 
-const MARKER: &str = "@inheritMerge";
+use crate::text::merge;
+
 /// Keys whose lists and objects are tables of named things.
 const NAMED: [&str; 3] = ["input", "roles", "tools"];
 
 /// Merges a child over its parents, the nearest first.
-pub(super) fn inherit(child: Map, parents: impl IntoIterator<Item = Map>) -> Map {
-    let merged = parents
+pub(super) fn inherit(child: Map, parents: Vec<Map>) -> Map {
+    let tables: Vec<(&str, Value)> = NAMED
         .into_iter()
-        .fold(child, |child, parent| top(&child, &parent));
-    without_markers(&Value::Map(merged))
-        .as_map()
-        .cloned()
-        .unwrap_or_default()
-}
-
-fn top(child: &Map, parent: &Map) -> Map {
-    let mut table = child.to_table();
-    for (key, inherited) in parent {
-        let merged = match (table.get(key), NAMED.contains(&key.as_ref())) {
-            (Some(own), true) => named(key, own, inherited).unwrap_or_else(|| over(own, inherited)),
-            (Some(own), false) => over(own, inherited),
-            (None, _) => inherited.clone(),
-        };
-        table.insert(key.clone(), merged);
-    }
-    Map::new(table)
-}
-
-/// A child's value over its parent's.
-fn over(child: &Value, parent: &Value) -> Value {
-    match (child, parent) {
-        (Value::Map(child), Value::Map(parent)) => {
-            let mut table = child.to_table();
-            for (key, inherited) in parent {
-                let own = table.get(key).map(|own| over(own, inherited));
-                table.insert(key.clone(), own.unwrap_or_else(|| inherited.clone()));
-            }
-            Map::new(table).into()
-        }
-        (Value::List(child), Value::List(parent)) => joined(child, parent),
-        _ => child.clone(),
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Placing {
-    Before,
-    After,
-    Nowhere,
-}
-
-/// A child's list with its parent's. The child's marker stays, so that it holds for grandparents too.
-fn joined(child: &[Value], parent: &[Value]) -> Value {
-    let own = child.first().and_then(placing);
-    let (marker, rest) = child.split_at(usize::from(own.is_some()));
-    let parent_marked = parent.first().and_then(placing).is_some();
-    let inherited = match own {
-        // A parent's own marker is for its parents; it stays only where it comes first.
-        Some(_) => &parent[usize::from(parent_marked)..],
-        None => parent,
+        .filter_map(|key| {
+            let mut values = parents.iter().filter_map(|parent| parent.get(key));
+            let own = child.get(key)?.clone();
+            let merged = values.try_fold(own, |own, inherited| named(key, &own, inherited));
+            Some((key, merged?))
+        })
+        .collect();
+    let parents: Vec<Value> = parents.into_iter().map(Value::Map).collect();
+    let Value::Map(merged) = merge::inherit(&Value::Map(child), &parents) else {
+        return Map::default();
     };
-    let parts = match own.unwrap_or(Placing::Before) {
-        Placing::Before => [marker, inherited, rest],
-        Placing::After => [marker, rest, inherited],
-        Placing::Nowhere => [marker, rest, &[]],
-    };
-    Value::from(parts.concat())
-}
-
-fn placing(item: &Value) -> Option<Placing> {
-    let word = match item {
-        Value::Str(text) => text.strip_prefix(MARKER)?.trim_matches(['(', ')']).into(),
-        Value::Map(map) if map.len() == 1 => match map.get(MARKER)? {
-            Value::Str(text) => text.clone(),
-            Value::Bool(false) => Arc::from("false"),
-            _ => return None,
-        },
-        _ => return None,
-    };
-    match word.as_ref() {
-        "" | ".start" => Some(Placing::Before),
-        ".end" => Some(Placing::After),
-        "false" => Some(Placing::Nowhere),
-        _ => None,
-    }
-}
-
-fn without_markers(value: &Value) -> Value {
-    match value {
-        Value::List(items) => {
-            let marked = usize::from(items.first().and_then(placing).is_some());
-            Value::from(
-                items[marked..]
-                    .iter()
-                    .map(without_markers)
-                    .collect::<Vec<_>>(),
-            )
-        }
-        Value::Map(map) => {
-            let entries = map
-                .iter()
-                .map(|(key, value)| (key.clone(), without_markers(value)));
-            Map::new(entries.collect()).into()
-        }
-        scalar => scalar.clone(),
-    }
+    let mut merged = merged.to_table();
+    merged.extend(
+        tables
+            .into_iter()
+            .map(|(key, value)| (Arc::from(key), value)),
+    );
+    Map::new(merged)
 }
 
 /// Tables of named things: the parent's first, what both name merged. `None` where one of them is no
@@ -124,7 +41,7 @@ fn named(key: &str, child: &Value, parent: &Value) -> Option<Value> {
     for (name, own) in entries(child)? {
         let merged = match table.get(&name) {
             Some(inherited) if own == Value::Null => inherited.clone(),
-            Some(inherited) => over(&own, inherited),
+            Some(inherited) => merge::inherit(&own, std::slice::from_ref(inherited)),
             None => own,
         };
         table.insert(name, merged);
@@ -147,7 +64,7 @@ fn entries(value: &Value) -> Option<Table> {
     let mut table = Table::default();
     for item in items.iter() {
         match item {
-            Value::Str(name) if placing(item).is_none() => {
+            Value::Str(name) if !is_marker(name) => {
                 table.entry(name.clone()).or_insert(Value::Null);
             }
             Value::Map(map) => match map.get("id").and_then(Value::as_str) {
@@ -156,13 +73,20 @@ fn entries(value: &Value) -> Option<Table> {
                     rest.shift_remove("id");
                     table.insert(id.into(), Map::new(rest).into());
                 }
-                None if map.len() == 1 && placing(item).is_none() => table.extend(map.to_table()),
+                None if map.len() == 1 && map.table().keys().all(|key| !is_marker(key)) => {
+                    table.extend(map.to_table())
+                }
                 None => return None,
             },
             _ => return None,
         }
     }
     Some(table)
+}
+
+/// Whether an item says how a list is joined: such lists are joined as all others.
+fn is_marker(text: &str) -> bool {
+    text.starts_with("@inheritMerge")
 }
 
 /// The list of a table: a name alone, or an object as the key's lists have it.

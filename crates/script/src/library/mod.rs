@@ -13,7 +13,10 @@ use crate::syntax::{Script, Source};
 
 mod builtin;
 pub mod directives;
+mod export;
 mod folders;
+mod gives;
+pub mod import;
 mod index;
 mod inherit;
 mod layered;
@@ -25,7 +28,9 @@ mod read;
 mod start;
 
 pub use builtin::Builtin;
+pub use export::{Export, exports};
 pub use folders::{Folders, MAX_FILE, MAX_SCRIPT};
+pub use gives::{Binding, Gives, Initialize, Offered, gives, js_initializer};
 pub use inherit::{MAX_LINEAGE, Resolved, resolve};
 pub use layered::Layered;
 pub use memory::Memory;

@@ -4,7 +4,7 @@
 //! them adds it, and leaves a name alone that the script already has.
 
 use quillet_core::{Diagnostic, Span};
-use quillet_yaml::{Entry, Node};
+use quillet_yaml::Node;
 
 use super::inherit::one_or_many;
 use crate::syntax::Source;
@@ -15,8 +15,7 @@ mod source;
 pub use names::{Imported, Names};
 pub use source::ImportKind;
 
-pub(crate) use names::bare_name;
-pub(super) use source::kind as source_kind;
+pub(crate) use names::{bare_name, is_initializer};
 
 /// One import.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +30,9 @@ pub struct Import {
     pub names: Names,
     /// Names that are left out: `{name: {disable: true}}`.
     pub except: Vec<String>,
-    /// Whether the module's `$initializeModule` may run; `$initializeModule: {disable: true}` says no.
-    pub initialize: bool,
+    /// What it says of the module's `$initializeModule`: `Some(true)` where it is listed, `Some(false)` for
+    /// `$initializeModule: {disable: true}`.
+    pub initialize: Option<bool>,
 }
 
 /// What the `import` of a front matter says, in order.
@@ -48,9 +48,13 @@ pub fn imports(config: &Node, source: &Source) -> Result<Vec<Import>, Vec<Diagno
 }
 
 /// The import that one entry of `export` stands for: `"js:path": ['basename']`.
-pub(super) fn import_of(entry: &Entry, source: &Source) -> Result<Option<Import>, Vec<Diagnostic>> {
+pub(super) fn import_of(
+    key: &Node,
+    names: Option<&Node>,
+    source: &Source,
+) -> Result<Option<Import>, Vec<Diagnostic>> {
     let mut plan = Plan::new(source);
-    plan.one(&entry.key, Some(&entry.value));
+    plan.one(key, names);
     plan.finish().map(|imports| imports.into_iter().next())
 }
 

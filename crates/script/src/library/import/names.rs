@@ -37,7 +37,7 @@ const TEMPLATE: &str = "template$";
 pub(super) struct Chosen {
     pub(super) names: Names,
     pub(super) except: Vec<String>,
-    pub(super) initialize: bool,
+    pub(super) initialize: Option<bool>,
 }
 
 /// A name without its `$`.
@@ -80,7 +80,12 @@ pub(super) fn read(
     kind: &ImportKind,
     source: &Source,
 ) -> Result<Chosen, Vec<Diagnostic>> {
-    let mut choice = Choice { source, listed: Vec::new(), chosen: Chosen::all(), findings: Vec::new() };
+    let mut choice = Choice {
+        source,
+        listed: Vec::new(),
+        chosen: Chosen::all(),
+        findings: Vec::new(),
+    };
     match names.map(|node| (node, &node.data)) {
         None => {}
         Some((node, Data::Scalar(_))) => choice.scalar(node, kind),
@@ -92,7 +97,11 @@ pub(super) fn read(
 
 impl Chosen {
     fn all() -> Self {
-        Chosen { names: Names::All, except: Vec::new(), initialize: true }
+        Chosen {
+            names: Names::All,
+            except: Vec::new(),
+            initialize: None,
+        }
     }
 }
 
@@ -142,7 +151,8 @@ impl Choice<'_> {
             return self.refuse(&entry.key, "is no name of a function");
         }
         if is_initializer(name) {
-            self.chosen.initialize = !is_disabled(&entry.value) && !is_false(&entry.value);
+            let off = is_disabled(&entry.value) || is_false(&entry.value);
+            self.chosen.initialize = Some(!off);
             return;
         }
         match &entry.value.data {
@@ -161,7 +171,9 @@ impl Choice<'_> {
 
     /// `{type: template, as: name}`.
     fn described(&mut self, name: &str, spec: &Node) {
-        let alias = ["as", "name", "asName"].iter().find_map(|key| spec.get(key)?.as_str());
+        let alias = ["as", "name", "asName"]
+            .iter()
+            .find_map(|key| spec.get(key)?.as_str());
         let mut imported = Imported::new(name, alias);
         match spec.get("type").and_then(Node::as_str) {
             Some("template") => imported.template = true,
@@ -172,8 +184,9 @@ impl Choice<'_> {
     }
 
     fn take(&mut self, imported: Imported) {
-        if !is_initializer(&imported.name) {
-            self.listed.push(imported);
+        match is_initializer(&imported.name) {
+            true => self.chosen.initialize = Some(true),
+            false => self.listed.push(imported),
         }
     }
 
@@ -183,8 +196,11 @@ impl Choice<'_> {
 
     fn refuse(&mut self, node: &Node, why: &str) {
         let shown = node.text().unwrap_or(node.kind());
-        let found = self.source.error("script.import.name", format!("{shown:?} {why}"), node.span);
-        self.findings.push(found.help("such as ['func1', {func2: 'asFunc2'}], '*' or 'asName'"));
+        let found = self
+            .source
+            .error("script.import.name", format!("{shown:?} {why}"), node.span);
+        self.findings
+            .push(found.help("such as ['func1', {func2: 'asFunc2'}], '*' or 'asName'"));
     }
 }
 
@@ -193,7 +209,8 @@ fn is_false(node: &Node) -> bool {
 }
 
 fn is_name(text: &str) -> bool {
-    let plain = |character: char| character.is_alphanumeric() || matches!(character, '_' | '$' | '-');
+    let plain =
+        |character: char| character.is_alphanumeric() || matches!(character, '_' | '$' | '-');
     let digit = |character: char| character.is_ascii_digit();
     !text.is_empty() && !text.starts_with(digit) && text.chars().all(plain)
 }
@@ -203,14 +220,18 @@ fn namespace(kind: &ImportKind) -> String {
     let path = match kind {
         ImportKind::JsPackage(path) | ImportKind::JsFile(path) => path,
         ImportKind::Wasm(path) | ImportKind::Script(path) => path,
-        ImportKind::Package { file: Some(file), .. } => return namespace(file),
+        ImportKind::Package {
+            file: Some(file), ..
+        } => return namespace(file),
         ImportKind::Package { name, file: None } => name,
     };
     let base = path.rsplit('/').next().unwrap_or(path);
     if let Some(stem) = name::stem(base) {
         return stem.to_owned();
     }
-    let ends = [".ai.js", ".ai.mjs", ".ai.wasm", ".js", ".mjs", ".cjs", ".wasm"];
+    let ends = [
+        ".ai.js", ".ai.mjs", ".ai.wasm", ".js", ".mjs", ".cjs", ".wasm",
+    ];
     let stem = ends.iter().find_map(|end| base.strip_suffix(end));
     stem.unwrap_or(base).to_owned()
 }

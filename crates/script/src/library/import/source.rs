@@ -33,8 +33,18 @@ pub(crate) struct Refusal {
 
 /// Modules of Node.js that scripts import: written without `js:` they are never scripts.
 const NODE: [&str; 12] = [
-    "assert", "buffer", "crypto", "events", "fs", "http", "https", "os", "path", "querystring",
-    "url", "util",
+    "assert",
+    "buffer",
+    "crypto",
+    "events",
+    "fs",
+    "http",
+    "https",
+    "os",
+    "path",
+    "querystring",
+    "url",
+    "util",
 ];
 
 /// What a source means.
@@ -102,7 +112,9 @@ fn file(text: &str) -> Result<ImportKind, Refusal> {
 }
 
 fn is_javascript(text: &str) -> bool {
-    [".js", ".mjs", ".cjs"].iter().any(|end| text.ends_with(end))
+    [".js", ".mjs", ".cjs"]
+        .iter()
+        .any(|end| text.ends_with(end))
 }
 
 fn checked(text: &str, name: &str) -> Result<(), Refusal> {
@@ -137,7 +149,9 @@ fn without_prefix(text: &str) -> Refusal {
 fn unknown_prefix(text: &str, prefix: &str, rest: &str) -> Refusal {
     let why = format!("the import {text:?} begins with an unknown prefix");
     let meant = nearest(prefix, ["js", "ai"]).unwrap_or("js");
-    let mend = format!("did you mean {meant}:{rest}? there are js: for npm packages and ai: for packages of scripts");
+    let mend = format!(
+        "did you mean {meant}:{rest}? there are js: for npm packages and ai: for packages of scripts"
+    );
     refusal(why, &mend)
 }
 

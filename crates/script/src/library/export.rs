@@ -1,0 +1,128 @@
+//! What a script exports (seed 002, "Export"; note 84).
+
+use quillet_core::{Diagnostic, Span};
+use quillet_yaml::{Entry, Node};
+
+use super::import::{Import, ImportKind, bare_name, import_of};
+use super::inherit::one_or_many;
+use crate::syntax::{Script, Source};
+
+/// One export.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Export {
+    /// `$name`, or `{$name: alias}`: a function that the script declares or imports.
+    Function {
+        /// Its name here, without `$`.
+        name: String,
+        /// Its name for others, without `$`.
+        alias: String,
+        /// Where it is named.
+        span: Span,
+    },
+    /// `js:path: ['basename']`, `./tools.js`: functions of a module that the script hands on.
+    Module(Import),
+    /// `.`: the script itself, by its id.
+    Itself,
+    /// `./other.ai.yaml`: another script, as if it were imported, by this name or its id.
+    Script(Import),
+}
+
+/// What the `export` of a front matter says, in order; empty where there is none.
+///
+/// # Errors
+/// All that is wrong with it, each with its place and the mend.
+pub fn exports(script: &Script) -> Result<Vec<Export>, Vec<Diagnostic>> {
+    let mut found = Vec::new();
+    let mut findings = Vec::new();
+    let mut add = |export: Result<Option<Export>, Vec<Diagnostic>>| match export {
+        Ok(export) => found.extend(export),
+        Err(mut wrong) => findings.append(&mut wrong),
+    };
+    let node = script.config.get("export").filter(|node| !node.is_null());
+    for item in node.map_or(&[][..], one_or_many) {
+        match item.entries() {
+            Some(entries) => entries.iter().for_each(|entry| add(renamed(entry, script))),
+            None => add(plain(item, script).map(Some)),
+        }
+    }
+    match findings.is_empty() {
+        true => Ok(found),
+        false => Err(findings),
+    }
+}
+
+/// `"$name"`, `"."`, `"./x.ai.yaml"`, `"js:path"`.
+fn plain(item: &Node, script: &Script) -> Result<Export, Vec<Diagnostic>> {
+    let Some(text) = item.as_str() else {
+        let why = format!("an export is a text or an object, not {}", item.kind());
+        return Err(vec![refusal(&script.source, why, item.span)]);
+    };
+    if text == "." {
+        return Ok(Export::Itself);
+    }
+    if is_function(text, script) {
+        return Ok(function(text, text, item.span));
+    }
+    let import = import_of(item, None, &script.source)?;
+    match import {
+        Some(import) => Ok(of_import(import)),
+        None => Err(vec![refusal(
+            &script.source,
+            format!("{text:?} cannot be exported"),
+            item.span,
+        )]),
+    }
+}
+
+/// `{$name: alias}`, `{"js:path": […]}`.
+fn renamed(entry: &Entry, script: &Script) -> Result<Option<Export>, Vec<Diagnostic>> {
+    let name = entry.name();
+    if !is_function(name, script) {
+        return Ok(import_of(&entry.key, Some(&entry.value), &script.source)?.map(of_import));
+    }
+    let alias = match entry.value.is_null() {
+        true => Some(name),
+        false => entry.value.as_str(),
+    };
+    match alias {
+        Some(alias) => Ok(Some(function(name, alias, entry.key.span))),
+        None => {
+            let why = format!(
+                "{name:?} is exported by a name, not by {}",
+                entry.value.kind()
+            );
+            Err(vec![refusal(&script.source, why, entry.value.span)])
+        }
+    }
+}
+
+/// Names with `$` are functions; names without, if the script declares such a function.
+fn is_function(name: &str, script: &Script) -> bool {
+    let declares = |name: &str| {
+        script
+            .functions
+            .iter()
+            .any(|function| function.name == name)
+    };
+    name.starts_with('$') || declares(name)
+}
+
+fn function(name: &str, alias: &str, span: Span) -> Export {
+    let name = bare_name(name).to_owned();
+    let alias = bare_name(alias).to_owned();
+    Export::Function { name, alias, span }
+}
+
+fn of_import(import: Import) -> Export {
+    match &import.kind {
+        ImportKind::Script(_) | ImportKind::Package { .. } => Export::Script(import),
+        ImportKind::JsPackage(_) | ImportKind::JsFile(_) | ImportKind::Wasm(_) => {
+            Export::Module(import)
+        }
+    }
+}
+
+fn refusal(source: &Source, why: String, at: Span) -> Diagnostic {
+    let help = "such as \"$name\", {$name: alias}, \"./other.ai.yaml\", {\"js:path\": ['basename']} or \".\"";
+    source.error("script.export", why, at).help(help)
+}

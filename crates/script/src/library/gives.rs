@@ -158,7 +158,8 @@ fn pick(
 }
 
 impl Binding {
-    fn module(&self) -> Option<&Import> {
+    /// The module that the script hands on.
+    pub(super) fn module(&self) -> Option<&Import> {
         match &self.what {
             Offered::Module(import) => Some(import),
             Offered::Itself | Offered::Function(_) => None,

@@ -49,6 +49,21 @@ pub struct Resolved {
     pub lineage: Vec<String>,
 }
 
+impl Resolved {
+    /// A script as if it inherited nothing.
+    pub(super) fn alone(script: Arc<Script>) -> Self {
+        let bodies = vec![script.clone()];
+        Resolved {
+            id: name::id(&script).to_owned(),
+            config: front_matter(&script, true),
+            functions: functions(&bodies),
+            lineage: vec![name::id(&script).to_owned()],
+            bodies,
+            script,
+        }
+    }
+}
+
 /// Finds everything that a script inherits.
 ///
 /// # Errors

@@ -12,6 +12,7 @@ use crate::error::ScriptError;
 use crate::syntax::{Script, Source};
 
 mod builtin;
+mod check;
 pub mod directives;
 mod export;
 mod folders;
@@ -28,6 +29,7 @@ mod read;
 mod start;
 
 pub use builtin::Builtin;
+pub use check::check;
 pub use export::{Export, exports};
 pub use folders::{Folders, MAX_FILE, MAX_SCRIPT};
 pub use gives::{Binding, Gives, Initialize, Offered, gives, js_initializer};

@@ -53,7 +53,14 @@ fn echo(text: &str) -> String {
 
 async fn found(library: &dyn Library, name: &str, from: Option<&Source>) -> Option<String> {
     let script = library.find(name, from).await.unwrap()?;
-    Some(script.source.text.trim_start_matches("$echo: ").trim().to_owned())
+    Some(
+        script
+            .source
+            .text
+            .trim_start_matches("$echo: ")
+            .trim()
+            .to_owned(),
+    )
 }
 
 #[tokio::test]
@@ -134,8 +141,14 @@ async fn modules_are_read_beside_the_script() {
     let script = source(&folder.path("lib/x.ai.yaml"));
     let bytes = library.file("./tools.js", Some(&script)).await.unwrap();
     assert_eq!(bytes.as_deref(), Some(&b"export const a = 1"[..]));
-    assert_eq!(library.file("./none.js", Some(&script)).await.unwrap(), None);
-    let error = library.file("../secret.js", Some(&script)).await.unwrap_err();
+    assert_eq!(
+        library.file("./none.js", Some(&script)).await.unwrap(),
+        None
+    );
+    let error = library
+        .file("../secret.js", Some(&script))
+        .await
+        .unwrap_err();
     assert_eq!(error.kind, ErrorKind::Denied, "{error:?}");
 }
 
@@ -156,7 +169,11 @@ async fn a_missing_script_is_told_with_the_nearest_id_and_its_place() {
     );
     let error = demand(&library, "../x", &from, at).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Denied);
-    assert!(error.diagnostics[0].to_string().starts_with("main.ai.yaml:1:4: the name \"../x\" leads out"));
+    assert!(
+        error.diagnostics[0]
+            .to_string()
+            .starts_with("main.ai.yaml:1:4: the name \"../x\" leads out")
+    );
 }
 
 #[tokio::test]
@@ -169,7 +186,10 @@ async fn what_is_no_script_is_an_error_with_its_place() {
     assert!(error.diagnostics[0].position.is_some());
     let error = library.find("latin", None).await.unwrap_err();
     let found = error.diagnostics[0].to_string();
-    assert!(found.contains("latin.ai.yaml:1:10: ") && found.contains("UTF-8"), "{found}");
+    assert!(
+        found.contains("latin.ai.yaml:1:10: ") && found.contains("UTF-8"),
+        "{found}"
+    );
 }
 
 #[tokio::test]
@@ -194,17 +214,37 @@ async fn opening_takes_a_file_a_package_or_an_id() {
     ];
     for (what, expected) in table {
         let opened = open(&what, &search).await;
-        let text = opened.as_ref().ok().map(|opened| opened.script.source.text.clone());
-        let text = text.as_deref().map(|text| text.trim_start_matches("$echo: ").trim());
+        let text = opened
+            .as_ref()
+            .ok()
+            .map(|opened| opened.script.source.text.clone());
+        let text = text
+            .as_deref()
+            .map(|text| text.trim_start_matches("$echo: ").trim());
         assert_eq!(text, expected, "{what}");
     }
     let opened = open(&full("one"), &search).await.unwrap();
     let from = &opened.script.source;
-    assert_eq!(found(opened.library.as_ref(), "other", Some(from)).await.as_deref(), Some("other"));
-    assert!(opened.library.find("char", Some(from)).await.unwrap().is_some());
+    assert_eq!(
+        found(opened.library.as_ref(), "other", Some(from))
+            .await
+            .as_deref(),
+        Some("other")
+    );
+    assert!(
+        opened
+            .library
+            .find("char", Some(from))
+            .await
+            .unwrap()
+            .is_some()
+    );
     let error = open("othr", &search).await.unwrap_err();
     assert_eq!(error.message(), "there is no script \"othr\"");
-    assert_eq!(error.diagnostics[0].help.as_deref(), Some("did you mean other?"));
+    assert_eq!(
+        error.diagnostics[0].help.as_deref(),
+        Some("did you mean other?")
+    );
 }
 
 #[cfg(unix)]
@@ -219,14 +259,33 @@ async fn nothing_leads_out_of_the_roots() {
         ("model.key.ai.yaml", &echo("key")),
     ]);
     let root = folder.path("root");
-    symlink(folder.path("outside.ai.yaml"), root.join("symlink-out.ai.yaml")).unwrap();
+    symlink(
+        folder.path("outside.ai.yaml"),
+        root.join("symlink-out.ai.yaml"),
+    )
+    .unwrap();
     symlink(&folder.0, root.join("up")).unwrap();
     symlink("real", root.join("link")).unwrap();
     let library = Folders::new(&[&root]).unwrap();
-    assert_eq!(found(&library, "link/in", None).await.as_deref(), Some("in"));
+    assert_eq!(
+        found(&library, "link/in", None).await.as_deref(),
+        Some("in")
+    );
     let refused = [
-        "", "..", "../outside", "real/../../outside", "/etc/passwd", "C:\\x", "c:x", "\\\\host\\x",
-        "real\\..\\..\\outside", "a\0", "up/outside", "symlink-out", "%2e%2e/outside", "..%2Foutside",
+        "",
+        "..",
+        "../outside",
+        "real/../../outside",
+        "/etc/passwd",
+        "C:\\x",
+        "c:x",
+        "\\\\host\\x",
+        "real\\..\\..\\outside",
+        "a\0",
+        "up/outside",
+        "symlink-out",
+        "%2e%2e/outside",
+        "..%2Foutside",
     ];
     for name in refused {
         let error = library.find(name, None).await.map(|found| found.is_some());
@@ -234,7 +293,10 @@ async fn nothing_leads_out_of_the_roots() {
         let error = library.file(name, None).await.map(|found| found.is_some());
         let kind = kind(error);
         // As a file `symlink-out` has no extension and so is not there.
-        assert!(kind == Some(ErrorKind::Denied) || name == "symlink-out", "{name:?} {kind:?}");
+        assert!(
+            kind == Some(ErrorKind::Denied) || name == "symlink-out",
+            "{name:?} {kind:?}"
+        );
     }
     let Some(vectors) = vectors("hostile/paths.jsonl") else {
         return;
@@ -243,7 +305,10 @@ async fn nothing_leads_out_of_the_roots() {
     for line in vectors.lines() {
         let vector: serde_json::Value = serde_json::from_str(line).unwrap();
         let name = vector["value"].as_str().unwrap();
-        let result = library.find(name, None).await.map(|script| script.is_some());
+        let result = library
+            .find(name, None)
+            .await
+            .map(|script| script.is_some());
         let allowed = vector["expect"] == "allow";
         match (allowed, vector["where"] == "script_id") {
             (true, _) => assert!(matches!(result, Ok(true)), "{name:?} {result:?}"),
@@ -282,7 +347,10 @@ async fn a_folder_with_very_many_entries_is_looked_through_so_far_and_no_further
     let library = Folders::new(&[&folder.0]).unwrap();
     assert_eq!(found(&library, "near", None).await.as_deref(), Some("near"));
     assert_eq!(found(&library, "behind", None).await, None);
-    assert_eq!(found(&library, "c/behind", None).await.as_deref(), Some("behind"));
+    assert_eq!(
+        found(&library, "c/behind", None).await.as_deref(),
+        Some("behind")
+    );
 }
 
 #[tokio::test]
@@ -298,25 +366,48 @@ async fn memory_finds_as_folders_do() {
     let sub = library.find("sub/a", None).await.unwrap().unwrap();
     let from = Some(sub.source.as_ref());
     assert_eq!(found(&library, "a", None).await.as_deref(), Some("a"));
-    assert_eq!(found(&library, "a", from).await.as_deref(), Some("a of sub"));
+    assert_eq!(
+        found(&library, "a", from).await.as_deref(),
+        Some("a of sub")
+    );
     assert_eq!(found(&library, "../a", from).await.as_deref(), Some("a"));
-    assert_eq!(found(&library, "pack", from).await.as_deref(), Some("entry"));
+    assert_eq!(
+        found(&library, "pack", from).await.as_deref(),
+        Some("entry")
+    );
     assert!(library.find("other", None).await.unwrap().is_some());
     assert!(library.file("../tools.js", from).await.unwrap().is_some());
-    assert_eq!(kind(library.find("../../a", from).await), Some(ErrorKind::Denied));
-    assert_eq!(kind(library.find("/a", None).await), Some(ErrorKind::Denied));
+    assert_eq!(
+        kind(library.find("../../a", from).await),
+        Some(ErrorKind::Denied)
+    );
+    assert_eq!(
+        kind(library.find("/a", None).await),
+        Some(ErrorKind::Denied)
+    );
 }
 
 #[tokio::test]
 async fn layers_are_asked_in_order_and_built_in_scripts_come_last() {
     let own = Memory::new([("translator.ai.yaml", "$echo: mine")]);
-    let layers: Vec<std::sync::Arc<dyn Library>> = vec![std::sync::Arc::new(own), std::sync::Arc::new(Builtin)];
+    let layers: Vec<std::sync::Arc<dyn Library>> =
+        vec![std::sync::Arc::new(own), std::sync::Arc::new(Builtin)];
     let library = Layered::new(layers);
-    assert_eq!(found(&library, "translator", None).await.as_deref(), Some("mine"));
+    assert_eq!(
+        found(&library, "translator", None).await.as_deref(),
+        Some("mine")
+    );
     for id in Builtin.ids() {
         let script = Builtin.find(&id, None).await.unwrap().unwrap();
         assert_eq!(quillet_script::library::id(&script), id);
         assert!(library.find(&id, None).await.unwrap().is_some(), "{id}");
     }
-    assert_eq!(library.ids().iter().filter(|id| *id == "translator").count(), 1);
+    assert_eq!(
+        library
+            .ids()
+            .iter()
+            .filter(|id| *id == "translator")
+            .count(),
+        1
+    );
 }

@@ -14,12 +14,20 @@ fn script(name: &str, text: &str) -> Arc<Script> {
     let (name, path) = (name.to_owned(), Some(name.into()));
     let text = text.into();
     let read = read(Arc::new(Source { name, path, text }));
-    assert_eq!(read.diagnostics, [], "{text:?}", text = read.script.source.text);
+    assert_eq!(
+        read.diagnostics,
+        [],
+        "{text:?}",
+        text = read.script.source.text
+    );
     Arc::new(read.script)
 }
 
 fn planned(import: &str) -> Result<Vec<Import>, Vec<String>> {
-    let script = script("main.ai.yaml", &format!("---\nimport: {import}\n---\nuser: x\n"));
+    let script = script(
+        "main.ai.yaml",
+        &format!("---\nimport: {import}\n---\nuser: x\n"),
+    );
     let found = imports(&script.config, &script.source);
     found.map_err(|findings| findings.iter().map(ToString::to_string).collect())
 }
@@ -52,7 +60,10 @@ fn kind_shown(kind: &ImportKind) -> String {
         ImportKind::Wasm(path) => format!("wasm {path}"),
         ImportKind::Script(name) => format!("script {name}"),
         ImportKind::Package { name, file: None } => format!("package {name}"),
-        ImportKind::Package { name, file: Some(file) } => format!("package {name}#{}", kind_shown(file)),
+        ImportKind::Package {
+            name,
+            file: Some(file),
+        } => format!("package {name}#{}", kind_shown(file)),
     }
 }
 
@@ -76,24 +87,48 @@ fn every_written_form_is_read() {
         ("{\"js:path\": aPath}", "js path as aPath"),
         ("{\"js:path\": \"$aPath\"}", "js path as aPath"),
         ("{\"js:@scope/x\": \"*\"}", "js @scope/x as x"),
-        ("[{\"js/script/path.js\": ['func1', 'func2', {func3: 'asFunc3'}]}]", "file js/script/path.js [func1 func2 func3:asFunc3]"),
-        ("{\"a.js\": {func1: true, func2: asFunc2, func3: false}}", "file a.js [func1 func2:asFunc2] without func3"),
-        ("{\"a.js\": [$func1, {$func2: $two}]}", "file a.js [func1 func2:two]"),
+        (
+            "[{\"js/script/path.js\": ['func1', 'func2', {func3: 'asFunc3'}]}]",
+            "file js/script/path.js [func1 func2 func3:asFunc3]",
+        ),
+        (
+            "{\"a.js\": {func1: true, func2: asFunc2, func3: false}}",
+            "file a.js [func1 func2:asFunc2] without func3",
+        ),
+        (
+            "{\"a.js\": [$func1, {$func2: $two}]}",
+            "file a.js [func1 func2:two]",
+        ),
         ("{\"a.js\": [{f: {type: template}}]}", "file a.js [f#]"),
-        ("{\"a.js\": [{f: {type: 'template', as: g}}, \"template$h\"]}", "file a.js [f:g# template$h:h#]"),
+        (
+            "{\"a.js\": [{f: {type: 'template', as: g}}, \"template$h\"]}",
+            "file a.js [f:g# template$h:h#]",
+        ),
         ("{\"a.js\": {f: {disable: true}}}", "file a.js without f"),
         ("{\"a.js\": {disable: true}, \"b.mjs\": null}", "file b.mjs"),
         ("{\"a.cjs\": [$initializeModule, f]}", "file a.cjs [f] init"),
-        ("{\"ai:pkg\": {$initializeModule: {disable: true}}}", "package pkg noinit"),
-        ("[{\"ai:pkg\": [{$initializeExec: {disable: true}}, some]}]", "package pkg [some] noinit"),
+        (
+            "{\"ai:pkg\": {$initializeModule: {disable: true}}}",
+            "package pkg noinit",
+        ),
+        (
+            "[{\"ai:pkg\": [{$initializeExec: {disable: true}}, some]}]",
+            "package pkg [some] noinit",
+        ),
         ("\"ai:pkg\"", "package pkg"),
         ("\"./pkg/\"", "package ./pkg"),
-        ("{\"ai:package_path#./some.ai.js\": \"*\"}", "package package_path#file ./some.ai.js as some"),
+        (
+            "{\"ai:package_path#./some.ai.js\": \"*\"}",
+            "package package_path#file ./some.ai.js as some",
+        ),
         ("\"ai:pkg#id.ai.yaml\"", "package pkg#script id.ai.yaml"),
         ("\"ai:pkg#maths.ai.wasm\"", "package pkg#wasm maths.ai.wasm"),
         ("{\"my.ai.wasm\": \"*\"}", "wasm my.ai.wasm as my"),
         ("\"maths.wasm\"", "wasm maths.wasm"),
-        ("{\"agent.ai.yaml\": asName}", "script agent.ai.yaml as asName"),
+        (
+            "{\"agent.ai.yaml\": asName}",
+            "script agent.ai.yaml as asName",
+        ),
         ("\"agent.ai.yml\"", "script agent.ai.yml"),
         ("\"../agent\"", "script ../agent"),
         ("translator", "script translator"),
@@ -111,19 +146,28 @@ fn every_written_form_is_read() {
 #[test]
 fn what_cannot_be_imported_is_told_with_its_place_and_the_mend() {
     let table = [
-        ("ruby-funcs.rb", "main.ai.yaml:2:9: \"ruby-funcs.rb\" cannot be imported: imports are JavaScript, wasm and scripts (write the function in the script"),
+        (
+            "ruby-funcs.rb",
+            "main.ai.yaml:2:9: \"ruby-funcs.rb\" cannot be imported: imports are JavaScript, wasm and scripts (write the function in the script",
+        ),
         ("\"rb:ruby_package\"", "cannot be imported"),
         ("\"py:numpy\"", "cannot be imported"),
         ("./tool.py", "cannot be imported"),
         ("./tool.ts", "has to be compiled"),
         ("pack.ai.pack", "binary packs"),
-        ("path", "does not say what it is (an npm package is written \"js:path\")"),
-        ("\"@scope/x\"", "(an npm package is written \"js:@scope/x\")"),
+        (
+            "path",
+            "does not say what it is (an npm package is written \"js:path\")",
+        ),
+        (
+            "\"@scope/x\"",
+            "(an npm package is written \"js:@scope/x\")",
+        ),
         ("\"jss:path\"", "(did you mean js:path?"),
         ("/etc/passwd", "is absolute"),
         ("\"js:../../x.js\\0\"", "control character"),
         ("'C:\\x.js'", "is absolute"),
-        ("[[1]]", "an import is a text, not an array"),
+        ("[[1]]", "an import is a text, not a list"),
         ("{\"a.js\": 3}", "\"3\" is no name to import it by"),
         ("{\"a.js\": [{f: {type: macro}}]}", "unknown type"),
         ("{\"a.js\": [\"x y\"]}", "is no name of a function"),
@@ -172,13 +216,20 @@ async fn given(import: &str, imported: (&str, &str)) -> Result<Gives, Vec<String
     let import = imports(&main.config, &main.source).unwrap().remove(0);
     let name = match &import.kind {
         ImportKind::Script(name) | ImportKind::Package { name, file: None } => name.clone(),
-        ImportKind::Package { name, file: Some(file) } => match file.as_ref() {
+        ImportKind::Package {
+            name,
+            file: Some(file),
+        } => match file.as_ref() {
             ImportKind::Script(file) => format!("{name}/{file}"),
             other => panic!("{other:?}"),
         },
         other => panic!("{other:?}"),
     };
-    let found = library.find(&name, Some(&main.source)).await.unwrap().unwrap();
+    let found = library
+        .find(&name, Some(&main.source))
+        .await
+        .unwrap()
+        .unwrap();
     let resolved = resolve(found, &library).await.unwrap();
     let found = gives(&resolved, &import, &main.source);
     found.map_err(|findings| findings.iter().map(ToString::to_string).collect())
@@ -212,25 +263,84 @@ async fn importing_a_script_gives_itself_its_exports_and_its_initialization() {
     let hook = "---\nexport: [$hi]\n---\n!fn |-\n  hi() {}\n!fn |-\n  $initializeModule(data, caller) {}\n";
     let table = [
         ("agent.ai.yaml", "agent.ai.yaml", plain, "agent=itself"),
-        ("{agent.ai.yaml: asName}", "agent.ai.yaml", plain, "asName: agent=itself"),
-        ("{agent.ai.yaml: '*'}", "agent.ai.yaml", plain, "agent: agent=itself"),
-        ("{agent.ai.yaml: [{agent: bob}]}", "agent.ai.yaml", plain, "bob=itself"),
+        (
+            "{agent.ai.yaml: asName}",
+            "agent.ai.yaml",
+            plain,
+            "asName: agent=itself",
+        ),
+        (
+            "{agent.ai.yaml: '*'}",
+            "agent.ai.yaml",
+            plain,
+            "agent: agent=itself",
+        ),
+        (
+            "{agent.ai.yaml: [{agent: bob}]}",
+            "agent.ai.yaml",
+            plain,
+            "bob=itself",
+        ),
         ("ai:pkg", "pkg/pkg.ai.yaml", plain, "pkg=itself; run"),
         ("./pkg", "pkg/pkg.ai.yaml", plain, "pkg=itself; run"),
-        ("{ai:pkg: {$initializeModule: {disable: true}}}", "pkg/pkg.ai.yaml", plain, "pkg=itself"),
-        ("ai:pkg#in.ai.yaml", "pkg/in.ai.yaml", exporting, "in=itself hi=$hi second=$two (js path [basename])"),
-        ("lib.ai.yaml", "lib.ai.yaml", exporting, "lib=itself hi=$hi second=$two (js path [basename]); run"),
-        ("{lib.ai.yaml: [hi, {basename: base}]}", "lib.ai.yaml", exporting, "hi=$hi (js path [basename:base]); run"),
-        ("{lib.ai.yaml: {hi: {disable: true}}}", "lib.ai.yaml", exporting, "lib=itself second=$two (js path [basename]); run"),
-        ("{lib.ai.yaml: [{hi: {type: template}}]}", "lib.ai.yaml", exporting, "hi=$hi# (js path []); run"),
-        ("lib.ai.yaml", "lib.ai.yaml", hook, "lib=itself hi=$hi; call initializeModule"),
-        ("ai:pkg", "pkg/pkg.ai.yaml", hook, "pkg=itself hi=$hi; call initializeModule"),
+        (
+            "{ai:pkg: {$initializeModule: {disable: true}}}",
+            "pkg/pkg.ai.yaml",
+            plain,
+            "pkg=itself",
+        ),
+        (
+            "ai:pkg#in.ai.yaml",
+            "pkg/in.ai.yaml",
+            exporting,
+            "in=itself hi=$hi second=$two (js path [basename])",
+        ),
+        (
+            "lib.ai.yaml",
+            "lib.ai.yaml",
+            exporting,
+            "lib=itself hi=$hi second=$two (js path [basename]); run",
+        ),
+        (
+            "{lib.ai.yaml: [hi, {basename: base}]}",
+            "lib.ai.yaml",
+            exporting,
+            "hi=$hi (js path [basename:base]); run",
+        ),
+        (
+            "{lib.ai.yaml: {hi: {disable: true}}}",
+            "lib.ai.yaml",
+            exporting,
+            "lib=itself second=$two (js path [basename]); run",
+        ),
+        (
+            "{lib.ai.yaml: [{hi: {type: template}}]}",
+            "lib.ai.yaml",
+            exporting,
+            "hi=$hi# (js path []); run",
+        ),
+        (
+            "lib.ai.yaml",
+            "lib.ai.yaml",
+            hook,
+            "lib=itself hi=$hi; call initializeModule",
+        ),
+        (
+            "ai:pkg",
+            "pkg/pkg.ai.yaml",
+            hook,
+            "pkg=itself hi=$hi; call initializeModule",
+        ),
     ];
     for (import, file, text, expected) in table {
         let gives = given(import, (file, text)).await.unwrap();
         assert_eq!(gives_shown(&gives), expected, "{import} of {file}");
     }
-    let error = given("{lib.ai.yaml: [hy]}", ("lib.ai.yaml", "---\nexport: $hi\n---\n!fn |-\n  hi() {}\n")).await;
+    let error = given(
+        "{lib.ai.yaml: [hy]}",
+        ("lib.ai.yaml", "---\nexport: $hi\n---\n!fn |-\n  hi() {}\n"),
+    )
+    .await;
     assert_eq!(
         error.unwrap_err(),
         ["main.ai.yaml:2:10: \"lib.ai.yaml\" exports no $hy (did you mean $hi?)"]
@@ -247,14 +357,24 @@ async fn a_script_says_how_it_is_initialized() {
         ("$initializeModule: start", "; call start"),
         ("$initializeModule: $start", "; call start"),
         ("title: x", "; call initializeModule"),
-        ("runSelfBeforeInitModule: true", "; run; call initializeModule"),
-        ("runSelfBeforeInitializeExec: true", "; run; call initializeModule"),
+        (
+            "runSelfBeforeInitModule: true",
+            "; run; call initializeModule",
+        ),
+        (
+            "runSelfBeforeInitializeExec: true",
+            "; run; call initializeModule",
+        ),
         ("runSelfBeforeInitModule: false", "; call initializeModule"),
     ];
     for (config, expected) in table {
         let text = format!("---\n{config}\n{function}");
         let gives = given("ai:pkg", ("pkg/pkg.ai.yaml", &text)).await.unwrap();
-        assert_eq!(gives_shown(&gives), format!("pkg=itself{expected}"), "{config}");
+        assert_eq!(
+            gives_shown(&gives),
+            format!("pkg=itself{expected}"),
+            "{config}"
+        );
     }
 }
 

@@ -32,10 +32,19 @@ async fn bodies_and_functions_come_from_the_eldest_to_the_child() {
     let functions: Vec<(&str, &str)> = found
         .functions
         .iter()
-        .map(|(script, index)| (script.source.name.as_str(), script.functions[*index].name.as_str()))
+        .map(|(script, index)| {
+            (
+                script.source.name.as_str(),
+                script.functions[*index].name.as_str(),
+            )
+        })
         .collect();
-    assert_eq!(functions, [("base.ai.yaml", "hi"), ("main.ai.yaml", "both")]);
-    let expected = json(r#"{"type":"root","extends":["mix"],"name":"main","lang":"fr","title":"mix"}"#);
+    assert_eq!(
+        functions,
+        [("base.ai.yaml", "hi"), ("main.ai.yaml", "both")]
+    );
+    let expected =
+        json(r#"{"type":"root","extends":["mix"],"name":"main","lang":"fr","title":"mix"}"#);
     assert_eq!(Value::Map(found.config), expected);
 }
 
@@ -81,28 +90,49 @@ async fn tables_of_named_things_are_merged_by_their_names() {
     for (parent, child, expected) in table {
         let files = [
             ("base.ai.yaml", format!("---\n{parent}\n---\n")),
-            ("main.ai.yaml", format!("---\nextends: base\n{child}\n---\n")),
+            (
+                "main.ai.yaml",
+                format!("---\nextends: base\n{child}\n---\n"),
+            ),
         ];
-        let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        let files: Vec<(&str, &str)> = files
+            .iter()
+            .map(|(name, text)| (*name, text.as_str()))
+            .collect();
         let found = resolved(&files).await.unwrap();
         let mut config = found.config.to_table();
         config.shift_remove("extends");
-        assert_eq!(Value::Map(quillet_core::Map::new(config)), json(expected), "{parent} / {child}");
+        assert_eq!(
+            Value::Map(quillet_core::Map::new(config)),
+            json(expected),
+            "{parent} / {child}"
+        );
     }
 }
 
 #[tokio::test]
 async fn characters_take_the_nearest_type_char_or_ours() {
-    let main = ("main.ai.yaml", "---\ntype: char\nname: Dobby\n---\nuser: who?\n");
+    let main = (
+        "main.ai.yaml",
+        "---\ntype: char\nname: Dobby\n---\nuser: who?\n",
+    );
     let ours = resolved(&[main]).await.unwrap();
     assert_eq!(ours.lineage, ["char", "main"]);
     assert_eq!(ours.bodies[0].source.name, "builtin/char.ai.yaml");
     assert_eq!(ours.config.get("title"), None);
     let near = ("char.ai.yaml", "---\ntype: type\n---\nsystem: near\n");
-    assert_eq!(resolved(&[main, near]).await.unwrap().bodies[0].source.name, "char.ai.yaml");
+    assert_eq!(
+        resolved(&[main, near]).await.unwrap().bodies[0].source.name,
+        "char.ai.yaml"
+    );
     // A script that is called so and is no type is somebody's character.
     let other = ("char.ai.yaml", "---\ntype: char\n---\nsystem: x\n");
-    assert_eq!(resolved(&[main, other]).await.unwrap().bodies[0].source.name, "builtin/char.ai.yaml");
+    assert_eq!(
+        resolved(&[main, other]).await.unwrap().bodies[0]
+            .source
+            .name,
+        "builtin/char.ai.yaml"
+    );
 }
 
 #[tokio::test]
@@ -123,7 +153,11 @@ async fn what_cannot_be_inherited_is_an_error_with_its_place() {
     let main = "---\ntype: TYPE\n---\nuser: x\n";
     let table: [(&[(&str, &str)], &str); 7] = [
         (
-            &[("aa.ai.yaml", "---\nextends: bb\n---\n"), ("bb.ai.yaml", "---\nextends: aa\n---\n"), ("main.ai.yaml", "---\nextends: aa\n---\n")],
+            &[
+                ("aa.ai.yaml", "---\nextends: bb\n---\n"),
+                ("bb.ai.yaml", "---\nextends: aa\n---\n"),
+                ("main.ai.yaml", "---\nextends: aa\n---\n"),
+            ],
             "bb.ai.yaml:2:10: scripts inherit from each other: aa → bb → aa",
         ),
         (
@@ -147,8 +181,11 @@ async fn what_cannot_be_inherited_is_an_error_with_its_place() {
             "main.ai.yaml:2:10: the name \"../../etc/passwd\" leads out of the folders that scripts are taken from",
         ),
         (
-            &[("main.ai.yaml", "---\nextends: bad\n---\n"), ("bad.ai.yaml", "- user: \"x\n")],
-            "bad.ai.yaml:1:",
+            &[
+                ("main.ai.yaml", "---\nextends: bad\n---\n"),
+                ("bad.ai.yaml", "- user: \"x\n"),
+            ],
+            "bad.ai.yaml:2:1: not YAML",
         ),
     ];
     for (files, expected) in table {
@@ -158,18 +195,27 @@ async fn what_cannot_be_inherited_is_an_error_with_its_place() {
     }
     for plain in ["lib", "type", "script", "''"] {
         let text = format!("---\ntype: {plain}\n---\n");
-        assert_eq!(resolved(&[("main.ai.yaml", &text)]).await.unwrap().lineage, ["main"]);
+        assert_eq!(
+            resolved(&[("main.ai.yaml", &text)]).await.unwrap().lineage,
+            ["main"]
+        );
     }
 }
 
 #[tokio::test]
 async fn a_lineage_has_an_end() {
-    let mut files = vec![("main.ai.yaml".to_owned(), "---\nextends: s0\n---\n".to_owned())];
+    let mut files = vec![(
+        "main.ai.yaml".to_owned(),
+        "---\nextends: s0\n---\n".to_owned(),
+    )];
     for number in 0..200 {
         let text = format!("---\nextends: s{}\n---\n", number + 1);
         files.push((format!("s{number}.ai.yaml"), text));
     }
-    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
     let error = resolved(&files).await.unwrap_err();
     assert_eq!(error.message(), "more than 64 scripts are inherited from");
 }

@@ -35,6 +35,23 @@ pub struct Import {
     pub initialize: Option<bool>,
 }
 
+impl Import {
+    /// Adds to "there is no such script" what else a name without an extension may have been meant for.
+    #[must_use]
+    pub fn mended(&self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        if let (ImportKind::Script(name), Some(first)) = (&self.kind, diagnostics.first_mut())
+            && !name.contains(['.', '/'])
+        {
+            let package = format!("an npm package is written \"js:{name}\"");
+            first.help = Some(match first.help.take() {
+                Some(help) => format!("{help}; {package}"),
+                None => package,
+            });
+        }
+        diagnostics
+    }
+}
+
 /// What the `import` of a front matter says, in order.
 ///
 /// # Errors

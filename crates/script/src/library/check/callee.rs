@@ -1,0 +1,218 @@
+//! Scripts that a script calls: whether they are there, and whether they get what they need.
+
+use quillet_core::Span;
+use quillet_yaml::{Data, Node};
+
+use super::Findings;
+use super::known::Known;
+use super::schema;
+use crate::host::Tools;
+use crate::library::import::bare_name;
+use crate::library::{Library, Resolved, missing, resolve};
+
+/// A call of something by its name.
+pub(super) struct Callee {
+    pub(super) name: String,
+    pub(super) at: Span,
+    pub(super) way: Way,
+    pub(super) given: Given,
+}
+
+/// How it is called.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// `[[@name]]`
+    Hole,
+    /// `[[@$name]]`
+    Directive,
+    /// `-> name`: a script, or else a directive.
+    Chain,
+    /// `$exec: {id: name}`
+    Exec,
+}
+
+/// What a call gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Given {
+    /// These names, and so many values by their places.
+    Names(Vec<String>, usize),
+    /// Only a run can tell.
+    Unknown,
+}
+
+pub(super) async fn check(
+    calls: Vec<Callee>,
+    resolved: &Resolved,
+    known: &Known,
+    (library, tools): (&dyn Library, &dyn Tools),
+    findings: &mut Findings<'_>,
+) {
+    let from = &resolved.script.source;
+    for call in calls {
+        if call.way == Way::Directive {
+            directive(&call, known, findings);
+            continue;
+        }
+        match library.find(&call.name, Some(from)).await {
+            Ok(Some(script)) => {
+                if let Ok(callee) = resolve(script, library).await {
+                    missing_input(&call.name, call.at, &callee, &call.given, findings);
+                }
+            }
+            Ok(None) => not_found(&call, library, known, findings),
+            Err(_) => {
+                let found = missing::demand(library, &call.name, from, call.at).await;
+                findings.add::<()>(
+                    found
+                        .err()
+                        .map(|error| error.diagnostics)
+                        .unwrap_or_default(),
+                );
+            }
+        }
+    }
+    roles(resolved, library, findings).await;
+    tool_list(resolved, (library, tools), findings).await;
+}
+
+fn directive(call: &Callee, known: &Known, findings: &mut Findings<'_>) {
+    if known.calls(&call.name) == Some(false) {
+        let why = format!(
+            "there is no directive or function ${}",
+            bare_name(&call.name)
+        );
+        let help = known
+            .meant_call(&call.name)
+            .map(|near| format!("did you mean {near}?"));
+        findings.error("script.directive", why, call.at, &help.unwrap_or_default());
+    }
+}
+
+/// In a chain a name may be a directive's; anywhere it may be a function's.
+fn not_found(call: &Callee, library: &dyn Library, known: &Known, findings: &mut Findings<'_>) {
+    let chain = call.way == Way::Chain;
+    if chain && known.calls(&call.name) != Some(false) {
+        return;
+    }
+    let ids = library.ids();
+    let others = known.callable().filter(|_| chain);
+    let names = ids.iter().map(String::as_str).chain(others);
+    let help = super::meant(&call.name, names);
+    let why = format!("there is no script {:?}", call.name);
+    findings.error("script.not_found", why, call.at, &help);
+}
+
+/// Required inputs that a call certainly does not give.
+pub(super) fn missing_input(
+    name: &str,
+    at: Span,
+    callee: &Resolved,
+    given: &Given,
+    findings: &mut Findings<'_>,
+) {
+    let Given::Names(names, places) = given else {
+        return;
+    };
+    let by_place = |index: Option<i64>| {
+        index
+            .and_then(|index| usize::try_from(index).ok())
+            .is_some_and(|index| index < *places)
+    };
+    for (input, index) in schema::required(&callee.config) {
+        if !names.contains(&input) && !by_place(index) {
+            let why = format!("{name} needs {input:?}, which this call does not give");
+            findings.error("script.input", why, at, &format!("write {name}({input}=…)"));
+        }
+    }
+}
+
+/// `roles: {name: script}` and `roles: [script]`.
+async fn roles(resolved: &Resolved, library: &dyn Library, findings: &mut Findings<'_>) {
+    let Some(roles) = resolved.script.config.get("roles") else {
+        return;
+    };
+    let mut named: Vec<(&str, Span)> = Vec::new();
+    collect(roles, &mut named);
+    for (name, at) in named {
+        demand(name, at, resolved, library, findings).await;
+    }
+}
+
+fn collect<'n>(node: &'n Node, named: &mut Vec<(&'n str, Span)>) {
+    match &node.data {
+        Data::Map(entries) => {
+            for entry in entries {
+                let id = entry.value.get("id").or_else(|| entry.value.get("script"));
+                let id = id.unwrap_or(&entry.value);
+                named.extend(id.as_str().map(|name| (name, id.span)));
+            }
+        }
+        Data::List(items) => {
+            for item in items {
+                match item.as_str() {
+                    Some(name) => named.push((name, item.span)),
+                    None => collect(item, named),
+                }
+            }
+        }
+        Data::Scalar(_) => named.extend(node.as_str().map(|name| (name, node.span))),
+    }
+}
+
+async fn demand(
+    name: &str,
+    at: Span,
+    resolved: &Resolved,
+    library: &dyn Library,
+    findings: &mut Findings<'_>,
+) {
+    if let Err(error) = missing::demand(library, name, &resolved.script.source, at).await {
+        findings.add::<()>(error.diagnostics);
+    }
+}
+
+/// `tools`: scripts, functions that are exported or registered tools.
+async fn tool_list(
+    resolved: &Resolved,
+    (library, tools): (&dyn Library, &dyn Tools),
+    findings: &mut Findings<'_>,
+) {
+    let Some(node) = resolved.script.config.get("tools") else {
+        return;
+    };
+    let declared = |name: &str| {
+        let mut functions = resolved
+            .functions
+            .iter()
+            .filter_map(|(script, index)| script.functions.get(*index));
+        functions.any(|function| bare_name(&function.name) == bare_name(name))
+    };
+    for (name, at) in tool_names(node) {
+        if !declared(name) && tools.tool(name).is_none() {
+            demand(name, at, resolved, library, findings).await;
+        }
+    }
+}
+
+fn tool_names(node: &Node) -> Vec<(&str, Span)> {
+    let mut names = Vec::new();
+    match &node.data {
+        Data::Map(entries) => {
+            names.extend(entries.iter().map(|entry| (entry.name(), entry.key.span)))
+        }
+        Data::List(items) => {
+            for item in items {
+                let id = item.get("id").unwrap_or(item);
+                match (id.as_str(), item.entries()) {
+                    (Some(name), _) => names.push((name, id.span)),
+                    (None, Some(entries)) => {
+                        names.extend(entries.iter().map(|entry| (entry.name(), entry.key.span)))
+                    }
+                    (None, None) => {}
+                }
+            }
+        }
+        Data::Scalar(_) => names.extend(node.as_str().map(|name| (name, node.span))),
+    }
+    names
+}

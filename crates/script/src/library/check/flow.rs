@@ -1,0 +1,82 @@
+//! Instructions that no run comes to.
+
+use super::Findings;
+use crate::library::directives::{Form, directive};
+use crate::library::import::bare_name;
+use crate::syntax::{Block, Call, ItemKind};
+
+/// What is behind an instruction that ends its block, branches behind `_`, and `$break` outside of loops.
+pub(super) fn block(block: &Block, in_loop: bool, findings: &mut Findings<'_>) {
+    let mut ended: Option<&str> = None;
+    for item in &block.items {
+        if let Some(name) = ended.take() {
+            let why = format!("this is never run: ${name} before it ends the block");
+            findings.warning("script.unreachable", why, item.span, "");
+        }
+        match &item.kind {
+            ItemKind::Call(call) => {
+                self::call(call, in_loop, findings);
+                ended = ends(call).then_some(bare_name(&call.name.value));
+            }
+            ItemKind::Chain(links) => links
+                .iter()
+                .for_each(|link| self::call(link, in_loop, findings)),
+            ItemKind::Block(inner) => self::block(inner, in_loop, findings),
+            ItemKind::Message(_) | ItemKind::Separator { .. } | ItemKind::Expression(_) => {}
+        }
+    }
+}
+
+fn ends(call: &Call) -> bool {
+    let name = bare_name(&call.name.value);
+    matches!(
+        name,
+        "ret" | "exit" | "throw" | "break" | "continue" | "abort"
+    )
+}
+
+fn call(call: &Call, in_loop: bool, findings: &mut Findings<'_>) {
+    let Some(known) = directive(&call.name.value) else {
+        return call
+            .branches
+            .iter()
+            .for_each(|branch| block(&branch.block, in_loop, findings));
+    };
+    if known.form == Form::InLoop && !in_loop {
+        let why = format!("${} stands outside of a loop", known.name);
+        findings.error(
+            "script.loop",
+            why,
+            call.name.span,
+            "it belongs in the `do` of a $for or $while",
+        );
+    }
+    if known.form == Form::Patterns {
+        patterns(call, findings);
+    }
+    let in_loop = in_loop || matches!(known.name, "for" | "while");
+    for branch in &call.branches {
+        block(&branch.block, in_loop, findings);
+    }
+}
+
+/// Branches of `$match` that can never be the one.
+fn patterns(call: &Call, findings: &mut Findings<'_>) {
+    let says_all = |text: &str| text.contains("allMatches");
+    let field = call.fields.iter().any(|field| says_all(field.name()));
+    if field
+        || call
+            .arguments
+            .as_ref()
+            .is_some_and(|text| says_all(&text.value))
+    {
+        return;
+    }
+    // A pattern that stands twice is one key twice: that is told when the script is read.
+    let mut branches = call.branches.iter();
+    branches.find(|branch| branch.key.value.trim() == "_");
+    for branch in branches {
+        let why = "this branch is never run: `_` before it matches everything";
+        findings.warning("script.unreachable", why, branch.key.span, "put `_` last");
+    }
+}

@@ -1,0 +1,294 @@
+//! What a script can name: directives, functions, variables.
+
+use std::collections::BTreeSet;
+
+use quillet_core::nearest;
+use quillet_yaml::Entry;
+
+use super::Findings;
+use crate::library::directives::{DIRECTIVES, directive, nearest_directive};
+use crate::library::import::{Import, ImportKind, Names, bare_name};
+use crate::library::{Library, Resolved, gives, missing, resolve};
+use crate::syntax::{Block, Call, ItemKind, Message};
+use crate::text::hole::{HoleKind, Piece, holes};
+
+/// Names that the engine gives to every script (notes 9, 59, 68, 90, 98, 99, 105, 128).
+const RUNTIME: [&str; 34] = [
+    "AI",
+    "COND__",
+    "Date",
+    "ENV",
+    "JSON",
+    "LatestResult",
+    "Math",
+    "Object",
+    "RESPONSE",
+    "__dirname",
+    "__filename",
+    "arg1",
+    "args",
+    "content",
+    "description",
+    "event",
+    "filename",
+    "id",
+    "index",
+    "input",
+    "item",
+    "items",
+    "lastResult_",
+    "memory",
+    "messages",
+    "name",
+    "output",
+    "parameters",
+    "prompt",
+    "result",
+    "stats",
+    "title",
+    "type",
+    "value",
+];
+
+/// The names that are known before a run.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    functions: BTreeSet<String>,
+    /// Whether a module brings names that only loading it tells.
+    open_functions: bool,
+    variables: BTreeSet<String>,
+    /// Whether code may set variables that nothing here shows.
+    open_variables: bool,
+    /// Whether the script says what it is given.
+    pub(super) declares_input: bool,
+    /// Scripts that were imported under names of their own.
+    pub(super) imported: Vec<(String, Resolved)>,
+}
+
+impl Known {
+    /// What a script knows, with everything that it inherits and imports; tells what it imports and is not there.
+    pub(super) async fn of(
+        resolved: &Resolved,
+        imports: &[Import],
+        library: &dyn Library,
+        findings: &mut Findings<'_>,
+    ) -> Self {
+        let mut known = Known::default();
+        known.declarations(resolved);
+        for import in imports {
+            known.import(import, resolved, library, findings).await;
+        }
+        // What parents import was told with the parents.
+        known.open_functions |= resolved
+            .bodies
+            .iter()
+            .rev()
+            .skip(1)
+            .any(|body| body.config.get("import").is_some());
+        known
+    }
+
+    fn declarations(&mut self, resolved: &Resolved) {
+        let name = |key: &std::sync::Arc<str>| key.to_string();
+        self.variables.extend(RUNTIME.map(str::to_owned));
+        self.variables
+            .extend(resolved.config.table().keys().map(name));
+        for key in ["prompt", "parameters"] {
+            let inner = resolved.config.get(key).and_then(|value| value.as_map());
+            self.variables
+                .extend(inner.iter().flat_map(|map| map.table().keys().map(name)));
+        }
+        let input = super::schema::input_names(&resolved.config);
+        self.declares_input = !input.is_empty();
+        self.variables.extend(input);
+        for body in &resolved.bodies {
+            self.block(&body.body);
+            self.open_variables |= !body.functions.is_empty();
+        }
+        for (script, index) in &resolved.functions {
+            let function = script.functions.get(*index);
+            self.functions
+                .extend(function.map(|function| bare_name(&function.name).to_owned()));
+        }
+    }
+
+    /// Variables that a block sets.
+    fn block(&mut self, block: &Block) {
+        for item in &block.items {
+            match &item.kind {
+                ItemKind::Message(message) => self.message(message),
+                ItemKind::Call(call) => self.call(call),
+                ItemKind::Chain(links) => links.iter().for_each(|link| self.call(link)),
+                ItemKind::Block(block) => self.block(block),
+                ItemKind::Separator { .. } | ItemKind::Expression(_) => {}
+            }
+        }
+    }
+
+    fn message(&mut self, message: &Message) {
+        super::text::every(&message.content, &mut |text| {
+            for piece in holes(&text.value) {
+                if let Piece::Hole(hole) = piece
+                    && let HoleKind::Ai { name, .. } = hole.kind
+                {
+                    self.variables.insert(root(&name).to_owned());
+                }
+            }
+        });
+    }
+
+    fn call(&mut self, call: &Call) {
+        let sets = ["set", "prompt", "parameters", "push", "format"];
+        if sets.contains(&bare_name(&call.name.value)) {
+            let entries = call
+                .value
+                .iter()
+                .filter_map(|value| value.entries())
+                .flatten();
+            self.keys(entries.chain(&call.fields));
+        }
+        let scope = call.fields.iter().find(|field| field.name() == "as");
+        let names = scope.and_then(|scope| scope.value.entries());
+        for entry in names.unwrap_or_default() {
+            self.variables
+                .extend(entry.value.as_str().map(str::to_owned));
+        }
+        // Names in array patterns are variables of their branch (note 99); arguments may be, in a call of a function.
+        self.open_variables |= call
+            .branches
+            .iter()
+            .any(|branch| branch.key.value.contains('['));
+        for branch in &call.branches {
+            self.block(&branch.block);
+        }
+    }
+
+    fn keys<'e>(&mut self, entries: impl Iterator<Item = &'e Entry>) {
+        self.variables
+            .extend(entries.map(|entry| root(entry.name()).to_owned()));
+    }
+
+    async fn import(
+        &mut self,
+        import: &Import,
+        resolved: &Resolved,
+        library: &dyn Library,
+        findings: &mut Findings<'_>,
+    ) {
+        let from = &resolved.script.source;
+        match &import.names {
+            Names::Namespace(name) => drop(self.functions.insert(name.clone())),
+            Names::Listed(names) => self
+                .functions
+                .extend(names.iter().map(|name| name.alias.clone())),
+            Names::All => {}
+        }
+        let (name, script) = match &import.kind {
+            ImportKind::JsFile(path) | ImportKind::Wasm(path) => (path.clone(), false),
+            ImportKind::JsPackage(_) => return self.open_functions |= import.names == Names::All,
+            ImportKind::Script(name) | ImportKind::Package { name, file: None } => {
+                (name.clone(), true)
+            }
+            ImportKind::Package {
+                name,
+                file: Some(file),
+            } => match file.as_ref() {
+                ImportKind::Script(inner) => (format!("{name}/{inner}"), true),
+                _ => return self.open_functions = true,
+            },
+        };
+        if script {
+            return self
+                .script(&name, import, resolved, library, findings)
+                .await;
+        }
+        self.open_functions |= import.names == Names::All;
+        match library.file(&name, Some(from)).await {
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                let why = format!("there is no file {name:?}");
+                findings.error(
+                    "script.not_found",
+                    why,
+                    import.span,
+                    "names start from this script's folder",
+                );
+            }
+            Err(error) => findings.add(error.diagnostics),
+        }
+    }
+
+    async fn script(
+        &mut self,
+        name: &str,
+        import: &Import,
+        resolved: &Resolved,
+        library: &dyn Library,
+        findings: &mut Findings<'_>,
+    ) {
+        let from = &resolved.script.source;
+        let found = match missing::demand(library, name, from, import.span).await {
+            // What is wrong in the script itself is told when that one is checked.
+            Ok(found) => resolve(found, library).await.ok(),
+            Err(error) => {
+                self.open_functions = true;
+                return findings.add(import.mended(error.diagnostics));
+            }
+        };
+        let Some(found) = found else {
+            return self.open_functions = true;
+        };
+        match gives(&found, import, from) {
+            Ok(given) => {
+                self.open_functions |= given
+                    .bindings
+                    .iter()
+                    .any(|binding| binding.module().is_some());
+                let names = given.bindings.into_iter().map(|binding| binding.name);
+                self.functions.extend(names);
+                self.imported.push((found.id.clone(), found));
+            }
+            Err(wrong) => findings.add(wrong),
+        }
+    }
+
+    /// Whether something can be called by a name, as far as can be told: `None` where only a run can tell.
+    pub(super) fn calls(&self, name: &str) -> Option<bool> {
+        let name = bare_name(name);
+        let root = root(name);
+        let known = directive(name).is_some()
+            || self.functions.contains(root)
+            || self.variables.contains(root);
+        match known {
+            true => Some(true),
+            false if self.open_functions || name == "this" => None,
+            false => Some(false),
+        }
+    }
+
+    /// What to say of a name that nothing has.
+    pub(super) fn meant_call(&self, name: &str) -> Option<String> {
+        nearest_directive(name, self.functions.iter().map(String::as_str))
+    }
+
+    /// Names of directives and functions, for suggestions where scripts are named too.
+    pub(super) fn callable(&self) -> impl Iterator<Item = &str> {
+        let directives = DIRECTIVES.iter().map(|known| known.name);
+        directives.chain(self.functions.iter().map(String::as_str))
+    }
+
+    /// Whether a variable is certainly nobody's: then the nearest, if one is near.
+    pub(super) fn unknown_variable(&self, name: &str) -> Option<Option<&str>> {
+        if self.open_variables || self.variables.contains(name) || self.functions.contains(name) {
+            return None;
+        }
+        let near = nearest(name, self.variables.iter().map(String::as_str));
+        // Who calls a script that does not say what it is given may give it anything.
+        (self.declares_input || near.is_some_and(|_| name.len() > 3)).then_some(near)
+    }
+}
+
+/// The first part of a key path.
+pub(super) fn root(path: &str) -> &str {
+    path.split(['.', '[']).next().unwrap_or(path)
+}

@@ -1,0 +1,128 @@
+//! What can be said of a script without running it: `quillet check`.
+//!
+//! An error is something that fails in every run that comes by it. A warning is something that is very
+//! likely not meant. What only a run can know is not said: a name that JavaScript may set, what a
+//! module exports, what a caller gives.
+
+use std::sync::Arc;
+
+use quillet_core::{Diagnostic, Severity, Span};
+use quillet_template::TemplateFactory;
+
+use super::import::imports;
+use super::{Library, Resolved, exports, resolve};
+use crate::host::Tools;
+use crate::syntax::{Script, Source};
+use crate::text::template::Templates;
+
+mod callee;
+mod config;
+mod flow;
+mod known;
+mod place;
+mod schema;
+mod secret;
+mod text;
+mod walk;
+
+use known::Known;
+use walk::Walk;
+
+/// Findings that are told of one script.
+const MOST_FINDINGS: usize = 100;
+
+/// Everything that is wrong with a script that was read, by place; at most 100 findings. What the reader found is not among
+/// it. `tools` are those that are registered outside of scripts.
+pub async fn check(
+    script: &Arc<Script>,
+    library: &dyn Library,
+    tools: &dyn Tools,
+) -> Vec<Diagnostic> {
+    let mut findings = Findings::new(&script.source);
+    let resolved = lineage(script, library, &mut findings).await;
+    let plan = match imports(&script.config, &script.source) {
+        Ok(plan) => plan,
+        Err(wrong) => findings.add(wrong),
+    };
+    if let Err(wrong) = exports(script) {
+        findings.add::<()>(wrong);
+    }
+    let known = Known::of(&resolved, &plan, library, &mut findings).await;
+    let templates = Templates::new(Arc::new(TemplateFactory::standard()));
+    config::check(&resolved, &templates, &mut findings);
+    secret::check(script, &mut findings);
+    let mut walk = Walk::new(&resolved, &known, &templates, &mut findings);
+    walk.script();
+    let calls = walk.finish();
+    callee::check(calls, &resolved, &known, (library, tools), &mut findings).await;
+    findings.finish()
+}
+
+/// What the script inherits; if that is wrong, the script alone.
+async fn lineage(
+    script: &Arc<Script>,
+    library: &dyn Library,
+    findings: &mut Findings<'_>,
+) -> Resolved {
+    match resolve(script.clone(), library).await {
+        Ok(resolved) => resolved,
+        Err(error) => {
+            findings.add::<()>(error.diagnostics);
+            Resolved::alone(script.clone())
+        }
+    }
+}
+
+/// What is wrong with one script, while it is found out.
+struct Findings<'a> {
+    source: &'a Source,
+    list: Vec<Diagnostic>,
+}
+
+impl<'a> Findings<'a> {
+    fn new(source: &'a Source) -> Self {
+        let list = Vec::new();
+        Findings { source, list }
+    }
+
+    fn add<T: Default>(&mut self, mut wrong: Vec<Diagnostic>) -> T {
+        self.list.append(&mut wrong);
+        T::default()
+    }
+
+    fn error(&mut self, code: &'static str, why: impl Into<String>, at: Span, help: &str) {
+        self.list
+            .push(helped(self.source.error(code, why, at), help));
+    }
+
+    fn warning(&mut self, code: &'static str, why: impl Into<String>, at: Span, help: &str) {
+        self.list
+            .push(helped(self.source.warning(code, why, at), help));
+    }
+
+    /// By place, errors before warnings, nothing twice.
+    fn finish(mut self) -> Vec<Diagnostic> {
+        let rank = |found: &Diagnostic| {
+            let start = found.span.map(|span| span.start);
+            (start, found.severity != Severity::Error)
+        };
+        self.list.sort_by_key(rank);
+        self.list.dedup();
+        self.list.truncate(MOST_FINDINGS);
+        self.list
+    }
+}
+
+fn helped(found: Diagnostic, help: &str) -> Diagnostic {
+    match help {
+        "" => found,
+        help => found.help(help),
+    }
+}
+
+/// `did you mean x?`, if something is near.
+fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let near = quillet_core::nearest(name, known);
+    near.map(|near| format!("did you mean {near}?"))
+        .unwrap_or_default()
+}

@@ -1,0 +1,74 @@
+//! Keys that stand in a script for everybody to read.
+
+use std::sync::LazyLock;
+
+use fancy_regex::Regex;
+use quillet_core::Span;
+use quillet_yaml::{Data, Node};
+
+use super::Findings;
+use crate::syntax::Script;
+
+/// How keys of well-known services look.
+static KEYS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let looks = r"\b(sk-[A-Za-z0-9_-]{20,}|AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36,}|xox[abpr]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{35})\b";
+    Regex::new(looks).ok()
+});
+
+/// Names of settings that hold keys, without `_` and `-`, in lower case.
+const NAMES: [&str; 7] = [
+    "apikey",
+    "accesstoken",
+    "authtoken",
+    "password",
+    "privatekey",
+    "secret",
+    "secretkey",
+];
+
+pub(super) fn check(script: &Script, findings: &mut Findings<'_>) {
+    let text: &str = &script.source.text;
+    if let Some(keys) = KEYS.as_ref() {
+        for found in keys.find_iter(text).flatten() {
+            let (start, end) = (found.start(), found.end());
+            tell(Span { start, end }, findings);
+        }
+    }
+    named(&script.config, findings);
+}
+
+fn named(node: &Node, findings: &mut Findings<'_>) {
+    for entry in node.entries().unwrap_or_default() {
+        let name = entry.name().replace(['_', '-'], "").to_lowercase();
+        match &entry.value.data {
+            Data::Scalar(scalar) if NAMES.contains(&name.as_str()) && is_literal(&scalar.text) => {
+                tell(entry.value.span, findings);
+            }
+            Data::Scalar(_) => {}
+            Data::Map(_) | Data::List(_) => named(&entry.value, findings),
+        }
+    }
+    node.items()
+        .unwrap_or_default()
+        .iter()
+        .for_each(|item| named(item, findings));
+}
+
+/// Not empty, and not taken from elsewhere.
+fn is_literal(text: &str) -> bool {
+    let elsewhere = ["{{", "${", "?=", "$"]
+        .iter()
+        .any(|mark| text.trim_start().starts_with(mark));
+    text.len() >= 8 && !elsewhere
+}
+
+fn tell(at: Span, findings: &mut Findings<'_>) {
+    let told = findings.list.iter().any(|found| {
+        let overlaps = |span: Span| span.start < at.end && at.start < span.end;
+        found.code == "script.secret" && found.span.is_some_and(overlaps)
+    });
+    if !told {
+        let help = "take it from the environment, and change the key where it was given out";
+        findings.warning("script.secret", "this looks like a secret key", at, help);
+    }
+}

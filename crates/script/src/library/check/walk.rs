@@ -1,0 +1,276 @@
+//! Through a script's body, instruction by instruction.
+
+use quillet_core::Value;
+use quillet_yaml::{Data, Node};
+
+use super::callee::{Callee, Given, Way};
+use super::known::Known;
+use super::place::text_of;
+use super::text::{Texts, every};
+use super::{Findings, flow, meant};
+use crate::argument::Words;
+use crate::library::Resolved;
+use crate::library::directives::{Directive, directive};
+use crate::library::import::bare_name;
+use crate::syntax::{Block, Call, ItemKind, Message, Target, Text};
+use crate::text::prefix::Position;
+use crate::text::template::{DEFAULT_FORMAT, Templates};
+
+pub(super) struct Walk<'a, 'f> {
+    resolved: &'a Resolved,
+    known: &'a Known,
+    texts: Texts<'a>,
+    findings: &'a mut Findings<'f>,
+    calls: Vec<Callee>,
+}
+
+impl<'a, 'f> Walk<'a, 'f> {
+    pub(super) fn new(
+        resolved: &'a Resolved,
+        known: &'a Known,
+        templates: &'a Templates,
+        findings: &'a mut Findings<'f>,
+    ) -> Self {
+        let format = resolved
+            .config
+            .get("templateFormat")
+            .and_then(Value::as_str);
+        let format = format.unwrap_or(DEFAULT_FORMAT);
+        Walk {
+            resolved,
+            known,
+            texts: Texts {
+                known,
+                templates,
+                format,
+            },
+            findings,
+            calls: Vec::new(),
+        }
+    }
+
+    /// The script's own body: what it inherits is told with its parents.
+    pub(super) fn script(&mut self) {
+        let body = &self.resolved.script.body;
+        flow::block(body, false, self.findings);
+        self.block(body);
+    }
+
+    pub(super) fn finish(self) -> Vec<Callee> {
+        self.calls
+    }
+
+    fn block(&mut self, block: &Block) {
+        for item in &block.items {
+            match &item.kind {
+                ItemKind::Message(message) => self.message(message),
+                ItemKind::Call(call) => self.call(call, call.piped),
+                ItemKind::Chain(links) => links.iter().for_each(|link| self.call(link, true)),
+                ItemKind::Expression(text) => self.whole_expression(text),
+                ItemKind::Block(block) => self.block(block),
+                ItemKind::Separator { .. } => {}
+            }
+        }
+    }
+
+    fn message(&mut self, message: &Message) {
+        let position = match message.role {
+            Some(_) => Position::Argument,
+            None => Position::Message,
+        };
+        self.values(&message.content, position);
+        for field in &message.fields {
+            self.values(&field.value, Position::Argument);
+        }
+    }
+
+    /// All texts of a value.
+    fn values(&mut self, node: &Node, position: Position) {
+        let (texts, findings, calls) = (&self.texts, &mut *self.findings, &mut self.calls);
+        every(node, &mut |text| {
+            texts.text(text, position, findings, calls)
+        });
+    }
+
+    fn whole_expression(&mut self, text: &Text) {
+        let start = text.value.find("?=").map_or(0, |mark| mark + 2);
+        self.texts
+            .expression(text, start..text.value.len(), self.findings);
+    }
+
+    fn call(&mut self, call: &Call, piped: bool) {
+        let given = match &call.arguments {
+            Some(text) => self.texts.arguments(text, Words::Refused, self.findings),
+            None => given_by(call),
+        };
+        let known = directive(&call.name.value);
+        match call.target {
+            Target::Tool => {}
+            Target::Directive => self.named(call, if piped { &Given::Unknown } else { &given }),
+            Target::Script => self.calls.push(Callee {
+                name: call.name.value.to_string(),
+                at: call.name.span,
+                way: Way::Chain,
+                given: Given::Unknown,
+            }),
+        }
+        if let Some(known) = known.filter(|_| call.target == Target::Directive) {
+            self.directive(known, call);
+        }
+        self.condition(known, call);
+        for field in &call.fields {
+            self.values(&field.value, Position::Argument);
+        }
+        for branch in &call.branches {
+            self.block(&branch.block);
+        }
+    }
+
+    /// A name with `$`: a directive, a function, an imported script.
+    fn named(&mut self, call: &Call, given: &Given) {
+        let name = call.name.value.as_ref();
+        if self.known.calls(name) == Some(false) {
+            let why = format!("there is no directive or function ${}", bare_name(name));
+            let near = self.known.meant_call(name);
+            let help = near
+                .map(|near| format!("did you mean {near}?"))
+                .unwrap_or_default();
+            return self
+                .findings
+                .error("script.directive", why, call.name.span, &help);
+        }
+        let imported = |(id, _): &&(String, Resolved)| id == bare_name(name);
+        if let Some((_, script)) = self.known.imported.iter().find(imported) {
+            let name = format!("${}", bare_name(name));
+            super::callee::missing_input(&name, call.name.span, script, given, self.findings);
+        }
+    }
+
+    fn directive(&mut self, known: &Directive, call: &Call) {
+        if !known.open {
+            for field in &call.fields {
+                self.parameter(known, field.name(), field.key.span);
+            }
+        }
+        match known.name {
+            "exec" => self.exec(call),
+            "on" | "once" => self.listener(call),
+            _ => {}
+        }
+    }
+
+    fn parameter(&mut self, known: &Directive, name: &str, at: quillet_core::Span) {
+        let mut names = known.parameters.iter().map(|parameter| parameter.name);
+        if !name.starts_with([':', '$', '_']) && !names.any(|known| known == name) {
+            let names = known.parameters.iter().map(|parameter| parameter.name);
+            let near = meant(name, names);
+            if !near.is_empty() {
+                let why = format!("${} takes no {name:?}", known.name);
+                self.findings.warning("script.argument", why, at, &near);
+            }
+        }
+    }
+
+    /// Conditions are expressions without `?=`; other values are values.
+    fn condition(&mut self, known: Option<&Directive>, call: &Call) {
+        let Some(value) = &call.value else {
+            return;
+        };
+        let condition = known.is_some_and(|known| matches!(known.name, "if" | "while"));
+        match text_of(value).filter(|_| condition) {
+            Some(text) if is_expression(&text.value) => {
+                self.texts
+                    .expression(&text, 0..text.value.len(), self.findings);
+            }
+            _ => self.values(value, Position::Argument),
+        }
+    }
+
+    /// `$exec: {id: x, args: {…}}` with an id that is known.
+    fn exec(&mut self, call: &Call) {
+        let at = |key: &str| field(call, key);
+        let Some(node) = at("id").or_else(|| at("filename")) else {
+            return;
+        };
+        if let Some(name) = node.as_str().filter(|name| is_plain(name)) {
+            let given = match at("args") {
+                None => Given::Names(Vec::new(), 0),
+                Some(args) => given_in(args),
+            };
+            let (name, at) = (name.to_owned(), node.span);
+            self.calls.push(Callee {
+                name,
+                at,
+                way: Way::Exec,
+                given,
+            });
+        }
+    }
+
+    /// A listener that is a function's name.
+    fn listener(&mut self, call: &Call) {
+        let Some(node) = field(call, "callback").filter(|node| node.tag.is_none()) else {
+            return;
+        };
+        let Some(name) = node.as_str().filter(|name| is_plain(name)) else {
+            return;
+        };
+        if self.known.calls(name) == Some(false) {
+            let near = self.known.meant_call(name).unwrap_or_default();
+            let why = format!("there is no function ${} to listen", bare_name(name));
+            let help = if near.is_empty() {
+                near
+            } else {
+                format!("did you mean {near}?")
+            };
+            self.findings
+                .error("script.directive", why, node.span, &help);
+        }
+    }
+}
+
+/// A value of a call, in its object or beside it.
+fn field<'c>(call: &'c Call, key: &str) -> Option<&'c Node> {
+    let inside = call.value.as_ref().and_then(|value| value.get(key));
+    let beside = || call.fields.iter().find(|field| field.name() == key);
+    inside.or_else(|| Some(&beside()?.value))
+}
+
+fn given_by(call: &Call) -> Given {
+    match (&call.value, call.fields.is_empty()) {
+        (None, true) => Given::Names(Vec::new(), 0),
+        (Some(value), true) => given_in(value),
+        _ => Given::Unknown,
+    }
+}
+
+fn given_in(node: &Node) -> Given {
+    match &node.data {
+        Data::Map(entries) => Given::Names(
+            entries
+                .iter()
+                .map(|entry| entry.name().to_owned())
+                .collect(),
+            0,
+        ),
+        Data::Scalar(_) if node.as_str().is_none_or(|text| !text.starts_with("?=")) => {
+            Given::Names(Vec::new(), 1)
+        }
+        Data::List(_) | Data::Scalar(_) => Given::Unknown,
+    }
+}
+
+/// A name that stands for itself.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty()
+        && !["?=", "{{", "[["].iter().any(|mark| name.contains(mark))
+        && !name.contains(['(', ' '])
+}
+
+/// A condition that is neither rendered first nor a call.
+fn is_expression(text: &str) -> bool {
+    !["{{", "{%", "[[", "?="]
+        .iter()
+        .any(|mark| text.contains(mark))
+        && !text.starts_with('$')
+}

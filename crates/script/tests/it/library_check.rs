@@ -1,0 +1,261 @@
+//! What is found without running a script.
+
+use quillet_core::Severity;
+use quillet_script::host::NoTools;
+use quillet_script::library::{Library, Memory, check};
+
+async fn findings(files: &[(&str, &str)]) -> Vec<String> {
+    let library = Memory::new(files.iter().copied());
+    let main = library.find("main", None).await.unwrap().unwrap();
+    let found = check(&main, &library, &NoTools).await;
+    let mark = |severity| {
+        if severity == Severity::Error {
+            ""
+        } else {
+            "warning: "
+        }
+    };
+    found
+        .iter()
+        .map(|found| format!("{}{found}", mark(found.severity)).replace("main.ai.yaml:", ""))
+        .collect()
+}
+
+/// Checks `main` beside some other scripts.
+async fn of_main(main: &str) -> Vec<String> {
+    findings(&[
+        ("main.ai.yaml", main),
+        ("translator.ai.yaml", "---\ninput:\n  - content: {required: true, index: 0}\n  - lang: {required: true}\n---\nuser: x\n"),
+        ("weather.ai.yaml", "---\ninput: [{location: {required: true}}]\nlocation: Rome\n---\n$echo: sun\n"),
+        ("tools.js", "export function hi() {}"),
+    ])
+    .await
+}
+
+#[tokio::test]
+async fn what_is_right_has_no_findings() {
+    let table = [
+        "user: hi\n",
+        "---\nname: x\n---\nsystem: \"{{name}}\"\nassistant: \"[[JOKE]]\"\n-> $print(JOKE)\n$ret('')\n",
+        "- $set: {i: 5}\n- $while: \"i >= 0\"\n  do:\n    - $set: {i: \"?=i-1\"}\n    - $if: \"i == 2\"\n      then: $break\n",
+        "user: joke\nassistant: \"[[JOKE]]\"\n-> translator(lang=\"pt\") -> $print\n",
+        "!fn |-\n  hi() {}\n$hi: {a: 1}\n$echo: \"?=anything\"\n",
+        "---\nimport: {./tools.js: '*'}\n---\n$tools.hi(\"x\")\n",
+        "---\nimport: \"js:path\"\n---\n$basename(\"x\")\n",
+        "user: \"[[@weather]] and [[@weather(location='Oslo')]]\"\n",
+        "user: \"[[/<R>(.+)</R>/i:Answer]]\"\nassistant: \"[[Answer]]\"\n",
+        "$match(x):\n  :1..5:\n    - $echo: a\n  _:\n    - $echo: b\n",
+        "---\nimport: translator.ai.yaml\n---\n$translator(content=\"x\", lang=\"de\")\n",
+        "---\nparameters: {response_format: {type: json}, temperature: 0.1}\nshouldThink: deep\noutput: {type: object}\n---\nuser: x\n",
+        "---\ntools: [weather]\npermissions: {ai: {call: [\"w*\", \"!search\"]}}\n---\nuser: x\n",
+        "---\ntype: char\nname: Dobby\nroles: {t: translator}\n---\nuser: x\n",
+        "- $for: 3\n  as: {value: item}\n  do:\n    - $print(\"{{item}}\")\n    - $continue\n",
+        "$on:\n  event: test\n  callback: \"?={...arg1, event: event.type}\"\n",
+    ];
+    for text in table {
+        assert_eq!(of_main(text).await, Vec::<String>::new(), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_told_with_its_place_and_the_mend() {
+    let table = [
+        // Names of directives, functions and scripts.
+        (
+            "$prnt: x\n",
+            "1:2: there is no directive or function $prnt (did you mean $print?)",
+        ),
+        (
+            "!fn |-\n  hello() {}\n$hallo()\n",
+            "3:2: there is no directive or function $hallo (did you mean $hello?)",
+        ),
+        (
+            "user: x\n-> translater -> $print\n",
+            "2:4: there is no script \"translater\" (did you mean translator?)",
+        ),
+        (
+            "user: x\n-> translator -> $prnt\n",
+            "2:19: there is no directive or function $prnt (did you mean $print?)",
+        ),
+        (
+            "user: \"[[@translater]]\"\n",
+            "1:8: there is no script \"translater\" (did you mean translator?)",
+        ),
+        (
+            "user: \"[[@$ecko]]\"\n",
+            "1:8: there is no directive or function $ecko (did you mean $echo?)",
+        ),
+        (
+            "$exec: {id: weathr}\n",
+            "1:13: there is no script \"weathr\" (did you mean weather?)",
+        ),
+        (
+            "---\nroles: {t: translater}\n---\nuser: x\n",
+            "2:12: there is no script \"translater\" (did you mean translator?)",
+        ),
+        (
+            "---\ntools: [weathr]\n---\nuser: x\n",
+            "2:9: there is no script \"weathr\" (did you mean weather?)",
+        ),
+        (
+            "---\ntools: {weathr: {title: x}}\n---\nuser: x\n",
+            "2:9: there is no script \"weathr\" (did you mean weather?)",
+        ),
+        (
+            "---\nextends: translater\n---\nuser: x\n",
+            "2:10: there is no script \"translater\" (did you mean translator?)",
+        ),
+        (
+            "---\nextends: main\n---\nuser: x\n",
+            "2:10: scripts inherit from each other: main → main",
+        ),
+        (
+            "---\nimport: ./tols.js\n---\nuser: x\n",
+            "2:9: there is no file \"./tols.js\" (names start from this script's folder)",
+        ),
+        (
+            "---\nimport: lodash\n---\nuser: x\n",
+            "2:9: there is no script \"lodash\" (its folder can be named with -s; an npm package is written \"js:lodash\")",
+        ),
+        (
+            "---\nexport: [./nothing.rb]\n---\nuser: x\n",
+            "2:10: \"./nothing.rb\" cannot be imported",
+        ),
+        (
+            "$exec: {id: ../../etc/passwd}\n",
+            "1:13: the name \"../../etc/passwd\" leads out",
+        ),
+        (
+            "!fn |-\n  onTest() {}\n$on: {event: x, callback: onTst}\n",
+            "3:27: there is no function $onTst to listen (did you mean $onTest?)",
+        ),
+        // What callees need.
+        (
+            "user: \"[[@translator(content='x')]]\"\n",
+            "1:8: translator needs \"lang\", which this call does not give (write translator(lang=…))",
+        ),
+        (
+            "user: \"[[@translator('x')]]\"\n",
+            "1:8: translator needs \"lang\", which this call does not give",
+        ),
+        (
+            "$exec: {id: translator, args: {lang: de}}\n",
+            "1:13: translator needs \"content\", which this call does not give",
+        ),
+        (
+            "---\nimport: translator.ai.yaml\n---\n$translator(lang=\"de\")\n",
+            "4:2: $translator needs \"content\"",
+        ),
+        // Flow.
+        ("$break\n", "1:2: $break stands outside of a loop"),
+        (
+            "- $if: \"1 == 1\"\n  then:\n    - $continue\n",
+            "3:8: $continue stands outside of a loop",
+        ),
+        (
+            "$ret: 1\n$echo: 2\n",
+            "warning: 2:1: this is never run: $ret before it ends the block",
+        ),
+        (
+            "$match(x):\n  _:\n    - $echo: a\n  :1..5:\n    - $echo: b\n",
+            "warning: 4:3: this branch is never run: `_` before it matches everything (put `_` last)",
+        ),
+        // Texts.
+        ("user: \"{% if x %}\"\n", "1:"),
+        (
+            "user: \"[[/(/:A]]\"\nassistant: \"[[A]]\"\n",
+            "1:11: this is no regular expression",
+        ),
+        ("$echo: \"?=1 +\"\n", "1:"),
+        ("$print(a b)\n", "1:"),
+        (
+            "---\ncontent: x\n---\nuser: \"{{contnet}}\"\n",
+            "warning: 4:10: nothing here gives \"contnet\" a value (did you mean content?)",
+        ),
+        (
+            "---\ninput: [a]\n---\nuser: \"{{zzz}} {{a}}\"\n",
+            "warning: 4:10: nothing here gives \"zzz\" a value (declare it under `input:`",
+        ),
+        (
+            "---\ninput: [a]\n---\n$echo: \"?=zzz + a\"\n",
+            "warning: 4:11: nothing here gives \"zzz\" a value",
+        ),
+        // Front matter.
+        (
+            "---\nparameters: {response_format: {type: jsn}}\n---\nuser: x\n",
+            "warning: 2:31: response_format.type \"jsn\" is unknown",
+        ),
+        ("---\nshouldThink: depp\n---\nuser: x\n", "warning: 2:14: "),
+        (
+            "---\ntemplateFormat: hff\n---\nuser: x\n",
+            "2:17: template format \"hff\" is not known (did you mean hf?)",
+        ),
+        (
+            "---\nformatStringStrategy: Later\n---\nuser: x\n",
+            "warning: 2:23: there is no formatStringStrategy \"Later\"",
+        ),
+        (
+            "---\npermissions: {ai: {call: [\"!\"]}}\n---\nuser: x\n",
+            "2:27: this permission names nothing",
+        ),
+        (
+            "---\npermissions: {ai: {call: [\"a b\"]}}\n---\nuser: x\n",
+            "2:27: a permission has no blanks",
+        ),
+        (
+            "---\npermissions: {call: [a]}\n---\nuser: x\n",
+            "warning: 2:14: permissions say nothing",
+        ),
+        (
+            "---\ninput: [{a: {requird: true}}]\n---\nuser: x\n",
+            "warning: 2:14: \"requird\" says nothing of an input (did you mean required?)",
+        ),
+        (
+            "---\ninput: [{a: {type: strng}}]\n---\nuser: x\n",
+            "2:20: the input \"a\" has an unknown type \"strng\" (did you mean string?)",
+        ),
+        (
+            "---\ninput: [{a: {index: -1}}]\n---\nuser: x\n",
+            "2:21: index of the input \"a\"",
+        ),
+        (
+            "---\ninput: 5\n---\nuser: x\n",
+            "2:8: input is a list or an object, not integer",
+        ),
+        (
+            "---\noutput: {type: 5}\n---\nuser: x\n",
+            "2:9: output is no JSON Schema",
+        ),
+        (
+            "---\napiKey: 0123456789abcdef\n---\nuser: x\n",
+            "warning: 2:9: this looks like a secret key",
+        ),
+        (
+            "user: my key is sk-abcdefghijklmnopqrstuv\n",
+            "warning: 1:17: this looks like a secret key",
+        ),
+        (
+            "- $for: 3\n  stp: 1\n  do: [$break]\n",
+            "warning: 2:3: $for takes no \"stp\" (did you mean step?)",
+        ),
+    ];
+    let mut wrong = Vec::new();
+    for (text, expected) in table {
+        let found = of_main(text).await;
+        if found
+            .first()
+            .is_none_or(|first| !first.starts_with(expected))
+        {
+            wrong.push(format!("{text}  expected {expected}\n  found {found:#?}\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.concat());
+}
+
+#[tokio::test]
+async fn every_finding_is_told_and_nothing_twice() {
+    let found = of_main("$prnt: 1\n$ecko: 2\nuser: \"[[@nothing]] [[@nothing]]\"\n").await;
+    assert_eq!(found.len(), 4, "{found:#?}");
+    let many = "$prnt: 1\n".repeat(500);
+    assert_eq!(of_main(&many).await.len(), 100);
+}

@@ -9,7 +9,7 @@
 mod bind;
 mod choice;
 mod command;
-mod split;
+pub(crate) mod split;
 
 use std::sync::Arc;
 

@@ -2,17 +2,17 @@
 
 /// A part of the argument text and where it begins in it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece<'a> {
-    pub(super) text: &'a str,
-    pub(super) start: usize,
+pub(crate) struct Piece<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) start: usize,
 }
 
 impl<'a> Piece<'a> {
-    pub(super) fn end(&self) -> usize {
+    pub(crate) fn end(&self) -> usize {
         self.start + self.text.len()
     }
 
-    pub(super) fn trimmed(self) -> Piece<'a> {
+    pub(crate) fn trimmed(self) -> Piece<'a> {
         let text = self.text.trim_start();
         let start = self.end() - text.len();
         let text = text.trim_end();
@@ -20,7 +20,7 @@ impl<'a> Piece<'a> {
     }
 
     /// The part from `from` to `to`, in bytes of this piece.
-    pub(super) fn part(self, from: usize, to: usize) -> Piece<'a> {
+    pub(crate) fn part(self, from: usize, to: usize) -> Piece<'a> {
         Piece {
             text: self.text.get(from..to).unwrap_or(""),
             start: self.start + from,
@@ -30,7 +30,7 @@ impl<'a> Piece<'a> {
 
 /// Cuts at every character outside of quotes and brackets for which `is_mark` holds; it is
 /// given the character and the piece before it.
-pub(super) fn pieces(text: &str, is_mark: impl Fn(char, &str) -> bool) -> Vec<Piece<'_>> {
+pub(crate) fn pieces(text: &str, is_mark: impl Fn(char, &str) -> bool) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut start = 0;
     let mut scan = Scan::new(text);
@@ -51,7 +51,7 @@ pub(super) fn pieces(text: &str, is_mark: impl Fn(char, &str) -> bool) -> Vec<Pi
 }
 
 /// The first character outside of quotes and brackets for which `test` holds.
-pub(super) fn find_outside(text: &str, test: impl Fn(usize, char) -> bool) -> Option<usize> {
+pub(crate) fn find_outside(text: &str, test: impl Fn(usize, char) -> bool) -> Option<usize> {
     let mut scan = Scan::new(text);
     while let Some((at, c)) = scan.next_outside() {
         if test(at, c) {
@@ -62,7 +62,7 @@ pub(super) fn find_outside(text: &str, test: impl Fn(usize, char) -> bool) -> Op
 }
 
 /// The bracket that closes the one at the beginning of `text`.
-pub(super) fn closing(text: &str) -> Option<usize> {
+pub(crate) fn closing(text: &str) -> Option<usize> {
     let mut scan = Scan::new(text);
     while let Some((at, c)) = scan.step() {
         if scan.depth == 0 && is_closing(c) {
@@ -73,7 +73,7 @@ pub(super) fn closing(text: &str) -> Option<usize> {
 }
 
 /// The name and the value in `name = value`, or all of it as the value.
-pub(super) fn named(piece: Piece<'_>) -> (Option<&str>, Piece<'_>) {
+pub(crate) fn named(piece: Piece<'_>) -> (Option<&str>, Piece<'_>) {
     let text = piece.text;
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-');
     let starts = |c: char| c.is_alphabetic() || matches!(c, '_' | '$');
@@ -91,7 +91,7 @@ pub(super) fn named(piece: Piece<'_>) -> (Option<&str>, Piece<'_>) {
 
 /// What stands between a pair of quotes around all of the text: with the escapes of
 /// JavaScript, and with quotes inside that nobody escaped.
-pub(super) fn unquote(text: &str) -> Option<String> {
+pub(crate) fn unquote(text: &str) -> Option<String> {
     let open = text.chars().next()?;
     let close = closing_quote(open)?;
     let inner = text.strip_prefix(open)?.strip_suffix(close)?;

@@ -1,1 +1,172 @@
-//! The patterns of `$match` and the ranges of `$for`.
+//! The patterns of `$match` and the ranges of `$for` (seed 002; notes 97 and 99).
+//!
+//! A pattern is the key of a branch: a colon, then
+//! - `/RegEx/flags`, over texts and numbers; named groups become variables;
+//! - `> 12`, `>=`, `<`, `<=`, `!=`, `==` and any expression;
+//! - `"text"`, `123`, `true`, `null`: the whole value, where a number and its digits are one;
+//! - `1..5`, `1..<5`, `1>..5`: a range;
+//! - `['a,b', _, name, ..]`: a list, item by item: `_` is anything, a name takes the item,
+//!   `..` is any number of items. The first item is also `first`;
+//! - `{x='a', y=':1||2'}`: an object with these fields and no others, `{x='a', ..}` with
+//!   others, too; a text that begins with a colon is itself a pattern;
+//! - `a || b`, `a && b` of these;
+//! - any other expression: with `COND__` in it, it says whether it matches, else it is the
+//!   value to be equal to.
+//!
+//! And `_` alone is the branch for what nothing else matched.
+
+mod equal;
+mod matching;
+mod parse;
+pub mod range;
+pub mod regex;
+mod translate;
+
+use std::sync::Arc;
+
+use quillet_core::{Span, Table, Value};
+
+use crate::expression::{EvalError, Names, Parsed};
+
+pub use equal::equal;
+pub use range::{Range, StepError, Values};
+pub use regex::{Captures, Regex, RegexError};
+
+/// The condition's name inside of patterns and branches.
+pub const CONDITION: &str = "COND__";
+
+/// A pattern longer than this many bytes is refused.
+pub const MAX_LENGTH: usize = 16 << 10;
+/// Patterns nested deeper than this are refused.
+pub const MAX_NESTING: usize = 32;
+
+/// Names that patterns gave to parts of a value.
+pub type Bindings = Table;
+
+/// The key of a branch, read once.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    root: Node,
+}
+
+/// An expression inside of a pattern.
+#[derive(Clone, Debug)]
+pub struct Code {
+    /// As it was written.
+    pub text: Arc<str>,
+    /// Native, or for an engine. Never invalid.
+    pub parsed: Parsed,
+    /// Whether it says by itself if it matches, since it asks about [`CONDITION`]; else it is
+    /// a value to be [`equal`] to.
+    pub test: bool,
+    /// Its place in the file.
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+enum Node {
+    Any,
+    Bind(Arc<str>),
+    Literal(Option<Value>),
+    Regex(Regex),
+    Compare(Comparison, Code),
+    Range(Range),
+    Code(Code),
+    List(ListPattern),
+    Object(ObjectPattern),
+    Either(Vec<Node>),
+    All(Vec<Node>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    Less,
+    LessEqual,
+    More,
+    MoreEqual,
+    Equal,
+    NotEqual,
+}
+
+/// Items before `..`, and after it where there is one.
+#[derive(Clone, Debug, Default)]
+struct ListPattern {
+    before: Vec<Node>,
+    after: Option<Vec<Node>>,
+    /// Whether the first item also is `first`.
+    names_first: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct ObjectPattern {
+    fields: Vec<(Arc<str>, Node)>,
+    partial: bool,
+}
+
+/// Why a key is no pattern.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct PatternError {
+    /// What is wrong, one sentence without a full stop.
+    pub message: String,
+    /// Where, in the file.
+    pub span: Span,
+    /// How to mend it.
+    pub help: Option<String>,
+}
+
+/// Why it is not known whether a value matches.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MatchError {
+    /// An expression has no value. [`EvalError::JavaScript`]: the pattern needs an engine,
+    /// and is not one expression alone (see [`Pattern::code`]).
+    #[error("{error}")]
+    Expression {
+        /// Why.
+        error: EvalError,
+        /// The expression's place in the file.
+        span: Span,
+    },
+    /// The search of a regular expression did not end.
+    #[error(transparent)]
+    Regex(#[from] RegexError),
+}
+
+impl Pattern {
+    /// Reads the key of a branch; `base` is its place in the file.
+    ///
+    /// # Errors
+    /// Not a pattern, one longer than [`MAX_LENGTH`], or nested deeper than [`MAX_NESTING`].
+    pub fn parse(key: &str, base: Span) -> Result<Pattern, PatternError> {
+        parse::pattern(key, base).map(|root| Pattern { root })
+    }
+
+    /// Whether it is `_`, the branch for what nothing else matched.
+    #[must_use]
+    pub fn is_else(&self) -> bool {
+        matches!(self.root, Node::Any)
+    }
+
+    /// The expression, where the pattern is nothing else: one that needs an engine is
+    /// evaluated by whoever has one.
+    #[must_use]
+    pub fn code(&self) -> Option<&Code> {
+        match &self.root {
+            Node::Code(code) => Some(code),
+            _ => None,
+        }
+    }
+
+    /// Whether a value matches. Names are added to `bindings` only if it does.
+    ///
+    /// # Errors
+    /// [`MatchError`].
+    pub fn matches(
+        &self,
+        value: &Option<Value>,
+        bindings: &mut Bindings,
+        names: &dyn Names,
+    ) -> Result<bool, MatchError> {
+        matching::matches(&self.root, value, bindings, names)
+    }
+}

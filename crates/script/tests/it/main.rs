@@ -14,6 +14,8 @@ mod library_check;
 mod library_import;
 mod library_inherit;
 mod parse_blocks;
+mod pattern;
+mod pattern_regex;
 mod quickjs;
 mod reader;
 mod reader_findings;

@@ -1,0 +1,231 @@
+//! Holds a value against a pattern.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use quillet_core::{List, Map, Value};
+
+use super::equal::{as_number, equal};
+use super::{
+    Bindings, CONDITION, Code, Comparison, ListPattern, MatchError, Node, ObjectPattern, Regex,
+};
+use crate::expression::{EvalError, Found, Names, Parsed, to_js_string, truthy};
+
+type Matched = Result<bool, MatchError>;
+
+/// Whether `value` matches; its names go to `bindings` if it does.
+pub(super) fn matches(
+    node: &Node,
+    value: &Option<Value>,
+    bindings: &mut Bindings,
+    names: &dyn Names,
+) -> Matched {
+    let mut walk = Walk {
+        condition: value,
+        names,
+        bound: Vec::new(),
+    };
+    let matched = walk.node(node, value)?;
+    if matched {
+        bindings.extend(walk.bound);
+    }
+    Ok(matched)
+}
+
+struct Walk<'a> {
+    condition: &'a Option<Value>,
+    names: &'a dyn Names,
+    bound: Vec<(Arc<str>, Value)>,
+}
+
+/// Names as an expression inside of a pattern sees them.
+impl Names for Walk<'_> {
+    fn get(&self, name: &str) -> Found {
+        if name == CONDITION {
+            return self
+                .condition
+                .clone()
+                .map_or(Found::Undefined, Found::Value);
+        }
+        let bound = self.bound.iter().rev().find(|(known, _)| &**known == name);
+        match bound {
+            Some((_, value)) => Found::Value(value.clone()),
+            None => self.names.get(name),
+        }
+    }
+    fn this(&self, name: &str) -> Found {
+        self.names.this(name)
+    }
+}
+
+impl Walk<'_> {
+    fn node(&mut self, node: &Node, value: &Option<Value>) -> Matched {
+        match node {
+            Node::Any => Ok(true),
+            Node::Bind(name) => {
+                self.bind(name, value);
+                Ok(value.is_some())
+            }
+            Node::Literal(literal) => Ok(equal(value, literal)),
+            Node::Regex(regex) => self.regex(regex, value),
+            Node::Compare(comparison, code) => {
+                let operand = self.evaluate(code)?;
+                Ok(compares(*comparison, value, &operand))
+            }
+            Node::Range(range) => {
+                let number = value.as_ref().and_then(as_number);
+                Ok(number.is_some_and(|number| range.contains(number)))
+            }
+            Node::Code(code) => {
+                let result = self.evaluate(code)?;
+                Ok(match code.test {
+                    true => truthy(&result),
+                    false => equal(value, &result),
+                })
+            }
+            Node::List(pattern) => self.list(pattern, value),
+            Node::Object(pattern) => self.object(pattern, value),
+            Node::Either(nodes) => self.either(nodes, value),
+            Node::All(nodes) => self.all(nodes.iter().map(|node| (node, value))),
+        }
+    }
+
+    fn bind(&mut self, name: &Arc<str>, value: &Option<Value>) {
+        if let Some(value) = value {
+            self.bound.push((Arc::clone(name), value.clone()));
+        }
+    }
+
+    fn regex(&mut self, regex: &Regex, value: &Option<Value>) -> Matched {
+        let text = match value {
+            Some(Value::Str(text)) => Arc::clone(text),
+            Some(number @ (Value::Int(_) | Value::Float(_))) => to_js_string(number).into(),
+            _ => return Ok(false),
+        };
+        let Some(found) = regex.captures(&text)? else {
+            return Ok(false);
+        };
+        for (name, group) in found.named() {
+            self.bound.push((name.into(), Value::from(group)));
+        }
+        Ok(true)
+    }
+
+    fn evaluate(&self, code: &Code) -> Result<Option<Value>, MatchError> {
+        let result = match &code.parsed {
+            Parsed::Native(expression) => expression.evaluate(self),
+            _ => Err(EvalError::JavaScript),
+        };
+        result.map_err(|error| MatchError::Expression {
+            error,
+            span: code.span,
+        })
+    }
+
+    /// What a way that failed had named is forgotten.
+    fn either(&mut self, nodes: &[Node], value: &Option<Value>) -> Matched {
+        let before = self.bound.len();
+        for node in nodes {
+            if self.node(node, value)? {
+                return Ok(true);
+            }
+            self.bound.truncate(before);
+        }
+        Ok(false)
+    }
+
+    fn all<'n, 'v>(
+        &mut self,
+        pairs: impl IntoIterator<Item = (&'n Node, &'v Option<Value>)>,
+    ) -> Matched {
+        for (node, value) in pairs {
+            if !self.node(node, value)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn list(&mut self, pattern: &ListPattern, value: &Option<Value>) -> Matched {
+        let Some(Value::List(list)) = value else {
+            return Ok(false);
+        };
+        let Some((before, after)) = parts(pattern, list) else {
+            return Ok(false);
+        };
+        if pattern.names_first {
+            self.bind(&"first".into(), &list.first().cloned());
+        }
+        let nodes = pattern.before.iter().chain(pattern.after.iter().flatten());
+        for (node, item) in nodes.zip(before.iter().chain(after)) {
+            if !self.node(node, &Some(item.clone()))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn object(&mut self, pattern: &ObjectPattern, value: &Option<Value>) -> Matched {
+        let Some(Value::Map(map)) = value else {
+            return Ok(false);
+        };
+        if !pattern.partial && !has_no_other(pattern, map) {
+            return Ok(false);
+        }
+        for (key, node) in &pattern.fields {
+            let Some(field) = map.get(key) else {
+                return Ok(false);
+            };
+            if !self.node(node, &Some(field.clone()))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The items that stand for those before and behind `..`, if there are as many as needed.
+fn parts<'l>(pattern: &ListPattern, list: &'l List) -> Option<(&'l [Value], &'l [Value])> {
+    let least = pattern.before.len() + pattern.after.as_ref().map_or(0, Vec::len);
+    let fits = match pattern.after {
+        Some(_) => list.len() >= least,
+        None => list.len() == least,
+    };
+    if !fits {
+        return None;
+    }
+    let (before, rest) = list.split_at_checked(pattern.before.len())?;
+    let skipped = list.len() - least;
+    Some((before, rest.get(skipped..)?))
+}
+
+fn has_no_other(pattern: &ObjectPattern, map: &Map) -> bool {
+    let known = |key: &str| pattern.fields.iter().any(|(name, _)| &**name == key);
+    map.iter().all(|(key, _)| known(key))
+}
+
+/// Order needs two numbers, or two texts that are not both numbers.
+fn compares(comparison: Comparison, value: &Option<Value>, operand: &Option<Value>) -> bool {
+    let order = match (value, operand) {
+        (Some(a), Some(b)) => order(a, b),
+        _ => None,
+    };
+    match comparison {
+        Comparison::Equal => equal(value, operand),
+        Comparison::NotEqual => !equal(value, operand),
+        Comparison::Less => order.is_some_and(Ordering::is_lt),
+        Comparison::LessEqual => order.is_some_and(Ordering::is_le),
+        Comparison::More => order.is_some_and(Ordering::is_gt),
+        Comparison::MoreEqual => order.is_some_and(Ordering::is_ge),
+    }
+}
+
+fn order(a: &Value, b: &Value) -> Option<Ordering> {
+    if let (Some(a), Some(b)) = (as_number(a), as_number(b)) {
+        return a.partial_cmp(&b);
+    }
+    match (a, b) {
+        (Value::Str(a), Value::Str(b)) => Some(a.encode_utf16().cmp(b.encode_utf16())),
+        _ => None,
+    }
+}

@@ -1,0 +1,370 @@
+//! The key of a branch to a pattern.
+
+use std::sync::Arc;
+
+use quillet_core::{Span, Value};
+
+use super::{
+    CONDITION, Code, Comparison, ListPattern, MAX_LENGTH, MAX_NESTING, Node, ObjectPattern,
+    PatternError, Range, Regex,
+};
+use crate::argument::split::{self, Piece};
+use crate::expression::{Expression, Parsed};
+
+type Read<T> = Result<T, PatternError>;
+
+/// Reads a key.
+pub(super) fn pattern(key: &str, base: Span) -> Read<Node> {
+    let reader = Reader { key, base };
+    let piece = Piece {
+        text: key,
+        start: 0,
+    }
+    .trimmed();
+    if piece.text == "_" {
+        return Ok(Node::Any);
+    }
+    if key.len() > MAX_LENGTH {
+        let message = format!("a pattern is no longer than {MAX_LENGTH} bytes");
+        return Err(reader.error(&message, piece.part(0, 0), None));
+    }
+    match piece.text.strip_prefix([':', '：']) {
+        Some(rest) => {
+            let inner = piece.part(piece.text.len() - rest.len(), piece.text.len());
+            reader.alternatives(inner, Place::top())
+        }
+        None => {
+            let help = format!("write `:{}`, or `_` for all else", piece.text);
+            Err(reader.error("a pattern begins with a colon", piece, Some(help)))
+        }
+    }
+}
+
+/// Where a pattern stands: inside of a list or an object a bare name takes the value.
+#[derive(Clone, Copy)]
+struct Place {
+    depth: usize,
+    inside: bool,
+}
+
+impl Place {
+    fn top() -> Place {
+        Place {
+            depth: 0,
+            inside: false,
+        }
+    }
+}
+
+struct Reader<'a> {
+    key: &'a str,
+    base: Span,
+}
+
+impl<'a> Reader<'a> {
+    fn span(&self, start: usize, end: usize) -> Span {
+        // With YAML's escapes in it, the key is not the file's text.
+        if self.base.end.saturating_sub(self.base.start) != self.key.len() {
+            return self.base;
+        }
+        Span {
+            start: self.base.start + start,
+            end: self.base.start + end,
+        }
+    }
+
+    fn error(&self, message: &str, piece: Piece<'_>, help: Option<String>) -> PatternError {
+        PatternError {
+            message: message.to_owned(),
+            span: self.span(piece.start, piece.end()),
+            help,
+        }
+    }
+
+    /// `a || b && c`, or an expression as a whole where it asks about the condition.
+    fn alternatives(&self, piece: Piece<'a>, place: Place) -> Read<Node> {
+        let piece = piece.trimmed();
+        if place.depth == MAX_NESTING {
+            let message = format!("patterns are nested no deeper than {MAX_NESTING} levels");
+            return Err(self.error(&message, piece, None));
+        }
+        if piece.text.contains(CONDITION)
+            && !piece.text.starts_with('/')
+            && let Ok(code) = self.code(piece)
+        {
+            return Ok(Node::Code(code));
+        }
+        let either = cut(piece, "||");
+        let nodes = either.into_iter().map(|part| self.all(part, place));
+        Ok(one_or(Node::Either, nodes.collect::<Read<_>>()?))
+    }
+
+    fn all(&self, piece: Piece<'a>, place: Place) -> Read<Node> {
+        let parts = cut(piece, "&&");
+        let nodes = parts
+            .into_iter()
+            .map(|part| self.one(part.trimmed(), place));
+        Ok(one_or(Node::All, nodes.collect::<Read<_>>()?))
+    }
+
+    fn one(&self, piece: Piece<'a>, place: Place) -> Read<Node> {
+        let text = piece.text.trim_start_matches([':', '：']);
+        let piece = piece
+            .part(piece.text.len() - text.len(), piece.text.len())
+            .trimmed();
+        let text = piece.text;
+        if text.is_empty() {
+            let help = "write `:12`, `:> 12`, `:\"text\"` or `:/regex/`".to_owned();
+            return Err(self.error("a pattern is missing", piece, Some(help)));
+        }
+        if let Some(regex) = self.regex(piece)? {
+            return Ok(regex);
+        }
+        if let Some((comparison, length)) = comparison(text) {
+            let operand = piece.part(length, text.len()).trimmed();
+            return Ok(Node::Compare(comparison, self.code(operand)?));
+        }
+        if let Some(range) = Range::between(text) {
+            return Ok(Node::Range(range));
+        }
+        match self.bracketed(piece, place)? {
+            Some(node) => Ok(node),
+            None => self.value(piece, place),
+        }
+    }
+
+    fn regex(&self, piece: Piece<'a>) -> Read<Option<Node>> {
+        let Some(body) = piece.text.strip_prefix('/') else {
+            return Ok(None);
+        };
+        let Some((pattern, flags)) = body.rsplit_once('/') else {
+            let help = "write `:/regex/flags`".to_owned();
+            return Err(self.error("the regular expression is not closed", piece, Some(help)));
+        };
+        Regex::compile(pattern, flags.trim())
+            .map(|regex| Some(Node::Regex(regex)))
+            .map_err(|error| self.error(&error.to_string(), piece, None))
+    }
+
+    fn bracketed(&self, piece: Piece<'a>, place: Place) -> Read<Option<Node>> {
+        let text = piece.text;
+        if split::closing(text) != Some(text.len() - 1) {
+            return Ok(None);
+        }
+        let inner = piece.part(1, text.len() - 1);
+        let deeper = Place {
+            depth: place.depth + 1,
+            inside: true,
+        };
+        match text.as_bytes().first() {
+            Some(b'[') => self.list(inner, deeper).map(Some),
+            Some(b'{') => self.object(inner, deeper).map(Some),
+            Some(b'(') => {
+                let inside = place.inside;
+                self.alternatives(inner, Place { inside, ..deeper })
+                    .map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn list(&self, inner: Piece<'a>, place: Place) -> Read<Node> {
+        let mut list = ListPattern::default();
+        for item in items(inner) {
+            if item.text == ".." {
+                if list.after.replace(Vec::new()).is_some() {
+                    return Err(self.error("a list pattern has one `..`", item, None));
+                }
+                continue;
+            }
+            let node = self.nested(item, place)?;
+            list.after.as_mut().unwrap_or(&mut list.before).push(node);
+        }
+        // The seed: `['a,b', _, _, last]` gives the first item to `first`.
+        let named = matches!(list.before.first(), None | Some(Node::Any | Node::Bind(_)));
+        list.names_first = !named;
+        Ok(Node::List(list))
+    }
+
+    fn object(&self, inner: Piece<'a>, place: Place) -> Read<Node> {
+        let mut object = ObjectPattern::default();
+        for item in items(inner) {
+            if item.text == ".." {
+                object.partial = true;
+                continue;
+            }
+            let (key, value) = self.field(item)?;
+            let node = match value {
+                Some(value) => self.nested(value, place)?,
+                None => Node::Bind(Arc::clone(&key)),
+            };
+            object.fields.push((key, node));
+        }
+        Ok(Node::Object(object))
+    }
+
+    /// `key=value`, `key: value`, or `key` alone, which takes the value.
+    fn field(&self, item: Piece<'a>) -> Read<(Arc<str>, Option<Piece<'a>>)> {
+        let mark = split::find_outside(item.text, |_, c| matches!(c, '=' | '＝' | ':' | '：'));
+        let key = item.part(0, mark.unwrap_or(item.text.len())).trimmed();
+        let name = split::unquote(key.text).unwrap_or_else(|| key.text.to_owned());
+        if name.is_empty() || (name.contains(char::is_whitespace) && name == key.text) {
+            let help = "write `{key='value', ..}`".to_owned();
+            return Err(self.error("a field of an object pattern has a name", item, Some(help)));
+        }
+        let value = mark.map(|at| {
+            let width = item.text[at..].chars().next().map_or(1, char::len_utf8);
+            item.part(at + width, item.text.len()).trimmed()
+        });
+        Ok((name.into(), value))
+    }
+
+    /// A text that begins with a colon is a pattern; any other text is itself.
+    fn nested(&self, piece: Piece<'a>, place: Place) -> Read<Node> {
+        let quoted = piece.text.starts_with(['"', '\'']);
+        let inner = piece.part(1, piece.text.len().saturating_sub(1));
+        let whole = quoted && split::unquote(piece.text).is_some();
+        match whole && inner.text.starts_with([':', '：']) {
+            true => self.alternatives(inner, place),
+            false => self.alternatives(piece, place),
+        }
+    }
+
+    fn value(&self, piece: Piece<'a>, place: Place) -> Read<Node> {
+        if piece.text == "_" {
+            return Ok(Node::Any);
+        }
+        let code = match self.code(piece) {
+            Ok(code) => code,
+            // Quotes that JavaScript has not, or that nobody escaped.
+            Err(error) => {
+                let text = split::unquote(piece.text).ok_or(error)?;
+                return Ok(Node::Literal(Some(Value::from(text))));
+            }
+        };
+        let Parsed::Native(expression) = &code.parsed else {
+            return Ok(Node::Code(code));
+        };
+        if let Some(value) = expression.as_literal() {
+            return Ok(Node::Literal(value.clone()));
+        }
+        match expression.as_name() {
+            Some(name) if place.inside => Ok(Node::Bind(name.into())),
+            _ => Ok(self.constant(expression).unwrap_or(Node::Code(code))),
+        }
+    }
+
+    /// `-12` is an operator and a number; to a pattern it is a number.
+    fn constant(&self, expression: &Expression) -> Option<Node> {
+        if !expression.names().is_empty() {
+            return None;
+        }
+        let value = expression.evaluate(&quillet_core::Map::default()).ok()?;
+        Some(Node::Literal(value))
+    }
+
+    fn code(&self, piece: Piece<'a>) -> Read<Code> {
+        let parsed = Expression::parse(piece.text);
+        if let Parsed::Invalid(error) = &parsed {
+            return Err(PatternError {
+                message: format!("`{}` is no pattern: {}", piece.text, error.message),
+                span: self.span(piece.start + error.span.start, piece.start + error.span.end),
+                help: Some("text stands in quotes: `:\"text\"`".to_owned()),
+            });
+        }
+        let test = match &parsed {
+            Parsed::Native(expression) => {
+                let names = expression.names();
+                names.iter().any(|used| &*used.name == CONDITION)
+            }
+            _ => piece.text.contains(CONDITION),
+        };
+        Ok(Code {
+            text: piece.text.into(),
+            parsed,
+            test,
+            span: self.span(piece.start, piece.end()),
+        })
+    }
+}
+
+/// What stands between commas; nothing behind a last one.
+fn items(inner: Piece<'_>) -> Vec<Piece<'_>> {
+    let mut items: Vec<Piece<'_>> = split::pieces(inner.text, |c, _| matches!(c, ',' | '，'))
+        .into_iter()
+        .map(|item| inner.part(item.start, item.end()).trimmed())
+        .collect();
+    if items.last().is_some_and(|last| last.text.is_empty()) {
+        items.pop();
+    }
+    items
+}
+
+/// Cuts at `||` or `&&` outside of quotes, brackets and regular expressions.
+fn cut<'a>(piece: Piece<'a>, mark: &str) -> Vec<Piece<'a>> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    loop {
+        let rest = &piece.text[start..];
+        let skipped = regex_length(rest);
+        let after = &rest[skipped..];
+        match split::find_outside(after, |at, _| after[at..].starts_with(mark)) {
+            Some(at) => {
+                let end = start + skipped + at;
+                parts.push(piece.part(start, end));
+                start = end + mark.len();
+            }
+            None => {
+                parts.push(piece.part(start, piece.text.len()));
+                return parts;
+            }
+        }
+    }
+}
+
+/// How much of a text is a regular expression that stands at its beginning: to the first
+/// slash behind which a pattern may end. A slash inside need not be escaped.
+fn regex_length(text: &str) -> usize {
+    let Some(body) = text.trim_start().strip_prefix('/') else {
+        return 0;
+    };
+    let start = text.len() - body.len();
+    let mut escaped = false;
+    for (at, c) in body.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '/' => {
+                let after = body[at + 1..].trim_start_matches(|c: char| c.is_ascii_lowercase());
+                let after = after.trim_start();
+                if after.is_empty() || after.starts_with("||") || after.starts_with("&&") {
+                    return start + at + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    0
+}
+
+fn comparison(text: &str) -> Option<(Comparison, usize)> {
+    const MARKS: [(&str, Comparison); 8] = [
+        ("===", Comparison::Equal),
+        ("!==", Comparison::NotEqual),
+        (">=", Comparison::MoreEqual),
+        ("<=", Comparison::LessEqual),
+        ("==", Comparison::Equal),
+        ("!=", Comparison::NotEqual),
+        (">", Comparison::More),
+        ("<", Comparison::Less),
+    ];
+    let (mark, comparison) = MARKS.iter().find(|(mark, _)| text.starts_with(mark))?;
+    Some((*comparison, mark.len()))
+}
+
+fn one_or(join: fn(Vec<Node>) -> Node, mut nodes: Vec<Node>) -> Node {
+    match nodes.len() {
+        1 => nodes.swap_remove(0),
+        _ => join(nodes),
+    }
+}

@@ -1,0 +1,210 @@
+//! Regular expressions of JavaScript, bounded in time and memory.
+//!
+//! The syntax is ECMAScript's (see [`super::translate`] for how it is carried over); the
+//! search is by `fancy-regex`. Patterns come from authors, but the texts that they are run
+//! over come from models and users: a search that goes on for too long is an error.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use fancy_regex::RegexBuilder;
+
+use super::translate::{self, Translated};
+
+/// The longest pattern, in bytes.
+pub const MAX_PATTERN: usize = 8 << 10;
+/// How often a search may go back and try another way.
+pub const MAX_BACKTRACKS: usize = 200_000;
+/// The memory that a compiled pattern may take, in bytes; counted repetitions such as
+/// `(a{1,100}){1,100}` grow it.
+pub const MAX_COMPILED: usize = 1 << 20;
+
+/// A compiled pattern; cloning shares it.
+#[derive(Clone, Debug)]
+pub struct Regex {
+    compiled: Arc<fancy_regex::Regex>,
+    names: Arc<[(String, usize)]>,
+    source: Arc<str>,
+}
+
+/// Why a pattern was not compiled, or a search not finished.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RegexError {
+    /// It is no regular expression of JavaScript, or one that this engine cannot do.
+    #[error("/{pattern}/ is no regular expression: {message}")]
+    Syntax {
+        /// The pattern as it was written.
+        pattern: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A flag that JavaScript does not know.
+    #[error("a regular expression has no flag `{0}`; it has d, g, i, m, s, u, v and y")]
+    Flag(char),
+    /// It is too long, or takes too much memory once compiled.
+    #[error(
+        "a regular expression is at most {MAX_PATTERN} bytes long and {MAX_COMPILED} bytes \
+         large when compiled"
+    )]
+    Size,
+    /// The search did not end.
+    #[error(
+        "the search for /{pattern}/ went back more than {MAX_BACKTRACKS} times: make it \
+         simpler, or the text shorter"
+    )]
+    Backtracks {
+        /// The pattern as it was written.
+        pattern: String,
+    },
+}
+
+/// A match and its groups.
+#[derive(Clone, Debug)]
+pub struct Captures<'t> {
+    text: &'t str,
+    groups: Vec<Option<Range<usize>>>,
+    names: Arc<[(String, usize)]>,
+}
+
+impl Regex {
+    /// Compiles a pattern as it stands between the slashes of JavaScript, with its flags:
+    /// `i`, `m`, `s` and `y` do what they do there; `d`, `g`, `u` and `v` change nothing.
+    ///
+    /// # Errors
+    /// [`RegexError::Syntax`], [`RegexError::Flag`], [`RegexError::Size`].
+    pub fn compile(pattern: &str, flags: &str) -> Result<Regex, RegexError> {
+        if let Some(flag) = flags.chars().find(|flag| !"dgimsuvy".contains(*flag)) {
+            return Err(RegexError::Flag(flag));
+        }
+        if pattern.len() > MAX_PATTERN {
+            return Err(RegexError::Size);
+        }
+        let Translated { text, names } =
+            translate::translate(pattern, flags).map_err(|message| RegexError::Syntax {
+                pattern: pattern.to_owned(),
+                message: message.to_owned(),
+            })?;
+        let compiled = RegexBuilder::new(&text)
+            .case_insensitive(flags.contains('i'))
+            .multi_line(flags.contains('m'))
+            .backtrack_limit(MAX_BACKTRACKS)
+            .delegate_size_limit(MAX_COMPILED)
+            .delegate_dfa_size_limit(MAX_COMPILED)
+            .build()
+            .map_err(|error| refused(pattern, &error))?;
+        Ok(Regex {
+            compiled: Arc::new(compiled),
+            names: names.into(),
+            source: pattern.into(),
+        })
+    }
+
+    /// Whether the pattern is found anywhere in the text.
+    ///
+    /// # Errors
+    /// [`RegexError::Backtracks`].
+    pub fn is_match(&self, text: &str) -> Result<bool, RegexError> {
+        self.compiled.is_match(text).map_err(|_| self.endless())
+    }
+
+    /// Where the pattern is found first.
+    ///
+    /// # Errors
+    /// [`RegexError::Backtracks`].
+    pub fn find(&self, text: &str) -> Result<Option<Range<usize>>, RegexError> {
+        let found = self.compiled.find(text).map_err(|_| self.endless())?;
+        Ok(found.map(|found| found.start()..found.end()))
+    }
+
+    /// The first match with its groups.
+    ///
+    /// # Errors
+    /// [`RegexError::Backtracks`].
+    pub fn captures<'t>(&self, text: &'t str) -> Result<Option<Captures<'t>>, RegexError> {
+        let found = self.compiled.captures(text).map_err(|_| self.endless())?;
+        Ok(found.map(|found| Captures {
+            text,
+            groups: (0..found.len())
+                .map(|index| found.get(index).map(|group| group.start()..group.end()))
+                .collect(),
+            names: Arc::clone(&self.names),
+        }))
+    }
+
+    /// How many groups it has, without the whole match.
+    #[must_use]
+    pub fn groups(&self) -> usize {
+        self.compiled.captures_len().saturating_sub(1)
+    }
+
+    /// Names of groups, in the order in which they stand.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The pattern as it was written.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    fn endless(&self) -> RegexError {
+        RegexError::Backtracks {
+            pattern: self.source.to_string(),
+        }
+    }
+}
+
+impl PartialEq for Regex {
+    fn eq(&self, other: &Self) -> bool {
+        self.compiled.as_str() == other.compiled.as_str()
+    }
+}
+
+fn refused(pattern: &str, error: &fancy_regex::Error) -> RegexError {
+    if let fancy_regex::Error::CompileError(error) = error
+        && let fancy_regex::CompileError::InnerError(error) = &**error
+        && error.size_limit().is_some()
+    {
+        return RegexError::Size;
+    }
+    RegexError::Syntax {
+        pattern: pattern.to_owned(),
+        message: error.to_string(),
+    }
+}
+
+impl<'t> Captures<'t> {
+    /// A group by its number; 0 is the whole match. `None` where it took no part.
+    #[must_use]
+    pub fn get(&self, group: usize) -> Option<&'t str> {
+        self.text.get(self.range(group)?)
+    }
+
+    /// Where a group stands, in bytes of the text.
+    #[must_use]
+    pub fn range(&self, group: usize) -> Option<Range<usize>> {
+        self.groups.get(group)?.clone()
+    }
+
+    /// A group by its name.
+    #[must_use]
+    pub fn name(&self, name: &str) -> Option<&'t str> {
+        let (_, group) = self.names.iter().find(|(known, _)| known == name)?;
+        self.get(*group)
+    }
+
+    /// Named groups that took part.
+    pub fn named(&self) -> impl Iterator<Item = (&str, &'t str)> {
+        self.names
+            .iter()
+            .filter_map(|(name, group)| Some((name.as_str(), self.get(*group)?)))
+    }
+
+    /// What a script means by the match: its first group, or all of it where it has none.
+    #[must_use]
+    pub fn main(&self) -> &'t str {
+        let group = usize::from(self.groups.len() > 1);
+        self.get(group).unwrap_or("")
+    }
+}

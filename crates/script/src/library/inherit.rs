@@ -37,8 +37,8 @@ pub struct Resolved {
     pub script: Arc<Script>,
     /// Its id.
     pub id: String,
-    /// Its front matter merged over those of its parents. A function (`!fn`) stands in it as its code's
-    /// text, and in `callbacks`.
+    /// Its front matter merged over those of its parents, as plain values: of a function (`!fn`), its code.
+    /// Whoever needs the function itself (`on:`) takes it from the front matters of `bodies`.
     pub config: Map,
     /// Scripts whose bodies are run, in order: parents first, the script itself last.
     pub bodies: Vec<Arc<Script>>,

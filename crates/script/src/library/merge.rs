@@ -37,8 +37,8 @@ pub(super) fn inherit(child: Map, parents: Vec<Map>) -> Map {
 /// Tables of named things: the parent's first, what both name merged. `None` where one of them is no
 /// such table, or where the child's list says how it wants to be joined.
 fn named(key: &str, child: &Value, parent: &Value) -> Option<Value> {
-    let mut table = entries(parent)?;
-    for (name, own) in entries(child)? {
+    let mut table = entries(key, parent)?;
+    for (name, own) in entries(key, child)? {
         let merged = match table.get(&name) {
             Some(inherited) if own == Value::Null => inherited.clone(),
             Some(inherited) => merge::inherit(&own, std::slice::from_ref(inherited)),
@@ -55,23 +55,24 @@ fn named(key: &str, child: &Value, parent: &Value) -> Option<Value> {
 }
 
 /// What a table names: `[a, {b: …}, {id: c, …}]` or `{a: …, b: …}`.
-fn entries(value: &Value) -> Option<Table> {
+fn entries(key: &str, value: &Value) -> Option<Table> {
     let items = match value {
         Value::Map(map) => return Some(map.to_table()),
         Value::List(items) => items,
         _ => return None,
     };
+    let naming = if key == "input" { "name" } else { "id" };
     let mut table = Table::default();
     for item in items.iter() {
         match item {
             Value::Str(name) if !is_marker(name) => {
                 table.entry(name.clone()).or_insert(Value::Null);
             }
-            Value::Map(map) => match map.get("id").and_then(Value::as_str) {
-                Some(id) => {
+            Value::Map(map) => match map.get(naming).and_then(Value::as_str) {
+                Some(name) => {
                     let mut rest = map.to_table();
-                    rest.shift_remove("id");
-                    table.insert(id.into(), Map::new(rest).into());
+                    rest.shift_remove(naming);
+                    table.insert(name.into(), Map::new(rest).into());
                 }
                 None if map.len() == 1 && map.table().keys().all(|key| !is_marker(key)) => {
                     table.extend(map.to_table())

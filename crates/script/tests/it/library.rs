@@ -2,12 +2,18 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use quillet_core::Span;
-use quillet_script::library::{Builtin, Folders, Layered, Library, Memory, demand, id, open};
-use quillet_script::syntax::Source;
+use quillet_script::host::NoTools;
+use quillet_script::library::{
+    Builtin, Folders, Layered, Library, Memory, check, demand, id, open, resolve,
+};
+use quillet_script::syntax::{ItemKind, Source};
+use quillet_script::text::template::{Job, Templates};
 use quillet_script::{ErrorKind, ScriptError};
+use quillet_template::{Limits, NoFunctions, TemplateFactory};
 
 /// A folder that is gone when the test ends.
 struct Folder(PathBuf);
@@ -125,7 +131,7 @@ async fn a_changed_file_is_read_again_and_an_unchanged_one_is_not() {
     let library = Folders::new(&[&folder.0]).unwrap();
     let first = library.find("a", None).await.unwrap().unwrap();
     let again = library.find("a", None).await.unwrap().unwrap();
-    assert!(std::sync::Arc::ptr_eq(&first, &again));
+    assert!(Arc::ptr_eq(&first, &again));
     fs::write(folder.path("a.ai.yaml"), echo("another")).unwrap();
     assert_eq!(found(&library, "a", None).await.as_deref(), Some("another"));
 }
@@ -321,6 +327,83 @@ async fn nothing_leads_out_of_the_roots() {
     assert_eq!(run, 15);
 }
 
+/// Files of hostile scripts: what they name leads nowhere, and whatever they are, an answer comes.
+#[tokio::test]
+async fn hostile_scripts_are_read_resolved_and_checked_within_limits() {
+    let Some(vectors) = vectors("hostile/ppe.jsonl") else {
+        return;
+    };
+    let mut refused = Vec::new();
+    for line in vectors.lines() {
+        let vector: serde_json::Value = serde_json::from_str(line).unwrap();
+        let files = vector["files"].as_object().unwrap();
+        let files: Vec<(&str, &str)> = files
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.as_str().unwrap()))
+            .collect();
+        let folder = Folder::new(&files);
+        let opened = open(&folder.path("main.ai.yaml").display().to_string(), &[])
+            .await
+            .unwrap();
+        resolve(opened.script.clone(), opened.library.as_ref())
+            .await
+            .unwrap();
+        let found = check(&opened.script, opened.library.as_ref(), &NoTools).await;
+        if found
+            .iter()
+            .any(|found| found.severity == quillet_core::Severity::Error)
+        {
+            refused.push(vector["id"].as_str().unwrap().to_owned());
+        }
+    }
+    // The others are refused by the limits of a run.
+    assert_eq!(refused, ["ppe-v-import-abs"]);
+}
+
+/// Every text of a built-in script is a template, and the character's says who it is.
+#[tokio::test]
+async fn built_in_scripts_have_no_findings_and_a_character_says_who_it_is() {
+    for id in Builtin.ids() {
+        let script = Builtin.find(&id, None).await.unwrap().unwrap();
+        assert_eq!(check(&script, &Builtin, &NoTools).await, [], "{id}");
+    }
+    let table = [
+        (
+            r#"{"name": "Dobby"}"#,
+            "You play Dobby, in every answer",
+            "",
+        ),
+        (
+            r#"{"name": "Dobby", "description": "An elf."}"#,
+            "You play Dobby",
+            "\n\nWho you are:\nAn elf.",
+        ),
+        (
+            r#"{"character": {"name": "Dobby", "mood": "happy", "roles": {"a": "b"}}}"#,
+            "You play Dobby",
+            "manner of speech.\nmood: happy",
+        ),
+    ];
+    let script = Builtin.find("char", None).await.unwrap().unwrap();
+    let ItemKind::Message(message) = &script.body.items[0].kind else {
+        panic!("{:?}", script.body.items[0]);
+    };
+    let templates = Templates::new(Arc::new(TemplateFactory::standard()));
+    for (variables, begin, end) in table {
+        let variables = quillet_core::json::parse(variables).unwrap();
+        let job = Job {
+            format: "hf",
+            text: message.content.text().unwrap(),
+            variables: variables.as_map().unwrap(),
+            functions: &NoFunctions,
+            limits: &Limits::default(),
+            authored: &|_| false,
+        };
+        let text = templates.render(&job).await.unwrap();
+        assert!(text.starts_with(begin) && text.ends_with(end), "{text}");
+    }
+}
+
 fn kind<T>(result: Result<T, ScriptError>) -> Option<ErrorKind> {
     result.err().map(|error| error.kind)
 }
@@ -390,8 +473,7 @@ async fn memory_finds_as_folders_do() {
 #[tokio::test]
 async fn layers_are_asked_in_order_and_built_in_scripts_come_last() {
     let own = Memory::new([("translator.ai.yaml", "$echo: mine")]);
-    let layers: Vec<std::sync::Arc<dyn Library>> =
-        vec![std::sync::Arc::new(own), std::sync::Arc::new(Builtin)];
+    let layers: Vec<Arc<dyn Library>> = vec![Arc::new(own), Arc::new(Builtin)];
     let library = Layered::new(layers);
     assert_eq!(
         found(&library, "translator", None).await.as_deref(),

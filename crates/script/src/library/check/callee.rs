@@ -113,13 +113,10 @@ pub(super) fn missing_input(
     let Given::Names(names, places) = given else {
         return;
     };
-    let by_place = |index: Option<i64>| {
-        index
-            .and_then(|index| usize::try_from(index).ok())
-            .is_some_and(|index| index < *places)
-    };
-    for (input, index) in schema::required(&callee.config) {
-        if !names.contains(&input) && !by_place(index) {
+    for field in schema::required(&callee.config) {
+        let input = &field.name;
+        let by_place = field.index.is_some_and(|index| index < *places);
+        if !names.contains(input) && !by_place {
             let why = format!("{name} needs {input:?}, which this call does not give");
             findings.error("script.input", why, at, &format!("write {name}({input}=…)"));
         }

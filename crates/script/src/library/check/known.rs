@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use quillet_core::nearest;
+use quillet_core::{Value, nearest};
 use quillet_yaml::Entry;
 
 use super::Findings;
+use crate::argument::{self, ArgumentValue};
 use crate::library::directives::{DIRECTIVES, directive, nearest_directive};
 use crate::library::import::{Import, ImportKind, Names, bare_name};
 use crate::library::{Library, Resolved, gives, missing, resolve};
-use crate::syntax::{Block, Call, ItemKind, Message};
+use crate::syntax::{Block, Call, ItemKind, Message, Text};
 use crate::text::hole::{HoleKind, Piece, holes};
 
 /// Names that the engine gives to every script (notes 9, 59, 68, 90, 98, 99, 105, 128).
@@ -98,9 +99,10 @@ impl Known {
             self.variables
                 .extend(inner.iter().flat_map(|map| map.table().keys().map(name)));
         }
-        let input = super::schema::input_names(&resolved.config);
+        let input = super::schema::inputs(&resolved.config).fields;
         self.declares_input = !input.is_empty();
-        self.variables.extend(input);
+        self.variables
+            .extend(input.into_iter().map(|field| field.name));
         for body in &resolved.bodies {
             self.block(&body.body);
             self.open_variables |= !body.functions.is_empty();
@@ -146,6 +148,7 @@ impl Known {
                 .filter_map(|value| value.entries())
                 .flatten();
             self.keys(entries.chain(&call.fields));
+            self.named(call.arguments.as_ref());
         }
         let scope = call.fields.iter().find(|field| field.name() == "as");
         let names = scope.and_then(|scope| scope.value.entries());
@@ -160,6 +163,19 @@ impl Known {
             .any(|branch| branch.key.value.contains('['));
         for branch in &call.branches {
             self.block(&branch.block);
+        }
+    }
+
+    /// `$set('a', b=1)`.
+    fn named(&mut self, arguments: Option<&Text>) {
+        let read = arguments.and_then(|text| argument::parse(&text.value, text.span).ok());
+        for argument in read.unwrap_or_default().items {
+            let name = match (&argument.name, &argument.value) {
+                (Some(name), _) => name.clone(),
+                (None, ArgumentValue::Literal(Value::Str(name))) => name.clone(),
+                _ => continue,
+            };
+            self.variables.insert(root(&name).to_owned());
         }
     }
 

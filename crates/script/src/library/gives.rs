@@ -88,7 +88,7 @@ pub fn gives(
 
 /// The script itself, and what it exports.
 fn offered(resolved: &Resolved) -> Result<Vec<Binding>, Vec<Diagnostic>> {
-    let mut bindings = vec![bind(&Imported::new(&resolved.id, None), Offered::Itself)];
+    let mut bindings = vec![bind(&Imported::named(&resolved.id), Offered::Itself)];
     for export in exports(exporting(resolved))? {
         bindings.extend(match export {
             Export::Itself => None,

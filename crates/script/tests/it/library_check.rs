@@ -160,11 +160,12 @@ async fn what_is_wrong_is_told_with_its_place_and_the_mend() {
             "$match(x):\n  _:\n    - $echo: a\n  :1..5:\n    - $echo: b\n",
             "warning: 4:3: this branch is never run: `_` before it matches everything (put `_` last)",
         ),
+        ("$match(x):\n  :/(/:\n    - $echo: a\n", "2:"),
         // Texts.
         ("user: \"{% if x %}\"\n", "1:"),
         (
             "user: \"[[/(/:A]]\"\nassistant: \"[[A]]\"\n",
-            "1:11: this is no regular expression",
+            "1:11: /(/ is no regular expression",
         ),
         ("$echo: \"?=1 +\"\n", "1:"),
         ("$print(a b)\n", "1:"),

@@ -3,6 +3,7 @@
 use super::Findings;
 use crate::library::directives::{Form, directive};
 use crate::library::import::bare_name;
+use crate::pattern::Pattern;
 use crate::syntax::{Block, Call, ItemKind};
 
 /// What is behind an instruction that ends its block, branches behind `_`, and `$break` outside of loops.
@@ -60,23 +61,30 @@ fn call(call: &Call, in_loop: bool, findings: &mut Findings<'_>) {
     }
 }
 
-/// Branches of `$match` that can never be the one.
+/// Branches of `$match` that are no pattern, or can never be the one.
 fn patterns(call: &Call, findings: &mut Findings<'_>) {
-    let says_all = |text: &str| text.contains("allMatches");
-    let field = call.fields.iter().any(|field| says_all(field.name()));
-    if field
-        || call
-            .arguments
-            .as_ref()
-            .is_some_and(|text| says_all(&text.value))
-    {
-        return;
+    let mut else_before = false;
+    let all = takes_all(call);
+    for branch in &call.branches {
+        let key = &branch.key;
+        if else_before && !all {
+            let why = "this branch is never run: `_` before it matches everything";
+            findings.warning("script.unreachable", why, key.span, "put `_` last");
+        }
+        match Pattern::parse(&key.value, key.span) {
+            Ok(pattern) => else_before |= pattern.is_else(),
+            Err(error) => {
+                let help = error.help.unwrap_or_default();
+                findings.error("script.pattern", error.message, error.span, &help);
+            }
+        }
     }
-    // A pattern that stands twice is one key twice: that is told when the script is read.
-    let mut branches = call.branches.iter();
-    branches.find(|branch| branch.key.value.trim() == "_");
-    for branch in branches {
-        let why = "this branch is never run: `_` before it matches everything";
-        findings.warning("script.unreachable", why, branch.key.span, "put `_` last");
-    }
+}
+
+/// Whether branches are run beside each other, and not the first that matches alone.
+fn takes_all(call: &Call) -> bool {
+    let says = |text: &str| text.contains("allMatches");
+    let arguments = call.arguments.iter().map(|text| text.value.as_ref());
+    let mut names = arguments.chain(call.fields.iter().map(|field| field.name()));
+    names.any(says)
 }

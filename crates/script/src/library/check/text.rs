@@ -11,6 +11,7 @@ use super::known::{Known, root};
 use super::place::{part, text_of};
 use crate::argument::{self, ArgumentValue, Arguments, Words};
 use crate::expression::{Expression, Parsed};
+use crate::pattern::Regex;
 use crate::syntax::Text;
 use crate::text::hole::{Hole, HoleKind, Piece, holes};
 use crate::text::prefix::{self, Form, Position};
@@ -264,10 +265,8 @@ fn given(arguments: &Arguments) -> Given {
 
 /// A regular expression between slashes.
 fn regex(pattern: &Text, flags: &str, findings: &mut Findings<'_>) {
-    if let Err(error) = fancy_regex::Regex::new(&pattern.value) {
-        let _ = flags;
-        let why = format!("this is no regular expression: {error}");
-        findings.error("script.regex", why, pattern.span, "");
+    if let Err(error) = Regex::compile(&pattern.value, flags) {
+        findings.error("script.regex", error.to_string(), pattern.span, "");
     }
 }
 

@@ -62,6 +62,12 @@ fn is_disabled(spec: &Node) -> bool {
 }
 
 impl Imported {
+    /// A function called as it is there.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        Imported::new(name, None)
+    }
+
     /// A function called as it is there, or by another name.
     pub(crate) fn new(name: &str, alias: Option<&str>) -> Self {
         let name = bare_name(name);
@@ -139,7 +145,7 @@ impl Choice<'_> {
     /// An item of a list: `name`, `{name: alias}`, `{name: {…}}`.
     fn item(&mut self, item: &Node) {
         match (item.as_str(), item.entries()) {
-            (Some(name), _) if is_name(name) => self.take(Imported::new(name, None)),
+            (Some(name), _) if is_name(name) => self.take(Imported::named(name)),
             (_, Some(entries)) => entries.iter().for_each(|entry| self.entry(entry)),
             _ => self.refuse(item, "is no name of a function"),
         }
@@ -160,7 +166,7 @@ impl Choice<'_> {
             Data::Map(_) => self.described(name, &entry.value),
             Data::Scalar(_) if is_false(&entry.value) => self.except(name),
             Data::Scalar(scalar) if matches!(scalar.value, Value::Null | Value::Bool(true)) => {
-                self.take(Imported::new(name, None));
+                self.take(Imported::named(name));
             }
             Data::Scalar(scalar) if is_name(&scalar.text) => {
                 self.take(Imported::new(name, Some(&scalar.text)));

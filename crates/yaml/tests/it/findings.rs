@@ -163,7 +163,7 @@ fn findings_have_a_place_and_a_mend() {
         (
             "a: |x\n  y",
             &[
-                "t:1:4: not YAML: while scanning a block scalar, did not find expected comment or line break",
+                "t:1:4: not YAML: while scanning a block scalar, did not find expected comment or line break (put a text that begins with `|` or `>` in quotes)",
             ],
         ),
         (

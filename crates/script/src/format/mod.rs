@@ -1,1 +1,117 @@
 //! `quillet fmt`: the canonical layout of a script.
+//!
+//! It changes blanks and nothing else: indentation of two, one blank after
+//! colons and dashes, one empty line at most, line ends of Unix, `---` for
+//! every separator, ASCII colons after roles. Comments stay where they are.
+//! Every part is read again afterwards; one that would read differently stays
+//! as it was written.
+
+mod part;
+mod same;
+
+use std::sync::Arc;
+
+use quillet_core::{Diagnostic, Span};
+
+use crate::reader::{self, Part, PartKind};
+use crate::syntax::{Script, Source};
+
+/// A script's text in its canonical layout.
+///
+/// # Errors
+/// What is wrong with the script: a text that cannot be read is not laid out.
+pub fn format(source: &Arc<Source>) -> Result<String, Vec<Diagnostic>> {
+    let before = reader::read(Arc::clone(source)).finish()?;
+    let made = lay_out(&source.text, &before);
+    // Parts were looked at one by one; this is for what ties them together.
+    match reader::read(with_text(source, &made)).finish() {
+        Ok(after) if same::scripts(&before, &after) => Ok(made),
+        _ => Ok(source.text.to_string()),
+    }
+}
+
+fn with_text(source: &Source, text: &str) -> Arc<Source> {
+    Arc::new(Source {
+        name: source.name.clone(),
+        path: source.path.clone(),
+        text: text.into(),
+    })
+}
+
+fn lay_out(text: &str, script: &Script) -> String {
+    let split = reader::split(text);
+    let roles = reader::roles(&script.config);
+    let mut out = String::with_capacity(text.len());
+    if let Some(front) = split.front {
+        let head = text.get(..front.start).unwrap_or_default();
+        let head = head.trim_start_matches('\u{feff}').trim_end();
+        let above = head.strip_suffix("---").unwrap_or_default();
+        push(&mut out, &part::tidy(above));
+        push(&mut out, "---\n");
+        push(
+            &mut out,
+            &checked(text, front, &part::front(text, front), config_stays),
+        );
+        push(&mut out, "---\n");
+    }
+    for part in split.parts {
+        let made = match part.kind {
+            PartKind::Separator { pin } => part::separator(text, part.span, pin),
+            PartKind::Blank => {
+                part::tidy(text.get(part.span.start..part.span.end).unwrap_or_default())
+            }
+            PartKind::Instruction => instruction(text, &part, &roles),
+        };
+        push(&mut out, &made);
+    }
+    let mut out = out.trim_start_matches('\u{feff}').trim_end().to_owned();
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out
+}
+
+fn instruction(text: &str, part: &Part, roles: &[String]) -> String {
+    let stays = |before: &str, after: &str| {
+        let read = |text: &str| reader::read_alone(text, roles).ok();
+        match (read(before), read(after)) {
+            (Some(before), Some(after)) => same::scripts(&before, &after),
+            _ => false,
+        }
+    };
+    checked(
+        text,
+        part.span,
+        &part::instruction(text, part.span, roles),
+        stays,
+    )
+}
+
+fn config_stays(before: &str, after: &str) -> bool {
+    match (reader::config_alone(before), reader::config_alone(after)) {
+        (Some(before), Some(after)) => same::nodes(&before, &after),
+        _ => false,
+    }
+}
+
+/// The layout that was made, if it means what is written.
+fn checked(text: &str, span: Span, made: &str, stays: impl Fn(&str, &str) -> bool) -> String {
+    let written = text.get(span.start..span.end).unwrap_or_default();
+    let unix = written.replace("\r\n", "\n");
+    match unix == made || stays(written, made) {
+        true => made.to_owned(),
+        false => unix,
+    }
+}
+
+/// Appends lines, with one empty line at most between what was there and them.
+fn push(out: &mut String, lines: &str) {
+    let mut lines = lines;
+    if out.is_empty() || out.ends_with("\n\n") {
+        lines = lines.trim_start_matches('\n');
+    }
+    out.push_str(lines);
+    if !out.is_empty() && !out.ends_with('\n') {
+        out.push('\n');
+    }
+}

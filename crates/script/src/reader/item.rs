@@ -30,7 +30,7 @@ pub(super) struct Classifier<'a> {
 }
 
 /// The roles that a script knows: those of every chat, its own and its company's.
-pub(super) fn roles(config: &Node) -> Vec<String> {
+pub(crate) fn roles(config: &Node) -> Vec<String> {
     let mut roles: Vec<String> = ROLES.map(str::to_owned).into();
     roles.extend(config.get("name").and_then(Node::as_str).map(str::to_owned));
     match config.get("roles").map(|node| &node.data) {

@@ -6,24 +6,28 @@ use quillet_yaml::Piece;
 use super::lines::{block_head, rows};
 
 /// A line of a part.
-struct Row<'a> {
-    span: Span,
+pub(crate) struct Row<'a> {
+    /// Its bytes in the file, with its line break.
+    pub(crate) span: Span,
     /// Blanks before the text.
-    indent: usize,
+    pub(crate) indent: usize,
     /// The text after the blanks, without blanks at its end.
-    text: &'a str,
-    /// Whether it is inside of a text of several lines (`|`, `>`), or blank.
+    pub(crate) text: &'a str,
+    /// Whether it is inside of a text of several lines (`|`, `>`).
+    pub(crate) inside: bool,
+    /// Whether it holds no key: inside of a text, a comment, or blank.
     verbatim: bool,
 }
 
 impl Row<'_> {
     /// The column where the text after list dashes begins.
-    fn column(&self) -> usize {
+    pub(crate) fn column(&self) -> usize {
         self.indent + self.text.len() - after_dashes(self.text).len()
     }
 }
 
-fn after_dashes(mut text: &str) -> &str {
+/// What stands after the dashes of list items.
+pub(crate) fn after_dashes(mut text: &str) -> &str {
     while let Some(rest) = text.strip_prefix("- ") {
         text = rest.trim_start();
     }
@@ -84,22 +88,28 @@ fn deeper(rows: &[Row<'_>], at: usize) -> Option<usize> {
 }
 
 /// The rows of a part, with those that belong to block texts marked.
-fn classified(file: &str, part: Span) -> Vec<Row<'_>> {
+pub(crate) fn classified(file: &str, part: Span) -> Vec<Row<'_>> {
     let mut block: Option<usize> = None;
-    let mut made = Vec::new();
+    let mut made: Vec<Row<'_>> = Vec::new();
     for (span, line) in rows(file, part) {
         let text = line.trim_start_matches(' ');
         let indent = line.len() - text.len();
-        let inside = block.is_some_and(|column| indent > column);
-        let mut row = Row {
+        let inside = !text.is_empty() && block.is_some_and(|column| indent > column);
+        if inside {
+            // Blank lines between the lines of a text belong to it.
+            let blanks = made.iter_mut().rev().take_while(|row| row.text.is_empty());
+            blanks.for_each(|row| row.inside = true);
+        }
+        let row = Row {
             span,
             indent,
             text,
-            verbatim: inside || text.is_empty(),
+            inside,
+            verbatim: inside || text.is_empty() || text.starts_with('#'),
         };
-        if !row.verbatim {
-            block = opens_block(text).then(|| parent(&row));
-            row.verbatim = text.starts_with('#');
+        if !inside && !text.is_empty() {
+            let head = !row.verbatim && opens_block(text);
+            block = head.then(|| parent(&row));
         }
         made.push(row);
     }
@@ -185,7 +195,7 @@ fn edited<'a>(file: &'a str, part: Span, roles: &[String], shifts: &[usize]) -> 
 
 /// The byte of a full-width colon that stands after a role or a directive.
 /// Other names keep theirs: `注意：…` is a text.
-fn wide_colon(row: &Row<'_>, roles: &[String]) -> Option<usize> {
+pub(crate) fn wide_colon(row: &Row<'_>, roles: &[String]) -> Option<usize> {
     let text = after_dashes(row.text);
     let (before, _) = text.split_once('：')?;
     let name = before.trim_end();

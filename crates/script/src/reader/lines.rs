@@ -3,11 +3,11 @@
 use quillet_core::Span;
 
 /// What a file consists of.
-pub(super) struct Split {
+pub(crate) struct Split {
     /// The bytes between the lines of the front matter, if there is any.
-    pub(super) front: Option<Span>,
+    pub(crate) front: Option<Span>,
     /// The body.
-    pub(super) parts: Vec<Part>,
+    pub(crate) parts: Vec<Part>,
 }
 
 /// Lines that belong together.
@@ -30,7 +30,7 @@ pub(crate) enum PartKind {
 }
 
 /// Splits a file. Every byte of the body is in exactly one part.
-pub(super) fn split(text: &str) -> Split {
+pub(crate) fn split(text: &str) -> Split {
     let begin = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let (front, body) = match front_matter(text, begin) {
         Some((front, body)) => (Some(front), body),
@@ -72,7 +72,7 @@ fn front_matter(text: &str, begin: usize) -> Option<(Span, usize)> {
 
 /// The parts of a body (note 2b). A line at the left edge begins a part,
 /// whatever is indented belongs to the part before it.
-fn parts(text: &str, body: usize) -> Vec<Part> {
+pub(super) fn parts(text: &str, body: usize) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     let whole = Span {
         start: body,

@@ -16,9 +16,11 @@ use std::sync::Arc;
 use quillet_core::{Diagnostic, Span};
 use quillet_yaml::{Data, Duplicates, Node, Options, Piece, Problem, Reader, Tags};
 
-use crate::syntax::{Block, Function, Item, ItemKind, Script, Source};
+use crate::syntax::{Block, Call, Function, Item, ItemKind, Script, Source};
 use item::Classifier;
-use lines::{Part, PartKind};
+pub(crate) use item::roles;
+pub(crate) use layout::{Row, after_dashes, classified, wide_colon};
+pub(crate) use lines::{Part, PartKind, split};
 use placed::Placed;
 
 /// A script that was read, and what is wrong with it.
@@ -58,16 +60,52 @@ const OPTIONS: Options = Options {
 /// Reads a script.
 #[must_use]
 pub fn read(source: Arc<Source>) -> Read {
-    let text = Arc::clone(&source.text);
-    let mut yaml = Reader::new(&source.name, &text, OPTIONS);
-    let split = lines::split(&text);
+    let (name, text) = (source.name.clone(), Arc::clone(&source.text));
+    let mut yaml = Reader::new(&name, &text, OPTIONS);
+    let split = split(&text);
     let config = config(&mut yaml, &text, split.front);
-    let roles = item::roles(&config);
+    let roles = roles(&config);
+    let config = (config, split.front.is_some());
+    read_parts(yaml, source, config, &split.parts, &roles)
+}
+
+/// Reads instructions without front matter, for a script of these roles.
+pub(crate) fn read_alone(text: &str, roles: &[String]) -> Result<Script, Vec<Diagnostic>> {
+    let source = Arc::new(Source {
+        name: String::new(),
+        path: None,
+        text: text.into(),
+    });
+    let yaml = Reader::new("", text, OPTIONS);
+    let config = Node::new(Span::default(), Data::Map(Vec::new()));
+    let parts = lines::parts(text, 0);
+    read_parts(yaml, source, (config, false), &parts, roles).finish()
+}
+
+/// Reads a front matter alone; `None` if anything is wrong with it.
+pub(crate) fn config_alone(text: &str) -> Option<Node> {
+    let whole = Span {
+        start: 0,
+        end: text.len(),
+    };
+    let mut yaml = Reader::new("", text, OPTIONS);
+    let node = config(&mut yaml, text, Some(whole));
+    yaml.finish().is_empty().then_some(node)
+}
+
+fn read_parts(
+    mut yaml: Reader<'_>,
+    source: Arc<Source>,
+    (config, has_front_matter): (Node, bool),
+    parts: &[Part],
+    roles: &[String],
+) -> Read {
+    let text = Arc::clone(&source.text);
     let mut classifier = Classifier::new(&text);
     let mut body = Vec::new();
     let mut items = 0;
-    for part in split.parts {
-        items += read_part(&mut yaml, &mut classifier, &roles, &part, &mut body);
+    for part in parts {
+        items += read_part(&mut yaml, &mut classifier, roles, part, &mut body);
         if yaml.exhausted() {
             break;
         }
@@ -81,7 +119,7 @@ pub fn read(source: Arc<Source>) -> Read {
     Read {
         script: Script {
             config,
-            has_front_matter: split.front.is_some(),
+            has_front_matter,
             body: Block { items: body },
             functions,
             source,
@@ -89,6 +127,33 @@ pub fn read(source: Arc<Source>) -> Read {
         items,
         diagnostics,
     }
+}
+
+/// A chain on one line in its canonical layout, and the first byte after the line.
+pub(crate) fn chain_line(file: &str, part: Span) -> Option<(String, usize)> {
+    let (span, first) = lines::rows(file, part).next()?;
+    let (dash, row) = match first.strip_prefix("- ") {
+        Some(row) => ("- ", row.trim_start()),
+        None => ("", first),
+    };
+    let text = call::uncommented(row);
+    if !text.starts_with("->") {
+        return None;
+    }
+    let comment = row.get(text.len()..)?.trim();
+    let whole = Span {
+        start: 0,
+        end: text.len(),
+    };
+    let links = call::chain(Placed::raw(text, whole)).ok()?;
+    let written = |link: &Call| {
+        text.get(link.span.start..link.span.end)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let links: Vec<String> = links.iter().map(written).collect();
+    let line = format!("{dash}-> {} {comment}", links.join(" -> "));
+    Some((line.trim_end().to_owned(), span.end))
 }
 
 /// The front matter as a mapping.

@@ -8,6 +8,7 @@ mod argument;
 mod call;
 mod call_models;
 mod expression;
+mod format;
 mod js;
 mod library;
 mod library_check;

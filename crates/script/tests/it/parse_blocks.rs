@@ -102,3 +102,29 @@ fn scripts_of_the_cases_that_succeed_are_read_without_findings() {
     }
     assert!(read > 100, "{read} scripts");
 }
+
+#[test]
+fn samples_keep_their_meaning_in_the_canonical_layout() {
+    let Some(blocks) = vectors("parse_spec_blocks.json") else {
+        return;
+    };
+    let mut laid_out = 0;
+    for block in blocks.as_array().expect("a list") {
+        let text = block["text"].as_str().expect("a text");
+        let source = read_text("s", text).script.source;
+        let Ok(made) = quillet_script::format::format(&source) else {
+            continue;
+        };
+        let after = read_text("s", &made);
+        assert!(after.diagnostics.is_empty(), "{made}");
+        assert_eq!(
+            Some(after.items as u64),
+            block["top_level_items"].as_u64(),
+            "{made}"
+        );
+        let again = quillet_script::format::format(&after.script.source);
+        assert_eq!(again.as_deref(), Ok(made.as_str()));
+        laid_out += 1;
+    }
+    assert_eq!(laid_out, 61);
+}

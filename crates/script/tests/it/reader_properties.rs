@@ -115,7 +115,7 @@ fn call(call: &Call, out: &mut Vec<Span>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
+    #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
     fn reading_never_panics_and_every_span_lies_in_the_file(text in texts()) {

@@ -1,0 +1,192 @@
+//! The canonical layout of the lines of one part.
+
+use std::fmt::Write;
+
+use quillet_core::Span;
+
+use crate::reader::{Row, after_dashes, chain_line, classified, wide_colon};
+
+/// A column of the text and the column where it goes.
+#[derive(Clone, Copy)]
+struct Column {
+    from: usize,
+    to: usize,
+}
+
+/// Comments and blank lines: no blanks at line ends, one empty line at most.
+pub(super) fn tidy(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let line = line.trim_end();
+        if !line.is_empty() || !(out == "\n" || out.ends_with("\n\n")) {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// `---` or `---!`, with its comment.
+pub(super) fn separator(text: &str, span: Span, pin: bool) -> String {
+    let row = text
+        .get(span.start..span.end)
+        .unwrap_or_default()
+        .trim_end();
+    let mark = if pin { "---!" } else { "---" };
+    match row.find('#').and_then(|at| row.get(at..)) {
+        Some(comment) => format!("{mark} {comment}\n"),
+        None => format!("{mark}\n"),
+    }
+}
+
+/// The lines of a front matter.
+pub(super) fn front(text: &str, span: Span) -> String {
+    lines(text, span, &[])
+}
+
+/// The lines of an instruction.
+pub(super) fn instruction(text: &str, span: Span, roles: &[String]) -> String {
+    match chain_line(text, span) {
+        Some((line, rest)) => {
+            let after = Span {
+                start: rest,
+                end: span.end,
+            };
+            format!(
+                "{line}\n{}",
+                tidy(text.get(after.start..after.end).unwrap_or_default())
+            )
+        }
+        None => lines(text, span, roles),
+    }
+}
+
+fn lines(text: &str, span: Span, roles: &[String]) -> String {
+    let rows = classified(text, span);
+    let mut columns = vec![Column { from: 0, to: 0 }];
+    // Of the block text that is being copied: its first line's column, and where that goes.
+    let mut block: Option<Column> = None;
+    let mut out = String::new();
+    for row in &rows {
+        let blank = row.text.is_empty();
+        if row.inside && !(blank && block.is_none()) {
+            let column = *block.get_or_insert_with(|| inner(row, &columns));
+            verbatim(&mut out, text, row, column);
+            continue;
+        }
+        if blank {
+            if row.inside || !out.ends_with("\n\n") {
+                out.push('\n');
+            }
+            continue;
+        }
+        block = None;
+        let to = place(row, &mut columns);
+        let _ = write!(out, "{:to$}", "");
+        out.push_str(&content(row, roles));
+        out.push('\n');
+    }
+    out
+}
+
+/// The column where a block text's lines go.
+fn inner(row: &Row<'_>, columns: &[Column]) -> Column {
+    let owner = columns.iter().rev().find(|column| column.from < row.indent);
+    Column {
+        from: row.indent,
+        to: owner.map_or(2, |owner| owner.to + 2),
+    }
+}
+
+fn verbatim(out: &mut String, text: &str, row: &Row<'_>, column: Column) {
+    let line = text.get(row.span.start..row.span.end).unwrap_or_default();
+    let line = line.trim_end_matches(['\n', '\r']);
+    let blank = line.trim_start_matches(' ').is_empty();
+    let cut = column
+        .from
+        .min(line.len() - line.trim_start_matches(' ').len());
+    if !blank {
+        let to = column.to;
+        let _ = write!(out, "{:to$}", "");
+    }
+    let rest = line.get(cut..).unwrap_or_default();
+    out.push_str(rest);
+    out.push('\n');
+}
+
+/// Where a line goes: beside what stands at its column, or two deeper than what it belongs to.
+fn place(row: &Row<'_>, columns: &mut Vec<Column>) -> usize {
+    if row.text.starts_with('#') {
+        let owner = columns
+            .iter()
+            .rev()
+            .find(|column| column.from <= row.indent);
+        return match owner {
+            Some(owner) if owner.from < row.indent => owner.to + 2,
+            Some(owner) => owner.to,
+            None => 0,
+        };
+    }
+    while columns.len() > 1 && columns.last().is_some_and(|last| last.from > row.indent) {
+        columns.pop();
+    }
+    let last = columns.last().copied().unwrap_or(Column { from: 0, to: 0 });
+    let to = match last.from < row.indent {
+        true => last.to + 2,
+        false => last.to,
+    };
+    if last.from < row.indent {
+        columns.push(Column {
+            from: row.indent,
+            to,
+        });
+    }
+    dashes(row, to, columns);
+    to
+}
+
+/// The columns after each dash of `- - key: value`.
+fn dashes(row: &Row<'_>, to: usize, columns: &mut Vec<Column>) {
+    let (mut text, mut from, mut to) = (row.text, row.indent, to);
+    while let Some(rest) = text.strip_prefix("- ") {
+        let rest = rest.trim_start();
+        from += text.len() - rest.len();
+        to += 2;
+        columns.push(Column { from, to });
+        text = rest;
+    }
+}
+
+/// A line's text with one blank after each dash and after the first key's colon.
+fn content(row: &Row<'_>, roles: &[String]) -> String {
+    let rest = after_dashes(row.text);
+    let mut text = row.text;
+    let mut out = String::new();
+    while let Some(after) = text.strip_prefix("- ") {
+        text = after.trim_start();
+        out.push_str("- ");
+    }
+    let wide = wide_colon(row, roles).map(|at| at - row.span.start - row.column());
+    let (key, value) = match wide {
+        Some(at) => (rest.get(..at), rest.get(at + '：'.len_utf8()..)),
+        None => match rest.split_once(": ") {
+            Some((key, value)) => (Some(key), Some(value)),
+            None => (None, None),
+        },
+    };
+    let word = |key: &&str| {
+        key.chars()
+            .all(|char| char.is_alphanumeric() || "_$".contains(char))
+    };
+    match (key.filter(|key| wide.is_some() || word(key)), value) {
+        (Some(key), Some(value)) if !value.trim_start().starts_with('#') => {
+            out.push_str(key.trim_end());
+            out.push_str(": ");
+            out.push_str(value.trim_start());
+        }
+        _ => out.push_str(rest),
+    }
+    let end = out.trim_end().len();
+    out.truncate(end);
+    out
+}

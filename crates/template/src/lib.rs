@@ -85,6 +85,8 @@ pub enum Missing {
     Default,
     /// The zero value (Go's `missingkey=zero`).
     Zero,
+    /// Nothing, in every format: Go too prints nothing where it would print `<no value>`.
+    Empty,
 }
 
 /// How to compile.

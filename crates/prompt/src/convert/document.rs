@@ -244,7 +244,7 @@ fn definition(parts: &Parts, body: &Written) -> Object<String, Tree> {
     all.insert("format".into(), body.format.as_str().into());
     let missing = match body.missing {
         Missing::Strict => "strict",
-        Missing::Default | Missing::Zero => "lenient",
+        Missing::Default | Missing::Zero | Missing::Empty => "lenient",
     };
     all.insert("missing".into(), missing.into());
     let syntax = match body.messages {

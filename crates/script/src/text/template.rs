@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use quick_cache::{Weighter, sync::Cache};
 use quillet_core::{BoxFuture, Diagnostic, Map, Span, Value, nearest};
+use quillet_template::format::jinja::JinjaFormat;
 use quillet_template::{
     Arguments, CallError, CompileError, CompileOptions, Functions, Limits, Missing, Render,
     RenderError, Source, Template, TemplateFactory, render,
@@ -31,15 +32,15 @@ const KEPT_BYTES: u64 = 8 << 20;
 
 /// The names that scripts have for formats (seed 002, "模板格式"), and what they are here.
 const FORMATS: [(&str, &str); 9] = [
-    ("hf", "jinja"),
-    ("huggingface", "jinja"),
+    ("hf", "jinja-script"),
+    ("huggingface", "jinja-script"),
     ("golang", "go"),
     ("localai", "go"),
     ("ollama", "go"),
-    ("fstring", "fstring"),
-    ("python", "fstring"),
-    ("f-string", "fstring"),
-    ("langchain", "fstring"),
+    ("fstring", "f-string"),
+    ("python", "f-string"),
+    ("f-string", "f-string"),
+    ("langchain", "f-string"),
 ];
 
 /// Why a template was not rendered.
@@ -83,7 +84,7 @@ pub struct Job<'a> {
 /// Formats by name, and templates that were compiled before.
 #[derive(Debug)]
 pub struct Templates {
-    factory: Arc<TemplateFactory>,
+    factory: TemplateFactory,
     compiled: Cache<Key, Arc<dyn Template>, ByText>,
 }
 
@@ -104,7 +105,7 @@ impl Templates {
     #[must_use]
     pub fn new(factory: Arc<TemplateFactory>) -> Self {
         Templates {
-            factory,
+            factory: Arc::unwrap_or_clone(factory).with(JinjaFormat::script()),
             compiled: Cache::with_weighter(KEPT, KEPT_BYTES, ByText),
         }
     }
@@ -142,13 +143,13 @@ impl Templates {
             return Ok(found);
         }
         let options = CompileOptions {
-            missing: Missing::Zero,
+            missing: Missing::Empty,
             ..CompileOptions::default()
         };
         let compiled = self
             .factory
             .compile(format, &[Source::new(ENTRY, text)], &options)
-            .map_err(TemplateError::from)?;
+            .map_err(|error| TemplateError::from(error).with_braces(text))?;
         self.compiled.insert(key, Arc::clone(&compiled));
         Ok(compiled)
     }
@@ -194,6 +195,10 @@ impl Templates {
     ) -> Result<Option<Map>, TemplateError> {
         let mut expanded = None;
         for reference in &template.references().variables {
+            if let Some((blank, value)) = trimmed(&job, &reference.path) {
+                let table = expanded.get_or_insert_with(|| job.variables.to_table());
+                table.insert(blank.into(), value.clone());
+            }
             let Some((name, value)) = self.template_of(&job, &reference.path, path)? else {
                 continue;
             };
@@ -263,6 +268,16 @@ impl Templates {
     }
 }
 
+/// `{ name }` of the format `fstring`: to Python the blanks are a part of the name.
+fn trimmed<'v>(job: &Job<'v>, reference: &'v [String]) -> Option<(&'v str, &'v Value)> {
+    let name = reference.first()?;
+    let trimmed = name.trim();
+    if trimmed.len() == name.len() || job.variables.get(name).is_some() {
+        return None;
+    }
+    Some((name, job.variables.get(trimmed)?))
+}
+
 /// What a message's only source is called. Errors say the message's place instead.
 const ENTRY: &str = "message";
 
@@ -278,6 +293,23 @@ fn circular(name: &str, path: &[&str]) -> TemplateError {
 }
 
 impl TemplateError {
+    /// The same; where a third brace is what does not fit, with its place and how to mend it.
+    fn with_braces(self, text: &str) -> Self {
+        let end = self.span.map_or(0, |span| span.start);
+        let before = text.get(..end).unwrap_or_default();
+        let Some(start) = before.rfind("{{{").filter(|_| self.help.is_none()) else {
+            return self;
+        };
+        TemplateError {
+            span: Some(Span {
+                start,
+                end: start + 3,
+            }),
+            help: Some("write two braces, {{name}}, or {{ {…} }} for an object".to_owned()),
+            ..self
+        }
+    }
+
     /// The same, in the template that a variable is.
     fn of(self, variable: &str) -> Self {
         TemplateError {

@@ -23,3 +23,4 @@ mod reader_findings;
 mod reader_properties;
 mod text_data;
 mod text_holes;
+mod text_templates;

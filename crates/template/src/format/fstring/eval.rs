@@ -105,7 +105,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
             });
         }
         match self.missing {
-            Missing::Zero => Ok(Found::Nothing),
+            Missing::Zero | Missing::Empty => Ok(Found::Nothing),
             Missing::Strict | Missing::Default => Err(self.key_error(&field.name)),
         }
     }

@@ -114,6 +114,9 @@ impl Evaluator<'_, '_> {
     fn call_late(&mut self, name: &str, arguments: &Arguments) -> Result<Option<Value>, Stop> {
         let meant = self.function_name(name);
         let name = meant.as_deref().unwrap_or(name);
+        if let Some(unknown) = self.unknown_in_script(name) {
+            return Err(unknown);
+        }
         if !self.pass.has_function(name) {
             // Says so, with the nearest name.
             self.pass.call(name, crate::Arguments::default())?;

@@ -34,7 +34,7 @@ pub(super) struct Evaluator<'t, 'p> {
     pub(super) pass: &'t mut Pass<'p>,
     pub(super) names: Names<'p>,
     pub(super) namespaces: Vec<IndexMap<Arc<str>, Value>>,
-    captures: Vec<String>,
+    pub(super) captures: Vec<String>,
     /// Definitions of every block, the one that counts first, with their sources.
     blocks: Table<Vec<(usize, Arc<Block>)>>,
     /// The source that the current one extends.
@@ -85,6 +85,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     /// A list that a template builds; bounded in depth, so that printing,
     /// comparing and dropping it cannot exhaust the stack.
     pub(super) fn list(&mut self, sort: Sort, items: Vec<Value>) -> Result<Value, Stop> {
+        let sort = self.script_sort(sort);
         let list = Value::List(List::new(sort, items));
         self.check_depth(&list)?;
         Ok(list)
@@ -512,10 +513,13 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         match value {
             Value::Int(int) if self.at_output() => self.pass.write_int(*int),
             Value::Str(text) => self.write(text),
-            _ => {
-                let text = self.text(value)?;
-                self.write(&text)
-            }
+            _ => match self.bulleted(value)? {
+                Some(text) => self.write(&text),
+                None => {
+                    let text = self.text(value)?;
+                    self.write(&text)
+                }
+            },
         }
     }
 

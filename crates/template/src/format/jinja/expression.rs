@@ -1,12 +1,14 @@
 //! Expressions, with jinja2's ranks of operators.
 
+use std::sync::Arc;
+
 use quillet_core::{Span, Value};
 
 use super::ast::{Arguments, Comparison, Expr, ExprKind, FilterCall, Operator};
 use super::filters;
 use super::lexer::Token;
 use super::parser::{Parsed, Parser};
-use super::syntax::Problem;
+use super::syntax::{Preset, Problem};
 use super::test;
 
 /// Ranks of the operators that stand between two operands, loosest first.
@@ -445,6 +447,10 @@ impl Parser<'_> {
     fn filters_and_tests(&mut self, mut expr: Expr, start: usize) -> Parsed<Expr> {
         loop {
             expr = if self.skip_operator("|") {
+                if let Some(name) = self.late_filter() {
+                    expr = self.late_call(name, expr, start)?;
+                    continue;
+                }
                 let call = Box::new(self.filter_call()?);
                 let below = deepest(call.arguments.all().chain([&expr]));
                 self.expr(ExprKind::Filter(Box::new(expr), call), start, below)?
@@ -456,6 +462,31 @@ impl Parser<'_> {
                 return Ok(expr);
             };
         }
+    }
+
+    /// The name of a filter that the format does not have, where it may be a function.
+    fn late_filter(&mut self) -> Option<Arc<str>> {
+        let Token::Name(name) = *self.peek() else {
+            return None;
+        };
+        if self.preset != Preset::Script || filters::find(name).is_some() {
+            return None;
+        }
+        self.advance();
+        Some(name.into())
+    }
+
+    /// `subject|name(arguments)` as `name(subject, arguments)`.
+    fn late_call(&mut self, name: Arc<str>, subject: Expr, start: usize) -> Parsed<Expr> {
+        let callee = self.expr(ExprKind::Name(name), start, 0)?;
+        let mut arguments = match self.is_operator("(") {
+            true => self.arguments()?,
+            false => Arguments::default(),
+        };
+        arguments.positional.insert(0, subject);
+        let below = deepest(arguments.all().chain([&callee]));
+        let kind = ExprKind::Call(Box::new(callee), Box::new(arguments));
+        self.expr(kind, start, below)
     }
 
     pub(super) fn filter_call(&mut self) -> Parsed<FilterCall> {

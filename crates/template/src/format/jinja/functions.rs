@@ -62,7 +62,7 @@ static HUGGING_FACE: &[Function] = &[
 /// All functions of a preset.
 fn of(preset: Preset) -> impl Iterator<Item = &'static Function> {
     let own = match preset {
-        Preset::HuggingFace => HUGGING_FACE,
+        Preset::HuggingFace | Preset::Script => HUGGING_FACE,
         Preset::Plain => &[],
         Preset::SemanticKernel => semantic_kernel::FUNCTIONS,
     };

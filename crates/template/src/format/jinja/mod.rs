@@ -25,6 +25,7 @@ mod parser;
 mod print;
 mod references;
 mod scope;
+mod script;
 mod semantic_kernel;
 mod source;
 mod syntax;
@@ -78,6 +79,18 @@ impl JinjaFormat {
         }
     }
 
+    /// The format `jinja-script`: that of Hugging Face, as scripts (`.ai.yaml`) use it. Values
+    /// print as in JavaScript (`true`, `null`, compact JSON; an object of plain values that
+    /// begins a line as `* key: value` lines), `+` joins a text with anything, and a filter that
+    /// the format does not have is a late-bound function: `{{ x|f(a) }}` calls `f(x, a)`.
+    #[must_use]
+    pub fn script() -> Self {
+        JinjaFormat {
+            preset: Preset::Script,
+            ..Self::default()
+        }
+    }
+
     /// The text as Semantic Kernel itself writes it: variables that are not
     /// trusted and results of functions are HTML-encoded, and lists and objects
     /// that are not trusted are refused. Messages do not need this here.
@@ -95,6 +108,7 @@ impl TemplateFormat for JinjaFormat {
         match self.preset {
             Preset::HuggingFace => "jinja",
             Preset::Plain => "jinja-plain",
+            Preset::Script => "jinja-script",
             Preset::SemanticKernel => "semantic-kernel-jinja2",
         }
     }
@@ -103,6 +117,7 @@ impl TemplateFormat for JinjaFormat {
         match self.preset {
             Preset::HuggingFace => &["hf", "huggingface", "jinja2"],
             Preset::Plain => &["langchain-jinja2"],
+            Preset::Script => &[],
             Preset::SemanticKernel => &["sk-jinja2"],
         }
     }

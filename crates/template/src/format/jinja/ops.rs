@@ -40,6 +40,9 @@ impl Evaluator<'_, '_> {
         if let (Some(left), Some(right)) = (left.as_float(), right.as_float()) {
             return float_math(operator, left, right).map(Value::Float);
         }
+        if let Some(sum) = self.script_sum(operator, left, right)? {
+            return Ok(sum);
+        }
         match (operator, left, right) {
             (Operator::Add, Value::Str(left), Value::Str(right)) => {
                 self.charge(left.len() + right.len())?;
@@ -222,7 +225,7 @@ impl Evaluator<'_, '_> {
             ))),
             (Value::List(list), needle) => {
                 for item in list.iter() {
-                    if self.equal(&item, needle)? {
+                    if self.equal(&item, needle)? && self.script_alike(&item, needle) {
                         return Ok(true);
                     }
                 }

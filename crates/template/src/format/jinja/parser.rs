@@ -16,7 +16,7 @@ pub(super) type Parsed<T> = Result<T, Box<Problem>>;
 pub(super) struct Parser<'a> {
     tokens: Tokens<'a>,
     next: usize,
-    preset: Preset,
+    pub(super) preset: Preset,
     /// Levels of blocks and expressions around what is being parsed.
     pub(super) depth: usize,
     pub(super) nesting: usize,
@@ -230,7 +230,7 @@ impl<'a> Parser<'a> {
             return Err(self.unexpected("tag name"));
         };
         self.advance();
-        let hugging_face = self.preset == Preset::HuggingFace;
+        let hugging_face = self.preset.is_hugging_face();
         match name {
             "if" => self.if_tag(),
             "for" => self.for_tag(),

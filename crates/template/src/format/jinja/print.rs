@@ -31,9 +31,16 @@ impl Evaluator<'_, '_> {
             }
             Value::Dict(dict) => match dict.printed() {
                 Some(printed) => self.text(&printed),
-                None => Ok(self.repr(value)?.into()),
+                None => self.shown(value),
             },
-            _ => Ok(self.repr(value)?.into()),
+            _ => self.shown(value),
+        }
+    }
+
+    fn shown(&mut self, value: &Value) -> Result<Arc<str>, Stop> {
+        match self.script_text(value)? {
+            Some(text) => Ok(text),
+            None => Ok(self.repr(value)?.into()),
         }
     }
 

@@ -14,6 +14,9 @@ pub enum Preset {
     HuggingFace,
     /// jinja2 without settings, as LangChain uses it.
     Plain,
+    /// As Hugging Face, for scripts: values print as in JavaScript, and filters may be
+    /// late-bound functions.
+    Script,
     /// jinja2 without settings, with the helpers of Semantic Kernel.
     SemanticKernel,
 }
@@ -21,7 +24,12 @@ pub enum Preset {
 impl Preset {
     /// Whether blanks around block tags are dropped.
     pub(super) fn trims(self) -> bool {
-        self == Preset::HuggingFace
+        self.is_hugging_face()
+    }
+
+    /// Whether it has what chat templates of transformers have.
+    pub(super) fn is_hugging_face(self) -> bool {
+        matches!(self, Preset::HuggingFace | Preset::Script)
     }
 }
 

@@ -143,7 +143,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
             Found::Pending => Ok(()),
             Found::Nothing => match self.compiled.missing {
                 Missing::Strict => Err(self.not_set(&tag.path)),
-                Missing::Default | Missing::Zero => Ok(()),
+                Missing::Default | Missing::Zero | Missing::Empty => Ok(()),
             },
         }
     }
@@ -191,7 +191,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
         else {
             return match self.compiled.missing {
                 Missing::Strict => Err(self.no_partial(partial.tag.path.text())),
-                Missing::Default | Missing::Zero => Ok(()),
+                Missing::Default | Missing::Zero | Missing::Empty => Ok(()),
             };
         };
         if self.partials >= self.pass.limits().nesting {

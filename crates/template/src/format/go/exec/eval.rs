@@ -256,7 +256,7 @@ impl<'a> Executor<'a, '_, '_> {
 
     fn missing_key(&mut self, name: &str, element: GoType) -> Result<Item<'a>, Stop> {
         match self.compiled.missing {
-            Missing::Default => Ok(Item::Missing),
+            Missing::Default | Missing::Empty => Ok(Item::Missing),
             Missing::Zero => Ok(Item::own(GoValue::zero(element))),
             Missing::Strict => {
                 let name = super::quote(name);

@@ -20,6 +20,7 @@ use std::ops::Range;
 
 use smallvec::{SmallVec, smallvec};
 
+use crate::Missing;
 use crate::error::{ErrorKind, RenderError};
 use crate::limits::Limit;
 use crate::pass::{Pass, Stop};
@@ -254,6 +255,7 @@ impl<'a> Executor<'a, '_, '_> {
         use quillet_core::Value;
         match value {
             Item::Pending => Ok(()),
+            Item::Missing | Item::Nil if self.compiled.missing == Missing::Empty => Ok(()),
             Item::Missing | Item::Nil => self.pass.write("<no value>"),
             Item::Core(Value::Str(text), _) => self.pass.write(text),
             Item::Core(Value::Bool(value), _) => {

@@ -8,7 +8,6 @@ mod text;
 use super::call::Given;
 use super::eval::{Evaluator, fail};
 use super::print::JsonStyle;
-use super::syntax::Preset;
 use super::value::Value;
 use crate::Stop;
 
@@ -152,7 +151,7 @@ fn default(_: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Va
 /// `tojson` of transformers escapes nothing; jinja2's own escapes `<`, `>`,
 /// `&` and `'`, writes ASCII only, and sorts keys.
 fn tojson(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value, Stop> {
-    let plain = e.compiled.preset != Preset::HuggingFace;
+    let plain = !e.compiled.preset.is_hugging_face();
     let (names, indent_at): (&[&str], _) = match plain {
         true => (&["indent"], 0),
         false => (&["ensure_ascii", "indent", "separators", "sort_keys"], 1),

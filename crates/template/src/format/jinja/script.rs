@@ -1,0 +1,131 @@
+//! The preset of scripts (`.ai.yaml`): Jinja whose values print as JavaScript's do, because the
+//! expressions around its templates are JavaScript's, and whose filters may be bound late.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use super::ast::Operator;
+use super::eval::Evaluator;
+use super::filters;
+use super::functions;
+use super::print::JsonStyle;
+use super::syntax::Preset;
+use super::value::{Sort, Value};
+use crate::{ErrorKind, RenderError, Stop};
+
+/// Whole numbers up to here are exact, and print without a fraction.
+const WHOLE: f64 = 9_007_199_254_740_992.0;
+
+impl Evaluator<'_, '_> {
+    fn is_script(&self) -> bool {
+        self.compiled.preset == Preset::Script
+    }
+
+    /// A value as text, where a script prints it in another way than Python: `true`, `null`,
+    /// `2` for `2.0`, lists and objects as compact JSON.
+    pub(super) fn script_text(&mut self, value: &Value) -> Result<Option<Arc<str>>, Stop> {
+        if !self.is_script() {
+            return Ok(None);
+        }
+        Ok(match value {
+            Value::None => Some("null".into()),
+            Value::Bool(true) => Some("true".into()),
+            Value::Bool(false) => Some("false".into()),
+            Value::Float(float) if float.fract() == 0.0 && float.abs() < WHOLE => {
+                Some(format!("{float:.0}").into())
+            }
+            Value::Dict(_) => Some(self.compact(value)?),
+            Value::List(list) if matches!(list.sort, Sort::List | Sort::Tuple) => {
+                Some(self.compact(value)?)
+            }
+            _ => None,
+        })
+    }
+
+    fn compact(&mut self, value: &Value) -> Result<Arc<str>, Stop> {
+        let style = JsonStyle {
+            indent: None,
+            item: ",".to_owned(),
+            colon: ":".to_owned(),
+            sort_keys: false,
+            ascii: false,
+        };
+        Ok(self.json(value, &style)?.into())
+    }
+
+    /// An object of plain values at the beginning of a line, as a list: `* key: value`. In the
+    /// middle of a line it is JSON, as are objects with others in them.
+    pub(super) fn bulleted(&mut self, value: &Value) -> Result<Option<String>, Stop> {
+        let Value::Dict(dict) = value else {
+            return Ok(None);
+        };
+        if !self.is_script() || dict.len() == 0 || dict.printed().is_some() || !self.at_line() {
+            return Ok(None);
+        }
+        let mut out = String::new();
+        for (key, value) in dict.iter() {
+            if matches!(value, Value::Dict(_) | Value::List(_)) {
+                return Ok(None);
+            }
+            self.step()?;
+            let (key, value) = (self.text(&key)?, self.text(&value)?);
+            self.charge(key.len() + value.len() + 5)?;
+            let end = if out.is_empty() { "" } else { "\n" };
+            // Writing to a string cannot fail.
+            let _ = write!(out, "{end}* {key}: {value}");
+        }
+        Ok(Some(out))
+    }
+
+    /// Whether what is printed now begins a line.
+    fn at_line(&mut self) -> bool {
+        match self.captures.last() {
+            Some(captured) => captured.is_empty() || captured.ends_with('\n'),
+            None => matches!(self.pass.out().last(), None | Some(b'\n')),
+        }
+    }
+
+    /// What lazy filters give is a list, which has a length and can be printed.
+    pub(super) fn script_sort(&self, sort: Sort) -> Sort {
+        match sort {
+            Sort::Iterator if self.is_script() => Sort::List,
+            sort => sort,
+        }
+    }
+
+    /// Whether equal values are the same in a list: `1` and `true` are to Python.
+    pub(super) fn script_alike(&self, left: &Value, right: &Value) -> bool {
+        !self.is_script() || matches!(left, Value::Bool(_)) == matches!(right, Value::Bool(_))
+    }
+
+    /// `'a' + 1` is `'a1'`.
+    pub(super) fn script_sum(
+        &mut self,
+        operator: Operator,
+        left: &Value,
+        right: &Value,
+    ) -> Result<Option<Value>, Stop> {
+        let text = matches!(left, Value::Str(_)) || matches!(right, Value::Str(_));
+        if !self.is_script() || operator != Operator::Add || !text {
+            return Ok(None);
+        }
+        let (left, right) = (self.text(left)?, self.text(right)?);
+        self.charge(left.len() + right.len())?;
+        Ok(Some([&*left, &*right].concat().into()))
+    }
+
+    /// A name that is neither a filter of the format's nor a function, in a script.
+    pub(super) fn unknown_in_script(&self, name: &str) -> Option<Stop> {
+        if !self.is_script() || self.pass.has_function(name) {
+            return None;
+        }
+        let reason = format!("there is no function or filter {name:?}");
+        let mut error = RenderError::new(ErrorKind::UnknownFunction, reason);
+        let mut known = self.pass.function_names();
+        filters::names().for_each(|own| known.push(own));
+        functions::names(Preset::Script).for_each(|own| known.push(own));
+        let near = quillet_core::nearest(name, known);
+        error.help = near.map(|near| format!("did you mean {near}?"));
+        Some(error.into())
+    }
+}

@@ -1,0 +1,594 @@
+//! Directives that are neither control nor events: what each does.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use quillet_core::{Map, Span, Table, Value};
+use quillet_yaml::{Data, Node};
+
+use super::control::field;
+use super::instance::{Instance, lock};
+use super::messages::print;
+use super::params::Params;
+use super::scope::Scope;
+use super::state::{Entry, Stage};
+use super::values::{is_function, refuse};
+use crate::error::{ErrorKind, ScriptError};
+use crate::expression::path::{self, Step};
+use crate::library::directive;
+
+type Outcome = Result<Option<Value>, ScriptError>;
+
+impl Instance {
+    /// Does a directive, by its name without `$`.
+    pub(super) async fn directive(
+        self: &Arc<Self>,
+        name: &str,
+        params: Params,
+        scope: &Scope,
+        at: Span,
+    ) -> Outcome {
+        let canonical = directive(name).map_or(name, |known| known.name);
+        if let Some(done) = self.at_once(canonical, &params, scope, at) {
+            return done;
+        }
+        match canonical {
+            "AI" => self.ai(&params, scope, at).await,
+            "tool" => self.tool_directive(params, scope, at).await,
+            "set" => self.set(&params, scope, at).await,
+            "get" => self.get(&params, scope, at).await,
+            "format" => self.format(&params, scope, at).await,
+            "exec" => self.exec(params, scope, at).await,
+            "prompt" => self.set_prompt(&params, scope).await,
+            "on" => self.on(&params, false, scope, at).await,
+            "once" => self.on(&params, true, scope, at).await,
+            "emit" => self.emit_directive(&params, scope, at).await,
+            "ready" => self.make_ready(&params, scope, at).await,
+            "countTokens" | "tokenize" | "truncateToTokenLimit" => self.tokens(canonical, &params, scope, at),
+            "readFile" => self.read_file(&params, scope, at).await,
+            "isDir" => self.is_folder(&params, scope, at),
+            "listFilenames" => self.list_files(&params, scope, at),
+            _ => {
+                let message = format!("`${name}` can only stand as an instruction of its own");
+                Err(refuse(scope, at, message))
+            }
+        }
+    }
+
+    /// Directives that wait for nothing: JavaScript calls them without a promise.
+    pub(super) fn at_once(&self, name: &str, params: &Params, scope: &Scope, at: Span) -> Option<Outcome> {
+        Some(match name {
+            "echo" | "ret" | "exit" | "pipe" => Ok(params.whole()),
+            "print" => Ok(self.print(params.whole())),
+            "log" => Ok(self.log(params, scope, at)),
+            "throw" => Err(thrown(params.whole(), scope, at)),
+            "abort" => Err(aborted(scope, at)),
+            "unset" => self.unset(params, scope, at),
+            "push" => self.push_value(params, scope, at),
+            "ctx" => self.context(params),
+            "parameters" => Ok(self.set_parameters(params)),
+            "off" => self.off(params, scope, at),
+            "getMessages" => Ok(Some(self.state().message_values())),
+            "pushMessage" => self.push_message(params, scope, at),
+            "replaceMessage" => self.replace_message(params, scope, at),
+            "cleanResult" => {
+                self.finish(None);
+                Ok(None)
+            }
+            // Called from JavaScript: there are no nodes to read.
+            "set" if params.call.is_none() => self.set_values(params, scope, at),
+            "get" if params.call.is_none() && !self.gets_function(params) => self.get_values(params, scope, at),
+            _ => return None,
+        })
+    }
+
+    /// `$print`: a line on standard output. The answers of a message print as the first of them (note 102).
+    fn print(&self, value: Option<Value>) -> Option<Value> {
+        let shown = match value.as_ref().and_then(Value::as_map) {
+            Some(map) => map.get("0").or(value.as_ref()),
+            None => value.as_ref(),
+        };
+        self.print_line(print(shown));
+        value
+    }
+
+    fn log(&self, params: &Params, scope: &Scope, at: Span) -> Option<Value> {
+        let value = params.get("content", 0).cloned().or_else(|| params.whole());
+        let level = params.text("level", 1).unwrap_or("info");
+        let line = print(value.as_ref());
+        match level {
+            "warn" | "error" => self.world.warn(scope.source.warning("script.log", line, at)),
+            _ => tracing::info!(script = %self.id, "{line}"),
+        }
+        value
+    }
+
+    /// `$set` as it was written: functions are functions, everything else is evaluated.
+    async fn set(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let Some(call) = params.call.clone() else {
+            return self.set_values(params, scope, at);
+        };
+        let value = call.value.as_ref().and_then(Node::entries).unwrap_or_default();
+        let mut last = None;
+        for entry in value.iter().chain(&call.fields) {
+            if is_function(&entry.value) {
+                let function = self.function_node(&entry.value, scope)?;
+                self.state().functions.insert(entry.name().into(), function);
+                continue;
+            }
+            last = self.node(&entry.value, scope).await?;
+            self.set_path(entry.name(), last.clone(), scope, entry.key.span)?;
+        }
+        match value.is_empty() && call.fields.is_empty() {
+            true => self.set_values(params, scope, at),
+            false => Ok(last),
+        }
+    }
+
+    /// `$set('name')` in a chain, `$set('name', value)`, `$set(name=value)`, and from JavaScript.
+    fn set_values(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let mut last = params.piped.clone();
+        if let Some(name) = params.text("key", 0).filter(|_| !params.positional.is_empty()) {
+            let value = match params.positional.get(1) {
+                Some(value) => value.clone(),
+                None => params.piped.clone(),
+            };
+            self.set_path(name, value.clone(), scope, at)?;
+            last = value;
+        }
+        for (name, value) in params.named.iter() {
+            self.set_path(name, Some(value.clone()), scope, at)?;
+            last = Some(value.clone());
+        }
+        Ok(last)
+    }
+
+    /// Gives what a key path leads to a value.
+    pub(super) fn set_path(
+        &self,
+        name: &str,
+        value: Option<Value>,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
+        let steps = path::parse(name).map_err(|problem| refuse(scope, at, problem.to_string()))?;
+        let Some((Step::Key(first), more)) = steps.split_first() else {
+            return Err(refuse(scope, at, format!("`{name}` does not begin with a name")));
+        };
+        if more.is_empty() {
+            self.assign(first, value, scope, at)?;
+            return Ok(());
+        }
+        let old = match &**first {
+            "prompt" => Some(Value::Map(Map::new(self.state().prompt.clone()))),
+            "parameters" => Some(Value::Map(Map::new(self.state().parameters.clone()))),
+            _ => self.setting(first),
+        };
+        let old = old.unwrap_or_default();
+        let new = match value {
+            Some(value) => path::set(&old, more, value).map_err(|problem| refuse(scope, at, problem.to_string()))?,
+            None => path::unset(&old, more).unwrap_or(old),
+        };
+        self.assign(first, Some(new), scope, at)
+    }
+
+    /// Gives a name a value; `prompt` and `parameters` are taken apart.
+    pub(super) fn assign(&self, name: &str, value: Option<Value>, scope: &Scope, at: Span) -> Result<(), ScriptError> {
+        match (name, value) {
+            ("prompt", Some(Value::Map(map))) => {
+                if let Some(messages) = map.get("messages") {
+                    self.set_messages(messages, scope, at);
+                }
+                let mut table = map.to_table();
+                table.shift_remove("messages");
+                self.state().prompt = table;
+            }
+            ("parameters", Some(Value::Map(map))) => self.state().parameters = map.to_table(),
+            ("prompt" | "parameters", _) => return Err(refuse(scope, at, format!("`{name}` is an object"))),
+            ("LatestResult", value) => self.finish(value),
+            (name, value) => self.state().assign(name, value),
+        }
+        Ok(())
+    }
+
+    /// The messages that a script wrote: complete as they are.
+    fn set_messages(&self, messages: &Value, scope: &Scope, at: Span) {
+        let Value::List(list) = messages else { return };
+        let mut state = self.state();
+        if *messages == state.message_values() {
+            return;
+        }
+        state.messages = list.as_slice().iter().map(|value| message_of(value, scope, at)).collect();
+        state.pending_from = state.messages.len();
+        let length = state.messages.len();
+        state.prefix = state.prefix.map(|prefix| prefix.min(length));
+    }
+
+    /// `$get`: one path gives its value, several an object of them. A function gives what it returns
+    /// for its name (note 101).
+    async fn get(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let paths = get_paths(params);
+        let one = paths.len() == 1 && !matches!(params.get("key", 0), Some(Value::List(_)));
+        let mut found = Table::default();
+        for name in &paths {
+            let value = match self.callable(name) {
+                Some(function) => {
+                    let arguments = vec![Some(Value::from(name.as_str()))];
+                    self.call_function(&function, arguments, scope, at).await?.0
+                }
+                None => self.get_path(name, scope, at)?,
+            };
+            if one {
+                return Ok(value);
+            }
+            found.insert(name.as_str().into(), value.unwrap_or_default());
+        }
+        Ok(Some(Value::Map(Map::new(found))))
+    }
+
+    fn gets_function(&self, params: &Params) -> bool {
+        get_paths(params).iter().any(|name| self.callable(name).is_some())
+    }
+
+    fn get_values(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let paths = get_paths(params);
+        if let ([name], false) = (paths.as_slice(), matches!(params.get("key", 0), Some(Value::List(_)))) {
+            return self.get_path(name, scope, at);
+        }
+        let mut found = Table::default();
+        for name in &paths {
+            found.insert(name.as_str().into(), self.get_path(name, scope, at)?.unwrap_or_default());
+        }
+        Ok(Some(Value::Map(Map::new(found))))
+    }
+
+    /// What a key path leads to; nothing where it leads nowhere.
+    pub(super) fn get_path(&self, name: &str, scope: &Scope, at: Span) -> Outcome {
+        let steps = path::parse(name).map_err(|problem| refuse(scope, at, problem.to_string()))?;
+        let Some((Step::Key(first), more)) = steps.split_first() else {
+            return Err(refuse(scope, at, format!("`{name}` does not begin with a name")));
+        };
+        match self.lookup(first, scope) {
+            crate::expression::Found::Value(value) => Ok(path::get(&value, more).cloned()),
+            _ => Ok(None),
+        }
+    }
+
+    fn unset(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        for name in get_paths(params) {
+            self.set_path(&name, None, scope, at)?;
+        }
+        Ok(None)
+    }
+
+    /// `$push`: adds to a list, and makes it where there is none.
+    fn push_value(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let Some(name) = params.text("key", 0).map(str::to_owned) else {
+            return Err(refuse(scope, at, "`$push` lacks `key`, the path of a list"));
+        };
+        let value = params.get("value", 1).cloned().or_else(|| params.piped.clone());
+        let mut list = match self.get_path(&name, scope, at)? {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::List(list)) => list.as_slice().to_vec(),
+            Some(other) => return Err(refuse(scope, at, format!("`{name}` is no list but {}", other.kind()))),
+        };
+        list.push(value.unwrap_or_default());
+        let list = Value::from(list);
+        self.set_path(&name, Some(list.clone()), scope, at)?;
+        Ok(Some(list))
+    }
+
+    /// `$ctx`: what this script keeps with whoever called it (note 104).
+    fn context(&self, params: &Params) -> Outcome {
+        let root = params.named.get("rootScope") == Some(&Value::Bool(true));
+        let mut holder = self.caller.as_deref().unwrap_or(self);
+        while root && let Some(caller) = holder.caller.as_deref() {
+            holder = caller;
+        }
+        let id = params.text("id", 2).unwrap_or(&self.id).to_owned();
+        let mut state = holder.state();
+        let Some(key) = params.text("key", 0) else {
+            let all = state.contexts.get(&id).cloned().unwrap_or_default();
+            return Ok(Some(Value::Map(Map::new(all))));
+        };
+        match params.get("value", 1) {
+            Some(value) => {
+                let table = state.contexts.entry(id).or_default();
+                table.insert(key.into(), value.clone());
+                Ok(Some(value.clone()))
+            }
+            None => Ok(state.contexts.get(&id).and_then(|table| table.get(key)).cloned()),
+        }
+    }
+
+    /// `$prompt`: what templates prefer. Its texts are the author's and may be templates.
+    async fn set_prompt(self: &Arc<Self>, params: &Params, scope: &Scope) -> Outcome {
+        let call = params.call.clone();
+        let entries = call.as_ref().map(|call| {
+            let value = call.value.as_ref().and_then(Node::entries).unwrap_or_default();
+            value.iter().chain(&call.fields).cloned().collect::<Vec<_>>()
+        });
+        for entry in entries.unwrap_or_default() {
+            let name = entry.name();
+            let plain = |node: &Node| matches!(&node.data, Data::Scalar(scalar) if scalar.value.as_str().is_some_and(|text| !text.starts_with("?=")));
+            let value = match plain(&entry.value) {
+                true => Some(entry.value.value()),
+                false => self.node(&entry.value, scope).await?,
+            };
+            let mut state = self.state();
+            if plain(&entry.value) {
+                state.authored.insert(name.into());
+            }
+            if let Some(value) = value {
+                state.prompt.insert(name.into(), value);
+            }
+        }
+        if call.is_none() {
+            let mut state = self.state();
+            state.prompt.extend(params.named.to_table());
+        }
+        Ok(None)
+    }
+
+    fn set_parameters(&self, params: &Params) -> Option<Value> {
+        let mut state = self.state();
+        state.parameters.extend(params.named.to_table());
+        None
+    }
+
+    async fn format(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let mut data = None;
+        if let Some(call) = params.call.as_deref() {
+            let node = field(call, "data").or_else(|| call.value.as_ref()?.get("data"));
+            if let Some(node) = node {
+                data = self.node(node, scope).await?;
+            }
+        }
+        let data = data.or_else(|| params.named.get("data").cloned());
+        let data = data.as_ref().and_then(Value::as_map);
+        let Some(template) = params.text("template", 0) else {
+            return Err(refuse(scope, at, "`$format` lacks its template"));
+        };
+        let format = params.text("templateFormat", 2);
+        let text = self.render_template(template, format, data, scope, at).await?;
+        Ok(Some(Value::from(text)))
+    }
+
+    /// `$tool: name` and `$tool: {name, …}`.
+    async fn tool_directive(self: &Arc<Self>, mut params: Params, scope: &Scope, at: Span) -> Outcome {
+        let Some(name) = params.text("name", 0).or_else(|| params.text("toolId", 0)).map(str::to_owned) else {
+            return Err(refuse(scope, at, "`$tool` lacks `name`, the name of a tool"));
+        };
+        let mut named = params.named.to_table();
+        match named.shift_remove("name").is_some() {
+            true => {}
+            false if !params.positional.is_empty() => {
+                params.positional.remove(0);
+            }
+            false => {}
+        }
+        params.named = Map::new(named);
+        self.tool(&name, params, scope, at).await
+    }
+
+    /// `$exec`: another script, remembered by what it is given unless `memoized` is false (note 134).
+    async fn exec(self: &Arc<Self>, params: Params, scope: &Scope, at: Span) -> Outcome {
+        let name = ["id", "filename", "script", "tag"].iter().find_map(|key| params.named.get(key)?.as_str());
+        let Some(name) = name.or_else(|| params.text("id", 0)).map(str::to_owned) else {
+            return Err(refuse(scope, at, "`$exec` lacks `id` or `filename`, the script to run"));
+        };
+        let input = match params.named.get("args") {
+            Some(Value::Map(map)) => super::Input::Named(map.clone()),
+            Some(other) => super::Input::Single(other.clone()),
+            None => match params.piped.clone() {
+                Some(Value::Map(map)) => super::Input::Named(map),
+                Some(other) if other != Value::Null => super::Input::Single(other),
+                _ => super::Input::None,
+            },
+        };
+        let remembers = params.named.get("memoized") != Some(&Value::Bool(false));
+        let key = remembers.then(|| memory_key(&self.id, &name, &input));
+        if let Some(known) = key.as_ref().and_then(|key| lock(&self.world.memory).get(key).cloned()) {
+            return Ok(known);
+        }
+        let Some(script) = self.find(&name, scope, at).await? else {
+            return Err(self.unknown_call(&name, scope, at).await);
+        };
+        let value = self.run_script(script, input, scope, at).await?;
+        if let Some(key) = key {
+            let mut memory = lock(&self.world.memory);
+            if memory.len() < REMEMBERED {
+                memory.insert(key, value.clone());
+            }
+        }
+        Ok(value)
+    }
+
+    fn push_message(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let role = params.text("role", 1).unwrap_or("user");
+        let content = params.get("content", 0).cloned().or_else(|| params.piped.clone());
+        let content = content.unwrap_or_default();
+        let mut entry = Entry::done(role, content.clone(), scope.clone(), at);
+        entry.name = params.named.get("name").and_then(Value::as_str).map(str::to_owned);
+        let index = {
+            let mut state = self.state();
+            state.messages.push(entry);
+            state.messages.len() - 1
+        };
+        self.show(index);
+        Ok(Some(content))
+    }
+
+    fn replace_message(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let index = match params.get("index", 1) {
+            Some(Value::Int(index)) => *index,
+            _ => -1,
+        };
+        let content = params.get("content", 0).cloned().unwrap_or_default();
+        let mut state = self.state();
+        let length = state.messages.len();
+        let Some(found) = state.index(index) else {
+            let message = format!("there is no message {index}: the dialogue has {length}");
+            return Err(refuse(scope, at, message));
+        };
+        if let Some(entry) = state.messages.get_mut(found) {
+            entry.content = content.clone();
+            entry.stage = Stage::Done;
+            if let Some(role) = params.text("role", 2) {
+                role.clone_into(&mut entry.role);
+            }
+        }
+        Ok(Some(content))
+    }
+
+    async fn make_ready(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let ready = params.get("isReady", 0) != Some(&Value::Bool(false));
+        self.state().ready = ready;
+        self.emit("ready", vec![Some(Value::Bool(ready))], scope, at).await?;
+        Ok(Some(Value::Bool(ready)))
+    }
+
+    fn tokens(&self, name: &str, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let model = self.world.engine.models.model(None);
+        let model = model.map_err(|message| refuse(scope, at, message))?;
+        let text = params.get("text", 0).cloned().or_else(|| params.piped.clone());
+        let text = print(text.as_ref());
+        let count = |text: &str| model.counter.count(text);
+        let integer = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
+        match name {
+            "countTokens" => Ok(Some(integer(count(&text)))),
+            "truncateToTokenLimit" => {
+                let limit = match params.get("limit", 1) {
+                    Some(Value::Int(limit)) => u64::try_from(*limit).unwrap_or(0),
+                    _ => return Err(refuse(scope, at, "`$truncateToTokenLimit` lacks `limit`, a number of tokens")),
+                };
+                Ok(Some(Value::from(within(&text, limit, count))))
+            }
+            _ => Err(refuse(scope, at, "providers do not tell the tokens of a text: use `$countTokens`")),
+        }
+    }
+
+    async fn read_file(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let Some(name) = params.text("path", 0) else {
+            return Err(refuse(scope, at, "`$readFile` lacks `path`"));
+        };
+        // The path is the caller's: a library script reads beside whoever asked it.
+        let asker = self.caller.as_deref().unwrap_or(self);
+        let source = &asker.resolved.script.source;
+        if let Some(bytes) = self.world.engine.library.file(name, Some(source)).await? {
+            return text_of(&bytes, name, scope, at);
+        }
+        let path = self.granted_path(name, scope, at)?;
+        let waiting = self.world.budget.waiting();
+        let read = tokio::fs::read(&path).await;
+        drop(waiting);
+        let bytes = read.map_err(|problem| not_read(name, &problem, scope, at))?;
+        text_of(&bytes, name, scope, at)
+    }
+
+    fn is_folder(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let name = params.text("path", 0).unwrap_or_default();
+        let path = self.granted_path(name, scope, at);
+        Ok(Some(Value::Bool(path.is_ok_and(|path| path.is_dir()))))
+    }
+
+    fn list_files(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let name = params.text("path", 0).unwrap_or(".");
+        let path = self.granted_path(name, scope, at)?;
+        let entries = std::fs::read_dir(&path).map_err(|problem| not_read(name, &problem, scope, at))?;
+        let suffix = params.text("pattern", 1).map(|pattern| pattern.trim_start_matches('*'));
+        let mut names: Vec<String> = entries
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .filter(|name| suffix.is_none_or(|suffix| name.ends_with(suffix)))
+            .collect();
+        names.sort();
+        Ok(Some(Value::from(names.into_iter().map(Value::from).collect::<Vec<_>>())))
+    }
+
+    /// A path that the script was allowed to read, links followed.
+    fn granted_path(&self, name: &str, scope: &Scope, at: Span) -> Result<std::path::PathBuf, ScriptError> {
+        let folder = self.resolved.script.source.path.as_deref().and_then(Path::parent);
+        let path = folder.unwrap_or(Path::new(".")).join(name);
+        let real = path.canonicalize().map_err(|problem| not_read(name, &problem, scope, at))?;
+        let inside = |root: &std::path::PathBuf| root.canonicalize().is_ok_and(|root| real.starts_with(root));
+        if self.world.engine.grants.read.iter().any(inside) {
+            return Ok(real);
+        }
+        let message = format!("nobody allowed this script to read `{name}`");
+        let finding = scope.source.error(ErrorKind::Denied.code(), message, at);
+        let finding = finding.help("allow it with `--allow-read FOLDER`");
+        Err(ScriptError::new(ErrorKind::Denied, finding))
+    }
+}
+
+/// Results of `$exec` that a run remembers (the reference keeps as many).
+const REMEMBERED: usize = 4_096;
+
+fn memory_key(caller: &str, callee: &str, input: &super::Input) -> String {
+    let given = match input {
+        super::Input::None => String::new(),
+        super::Input::Named(map) => quillet_core::json::to_string(&Value::Map(map.clone())),
+        super::Input::Single(value) => quillet_core::json::to_string(value),
+    };
+    format!("{caller}\u{0}{callee}\u{0}{given}")
+}
+
+/// The paths that `$get` and `$unset` are given.
+fn get_paths(params: &Params) -> Vec<String> {
+    let mut paths = Vec::new();
+    let given = params.positional.iter().flatten().chain(params.named.get("key"));
+    for value in given {
+        match value {
+            Value::List(list) => paths.extend(list.as_slice().iter().map(|item| print(Some(item)))),
+            one => paths.push(print(Some(one))),
+        }
+    }
+    paths
+}
+
+/// A message as a script wrote it.
+fn message_of(value: &Value, scope: &Scope, at: Span) -> Entry {
+    let text = |key: &str| value.as_map().and_then(|map| map.get(key)).and_then(Value::as_str).map(str::to_owned);
+    let content = value.as_map().and_then(|map| map.get("content")).unwrap_or(value).clone();
+    let mut entry = Entry::done(text("role").unwrap_or_else(|| "user".to_owned()), content, scope.clone(), at);
+    entry.name = text("name");
+    entry.thinking = text("thinking");
+    entry
+}
+
+/// The longest beginning of a text that has no more tokens than that.
+fn within(text: &str, limit: u64, count: impl Fn(&str) -> u64) -> &str {
+    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let fitting = ends.partition_point(|end| count(text.get(..*end).unwrap_or_default()) <= limit);
+    let end = fitting.checked_sub(1).and_then(|last| ends.get(last)).copied().unwrap_or(0);
+    text.get(..end).unwrap_or_default()
+}
+
+fn text_of(bytes: &[u8], name: &str, scope: &Scope, at: Span) -> Outcome {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(Some(Value::from(text))),
+        Err(_) => Err(refuse(scope, at, format!("`{name}` is not a text file"))),
+    }
+}
+
+fn not_read(name: &str, problem: &std::io::Error, scope: &Scope, at: Span) -> ScriptError {
+    let finding = scope.source.error(ErrorKind::NotFound.code(), format!("`{name}` cannot be read: {problem}"), at);
+    ScriptError::new(ErrorKind::NotFound, finding)
+}
+
+fn thrown(value: Option<Value>, scope: &Scope, at: Span) -> ScriptError {
+    let message = match value.as_ref().and_then(Value::as_map).and_then(|map| map.get("message").or(map.get("error"))) {
+        Some(message) => print(Some(message)),
+        None => print(value.as_ref()),
+    };
+    let mut error = ScriptError::new(ErrorKind::Thrown, scope.source.error(ErrorKind::Thrown.code(), message, at));
+    error.partial = value;
+    error
+}
+
+fn aborted(scope: &Scope, at: Span) -> ScriptError {
+    let finding = scope.source.error(ErrorKind::Aborted.code(), "the script was aborted by `$abort`", at);
+    ScriptError::new(ErrorKind::Aborted, finding)
+}
+

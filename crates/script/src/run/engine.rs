@@ -1,0 +1,102 @@
+//! The door: a job in, an outcome out.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use quillet_core::{Map, Value};
+
+use super::instance::{Instance, World, lock};
+use super::messages::print;
+use super::state::{Entry, State};
+use super::{Engine, Job, Outcome, Turn};
+use crate::error::ScriptError;
+use crate::js::{Bounds, JsOptions};
+use crate::library::resolve;
+
+impl Engine {
+    /// Runs a script to its end. Dropping the future ends everything below it.
+    ///
+    /// # Errors
+    /// The first failure, with its place in a script, and what a model had written until then.
+    pub async fn run(&self, job: Job) -> Result<Outcome, ScriptError> {
+        let world = Arc::new(self.world(&job));
+        let resolved = resolve(job.script.clone(), &*self.library).await?;
+        let instance = Instance::of(world, resolved, None)?;
+        instance.recall(job.history);
+        let value = instance.run(job.arguments).await.map_err(|mut error| {
+            if error.chain.is_empty() {
+                error.chain = vec![instance.id.clone()];
+            }
+            error
+        })?;
+        Ok(instance.outcome(value))
+    }
+
+    fn world(&self, job: &Job) -> World {
+        let clock = SystemTime::now().duration_since(UNIX_EPOCH);
+        let clock = clock.map_or(0, |now| u64::try_from(now.as_nanos() & u128::from(u64::MAX)).unwrap_or(0));
+        let mut world = World::new(self.clone(), job.observer.clone(), job.seed.unwrap_or(clock));
+        world.parameters = job.parameters.clone();
+        world.stream = job.stream;
+        world.dry = job.dry;
+        world
+    }
+
+    /// How a run's JavaScript is run.
+    pub(crate) fn js_options(&self) -> JsOptions {
+        JsOptions {
+            bounds: Bounds {
+                time: self.limits.js_time,
+                memory: self.limits.js_memory,
+                stack: self.limits.js_stack,
+            },
+            ..self.javascript.clone()
+        }
+    }
+}
+
+impl Instance {
+    /// Keeps an earlier conversation until the hidden beginning is there (note 136).
+    fn recall(&self, history: Vec<Turn>) {
+        let root = self.root();
+        let entries = history.into_iter().map(|turn| {
+            let mut entry = Entry::done(turn.role, Value::from(turn.content), root.clone(), Default::default());
+            entry.name = turn.name;
+            entry.private = !turn.to.is_empty();
+            entry.to = turn.to;
+            entry.thinking = turn.thinking;
+            entry.shown = true;
+            entry
+        });
+        self.state().recalled = entries.collect();
+    }
+
+    fn outcome(&self, value: Option<Value>) -> Outcome {
+        let mut tally = lock(&self.world.tally);
+        let mut state = self.state();
+        let State { hidden, .. } = &mut *state;
+        Outcome {
+            value,
+            hidden: std::mem::replace(hidden, Map::default()),
+            prefix: state.prefix.unwrap_or(0),
+            messages: state.messages.iter().map(turn).collect(),
+            usage: tally.usage,
+            model_calls: self.world.budget.model_calls(),
+            enforced: std::mem::take(&mut tally.enforced),
+            warnings: std::mem::take(&mut tally.warnings),
+        }
+    }
+}
+
+fn turn(entry: &Entry) -> Turn {
+    Turn {
+        role: entry.role.clone(),
+        content: print(Some(&entry.content)),
+        name: entry.name.clone(),
+        to: match entry.private {
+            true => entry.to.clone(),
+            false => Vec::new(),
+        },
+        thinking: entry.thinking.clone(),
+    }
+}

@@ -1,0 +1,273 @@
+//! `$on`, `$once`, `$off`, `$emit`, and the events that the engine raises itself (notes 128 to 133).
+
+use std::sync::Arc;
+
+use quillet_core::{BoxFuture, Map, Span, Value};
+use quillet_yaml::Node;
+
+use super::control::field;
+use super::instance::Instance;
+use super::params::Params;
+use super::scope::Scope;
+use super::state::Callable;
+use super::values::{is_function, refuse};
+use crate::error::ScriptError;
+use crate::syntax::Call;
+
+/// Who is told of an event.
+#[derive(Clone, Debug)]
+pub(crate) struct Listener {
+    callback: Callback,
+    once: bool,
+    /// What tells two listeners apart, for `$once`.
+    number: u64,
+}
+
+/// What is called.
+#[derive(Clone, Debug)]
+enum Callback {
+    /// A function of the script by its name: can be taken away again.
+    Named(String),
+    /// A function without a name.
+    Function(Callable),
+    /// An expression over `event`, `arg1` and `args`.
+    Expression(Arc<str>, Scope),
+}
+
+/// What the listeners of an event said.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// What the last one that returned something returned.
+    pub(crate) result: Option<Value>,
+    /// The arguments as they are now: listeners may change them in place.
+    pub(crate) arguments: Vec<Option<Value>>,
+}
+
+impl Instance {
+    /// Whether anybody listens: most events are heard by nobody, and cost nothing then.
+    pub(crate) fn listens(&self, event: &str) -> bool {
+        let state = self.state();
+        !state.listeners.is_empty() && state.listeners.get(event).is_some_and(|list| !list.is_empty())
+    }
+
+    /// Tells the listeners of an event, in the order in which they came.
+    pub(crate) fn emit<'a>(
+        self: &'a Arc<Self>,
+        event: &'a str,
+        arguments: Vec<Option<Value>>,
+        scope: &'a Scope,
+        at: Span,
+    ) -> BoxFuture<'a, Result<Told, ScriptError>> {
+        Box::pin(async move {
+            let listeners = self.state().listeners.get(event).cloned().unwrap_or_default();
+            let mut told = Told {
+                result: None,
+                arguments,
+            };
+            for listener in listeners {
+                if listener.once && !self.take(event, listener.number) {
+                    continue;
+                }
+                self.world.budget.step(scope, at).await?;
+                if self.tell(&listener, event, &mut told, scope, at).await? {
+                    break;
+                }
+            }
+            Ok(told)
+        })
+    }
+
+    /// Takes a listener away; whether it was still there.
+    fn take(&self, event: &str, number: u64) -> bool {
+        let mut state = self.state();
+        let Some(list) = state.listeners.get_mut(event) else {
+            return false;
+        };
+        let before = list.len();
+        list.retain(|listener| listener.number != number);
+        list.len() < before
+    }
+
+    /// Tells one listener; whether it stopped the event.
+    async fn tell(
+        self: &Arc<Self>,
+        listener: &Listener,
+        event: &str,
+        told: &mut Told,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<bool, ScriptError> {
+        let object = Value::Map(event_object(event, told.result.as_ref(), &self.id));
+        let (value, object) = match &listener.callback {
+            Callback::Expression(text, around) => {
+                let args: Vec<Value> = told.arguments.iter().skip(1).map(|value| value.clone().unwrap_or_default()).collect();
+                let inner = around.with(vec![
+                    (Arc::from("event"), Some(object.clone())),
+                    (Arc::from("arg1"), told.arguments.first().cloned().flatten()),
+                    (Arc::from("args"), Some(Value::from(args))),
+                ]);
+                (self.expression_text(text, &inner, at).await?, object)
+            }
+            Callback::Named(name) => {
+                let Some(callable) = self.callable(name) else {
+                    return Err(refuse(scope, at, format!("the listener `{name}` of `{event}` is no function")));
+                };
+                self.tell_function(&callable, object, told, scope, at).await?
+            }
+            Callback::Function(callable) => self.tell_function(callable, object, told, scope, at).await?,
+        };
+        if value.is_some() {
+            told.result = value;
+        }
+        let stopped = object.as_map().and_then(|map| map.get("stopped"));
+        Ok(stopped == Some(&Value::Bool(true)))
+    }
+
+    async fn tell_function(
+        self: &Arc<Self>,
+        callable: &Callable,
+        object: Value,
+        told: &mut Told,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(Option<Value>, Value), ScriptError> {
+        let mut arguments = vec![Some(object.clone())];
+        arguments.append(&mut told.arguments);
+        let (value, mut after) = self.call_function(callable, arguments, scope, at).await?;
+        let object = match after.is_empty() {
+            true => object,
+            false => after.remove(0).unwrap_or(object),
+        };
+        told.arguments = after;
+        Ok((value, object))
+    }
+
+    /// `$on` and `$once`.
+    pub(super) async fn on(
+        self: &Arc<Self>,
+        params: &Params,
+        once: bool,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Option<Value>, ScriptError> {
+        let event = self.event_name(params, scope, at)?;
+        let callback = self.callback(params, scope, at).await?;
+        self.add_listener(event, callback, once);
+        Ok(None)
+    }
+
+    fn add_listener(&self, event: String, callback: Callback, once: bool) {
+        let number = self.world.next_instance();
+        let listener = Listener {
+            callback,
+            once,
+            number,
+        };
+        self.state().listeners.entry(event).or_default().push(listener);
+    }
+
+    /// The `on:` list of the front matter (note 132).
+    pub(super) async fn on_list(self: &Arc<Self>, node: &Node, scope: &Scope) -> Result<(), ScriptError> {
+        let items = node.items().unwrap_or(std::slice::from_ref(node));
+        for item in items {
+            let Some(event) = item.get("event").and_then(Node::text) else {
+                return Err(refuse(scope, item.span, "a listener needs `event` and `callback`"));
+            };
+            let Some(callback) = item.get("callback") else {
+                return Err(refuse(scope, item.span, format!("the listener of `{event}` lacks its `callback`")));
+            };
+            let callback = self.callback_node(callback, scope)?;
+            let once = item.get("once").map(Node::value) == Some(Value::Bool(true));
+            self.add_listener(event.to_owned(), callback, once);
+        }
+        Ok(())
+    }
+
+    fn event_name(&self, params: &Params, scope: &Scope, at: Span) -> Result<String, ScriptError> {
+        match params.text("event", 0) {
+            Some(event) => Ok(event.to_owned()),
+            None => Err(refuse(scope, at, "this lacks `event`, the name of an event")),
+        }
+    }
+
+    async fn callback(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Result<Callback, ScriptError> {
+        if let Some(node) = params.call.as_deref().and_then(callback_node) {
+            return self.callback_node(node, scope);
+        }
+        match params.text("callback", 1) {
+            Some(name) => Ok(named(name, scope)),
+            None => Err(refuse(scope, at, "this lacks `callback`: a function's name, `!fn`, or `?=…`")),
+        }
+    }
+
+    fn callback_node(self: &Arc<Self>, node: &Node, scope: &Scope) -> Result<Callback, ScriptError> {
+        if is_function(node) {
+            let callable = self.function_node(node, scope)?;
+            return Ok(Callback::Function(callable));
+        }
+        match node.text() {
+            Some(text) => Ok(named(text, scope)),
+            None => Err(refuse(scope, node.span, "a listener is a function's name, `!fn`, or `?=…`")),
+        }
+    }
+
+    /// `$off`: takes away a named listener, or all of an event.
+    pub(super) fn off(&self, params: &Params, scope: &Scope, at: Span) -> Result<Option<Value>, ScriptError> {
+        let event = self.event_name(params, scope, at)?;
+        let callback = params.text("callback", 1).map(|name| name.trim_start_matches('$').to_owned());
+        let mut state = self.state();
+        match callback {
+            None => {
+                state.listeners.remove(&event);
+            }
+            Some(name) => {
+                if let Some(list) = state.listeners.get_mut(&event) {
+                    list.retain(|listener| !matches!(&listener.callback, Callback::Named(known) if *known == name));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// `$emit`: a list of arguments is several, anything else is one.
+    pub(super) async fn emit_directive(
+        self: &Arc<Self>,
+        params: &Params,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Option<Value>, ScriptError> {
+        let event = self.event_name(params, scope, at)?;
+        let arguments = match params.get("args", 1) {
+            Some(Value::List(list)) => list.as_slice().iter().cloned().map(Some).collect(),
+            Some(one) => vec![Some(one.clone())],
+            None => params.positional.iter().skip(1).cloned().collect(),
+        };
+        Ok(self.emit(&event, arguments, scope, at).await?.result)
+    }
+}
+
+/// A function's name with or without its `$`, or an expression.
+fn named(text: &str, scope: &Scope) -> Callback {
+    match text.trim().strip_prefix("?=") {
+        Some(code) => Callback::Expression(Arc::from(code), scope.clone()),
+        None => Callback::Named(text.trim().trim_start_matches('$').to_owned()),
+    }
+}
+
+/// The callback as it was written.
+fn callback_node(call: &Call) -> Option<&Node> {
+    field(call, "callback").or_else(|| call.value.as_ref()?.get("callback"))
+}
+
+/// What listeners see as `event`.
+fn event_object(event: &str, result: Option<&Value>, target: &str) -> Map {
+    let mut fields = vec![
+        ("type", Value::from(event)),
+        ("target", Value::from(target)),
+        ("stopped", Value::Bool(false)),
+    ];
+    if let Some(result) = result {
+        fields.push(("result", result.clone()));
+    }
+    Map::from_iter(fields)
+}

@@ -1,0 +1,201 @@
+//! Expressions: the native evaluator first, JavaScript for what it cannot do.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use quillet_core::{Span, Value, nearest};
+
+use super::instance::{Instance, lock};
+use super::messages::Computed;
+use super::scope::Scope;
+use crate::error::{ErrorKind, ScriptError};
+use crate::expression::{EvalError, Expression, Found, Names, Parsed};
+use crate::text::prefix::{self, Form};
+
+/// Expressions that are kept parsed; a script has fewer, a program that builds them is no reason
+/// to keep more.
+const KEPT: usize = 10_000;
+
+/// Parsed expressions of a run, by their text.
+#[derive(Debug, Default)]
+pub(crate) struct Expressions(Mutex<HashMap<Box<str>, Parsed>>);
+
+impl Expressions {
+    fn parsed(&self, text: &str) -> Parsed {
+        let mut kept = lock(&self.0);
+        if let Some(parsed) = kept.get(text) {
+            return parsed.clone();
+        }
+        let parsed = Expression::parse(text);
+        if kept.len() < KEPT {
+            kept.insert(text.into(), parsed.clone());
+        }
+        parsed
+    }
+}
+
+impl Instance {
+    /// The value of an expression; `None` is JavaScript's `undefined`.
+    pub(crate) async fn expression(
+        self: &Arc<Self>,
+        text: &str,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Option<Value>, ScriptError> {
+        let parsed = self.world.expressions.parsed(text);
+        self.parsed_expression(&parsed, text, scope, at).await
+    }
+
+    /// The value of an expression that was parsed before.
+    pub(crate) async fn parsed_expression(
+        self: &Arc<Self>,
+        parsed: &Parsed,
+        text: &str,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Option<Value>, ScriptError> {
+        let native = match parsed {
+            Parsed::Native(native) => native,
+            Parsed::JavaScript => return self.javascript(text, scope, at).await,
+            Parsed::Invalid(problem) => {
+                let message = format!("`{text}` is not an expression: {}", problem.message);
+                return Err(fail(scope, at, "script.expression", message));
+            }
+        };
+        let view = View {
+            instance: self,
+            scope,
+        };
+        match native.evaluate(&view) {
+            Ok(value) => Ok(value),
+            Err(EvalError::JavaScript) => self.javascript(text, scope, at).await,
+            Err(EvalError::Unknown { name, .. }) => Err(self.unknown_name(&name, scope, at)),
+            Err(EvalError::Throws { message, .. }) => {
+                Err(fail(scope, at, ErrorKind::Thrown.code(), format!("`{text}`: {message}")))
+            }
+            Err(EvalError::Limit { what }) => {
+                Err(fail(scope, at, ErrorKind::Limit.code(), format!("`{text}`: {what}")))
+            }
+        }
+    }
+
+    /// The value after `?=`: a text that begins with `#` is rendered at once (seed 002, prefixes).
+    pub(crate) async fn expression_text(
+        self: &Arc<Self>,
+        text: &str,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Option<Value>, ScriptError> {
+        match self.expression_value(text, scope, at).await? {
+            Computed::Value(value) => Ok(value),
+            Computed::Template(text) => Ok(Some(Value::from(self.render(&text, scope, at).await?))),
+        }
+    }
+
+    /// The value after `?=`, or the template that it gave. Only what the author wrote into the
+    /// expression is one: the text may hold data.
+    pub(crate) async fn expression_value(
+        self: &Arc<Self>,
+        text: &str,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Computed, ScriptError> {
+        let code = text.trim_start();
+        let code = code.strip_prefix("?=").unwrap_or(code).trim();
+        let value = self.expression(code, scope, at).await?;
+        let Some(text) = value.as_ref().and_then(Value::as_str) else {
+            return Ok(Computed::Value(value));
+        };
+        let (form, template) = prefix::expression_result(text);
+        match form == Form::Immediate && code.contains(template) {
+            true => Ok(Computed::Template(template.to_owned())),
+            false => Ok(Computed::Value(value)),
+        }
+    }
+
+    /// A name that nothing has.
+    pub(crate) fn unknown_name(&self, name: &str, scope: &Scope, at: Span) -> ScriptError {
+        let known = self.names(scope);
+        let message = format!("there is no variable `{name}`");
+        let finding = scope.source.error("script.unknown_name", message, at);
+        let help = match nearest(name, known.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("set it with `$set`, or write `this.{name}` where it may be missing"),
+        };
+        ScriptError::new(ErrorKind::Script, finding.help(help))
+    }
+
+    /// All names that an expression can use.
+    pub(crate) fn names(&self, scope: &Scope) -> Vec<String> {
+        let state = self.state();
+        let mut names: Vec<String> = scope.bound().into_iter().map(|(name, _)| name.to_string()).collect();
+        names.extend(state.prompt.keys().map(ToString::to_string));
+        names.extend(state.variables.keys().map(ToString::to_string));
+        names.extend(state.functions.keys().map(|name| format!("${name}")));
+        names.extend(["LatestResult", "prompt", "parameters", "ENV", "id"].map(str::to_owned));
+        names
+    }
+
+    /// The value of a name (note 51): what is bound around, `prompt`, variables, what every script has.
+    pub(crate) fn lookup(&self, name: &str, scope: &Scope) -> Found {
+        if let Some(bound) = scope.get(name) {
+            return bound.cloned().map_or(Found::Undefined, Found::Value);
+        }
+        let state = self.state();
+        if let Some(value) = state.prompt.get(name).or_else(|| state.variables.get(name)) {
+            return Found::Value(value.clone());
+        }
+        let own = match name {
+            "LatestResult" => state.last.clone(),
+            "prompt" => Some(state.prompt_value()),
+            "parameters" => Some(Value::Map(quillet_core::Map::new(state.parameters.clone()))),
+            "id" => Some(Value::from(self.id.as_str())),
+            "ENV" => Some(self.environment()),
+            "stats" => Some(self.statistics()),
+            _ if state.functions.contains_key(name.trim_start_matches('$')) => return Found::Function,
+            _ if name.starts_with('$') && crate::library::directive(&name[1..]).is_some() => return Found::Function,
+            _ => return Found::Missing,
+        };
+        own.map_or(Found::Undefined, Found::Value)
+    }
+
+    /// Variables of the environment that the script may see.
+    fn environment(&self) -> Value {
+        Value::Map(self.world.environment.clone())
+    }
+
+    fn statistics(&self) -> Value {
+        let usage = lock(&self.world.tally).usage;
+        let number = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
+        Value::Map(quillet_core::Map::from_iter([
+            ("modelCalls", number(self.world.budget.model_calls())),
+            ("inputTokens", number(usage.input)),
+            ("outputTokens", number(usage.output)),
+        ]))
+    }
+}
+
+/// The names of a script from one place in it.
+struct View<'a> {
+    instance: &'a Instance,
+    scope: &'a Scope,
+}
+
+impl Names for View<'_> {
+    fn get(&self, name: &str) -> Found {
+        self.instance.lookup(name, self.scope)
+    }
+
+    fn this(&self, name: &str) -> Found {
+        self.instance.lookup(name, self.scope)
+    }
+}
+
+pub(crate) fn fail(scope: &Scope, at: Span, code: &'static str, message: String) -> ScriptError {
+    let kind = match code {
+        code if code == ErrorKind::Thrown.code() => ErrorKind::Thrown,
+        code if code == ErrorKind::Limit.code() => ErrorKind::Limit,
+        _ => ErrorKind::Script,
+    };
+    ScriptError::new(kind, scope.source.error(code, message, at))
+}

@@ -1,0 +1,327 @@
+//! Functions of a script: where they are declared, how they are called, what they see.
+
+use std::sync::Arc;
+
+use quillet_core::{Span, Value};
+use quillet_yaml::Node;
+
+use super::instance::{Instance, lock};
+use super::params::Params;
+use super::scope::Scope;
+use super::state::Callable;
+use super::values::refuse;
+use crate::error::{ErrorKind, ScriptError};
+use crate::expression::Found;
+use crate::host::RunEvent;
+use crate::js::{self, Called, Code, Definition, JsError, JsErrorKind, Level, Passed, Runtime};
+use crate::library::directive;
+use crate::reader;
+use crate::syntax::{Function, Source, Text};
+
+impl Instance {
+    /// Declares the script's functions, before anything else of it is done (note 89).
+    pub(super) fn declare(&self, scope: &Scope) -> Result<(), ScriptError> {
+        for (script, index) in &self.resolved.functions {
+            let Some(function) = script.functions.get(*index) else {
+                continue;
+            };
+            let inner = Scope::of(&script.source);
+            let callable = self.define(function, &inner)?;
+            let name: Arc<str> = match function.name.strip_prefix("template$") {
+                Some(name) => name.into(),
+                None => function.name.as_str().into(),
+            };
+            let mut state = self.state();
+            let taken = state.variables.contains_key(&*format!("${name}"));
+            if taken || (!function.template && state.functions.contains_key(&name)) {
+                drop(state);
+                let message = format!("`${name}` is declared twice");
+                let finding = script.source.error("script.declared_twice", message, function.span);
+                return Err(ScriptError::new(ErrorKind::Script, finding.help("give one of them another name")));
+            }
+            match function.template {
+                true => state.template_functions.insert(name, callable),
+                false => state.functions.insert(name, callable),
+            };
+        }
+        let _ = scope;
+        Ok(())
+    }
+
+    /// Makes a declared function one that can be called.
+    pub(super) fn define(&self, function: &Function, scope: &Scope) -> Result<Callable, ScriptError> {
+        match &*function.language {
+            "js" | "javascript" => self.define_javascript(&function.code, scope),
+            "python" | "py" => Ok(Callable::Python(function.name.clone(), function.code.clone())),
+            other => {
+                let message = format!("functions in {other} are not supported");
+                let finding = scope.source.error("script.language", message, function.span);
+                let finding = finding.help("write it in JavaScript (`[js]`) or Python (`[python]`)");
+                Err(ScriptError::new(ErrorKind::Script, finding))
+            }
+        }
+    }
+
+    fn define_javascript(&self, code: &Text, scope: &Scope) -> Result<Callable, ScriptError> {
+        let path = scope.source.path.as_deref();
+        let text = |path: Option<&std::path::Path>| path.map(|path| path.display().to_string()).unwrap_or_default();
+        let definition = Definition {
+            code: code.value.to_string(),
+            filename: text(path),
+            dirname: text(path.and_then(std::path::Path::parent)),
+        };
+        let defined = self.world.js.define(definition).map_err(|error| {
+            let at = error.place().and_then(|frame| place_in(&scope.source, code, frame.place));
+            let finding = scope.source.error("script.syntax", error.message, at.unwrap_or(code.span));
+            ScriptError::new(ErrorKind::Script, finding)
+        })?;
+        lock(&self.world.code).insert(defined.id, (scope.source.clone(), code.clone()));
+        Ok(Callable::JavaScript(defined.id.into()))
+    }
+
+    /// A function that stands as a value: `callback: !fn …`.
+    pub(super) fn function_node(&self, node: &Node, scope: &Scope) -> Result<Callable, ScriptError> {
+        let function = reader::function(node, &scope.source).map_err(|findings| super::exec::found(findings, scope))?;
+        self.define(&function, scope)
+    }
+
+    /// A function where only data can stand.
+    pub(super) fn anonymous(&self, node: &Node, scope: &Scope) -> Result<Value, ScriptError> {
+        Err(refuse(scope, node.span, "a function can be a value of `$set`, or a listener; nothing else takes it"))
+    }
+
+    /// The function of a name, which may have a path: `path.basename`.
+    pub(super) fn callable(&self, name: &str) -> Option<Callable> {
+        let name = name.trim_start_matches('$');
+        let state = self.state();
+        if let Some(callable) = state.functions.get(name) {
+            return Some(callable.clone());
+        }
+        let (first, rest) = name.split_once('.')?;
+        match state.functions.get(first)? {
+            Callable::JavaScript(js::Target::Export(module, path)) => {
+                let mut path = path.clone();
+                path.extend(rest.split('.').map(str::to_owned));
+                Some(Callable::JavaScript(js::Target::Export(*module, path)))
+            }
+            Callable::Wasm(wasm, prefix) if prefix.is_empty() => Some(Callable::Wasm(wasm.clone(), rest.to_owned())),
+            Callable::Script(script) if rest == "interact" => Some(Callable::Interact(script.clone())),
+            _ => None,
+        }
+    }
+
+    /// Calls a function; gives what it returned, and the arguments as they are afterwards.
+    pub(super) async fn call_function(
+        self: &Arc<Self>,
+        callable: &Callable,
+        arguments: Vec<Option<Value>>,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(Option<Value>, Vec<Option<Value>>), ScriptError> {
+        match callable {
+            Callable::JavaScript(target) => {
+                let runtime = self.runtime(scope, at);
+                let passed = arguments.into_iter().map(Passed::from).collect();
+                let result = self.world.js.call(target, passed, &runtime).await;
+                let result = result.map_err(|error| self.js_error(error, scope, at))?;
+                let after = result.arguments.into_iter().map(Passed::value).collect();
+                Ok((result.value.value(), after))
+            }
+            Callable::Python(name, code) => {
+                let value = self.python(name, code, arguments.clone(), scope, at).await?;
+                Ok((value, arguments))
+            }
+            Callable::Wasm(wasm, export) => {
+                let given: Vec<Value> = arguments.iter().map(|value| value.clone().unwrap_or_default()).collect();
+                let value = wasm.call(export, &given).map_err(|error| self.js_error(error, scope, at))?;
+                Ok((value, arguments))
+            }
+            Callable::Foreign(instance, inner) => {
+                let root = instance.root();
+                let call = Box::pin(instance.call_function(inner, arguments, &root, at));
+                call.await
+            }
+            Callable::Script(script) => {
+                let params = Params::list(arguments.clone());
+                let value = self.run_script(script.clone(), params.for_script(), scope, at).await?;
+                Ok((value, arguments))
+            }
+            Callable::Interact(script) => {
+                let name = crate::library::id(script).to_owned();
+                let talk = self.talk(&name, script.clone(), Params::list(arguments.clone()), scope, at);
+                Ok((Box::pin(talk).await?, arguments))
+            }
+        }
+    }
+
+    /// The value of an expression that needs JavaScript.
+    pub(super) async fn javascript(
+        self: &Arc<Self>,
+        text: &str,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Option<Value>, ScriptError> {
+        let runtime = self.runtime(scope, at);
+        let value = self.world.js.evaluate(text, &runtime).await;
+        value.map(Passed::value).map_err(|error| self.js_error(error, scope, at))
+    }
+
+    pub(super) fn runtime(self: &Arc<Self>, scope: &Scope, at: Span) -> Bound {
+        Bound {
+            instance: self.clone(),
+            scope: scope.clone(),
+            at,
+        }
+    }
+
+    /// A failure of JavaScript as one of the script: the one that the script raised itself, or with the
+    /// place in the code.
+    pub(super) fn js_error(&self, error: JsError, scope: &Scope, at: Span) -> ScriptError {
+        if let Some(own) = error.mark.and_then(|mark| lock(&self.world.raised).remove(&mark)) {
+            return own;
+        }
+        let kind = match &error.kind {
+            JsErrorKind::Unknown { name } => return self.unknown_name(name, scope, at),
+            JsErrorKind::Time | JsErrorKind::Memory | JsErrorKind::Stack | JsErrorKind::Stuck | JsErrorKind::Killed => ErrorKind::Limit,
+            JsErrorKind::Syntax | JsErrorKind::Data => ErrorKind::Script,
+            JsErrorKind::Module => ErrorKind::NotFound,
+            JsErrorKind::Denied => ErrorKind::Denied,
+            JsErrorKind::Thrown => ErrorKind::Thrown,
+        };
+        let finding = match self.thrown_at(&error) {
+            Some((source, span)) => source.error(kind.code(), &error.message, span),
+            None => scope.source.error(kind.code(), &error.message, at),
+        };
+        let mut failure = ScriptError::new(kind, finding);
+        failure.partial = error.value;
+        failure
+    }
+
+    /// The place in a script that a failure of JavaScript comes from, if it is in one of its functions.
+    fn thrown_at(&self, error: &JsError) -> Option<(Arc<Source>, Span)> {
+        let frame = error.place()?;
+        let Code::Function(id) = &frame.code else {
+            return None;
+        };
+        let code = lock(&self.world.code);
+        let (source, text) = code.get(id)?;
+        Some((source.clone(), place_in(source, text, frame.place)?))
+    }
+}
+
+/// The place of a line and column of a function's code in the script's file: the code may be indented
+/// there. Nothing where the code does not stand in the file as it is.
+fn place_in(source: &Source, code: &Text, place: js::Place) -> Option<Span> {
+    let wanted = usize::try_from(place.line).ok()?.checked_sub(1)?;
+    let line = code.value.lines().nth(wanted)?;
+    let first = code.value.lines().next()?.trim();
+    let region = source.text.get(code.span.start..)?;
+    let start = code.span.start + region.find(first)?;
+    let file_line = match wanted {
+        0 => start,
+        _ => start + source.text.get(start..)?.match_indices('\n').nth(wanted - 1)?.0 + 1,
+    };
+    let rest = source.text.get(file_line..)?;
+    let within = rest.get(..rest.find('\n').unwrap_or(rest.len()))?;
+    let indent = within.find(line.trim_start())?.checked_sub(line.len() - line.trim_start().len()).unwrap_or(0);
+    let column = usize::try_from(place.column).ok()?.saturating_sub(1);
+    let offset: usize = line.chars().take(column).map(char::len_utf8).sum();
+    let at = file_line + indent + offset;
+    let length = source.text.get(at..)?.chars().next().map_or(0, char::len_utf8);
+    Some(Span { start: at, end: at + length })
+}
+
+/// The runtime that a piece of JavaScript sees: one script, from one place in it.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    instance: Arc<Instance>,
+    scope: Scope,
+    at: Span,
+}
+
+impl Bound {
+    /// Keeps a failure of the script, so that it comes back whole if JavaScript does not catch it.
+    fn raise(&self, error: ScriptError) -> JsError {
+        let mark = self.instance.world.next_instance();
+        let thrown = JsError::thrown(error.message()).marked(mark);
+        lock(&self.instance.world.raised).insert(mark, error);
+        thrown
+    }
+}
+
+impl Runtime for Bound {
+    fn get(&self, name: &str) -> js::Found {
+        if let Some(plain) = name.strip_prefix('$') {
+            if let Some(callable) = self.instance.callable(plain) {
+                return match callable {
+                    Callable::JavaScript(target) => js::Found::Js(target),
+                    _ => js::Found::Host,
+                };
+            }
+            if directive(plain).is_some() {
+                return js::Found::Host;
+            }
+        }
+        match self.instance.lookup(name, &self.scope) {
+            Found::Value(value) => js::Found::Value(value),
+            Found::Undefined => js::Found::Undefined,
+            Found::Missing => match self.instance.callable(name) {
+                Some(Callable::JavaScript(target)) => js::Found::Js(target),
+                _ => js::Found::Missing,
+            },
+            Found::Function => js::Found::Host,
+        }
+    }
+
+    fn set(&self, name: &str, value: Passed) -> Result<(), JsError> {
+        match value {
+            Passed::Function(id) => {
+                let name = name.trim_start_matches('$');
+                let callable = Callable::JavaScript(id.into());
+                self.instance.state().functions.insert(name.into(), callable);
+                Ok(())
+            }
+            value => {
+                let set = self.instance.assign(name, value.value(), &self.scope, self.at);
+                set.map_err(|error| self.raise(error))
+            }
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.instance.names(&self.scope)
+    }
+
+    fn call<'a>(&'a self, name: &str, arguments: Vec<Passed>) -> Called<'a> {
+        let plain = name.trim_start_matches('$').to_owned();
+        let params = from_javascript(arguments);
+        let canonical = directive(&plain).map_or(&*plain, |known| known.name);
+        if let Some(done) = self.instance.at_once(canonical, &params, &self.scope, self.at) {
+            return Called::Now(done.map(Passed::from).map_err(|error| self.raise(error)));
+        }
+        Called::Later(Box::pin(async move {
+            let target = crate::syntax::Target::Directive;
+            let value = self.instance.invoke(target, &plain, params, &self.scope, self.at).await;
+            value.map(Passed::from).map_err(|error| self.raise(error))
+        }))
+    }
+
+    fn log(&self, level: Level, line: &str) {
+        let world = &self.instance.world;
+        match level {
+            Level::Info => world.observer.event(RunEvent::Printed(line.to_owned())),
+            Level::Warning | Level::Error => {
+                world.warn(self.scope.source.warning("script.console", line, self.at));
+            }
+        }
+    }
+}
+
+/// `this.$f({a: 1})` has names, `this.$f(1, 2)` places.
+fn from_javascript(arguments: Vec<Passed>) -> Params {
+    let mut values: Vec<Option<Value>> = arguments.into_iter().map(Passed::value).collect();
+    match values.as_slice() {
+        [Some(Value::Map(_))] => Params::one(values.remove(0)),
+        _ => Params::list(values),
+    }
+}

@@ -1,0 +1,313 @@
+//! Group chat, and other scripts as partners in conversation (notes 19 to 29).
+//!
+//! All that is said stands once, in the dialogue of the script in charge. What a role sees is made
+//! from it anew for each answer: its own lines are the assistant's, private ones of others are missing.
+
+use std::sync::Arc;
+
+use quillet_core::{Map, Span, Table, Value};
+
+use super::Input;
+use super::instance::Instance;
+use super::messages::print;
+use super::model::{Granted, Wish};
+use super::params::Params;
+use super::scope::Scope;
+use super::state::{Entry, Stage};
+use crate::error::ScriptError;
+use crate::syntax::Script;
+
+/// A script that others talk to: started, and as long as its own messages.
+#[derive(Clone, Debug)]
+pub(crate) struct Partner {
+    instance: Arc<Instance>,
+    /// How many messages it began with.
+    own: usize,
+}
+
+impl Instance {
+    /// The roles of the front matter: a name and the id of its script.
+    pub(super) fn roles(&self) -> Table {
+        match self.setting("roles") {
+            Some(Value::Map(roles)) => roles.to_table(),
+            Some(Value::List(roles)) => {
+                let names = roles.as_slice().iter().filter_map(Value::as_str);
+                names.map(|name| (Arc::from(name), Value::from(name))).collect()
+            }
+            _ => Table::default(),
+        }
+    }
+
+    /// The id of the script that plays a role.
+    pub(super) fn role_script(&self, name: &str) -> Option<String> {
+        let roles = self.roles();
+        if roles.is_empty() || self.own_name() == name {
+            return None;
+        }
+        match roles.get(name)? {
+            Value::Str(id) => Some(id.to_string()),
+            Value::Map(map) => map.get("id").and_then(Value::as_str).map(str::to_owned),
+            _ => Some(name.to_owned()),
+        }
+    }
+
+    /// The name that this script speaks under.
+    fn own_name(&self) -> String {
+        let state = self.state();
+        let character = state.variables.get("character").and_then(Value::as_map);
+        let name = state.variables.get("name").or_else(|| character?.get("name"));
+        name.and_then(Value::as_str).unwrap_or_default().to_owned()
+    }
+
+    /// Everybody that a message is for answers, in order.
+    pub(super) async fn deliver(self: &Arc<Self>, at: usize) -> Result<(), ScriptError> {
+        let Some(entry) = self.state().messages.get(at).filter(|entry| !entry.to.is_empty()).cloned() else {
+            return Ok(());
+        };
+        let mut place = at;
+        for role in self.recipients(&entry) {
+            let Some(script) = self.role_script(&role) else {
+                continue;
+            };
+            let text = self.role_reply(&role, &script, place + 1, &entry.scope, entry.span).await?;
+            place += 1;
+            let mut reply = Entry::done(role, Value::from(text.as_str()), entry.scope.clone(), entry.span);
+            if entry.private {
+                // What is answered to a private message is as private (note 22b).
+                reply.private = true;
+                reply.to = entry.to.clone();
+                reply.to.push(entry.role.clone());
+            }
+            let mut state = self.state();
+            let place = place.min(state.messages.len());
+            state.messages.insert(place, reply);
+            state.last = Some(Value::from(text));
+            state.answer = None;
+            drop(state);
+            self.show(place);
+        }
+        Ok(())
+    }
+
+    /// The roles that a message is for; `@all` is every one but the speaker and the script itself.
+    fn recipients(&self, entry: &Entry) -> Vec<String> {
+        let own = self.own_name();
+        let mut names = Vec::new();
+        for name in &entry.to {
+            match name == "all" {
+                true => names.extend(self.roles().keys().map(ToString::to_string)),
+                false => names.push(name.clone()),
+            }
+        }
+        let mut seen = std::collections::HashSet::new();
+        names.retain(|name| *name != entry.role && *name != own && seen.insert(name.clone()));
+        names
+    }
+
+    /// `dobby: "[[AI]]"`: the role's own script answers.
+    pub(super) async fn role_answers(
+        self: &Arc<Self>,
+        entry: &Entry,
+        wish: &Wish,
+    ) -> Result<Option<Granted>, ScriptError> {
+        let Some(script) = self.role_script(&entry.role) else {
+            return Ok(None);
+        };
+        let text = self.role_reply(&entry.role, &script, wish.message, &entry.scope, entry.span).await?;
+        Ok(Some(self.granted(&wish.variable, text.clone(), Value::from(text))))
+    }
+
+    /// What a role says to the dialogue before a message.
+    async fn role_reply(
+        self: &Arc<Self>,
+        role: &str,
+        script: &str,
+        until: usize,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<String, ScriptError> {
+        self.state().asked = true;
+        let key = format!("role {role}");
+        let Some(found) = self.find(script, scope, at).await? else {
+            return Err(self.unknown_call(script, scope, at).await);
+        };
+        let partner = self.partner(&key, &found, scope, at).await?;
+        let view = self.view(role, until);
+        {
+            let mut state = partner.instance.state();
+            state.messages.truncate(partner.own);
+            state.messages.extend(view);
+            state.pending_from = state.messages.len();
+        }
+        let text = partner.instance.say(at).await?;
+        Ok(without_name(&text, role, &partner.instance.own_name()))
+    }
+
+    /// The dialogue as a role sees it: public lines and its own private ones, after the hidden beginning.
+    fn view(&self, role: &str, until: usize) -> Vec<Entry> {
+        let state = self.state();
+        let from = state.prefix.unwrap_or(0);
+        let heard = |entry: &&Entry| {
+            let mine = entry.role == role || entry.to.iter().any(|name| name == role);
+            entry.role != "system" && (!entry.private || mine)
+        };
+        let lines = state.messages.iter().take(until).skip(from).filter(heard);
+        let mut view: Vec<Entry> = Vec::new();
+        for entry in lines {
+            let mut line = entry.clone();
+            let text = print(Some(&entry.content));
+            line.biases.clear();
+            if entry.role == role {
+                "assistant".clone_into(&mut line.role);
+            } else {
+                let known = matches!(&*entry.role, "user" | "human");
+                let speaker = entry.name.clone().or_else(|| (!known).then(|| entry.role.clone()));
+                "user".clone_into(&mut line.role);
+                line.content = Value::from(match speaker {
+                    Some(name) => format!("{name}: {text}"),
+                    None => text,
+                });
+            }
+            view.push(line);
+        }
+        view
+    }
+
+    /// A script that was started once for this conversation and is kept for the next turn.
+    async fn partner(
+        self: &Arc<Self>,
+        key: &str,
+        script: &Arc<Script>,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Partner, ScriptError> {
+        if let Some(known) = self.state().partners.get(key) {
+            return Ok(known.clone());
+        }
+        let instance = self.inner(script.clone(), scope, at).await?;
+        instance.start(Input::None).await?;
+        instance.bodies().await?;
+        instance.render_messages().await?;
+        let own = instance.state().messages.len();
+        let partner = Partner { instance, own };
+        self.state().partners.insert(key.to_owned(), partner.clone());
+        Ok(partner)
+    }
+
+    /// Asks for the next line of a conversation.
+    async fn say(self: &Arc<Self>, _at: Span) -> Result<String, ScriptError> {
+        let scope = self.root();
+        let end = Span { start: 0, end: 0 };
+        let value = Box::pin(self.ask_and_push(Map::default(), &scope, end)).await?;
+        Ok(print(value.as_ref()))
+    }
+
+    /// `[[@dobby(message=true)]]` and `$dobby.interact({message})`: a conversation with another script
+    /// that remembers it. `true` is the last message; `clear=true` forgets what was said before.
+    pub(super) async fn talk(
+        self: &Arc<Self>,
+        name: &str,
+        script: Arc<Script>,
+        params: Params,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Option<Value>, ScriptError> {
+        let key = format!("talk {name}");
+        let partner = self.partner(&key, &script, scope, at).await?;
+        if params.named.get("clear") == Some(&Value::Bool(true)) {
+            let mut state = partner.instance.state();
+            state.messages.truncate(partner.own);
+            state.pending_from = partner.own;
+        }
+        let said = match params.get("message", 0) {
+            Some(Value::Bool(true)) | None => self.last_said(),
+            Some(Value::Bool(false)) => None,
+            Some(Value::Map(map)) => map.get("content").map(|content| print(Some(content))),
+            Some(other) => Some(print(Some(other))),
+        };
+        if let Some(text) = said {
+            let entry = Entry::done("user", Value::from(text), partner.instance.root(), Span { start: 0, end: 0 });
+            let mut state = partner.instance.state();
+            state.messages.push(entry);
+            state.pending_from = state.messages.len();
+        }
+        self.state().asked = true;
+        let text = partner.instance.say(at).await?;
+        let text = without_name(&text, name, &partner.instance.own_name());
+        Ok(Some(Value::from(text)))
+    }
+
+    /// The last complete message: what a partner is told. The message that is being filled is not.
+    fn last_said(&self) -> Option<String> {
+        let state = self.state();
+        let said = |entry: &&Entry| entry.role != "system" && entry.stage == Stage::Done;
+        let last = state.messages.iter().rev().find(said);
+        last.map(|entry| print(Some(&entry.content)))
+    }
+
+    /// `beforeGenerateChats` and `afterGenerateChats`: what the model sees of the dialogue can be
+    /// changed before and after it is chosen.
+    pub(super) async fn generated(
+        self: &Arc<Self>,
+        entries: Vec<Entry>,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Vec<Entry>, ScriptError> {
+        let mut entries = entries;
+        for event in ["beforeGenerateChats", "afterGenerateChats"] {
+            if !self.listens(event) {
+                continue;
+            }
+            let values: Vec<Value> = entries.iter().map(Entry::value).collect();
+            let count = Value::Int(i64::try_from(values.len()).unwrap_or(i64::MAX));
+            let mut data = vec![
+                ("messages", Value::from(values.clone())),
+                ("fromIndex", Value::Int(0)),
+                ("toIndex", count),
+            ];
+            if event == "afterGenerateChats" {
+                data.push(("result", Value::from(values)));
+            }
+            let data = Value::Map(Map::from_iter(data));
+            let told = self.emit(event, vec![Some(data)], scope, at).await?;
+            if let Some(changed) = told.result {
+                entries = chosen(&changed, scope, at).unwrap_or(entries);
+            }
+        }
+        Ok(entries)
+    }
+}
+
+/// The messages that a listener gave: a list, or `{messages, fromIndex, toIndex}`.
+fn chosen(value: &Value, scope: &Scope, at: Span) -> Option<Vec<Entry>> {
+    let index = |key: &str| match value.as_map()?.get(key)? {
+        Value::Int(index) => usize::try_from(*index).ok(),
+        _ => None,
+    };
+    let list = match value {
+        Value::List(list) => list,
+        Value::Map(map) => match map.get("messages")? {
+            Value::List(list) => list,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let messages = list.as_slice();
+    let from = index("fromIndex").unwrap_or(0).min(messages.len());
+    let to = index("toIndex").unwrap_or(messages.len()).clamp(from, messages.len());
+    let messages = messages.get(from..to)?;
+    Some(messages.iter().map(|message| super::directives::message_of(message, scope, at)).collect())
+}
+
+/// A line without the name that models like to begin it with (note 25).
+fn without_name(text: &str, role: &str, name: &str) -> String {
+    let trimmed = text.trim_start();
+    for name in [role, name] {
+        let rest = trimmed.get(..name.len()).filter(|start| !name.is_empty() && start.eq_ignore_ascii_case(name));
+        let rest = rest.and_then(|_| trimmed.get(name.len()..)).map(str::trim_start);
+        if let Some(rest) = rest.and_then(|rest| rest.strip_prefix([':', '：'])) {
+            return rest.trim_start().to_owned();
+        }
+    }
+    text.to_owned()
+}

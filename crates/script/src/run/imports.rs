@@ -1,0 +1,275 @@
+//! What the front matter imports becomes functions of the script (notes 81 to 86).
+
+use std::sync::Arc;
+
+use quillet_core::{BoxFuture, Map, Span, Value};
+
+use super::Input;
+use super::instance::Instance;
+use super::scope::Scope;
+use super::state::Callable;
+use crate::error::{ErrorKind, ScriptError};
+use crate::js::{self, ExportKind, Target};
+use crate::library::{Gives, Import, ImportKind, Imported, Initialize, Names, Offered, gives, imports};
+use crate::syntax::Script;
+
+impl Instance {
+    /// Imports everything that the script and its parents ask for, each relative to its own folder.
+    pub(super) async fn import_all(self: &Arc<Self>) -> Result<(), ScriptError> {
+        for script in self.resolved.bodies.clone() {
+            let scope = Scope::of(&script.source);
+            let wanted = imports(&script.config, &script.source).map_err(|findings| super::exec::found(findings, &scope))?;
+            for import in &wanted {
+                self.import(import, &scope).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn import<'a>(self: &'a Arc<Self>, import: &'a Import, scope: &'a Scope) -> BoxFuture<'a, Result<(), ScriptError>> {
+        Box::pin(async move {
+            match &import.kind {
+                ImportKind::JsPackage(name) => self.import_javascript(name.clone(), import, scope).await,
+                ImportKind::JsFile(path) => self.import_javascript(relative(path), import, scope).await,
+                ImportKind::Wasm(path) => self.import_wasm(path, import, scope).await,
+                ImportKind::Script(name) => self.import_script(name, import, scope).await,
+                ImportKind::Package { name, file: None } => self.import_script(name, import, scope).await,
+                ImportKind::Package { name, file: Some(file) } => self.import_from_package(name, file, import, scope).await,
+            }
+        })
+    }
+
+    /// `ai:package#file`: the file as if the import stood beside the package's entry.
+    async fn import_from_package(
+        self: &Arc<Self>,
+        package: &str,
+        file: &ImportKind,
+        import: &Import,
+        scope: &Scope,
+    ) -> Result<(), ScriptError> {
+        let entry = self.wanted_script(package, scope, import.span).await?;
+        let inner = Import {
+            kind: file.clone(),
+            initialize: Some(false),
+            ..import.clone()
+        };
+        let beside = Scope::of(&entry.source);
+        self.import(&inner, &beside).await
+    }
+
+    async fn import_javascript(
+        self: &Arc<Self>,
+        specifier: String,
+        import: &Import,
+        scope: &Scope,
+    ) -> Result<(), ScriptError> {
+        let from = scope.source.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+        let runtime = self.runtime(scope, import.span);
+        let imported = self.world.js.import(&specifier, &from, &runtime).await;
+        let imported = imported.map_err(|error| self.js_error(error, scope, import.span))?;
+        let functions: Vec<String> = imported
+            .exports
+            .iter()
+            .filter(|export| export.kind != ExportKind::Value)
+            .map(|export| export.name.clone())
+            .collect();
+        let target = |name: &str| Callable::JavaScript(Target::Export(imported.module, vec![name.to_owned()]));
+        match &import.names {
+            Names::Namespace(alias) => {
+                let whole = Callable::JavaScript(Target::Export(imported.module, Vec::new()));
+                self.bind_function(alias, whole, false);
+            }
+            Names::All => {
+                for name in functions.iter().filter(|name| !import.except.contains(name)) {
+                    let plain = Imported::named(name);
+                    self.bind_function(&plain.alias, target(name), plain.template);
+                }
+            }
+            Names::Listed(listed) => {
+                for wanted in listed {
+                    let known = imported.exports.iter().map(|export| export.name.as_str());
+                    let name = exported(&wanted.name, known.clone());
+                    let Some(name) = name else {
+                        return Err(no_export(&wanted.name, known, import, scope));
+                    };
+                    self.bind_function(&wanted.alias, target(name), wanted.template);
+                }
+            }
+        }
+        let initializer = functions.iter().find(|name| crate::library::is_initializer(name));
+        if let Some(name) = initializer.filter(|_| import.initialize != Some(false)) {
+            let arguments = self.initial_arguments();
+            self.call_function(&target(name), arguments, scope, import.span).await?;
+        }
+        Ok(())
+    }
+
+    async fn import_wasm(self: &Arc<Self>, path: &str, import: &Import, scope: &Scope) -> Result<(), ScriptError> {
+        let bytes = self.world.engine.library.file(path, Some(&scope.source)).await?;
+        let Some(bytes) = bytes else {
+            let finding = scope.source.error("script.not_found", format!("there is no file `{path}`"), import.span);
+            return Err(ScriptError::new(ErrorKind::NotFound, finding));
+        };
+        let module = js::Wasm::load(&bytes).map_err(|error| self.js_error(error, scope, import.span))?;
+        let module = Arc::new(module);
+        let function = |name: &str| Callable::Wasm(module.clone(), name.to_owned());
+        match &import.names {
+            Names::Namespace(alias) => self.bind_function(alias, function(""), false),
+            Names::All => {
+                for name in module.exports() {
+                    self.bind_function(&name, function(&name), false);
+                }
+            }
+            Names::Listed(listed) => {
+                let known = module.exports();
+                for wanted in listed {
+                    let names = known.iter().map(String::as_str);
+                    let Some(name) = exported(&wanted.name, names.clone()) else {
+                        return Err(no_export(&wanted.name, names, import, scope));
+                    };
+                    self.bind_function(&wanted.alias, function(name), wanted.template);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn wanted_script(self: &Arc<Self>, name: &str, scope: &Scope, at: Span) -> Result<Arc<Script>, ScriptError> {
+        match self.find(name, scope, at).await? {
+            Some(script) => Ok(script),
+            None => Err(self.unknown_call(name, scope, at).await),
+        }
+    }
+
+    async fn import_script(self: &Arc<Self>, name: &str, import: &Import, scope: &Scope) -> Result<(), ScriptError> {
+        let script = self.wanted_script(name, scope, import.span).await?;
+        let again = self.lineage().iter().any(|known| Arc::ptr_eq(known, &script));
+        let inner = self.inner(script.clone(), scope, import.span).await?;
+        let given = gives(&inner.resolved, import, &scope.source).map_err(|findings| super::exec::found(findings, scope))?;
+        let plain = given.bindings.iter().all(|binding| binding.what == Offered::Itself);
+        // Scripts may import each other: what a script already loads is not loaded again inside of it.
+        let loads = !again && !(plain && given.initialize.is_empty());
+        if loads {
+            inner.start(Input::None).await?;
+        }
+        self.bind_script(&given, &script, loads.then_some(&inner)).await?;
+        if loads {
+            self.initialize(&given, &inner, scope, import.span).await?;
+        }
+        Ok(())
+    }
+
+    /// The scripts that are being loaded around this one, itself included.
+    fn lineage(&self) -> Vec<Arc<Script>> {
+        let mut scripts = vec![self.resolved.script.clone()];
+        let mut at = self.caller.as_deref();
+        while let Some(instance) = at {
+            scripts.push(instance.resolved.script.clone());
+            at = instance.caller.as_deref();
+        }
+        scripts
+    }
+
+    async fn bind_script(
+        self: &Arc<Self>,
+        given: &Gives,
+        script: &Arc<Script>,
+        inner: Option<&Arc<Instance>>,
+    ) -> Result<(), ScriptError> {
+        let runs = Callable::Script(script.clone());
+        if let Some(namespace) = &given.namespace {
+            self.bind_function(namespace, runs.clone(), false);
+        }
+        for binding in &given.bindings {
+            let name = match &given.namespace {
+                Some(_) if binding.what == Offered::Itself => continue,
+                Some(namespace) => format!("{namespace}.{}", binding.name),
+                None => binding.name.clone(),
+            };
+            match &binding.what {
+                Offered::Itself => self.bind_function(&name, runs.clone(), false),
+                Offered::Function(function) => {
+                    let Some(inner) = inner else { continue };
+                    let found = {
+                        let state = inner.state();
+                        let found = state.functions.get(&**function).or_else(|| state.template_functions.get(&**function));
+                        found.cloned()
+                    };
+                    let Some(callable) = found else { continue };
+                    self.bind_function(&name, Callable::Foreign(inner.clone(), Box::new(callable)), binding.template);
+                }
+                Offered::Module(module) => {
+                    let beside = Scope::of(&script.source);
+                    self.import(module, &beside).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn initialize(
+        self: &Arc<Self>,
+        given: &Gives,
+        inner: &Arc<Instance>,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
+        for step in &given.initialize {
+            match step {
+                Initialize::Itself => inner.body().await?,
+                Initialize::Function(name) => {
+                    let Some(function) = inner.callable(name) else { continue };
+                    let root = inner.root();
+                    let arguments = self.initial_arguments();
+                    inner.call_function(&function, arguments, &root, at).await?;
+                }
+            }
+        }
+        let _ = scope;
+        Ok(())
+    }
+
+    /// What an initializer is given: the importing script's arguments, and that script.
+    fn initial_arguments(&self) -> Vec<Option<Value>> {
+        let data = Value::Map(self.state().arguments.clone());
+        let caller = Map::from_iter([("id", Value::from(self.id.as_str()))]);
+        vec![Some(data), Some(Value::Map(caller))]
+    }
+
+    /// Gives the script a function; a name that it has already keeps what it is (note 83).
+    fn bind_function(&self, name: &str, callable: Callable, template: bool) {
+        let name: Arc<str> = name.trim_start_matches('$').into();
+        let mut state = self.state();
+        let taken = state.variables.contains_key(&*format!("${name}"));
+        let functions = match template {
+            true => &mut state.template_functions,
+            false => &mut state.functions,
+        };
+        if !taken && crate::library::directive(&name).is_none() {
+            functions.entry(name).or_insert(callable);
+        }
+    }
+}
+
+fn relative(path: &str) -> String {
+    match path.starts_with('.') || path.starts_with('/') {
+        true => path.to_owned(),
+        false => format!("./{path}"),
+    }
+}
+
+/// The export that a name means: with or without its `$`.
+fn exported<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let plain = |name: &str| name.trim_start_matches('$').to_owned();
+    known.into_iter().find(|name| plain(name) == plain(wanted))
+}
+
+fn no_export<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone, import: &Import, scope: &Scope) -> ScriptError {
+    let message = format!("`{}` exports no `{name}`", import.source);
+    let finding = scope.source.error("script.import.name", message, import.span);
+    let help = match quillet_core::nearest(name, known.clone()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("it has {}", known.collect::<Vec<_>>().join(", ")),
+    };
+    ScriptError::new(ErrorKind::NotFound, finding.help(help))
+}

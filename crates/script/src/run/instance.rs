@@ -1,0 +1,182 @@
+//! One running script, and what all scripts of a run share.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use quillet_core::chat::Usage;
+use quillet_core::{Diagnostic, Map, Value};
+
+use super::budget::Budget;
+use super::expressions::Expressions;
+use super::scope::Scope;
+use super::state::State;
+use super::{Enforced, Engine};
+use crate::error::ScriptError;
+use crate::host::{Observer, RunEvent};
+use crate::js::{FunctionId, Js};
+use crate::library::Resolved;
+use crate::syntax::{Source, Text};
+use crate::text::template::Templates;
+
+/// What all scripts of a run share.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) engine: Engine,
+    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) budget: Budget,
+    pub(crate) expressions: Expressions,
+    pub(crate) tally: Mutex<Tally>,
+    /// Results of `$exec` by caller, callee and arguments (note 134).
+    pub(crate) memory: Mutex<HashMap<String, Option<Value>>>,
+    /// Parameters of whoever runs the script; they win.
+    pub(crate) parameters: Map,
+    pub(crate) stream: bool,
+    pub(crate) dry: bool,
+    pub(crate) templates: Templates,
+    pub(crate) js: Js,
+    /// The code of functions, for the places of their failures.
+    pub(crate) code: Mutex<HashMap<FunctionId, (Arc<Source>, Text)>>,
+    /// Failures of the script on their way through JavaScript.
+    pub(crate) raised: Mutex<HashMap<u64, ScriptError>>,
+    /// Variables of the environment that scripts may see.
+    pub(crate) environment: Map,
+    /// What stands for holes while a template renders; no value can know it.
+    pub(crate) mark: String,
+    random: AtomicU64,
+    instances: AtomicU64,
+}
+
+/// What a run adds up.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) usage: Usage,
+    pub(crate) enforced: Vec<Enforced>,
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+impl World {
+    pub(crate) fn new(engine: Engine, observer: Arc<dyn Observer>, seed: u64) -> Self {
+        let budget = Budget::new(engine.limits.clone());
+        let granted = engine.grants.env.iter();
+        let environment = granted.filter_map(|name| Some((name.as_str(), Value::from(std::env::var(name).ok()?))));
+        World {
+            templates: Templates::new(engine.templates.clone()),
+            js: Js::new(engine.js_options()),
+            code: Mutex::default(),
+            raised: Mutex::default(),
+            environment: environment.collect(),
+            engine,
+            observer,
+            budget,
+            expressions: Expressions::default(),
+            tally: Mutex::default(),
+            memory: Mutex::default(),
+            parameters: Map::default(),
+            stream: true,
+            dry: false,
+            mark: format!("\u{f8ff}{:016x}", mix(seed ^ 0x5175_696c_6c65_7421)),
+            random: AtomicU64::new(seed),
+            instances: AtomicU64::new(0),
+        }
+    }
+
+    /// The next number of the run's generator: the same for the same seed.
+    pub(crate) fn random(&self) -> u64 {
+        mix(self.random.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed))
+    }
+
+    /// A number that no other script of this run has.
+    pub(crate) fn next_instance(&self) -> u64 {
+        self.instances.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Tells the author something, once.
+    pub(crate) fn warn(&self, finding: Diagnostic) {
+        let mut tally = lock(&self.tally);
+        if tally.warnings.contains(&finding) {
+            return;
+        }
+        tally.warnings.push(finding.clone());
+        drop(tally);
+        self.observer.event(RunEvent::Warning(finding));
+    }
+}
+
+/// The output function of SplitMix64: neighbouring numbers in, unrelated numbers out.
+fn mix(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
+/// One running script.
+#[derive(Debug)]
+pub(crate) struct Instance {
+    pub(crate) world: Arc<World>,
+    /// The script with all that it inherits.
+    pub(crate) resolved: Arc<Resolved>,
+    /// Its id: `_id`, or the name of its file.
+    pub(crate) id: String,
+    /// A number of its own in this run.
+    pub(crate) number: u64,
+    /// Who called it.
+    pub(crate) caller: Option<Arc<Instance>>,
+    /// Ids of the scripts around it, outermost first, itself last.
+    pub(crate) chain: Vec<String>,
+    /// What models may call, here and in all scripts around.
+    pub(crate) permissions: Vec<quillet_agent::Permissions>,
+    state: Mutex<State>,
+}
+
+impl Instance {
+    pub(crate) fn new(
+        world: Arc<World>,
+        resolved: Arc<Resolved>,
+        caller: Option<Arc<Instance>>,
+    ) -> Self {
+        let mut chain = caller.as_ref().map(|caller| caller.chain.clone()).unwrap_or_default();
+        chain.push(resolved.id.clone());
+        let permissions = caller.as_ref().map(|caller| caller.permissions.clone());
+        Instance {
+            number: world.next_instance(),
+            permissions: permissions.unwrap_or_default(),
+            world,
+            id: resolved.id.clone(),
+            resolved,
+            caller,
+            chain,
+            state: Mutex::default(),
+        }
+    }
+
+    /// The script's state. Never held over an await.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// The scope of the script's own body.
+    pub(crate) fn root(&self) -> Scope {
+        Scope::of(&self.resolved.script.source)
+    }
+
+    /// A setting of the front matter, of `$set` or of the prompt.
+    pub(crate) fn setting(&self, name: &str) -> Option<Value> {
+        let state = self.state();
+        let found = state.prompt.get(name).or_else(|| state.variables.get(name));
+        found.cloned()
+    }
+
+    /// A setting that is a boolean; `None` where it is not given, or null.
+    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
+        match self.setting(name)? {
+            Value::Bool(flag) => Some(flag),
+            _ => None,
+        }
+    }
+}
+
+/// What a lock guards; a panic elsewhere does not lose it.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

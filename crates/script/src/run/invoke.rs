@@ -1,0 +1,212 @@
+//! Calls by name: directives, functions, scripts, tools.
+
+use std::sync::Arc;
+
+use quillet_core::tool::ToolContext;
+use quillet_core::{BoxFuture, Span, Value, nearest};
+
+use super::instance::Instance;
+use super::params::Params;
+use super::scope::Scope;
+use super::state::Callable;
+use crate::error::{ErrorKind, ScriptError};
+use crate::host::RunEvent;
+use crate::library::directive;
+use crate::syntax::Target;
+
+impl Instance {
+    /// Calls something by its name. `beforeCall` may change what it is given, `afterCall` what it gives.
+    pub(crate) fn invoke<'a>(
+        self: &'a Arc<Self>,
+        target: Target,
+        name: &'a str,
+        params: Params,
+        scope: &'a Scope,
+        at: Span,
+    ) -> BoxFuture<'a, Result<Option<Value>, ScriptError>> {
+        Box::pin(async move {
+            let params = self.before_call(name, params, scope, at).await?;
+            let told = self.listens("afterCall").then(|| params.whole());
+            let value = match target {
+                Target::Directive => self.directive_or_function(name, params, scope, at).await?,
+                Target::Script => self.script_or_function(name, params, scope, at).await?,
+                Target::Tool => self.tool(name, params, scope, at).await?,
+            };
+            match told {
+                Some(given) => self.after_call(name, given, value, scope, at).await,
+                None => Ok(value),
+            }
+        })
+    }
+
+    async fn before_call(
+        self: &Arc<Self>,
+        name: &str,
+        mut params: Params,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Params, ScriptError> {
+        if !self.listens("beforeCall") {
+            return Ok(params);
+        }
+        let given = params.whole();
+        let told = self.emit("beforeCall", vec![Some(Value::from(name)), given.clone()], scope, at).await?;
+        let in_place = told.arguments.into_iter().nth(1).flatten();
+        let changed = told.result.or_else(|| in_place.filter(|after| Some(after) != given.as_ref()));
+        if let Some(changed) = changed {
+            let piped = params.piped.take();
+            let call = params.call.take();
+            params = Params::one(Some(changed));
+            params.piped = piped;
+            params.call = call.filter(|_| false);
+        }
+        Ok(params)
+    }
+
+    async fn after_call(
+        self: &Arc<Self>,
+        name: &str,
+        given: Option<Value>,
+        value: Option<Value>,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Option<Value>, ScriptError> {
+        let arguments = vec![Some(Value::from(name)), given, value.clone()];
+        let told = self.emit("afterCall", arguments, scope, at).await?;
+        Ok(told.result.or(value))
+    }
+
+    /// `$name`: a directive, a function of the script, or a tool.
+    async fn directive_or_function(
+        self: &Arc<Self>,
+        name: &str,
+        params: Params,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Option<Value>, ScriptError> {
+        if directive(name).is_some() {
+            return self.directive(name, params, scope, at).await;
+        }
+        if let Some(callable) = self.callable(name) {
+            return self.call_callable(&callable, params, scope, at).await;
+        }
+        if self.world.engine.tools.tool(name).is_some() {
+            return self.tool(name, params, scope, at).await;
+        }
+        Err(self.unknown_call(name, scope, at).await)
+    }
+
+    /// A bare name in a chain or a hole: a script, a function, a tool, or a directive without its `$`.
+    async fn script_or_function(
+        self: &Arc<Self>,
+        name: &str,
+        params: Params,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Option<Value>, ScriptError> {
+        if let Some(id) = self.role_script(name)
+            && let Some(script) = self.find(&id, scope, at).await?
+        {
+            return self.talk(name, script, params, scope, at).await;
+        }
+        if let Some(callable) = self.callable(name) {
+            return self.call_callable(&callable, params, scope, at).await;
+        }
+        if let Some(script) = self.find(name, scope, at).await? {
+            if params.named.get("message").is_some() {
+                return self.talk(name, script, params, scope, at).await;
+            }
+            return self.run_script(script, params.for_script(), scope, at).await;
+        }
+        if self.world.engine.tools.tool(name).is_some() {
+            return self.tool(name, params, scope, at).await;
+        }
+        if directive(name).is_some() {
+            return self.directive(name, params, scope, at).await;
+        }
+        Err(self.unknown_call(name, scope, at).await)
+    }
+
+    /// Calls a function as a call wrote its arguments.
+    async fn call_callable(
+        self: &Arc<Self>,
+        callable: &Callable,
+        params: Params,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Option<Value>, ScriptError> {
+        match callable {
+            Callable::Script(script) => {
+                self.run_script(script.clone(), params.for_script(), scope, at).await
+            }
+            Callable::Interact(script) => {
+                let name = crate::library::id(script).to_owned();
+                self.talk(&name, script.clone(), params, scope, at).await
+            }
+            _ => {
+                let (value, _) = self.call_function(callable, params.for_function(), scope, at).await?;
+                Ok(value)
+            }
+        }
+    }
+
+    /// Calls a tool that was registered outside of scripts.
+    pub(super) async fn tool(
+        self: &Arc<Self>,
+        name: &str,
+        params: Params,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Option<Value>, ScriptError> {
+        if name == "llm" {
+            return self.ai(&params, scope, at).await;
+        }
+        let Some(tool) = self.world.engine.tools.tool(name) else {
+            return Err(self.unknown_call(name, scope, at).await);
+        };
+        let failed = |message: String| ScriptError::new(ErrorKind::Tool, scope.source.error(ErrorKind::Tool.code(), message, at));
+        let positional = params.positional.iter().map(|value| value.clone().unwrap_or_default());
+        let named = match (&params.piped, params.positional.is_empty() && params.named.is_empty()) {
+            (Some(Value::Map(piped)), true) => piped.clone(),
+            _ => params.named.clone(),
+        };
+        let mut positional: Vec<Value> = positional.collect();
+        if let (Some(piped), true, true) = (&params.piped, positional.is_empty(), named.is_empty()) {
+            positional.push(piped.clone());
+        }
+        let bound = tool.spec().bind(positional, &named);
+        let bound = bound.map_err(|error| failed(format!("the tool `{name}`: {}", error.message)))?;
+        let observer = &self.world.observer;
+        observer.event(RunEvent::ToolCall {
+            name: name.to_owned(),
+            arguments: Value::Map(bound.clone()),
+        });
+        let context = ToolContext::default();
+        let waiting = self.world.budget.waiting();
+        let result = tool.call(bound, &context).await;
+        drop(waiting);
+        observer.event(RunEvent::ToolResult {
+            name: name.to_owned(),
+            result: result.as_ref().map(Value::clone).map_err(|error| error.message.clone()),
+        });
+        result.map(Some).map_err(|error| failed(format!("the tool `{name}`: {}", error.message)))
+    }
+
+    /// A name that nothing has, with the nearest that something has.
+    pub(super) async fn unknown_call(self: &Arc<Self>, name: &str, scope: &Scope, at: Span) -> ScriptError {
+        let mut known: Vec<String> = crate::library::directives().map(|known| format!("${}", known.name)).collect();
+        known.extend(self.state().functions.keys().map(|name| format!("${name}")));
+        known.extend(self.world.engine.tools.names());
+        known.extend(self.world.engine.library.ids());
+        let message = format!("there is no directive, function, script or tool `{name}`");
+        let finding = scope.source.error("script.unknown_call", message, at);
+        let dollar = format!("${name}");
+        let near = nearest(&dollar, known.iter().map(String::as_str))
+            .or_else(|| nearest(name, known.iter().map(String::as_str)));
+        let finding = match near {
+            Some(near) => finding.help(format!("did you mean `{near}`?")),
+            None => finding.help("scripts are looked for in the script's own folder, then in the search path"),
+        };
+        ScriptError::new(ErrorKind::NotFound, finding)
+    }
+}

@@ -1,0 +1,557 @@
+//! Asking a model: `$AI`, `[[X]]`, and the call at the end of a script.
+
+use std::sync::Arc;
+
+use quillet_core::chat::ChatRequest;
+use quillet_core::{BoxFuture, Map, Message as ChatMessage, Role, Span, Table, Value};
+
+use super::instance::{Instance, lock};
+use super::messages::print;
+use super::params::Params;
+use super::scope::Scope;
+use super::state::{Entry, Stage};
+use crate::answer::{self, Choice};
+use crate::argument::ArgumentValue;
+use crate::call::{self, Answer, Ask, CallEvent, Constraint, OUTSIDE_PARAMETERS, Progress, Settings};
+use crate::error::{ErrorKind, ScriptError};
+use crate::host::RunEvent;
+use crate::syntax::Text;
+use crate::text::bias::Bias;
+use crate::text::system::{System, Titles};
+
+/// What a message's hole asks a model for.
+#[derive(Debug)]
+pub(super) struct Wish {
+    /// The variable that gets the answer.
+    pub(super) variable: String,
+    /// What stands behind its colon.
+    pub(super) arguments: Option<Text>,
+    /// The message's text before the hole.
+    pub(super) prefix: String,
+    /// And after it.
+    pub(super) suffix: String,
+    /// The message's index.
+    pub(super) message: usize,
+    /// Parameters and variables that go before all others.
+    pub(super) data: Map,
+}
+
+/// What a hole got.
+#[derive(Debug)]
+pub(super) struct Granted {
+    /// What the message says.
+    pub(super) text: String,
+    /// What the variable is.
+    pub(super) value: Value,
+}
+
+/// One question to a model, before it is written as a request.
+struct Question {
+    /// Messages of the dialogue that it sees: those before this index.
+    until: usize,
+    /// What the answer goes on from.
+    prefix: String,
+    suffix: String,
+    /// The variable that gets the answer.
+    variable: String,
+    /// Parameters of this call.
+    parameters: Map,
+    choice: Option<Choice>,
+    /// Who answers, for those who watch.
+    role: String,
+}
+
+impl Instance {
+    /// Fills one `[[X]]`: at random, by a listener of `llmRequest`, by a role's script, or by the model.
+    pub(super) async fn wish(self: &Arc<Self>, entry: &Entry, wish: Wish) -> Result<Granted, ScriptError> {
+        let (mut parameters, choice) = self.hole_parameters(&wish, entry).await?;
+        if let Some(choice) = choice.as_ref().filter(|choice| choice.random) {
+            return Ok(self.drawn(choice, &wish.variable));
+        }
+        if self.flag("disableLlmRequest") == Some(true) {
+            return Ok(self.granted(&wish.variable, String::new(), Value::from("")));
+        }
+        if let Some(granted) = self.requested(&wish, entry).await? {
+            return Ok(granted);
+        }
+        if let Some(granted) = self.role_answers(entry, &wish).await? {
+            return Ok(granted);
+        }
+        for (name, value) in wish.data.iter() {
+            if parameters.get(name).is_none() {
+                parameters.insert(name.clone(), value.clone());
+            }
+        }
+        let question = Question {
+            until: wish.message,
+            prefix: wish.prefix,
+            suffix: wish.suffix,
+            variable: wish.variable.clone(),
+            parameters: Map::new(parameters),
+            choice,
+            role: entry.role.clone(),
+        };
+        let answer = self.ask(question, &entry.scope, entry.span).await?;
+        self.change(wish.message, |entry| entry.thinking.clone_from(&answer.thinking));
+        let value = self.result_of(&answer);
+        Ok(self.granted(&wish.variable, answer.content, value))
+    }
+
+    /// `[[X:temperature=0.1, |a|b]]`: parameters of the model, and a choice.
+    async fn hole_parameters(
+        self: &Arc<Self>,
+        wish: &Wish,
+        entry: &Entry,
+    ) -> Result<(Table, Option<Choice>), ScriptError> {
+        let Some(text) = &wish.arguments else {
+            return Ok((Table::default(), None));
+        };
+        let read = self.read_arguments(text, &entry.scope)?;
+        let mut chosen = None;
+        for item in &read.items {
+            if let ArgumentValue::Choice(choice) = &item.value {
+                chosen = Some(self.choice(choice, &entry.scope, entry.span).await?);
+            }
+        }
+        let params = self.arguments(text, &entry.scope, None).await?;
+        let mut table = params.named.to_table();
+        let random = |name: &str| table.get(name).and_then(Value::as_str) == Some("random");
+        let bare = params.positional.iter().flatten().any(|value| value.as_str() == Some("random"));
+        if let Some(choice) = chosen.as_mut() {
+            choice.random |= random("type") || bare;
+        }
+        table.shift_remove("choice");
+        Ok((table, chosen))
+    }
+
+    fn drawn(&self, choice: &Choice, variable: &str) -> Granted {
+        let mut random = answer::Random::new(self.world.random());
+        let picked = choice.draw(&mut random);
+        let text = choice.text(&picked);
+        self.granted(variable, text.clone(), Value::from(text))
+    }
+
+    /// Gives the variable its value.
+    pub(super) fn granted(&self, variable: &str, text: String, value: Value) -> Granted {
+        let mut state = self.state();
+        state.authored.remove(variable);
+        state.prompt.insert(variable.into(), value.clone());
+        Granted { text, value }
+    }
+
+    /// `llmRequest`: a listener may answer in the model's place.
+    async fn requested(self: &Arc<Self>, wish: &Wish, entry: &Entry) -> Result<Option<Granted>, ScriptError> {
+        if !self.listens("llmRequest") {
+            return Ok(None);
+        }
+        let messages = {
+            let state = self.state();
+            let seen = state.messages.iter().take(wish.message).map(Entry::value);
+            Value::from(seen.collect::<Vec<_>>())
+        };
+        let options = Value::Map(wish.data.clone());
+        let told = self.emit("llmRequest", vec![Some(messages), Some(options)], &entry.scope, entry.span).await?;
+        Ok(told.result.filter(|value| *value != Value::Null).map(|value| {
+            let text = content_text(&value);
+            self.granted(&wish.variable, text.clone(), Value::from(text))
+        }))
+    }
+
+    /// `$AI`, and `$tool: llm`.
+    pub(super) async fn ai(
+        self: &Arc<Self>,
+        params: &Params,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Option<Value>, ScriptError> {
+        let given = params.named.clone();
+        let asked_before = self.asked_by_hole();
+        self.render_messages_with(Some(&given)).await?;
+        if asked_before {
+            return Ok(self.state().last.clone());
+        }
+        self.ask_and_push(given, scope, at).await
+    }
+
+    /// Whether the last message has an open `[[X]]`: `$AI` fills that, and asks nothing more.
+    fn asked_by_hole(&self) -> bool {
+        let state = self.state();
+        let waits = |entry: &Entry| entry.stage == Stage::Holes && entry.role != "user";
+        state.messages.last().is_some_and(waits)
+    }
+
+    /// Asks with the dialogue as it stands, and puts the answer into it.
+    pub(super) async fn ask_and_push(
+        self: &Arc<Self>,
+        parameters: Map,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Option<Value>, ScriptError> {
+        let (until, last_assistant) = {
+            let state = self.state();
+            let last = state.messages.last().filter(|entry| entry.role == "assistant" && !entry.shown);
+            (state.messages.len(), last.map(|entry| entry.text().to_owned()))
+        };
+        let question = Question {
+            until,
+            prefix: String::new(),
+            suffix: String::new(),
+            variable: "RESPONSE".to_owned(),
+            choice: None,
+            role: "assistant".to_owned(),
+            parameters: parameters.clone(),
+        };
+        let answer = self.ask(question, scope, at).await?;
+        let value = self.result_of(&answer);
+        self.state().prompt.insert("RESPONSE".into(), value.clone());
+        let flag = |name: &str| match parameters.get(name) {
+            Some(Value::Bool(flag)) => Some(*flag),
+            _ => self.flag(name),
+        };
+        if flag("pushMessage") != Some(false) {
+            let append = flag("shouldAppendResponse").unwrap_or(last_assistant.is_none_or(|text| !text.is_empty()));
+            self.push_answer(&answer, append, scope, at).await?;
+        }
+        Ok(Some(value))
+    }
+
+    /// Puts an answer into the dialogue: as a new message, or as the text of the last one.
+    async fn push_answer(
+        self: &Arc<Self>,
+        answer: &Answer,
+        append: bool,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
+        let content = Value::from(answer.content.as_str());
+        let index = {
+            let mut state = self.state();
+            match state.messages.last_mut().filter(|_| !append) {
+                Some(last) => last.content = content,
+                None => state.messages.push(Entry::done("assistant", content, scope.clone(), at)),
+            }
+            state.messages.len() - 1
+        };
+        self.change(index, |entry| entry.thinking.clone_from(&answer.thinking));
+        self.show(index);
+        if self.listens("llmMessagePushed") {
+            let message = self.state().messages.get(index).map(Entry::value);
+            self.emit("llmMessagePushed", vec![message], scope, at).await?;
+        }
+        Ok(())
+    }
+
+    /// What a script gets of an answer: its text or value, or as `llmReturnResult` says (note 44).
+    fn result_of(&self, answer: &Answer) -> Value {
+        let plain = || answer.value.clone().unwrap_or_else(|| Value::from(answer.content.as_str()));
+        match self.setting("llmReturnResult").as_ref().and_then(Value::as_str) {
+            None | Some("content" | "") => plain(),
+            Some(".") => Value::Map(answer.raw()),
+            Some(field) => answer.raw().get(field).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// Asks a model, with everything that the script says about how.
+    async fn ask(self: &Arc<Self>, question: Question, scope: &Scope, at: Span) -> Result<Answer, ScriptError> {
+        self.state().asked = true;
+        let parameters = self.call_parameters(&question.parameters);
+        let parameters = self.told_parameters(parameters, scope, at).await?;
+        let (settings, warnings) = Settings::read(&parameters);
+        for warning in warnings {
+            self.world.warn(scope.source.warning("script.parameters", warning, at));
+        }
+        let ask = self.question(question, settings, &parameters, scope, at).await?;
+        let variable = ask.1;
+        let watch = Watch {
+            instance: self.clone(),
+            scope: scope.clone(),
+            at,
+            role: ask.2,
+        };
+        let waiting = self.world.budget.waiting();
+        let answer = call::ask(ask.0, &watch).await;
+        drop(waiting);
+        let answer = answer.map_err(|error| {
+            let mut error = error.into_script_error(&scope.source.name);
+            self.locate(&mut error, scope, at);
+            error
+        })?;
+        self.told_answer(answer, &variable, scope, at).await
+    }
+
+    /// Parameters by their rank (seed 002): the call's, `prompt`, `parameters`; whoever runs the
+    /// script goes before all.
+    fn call_parameters(&self, own: &Map) -> Map {
+        let state = self.state();
+        let mut table = Table::default();
+        for name in OUTSIDE_PARAMETERS {
+            if let Some(value) = state.variables.get(name) {
+                table.insert(name.into(), value.clone());
+            }
+        }
+        if let Some(stream) = state.variables.get("llmStream") {
+            table.insert("stream".into(), stream.clone());
+        }
+        table.extend(state.parameters.iter().map(|(key, value)| (key.clone(), value.clone())));
+        for (name, value) in &state.prompt {
+            if Settings::knows(name) {
+                table.insert(name.clone(), value.clone());
+            }
+        }
+        drop(state);
+        let known = own.iter().filter(|(name, _)| Settings::knows(name));
+        table.extend(known.map(|(key, value)| (key.clone(), value.clone())));
+        let world = self.world.parameters.iter();
+        table.extend(world.map(|(key, value)| (key.clone(), value.clone())));
+        // A whole run without streams asks for none; a script may not turn it on again.
+        if !self.world.stream {
+            table.insert("stream".into(), Value::Bool(false));
+        }
+        Map::new(table)
+    }
+
+    /// `llmParams` may change the parameters; `llmBefore` only hears of them.
+    async fn told_parameters(
+        self: &Arc<Self>,
+        parameters: Map,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Map, ScriptError> {
+        let mut parameters = parameters;
+        if self.listens("llmParams") {
+            let told = self.emit("llmParams", vec![Some(Value::Map(parameters.clone()))], scope, at).await?;
+            let changed = told.arguments.into_iter().next().flatten();
+            if let Some(Value::Map(changed)) = told.result.or(changed) {
+                parameters = changed;
+            }
+        }
+        if self.listens("llmBefore") {
+            self.emit("llmBefore", vec![Some(Value::Map(parameters.clone()))], scope, at).await?;
+        }
+        Ok(parameters)
+    }
+
+    /// `llm` may change the answer: by what it returns, or in place.
+    async fn told_answer(
+        self: &Arc<Self>,
+        mut answer: Answer,
+        variable: &str,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Answer, ScriptError> {
+        if self.listens("llm") {
+            let raw = Value::Map(answer.raw());
+            let told = self.emit("llm", vec![Some(raw.clone())], scope, at).await?;
+            let in_place = told.arguments.into_iter().next().flatten().filter(|after| *after != raw);
+            if let Some(changed) = told.result.or(in_place).filter(|value| *value != Value::Null) {
+                answer.content = content_text(&changed);
+                answer.value = changed.as_map().and_then(|map| map.get("value")).cloned();
+            }
+        }
+        for warning in &answer.warnings {
+            self.world.warn(scope.source.warning("script.answer", warning, at));
+        }
+        self.keep_hidden(&answer);
+        let mut tally = lock(&self.world.tally);
+        tally.usage = tally.usage + answer.usage;
+        if let Some(mut enforced) = answer.enforced.clone() {
+            variable.clone_into(&mut enforced.variable);
+            tally.enforced.push(enforced);
+        }
+        drop(tally);
+        Ok(answer)
+    }
+
+    /// `keepOriginal` and `keepThinking` (notes 42, 43): fields beside the result, never over one of
+    /// its own.
+    fn keep_hidden(&self, answer: &Answer) {
+        let original = self.kept_name(&["keepOriginal", "keepOrginal"], "_original");
+        let thinking = self.kept_name(&["keepThinking"], "_thinking");
+        let own = |name: &str| answer.value.as_ref().and_then(Value::as_map).is_some_and(|map| map.get(name).is_some());
+        let mut hidden = Table::default();
+        if let Some(name) = original.filter(|name| !own(name)) {
+            hidden.insert(name.into(), Value::from(answer.original.as_str()));
+        }
+        if let (Some(name), Some(text)) = (thinking.filter(|name| !own(name)), &answer.thinking) {
+            hidden.insert(name.into(), Value::from(text.as_str()));
+        }
+        self.state().hidden = Map::new(hidden);
+    }
+
+    fn kept_name(&self, names: &[&str], default: &str) -> Option<String> {
+        match names.iter().find_map(|name| self.setting(name))? {
+            Value::Bool(true) => Some(default.to_owned()),
+            Value::Str(name) if !name.is_empty() => Some(name.to_string()),
+            _ => None,
+        }
+    }
+
+    /// Writes the question as a request: messages, constraint, tools.
+    async fn question(
+        self: &Arc<Self>,
+        question: Question,
+        settings: Settings,
+        parameters: &Map,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(Ask, String, String), ScriptError> {
+        let model = self.world.engine.models.model(settings.model.as_deref());
+        let model = model.map_err(|message| {
+            ScriptError::new(ErrorKind::Model, scope.source.error(ErrorKind::Model.code(), message, at))
+        })?;
+        let output = self.setting("output");
+        let constraint = match question.choice {
+            Some(choice) => Some(Constraint::Choice(choice)),
+            None => settings.constraint(output.as_ref()),
+        };
+        let (mut messages, biases) = self.request(&question, &settings, output.as_ref(), scope, at).await?;
+        if !question.prefix.trim().is_empty() {
+            messages.push(ChatMessage::new(Role::Assistant, question.prefix.trim_end_matches('\n')));
+        }
+        let mut ask = Ask::new(model, messages);
+        ask.tools = self.tools(scope, at).await?;
+        ask.seed = match parameters.get("seed") {
+            Some(Value::Int(seed)) => seed.unsigned_abs(),
+            _ => self.world.random(),
+        };
+        ask.constraint = constraint;
+        ask.settings = settings;
+        ask.suffix = question.suffix;
+        ask.biases = biases;
+        ask.dry = self.world.dry;
+        Ok((ask, question.variable, question.role))
+    }
+
+    /// The dialogue as a provider is sent it: one system message, then turns with the roles that
+    /// providers know (note 3).
+    async fn request(
+        self: &Arc<Self>,
+        question: &Question,
+        settings: &Settings,
+        output: Option<&Value>,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(Vec<ChatMessage>, Vec<Bias>), ScriptError> {
+        let mut entries: Vec<Entry> = self.state().messages.iter().take(question.until).cloned().collect();
+        entries = self.generated(entries, scope, at).await?;
+        let mut system = System::default();
+        let mut biases = Vec::new();
+        let mut turns = Vec::with_capacity(entries.len());
+        for entry in &entries {
+            biases.extend(entry.biases.iter().cloned());
+            if entry.role == "system" {
+                system.add(&entry.content).map_err(|message| super::values::refuse(&entry.scope, entry.span, message))?;
+            } else {
+                turns.extend(self.turn(entry));
+            }
+        }
+        if let Some(schema) = output.filter(|_| question.choice.is_none())
+            && settings.output_prompt
+            && let Some(section) = answer::output_section(schema, settings, &entries_text(&entries))
+        {
+            let field = Value::Map(Map::from_iter([("output", Value::from(section))]));
+            system.add(&field).map_err(|message| super::values::refuse(scope, at, message))?;
+        }
+        let notes = self.setting("SystemNotesTitle");
+        let title = self.setting("SystemOutputTitle");
+        let titles = Titles {
+            notes: notes.as_ref().and_then(Value::as_str),
+            output: title.as_ref().and_then(Value::as_str),
+            output_type: settings.format.map(|format| format.as_str()),
+        };
+        let text = system.render(&titles);
+        if !text.is_empty() {
+            turns.insert(0, ChatMessage::new(Role::System, text));
+        }
+        Ok((turns, biases))
+    }
+
+    /// A message as a provider's role has it: others are people who say their name.
+    fn turn(&self, entry: &Entry) -> Option<ChatMessage> {
+        let text = print(Some(&entry.content));
+        let message = match Role::parse(&entry.role) {
+            Some(role) => ChatMessage::new(role, text),
+            None => ChatMessage::new(Role::User, format!("{}: {text}", entry.role)),
+        };
+        (!message.content.is_empty()).then_some(message)
+    }
+}
+
+/// All texts of a dialogue, to see what is said already.
+fn entries_text(entries: &[Entry]) -> String {
+    let texts: Vec<String> = entries.iter().map(|entry| print(Some(&entry.content))).collect();
+    texts.join("\n")
+}
+
+/// The text of an answer that a listener gave: an object's `content`, or the value itself.
+fn content_text(value: &Value) -> String {
+    let content = value.as_map().and_then(|map| map.get("content"));
+    print(Some(content.unwrap_or(value)))
+}
+
+/// Raises a call's events in the script, and tells the observer.
+#[derive(Debug)]
+struct Watch {
+    instance: Arc<Instance>,
+    scope: Scope,
+    at: Span,
+    role: String,
+}
+
+impl Progress for Watch {
+    fn event<'a>(&'a self, event: CallEvent<'a>) -> BoxFuture<'a, Result<(), ScriptError>> {
+        Box::pin(self.tell(event))
+    }
+}
+
+impl Watch {
+    async fn tell(&self, event: CallEvent<'_>) -> Result<(), ScriptError> {
+        let observer = &self.instance.world.observer;
+        match event {
+            CallEvent::Request(request) => self.request(request)?,
+            CallEvent::Chunk { text, content, retry, id } => {
+                if !self.instance.is_inner() {
+                    observer.event(RunEvent::Delta {
+                        role: self.role.clone(),
+                        text: text.to_owned(),
+                    });
+                }
+                self.chunk(text, content, retry, id).await?;
+            }
+            CallEvent::Thinking(text) => observer.event(RunEvent::Thinking {
+                text: text.to_owned(),
+            }),
+            CallEvent::Again { .. } => {}
+            CallEvent::ToolCall { name, arguments } => observer.event(RunEvent::ToolCall {
+                name: name.to_owned(),
+                arguments: arguments.clone(),
+            }),
+            CallEvent::ToolResult { name, result } => observer.event(RunEvent::ToolResult {
+                name: name.to_owned(),
+                result: result.clone(),
+            }),
+        }
+        Ok(())
+    }
+
+    fn request(&self, request: &ChatRequest) -> Result<(), ScriptError> {
+        self.instance.world.budget.model_call(&self.scope, self.at)?;
+        let event = RunEvent::Request(call::request_map(request));
+        self.instance.world.observer.event(event);
+        Ok(())
+    }
+
+    async fn chunk(&self, text: &str, content: &str, retry: u32, id: &str) -> Result<(), ScriptError> {
+        if !self.instance.listens("llmStream") {
+            return Ok(());
+        }
+        let chunk = Map::from_iter([("content", Value::from(text)), ("id", Value::from(id))]);
+        let arguments = vec![
+            Some(Value::Map(chunk)),
+            Some(Value::from(content)),
+            Some(Value::Int(retry.into())),
+        ];
+        self.instance.emit("llmStream", arguments, &self.scope, self.at).await?;
+        Ok(())
+    }
+}

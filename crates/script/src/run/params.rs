@@ -1,0 +1,138 @@
+//! What a call is given.
+
+use std::sync::Arc;
+
+use quillet_core::{Map, Table, Value};
+use quillet_yaml::Node;
+
+use super::Input;
+use crate::syntax::Call;
+
+/// The evaluated arguments of one call.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Params {
+    /// Values by place: `f(1, 2)`, or the one value of `$f: 1`.
+    pub(crate) positional: Vec<Option<Value>>,
+    /// Values by name: `f(a=1)`, `$f: {a: 1}`, keys beside it.
+    pub(crate) named: Map,
+    /// Whether something was given at all, were it an empty object.
+    pub(crate) given: bool,
+    /// What a chain or a pipe passes on.
+    pub(crate) piped: Option<Value>,
+    /// The call as it was written, for directives that read it themselves.
+    pub(crate) call: Option<Arc<Call>>,
+}
+
+impl Params {
+    /// One value by place.
+    pub(crate) fn one(value: Option<Value>) -> Self {
+        let mut params = Params::default();
+        params.add(value);
+        params
+    }
+
+    /// Values by place.
+    pub(crate) fn list(values: Vec<Option<Value>>) -> Self {
+        Params {
+            given: !values.is_empty(),
+            positional: values,
+            ..Params::default()
+        }
+    }
+
+    /// The value after a call's colon: an object's fields are names, anything else is the first.
+    pub(crate) fn add(&mut self, value: Option<Value>) {
+        self.given = true;
+        match value {
+            Some(Value::Map(map)) => {
+                let mut table = self.named.to_table();
+                table.extend(map.iter().map(|(key, value)| (key.clone(), value.clone())));
+                self.named = Map::new(table);
+            }
+            value => self.positional.push(value),
+        }
+    }
+
+    pub(crate) fn add_node(&mut self, node: &Node) {
+        self.add(Some(node.value()));
+    }
+
+    /// Gives a name a value.
+    pub(crate) fn set(&mut self, name: &str, value: Option<Value>) {
+        self.given = true;
+        let Some(value) = value else { return };
+        let mut table = self.named.to_table();
+        table.insert(name.into(), value);
+        self.named = Map::new(table);
+    }
+
+    /// The value of a name, or of a place.
+    pub(crate) fn get(&self, name: &str, place: usize) -> Option<&Value> {
+        self.named
+            .get(name)
+            .or_else(|| self.positional.get(place)?.as_ref())
+    }
+
+    /// The text of a name, or of a place.
+    pub(crate) fn text(&self, name: &str, place: usize) -> Option<&str> {
+        self.get(name, place)?.as_str()
+    }
+
+    /// All of it as one value: what `$echo`, `$print`, `$ret` are given.
+    pub(crate) fn whole(&self) -> Option<Value> {
+        match (self.positional.as_slice(), self.named.is_empty()) {
+            ([], true) if self.given => Some(Value::Map(Map::default())),
+            ([], true) => self.piped.clone(),
+            ([], false) => Some(Value::Map(self.named.clone())),
+            ([one], true) => one.clone(),
+            (many, true) => Some(many.iter().map(|value| value.clone().unwrap_or_default()).collect::<Vec<_>>().into()),
+            (many, false) => Some(Value::Map(mixed(many, &self.named))),
+        }
+    }
+
+    /// As a function of JavaScript is given them: by place, or one object with the names.
+    pub(crate) fn for_function(&self) -> Vec<Option<Value>> {
+        let mut list = self.positional.clone();
+        let named = match (&self.piped, list.is_empty()) {
+            (Some(piped), true) => with_piped(piped, &self.named),
+            _ => self.named.clone(),
+        };
+        if !named.is_empty() || (list.is_empty() && self.given) {
+            list.push(Some(Value::Map(named)));
+        }
+        list
+    }
+
+    /// As a script is given them (seed 002, chains): a scalar that is piped is its `content`, the
+    /// fields of an object are its own; what is written wins.
+    pub(crate) fn for_script(&self) -> Input {
+        let named = match (&self.piped, self.positional.is_empty()) {
+            (Some(piped), true) => with_piped(piped, &self.named),
+            _ => self.named.clone(),
+        };
+        match (self.positional.as_slice(), named.is_empty()) {
+            ([], true) => Input::None,
+            ([], false) => Input::Named(named),
+            ([Some(one)], true) => Input::Single(one.clone()),
+            (many, _) => Input::Named(mixed(many, &named)),
+        }
+    }
+}
+
+/// Values by place as `0`, `1`, …, beside those by name.
+fn mixed(positional: &[Option<Value>], named: &Map) -> Map {
+    let places = positional.iter().enumerate();
+    let places = places.filter_map(|(place, value)| Some((Arc::from(place.to_string()), value.clone()?)));
+    let names = named.iter().map(|(key, value)| (key.clone(), value.clone()));
+    Map::new(places.chain(names).collect::<Table>())
+}
+
+fn with_piped(piped: &Value, named: &Map) -> Map {
+    let mut table = match piped {
+        Value::Map(map) => map.to_table(),
+        Value::Null => Table::default(),
+        other => Table::from_iter([(Arc::from("content"), other.clone())]),
+    };
+    table.extend(named.iter().map(|(key, value)| (key.clone(), value.clone())));
+    Map::new(table)
+}

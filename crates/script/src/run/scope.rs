@@ -1,0 +1,71 @@
+//! Where a name stands: loops, branches, callbacks and links of a chain bind names for what is inside
+//! of them. A scope never changes, so a message can keep the one it was written in.
+
+use std::sync::Arc;
+
+use quillet_core::Value;
+
+use crate::syntax::Source;
+
+/// Names that are bound here, and those around.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope {
+    /// The text that is being run: where its findings point to.
+    pub(crate) source: Arc<Source>,
+    names: Option<Arc<Names>>,
+}
+
+#[derive(Debug)]
+struct Names {
+    bound: Vec<(Arc<str>, Option<Value>)>,
+    around: Option<Arc<Names>>,
+}
+
+impl Scope {
+    /// The outermost scope of a script's body.
+    pub(crate) fn of(source: &Arc<Source>) -> Self {
+        Scope {
+            source: source.clone(),
+            names: None,
+        }
+    }
+
+    /// A scope inside of this one.
+    pub(crate) fn with(&self, bound: Vec<(Arc<str>, Option<Value>)>) -> Self {
+        if bound.is_empty() {
+            return self.clone();
+        }
+        let around = self.names.clone();
+        Scope {
+            source: self.source.clone(),
+            names: Some(Arc::new(Names { bound, around })),
+        }
+    }
+
+    /// The value of a name that is bound here; the inner value may be undefined.
+    pub(crate) fn get(&self, name: &str) -> Option<Option<&Value>> {
+        let mut at = self.names.as_deref();
+        while let Some(names) = at {
+            if let Some((_, value)) = names.bound.iter().rev().find(|(key, _)| &**key == name) {
+                return Some(value.as_ref());
+            }
+            at = names.around.as_deref();
+        }
+        None
+    }
+
+    /// All bound names with their values, outermost first, so that inner ones win when they are
+    /// written into one table.
+    pub(crate) fn bound(&self) -> Vec<(Arc<str>, Value)> {
+        let mut layers = Vec::new();
+        let mut at = self.names.as_deref();
+        while let Some(names) = at {
+            layers.push(names);
+            at = names.around.as_deref();
+        }
+        let pairs = layers.iter().rev().flat_map(|layer| layer.bound.iter());
+        pairs
+            .filter_map(|(key, value)| Some((key.clone(), value.clone()?)))
+            .collect()
+    }
+}

@@ -1,0 +1,277 @@
+//! A script from its beginning to its result, and scripts that call scripts.
+
+use std::sync::Arc;
+
+use quillet_core::{BoxFuture, Map, Span, Table, Value};
+use quillet_yaml::Node;
+
+use super::control::Flow;
+use super::instance::Instance;
+use super::scope::Scope;
+use super::state::{Entry, Stage};
+use super::{Input, budget};
+use crate::answer::Inputs;
+use crate::error::ScriptError;
+use crate::library::{Resolved, resolve};
+use crate::syntax::Script;
+
+/// What a caller may not set (note 34), unless `ProtectedStartup` names fewer.
+const PROTECTED: [&str; 12] = [
+    "_id", "_hash", "type", "input", "output", "prompt", "parameters", "templateFormat",
+    "formatStringStrategy", "import", "export", "tools",
+];
+
+impl Instance {
+    /// Runs the script: everything before its body, the body, and what comes of itself at its end.
+    pub(crate) async fn run(self: &Arc<Self>, input: Input) -> Result<Option<Value>, ScriptError> {
+        self.start(input).await?;
+        self.body().await?;
+        let value = self.state().last.clone();
+        Ok(value)
+    }
+
+    /// Variables, functions, imports, messages of the front matter.
+    pub(crate) async fn start(self: &Arc<Self>, input: Input) -> Result<(), ScriptError> {
+        let scope = self.root();
+        self.configure(&scope)?;
+        let rest = self.bind_input(input, &scope)?;
+        self.declare(&scope)?;
+        self.check_tools(&scope).await?;
+        self.import_all().await?;
+        if let Some(node) = self.resolved.script.config.get("on") {
+            self.on_list(node, &scope).await?;
+        }
+        if let Some(rest) = rest {
+            self.state().given = Some(rest);
+        }
+        Ok(())
+    }
+
+    /// The front matter as variables, `prompt` and `parameters`.
+    fn configure(&self, scope: &Scope) -> Result<(), ScriptError> {
+        let config = &self.resolved.config;
+        let mut state = self.state();
+        for (name, value) in config.iter() {
+            match (&**name, value) {
+                ("prompt", Value::Map(prompt)) => state.prompt = prompt.to_table(),
+                ("parameters", Value::Map(parameters)) => state.parameters = parameters.to_table(),
+                ("import" | "export" | "on" | "extends" | "test", _) => {}
+                _ => {
+                    state.variables.insert(name.clone(), value.clone());
+                    state.authored.insert(name.clone());
+                }
+            }
+        }
+        let names: Vec<Arc<str>> = state.prompt.keys().cloned().collect();
+        state.authored.extend(names);
+        if let Some(Value::List(messages)) = state.prompt.shift_remove("messages") {
+            for message in messages.as_slice() {
+                let entry = configured_message(message, scope);
+                state.messages.push(entry);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the inputs their values; what is no input of the script is left over (note 33).
+    fn bind_input(&self, input: Input, scope: &Scope) -> Result<Option<Value>, ScriptError> {
+        let source = &scope.source;
+        let at = self.resolved.script.config.get("input").map_or(Span { start: 0, end: 0 }, |node| node.span);
+        let declared = self.resolved.config.get("input");
+        let refuse = |message: String| super::values::input_error(source, at, message);
+        let inputs = Inputs::read(declared).map_err(refuse)?;
+        let defaults = |name: &str| self.state().variables.get(name).cloned();
+        let bound = inputs.bind(input, &defaults).map_err(refuse)?;
+        let open = self.unprotected();
+        let mut state = self.state();
+        state.arguments = bound.values.clone();
+        for (name, value) in bound.values.iter() {
+            if PROTECTED.contains(&&**name) && !open.iter().any(|known| known == &**name) {
+                continue;
+            }
+            state.authored.remove(name);
+            if state.prompt.contains_key(name) {
+                state.prompt.insert(name.clone(), value.clone());
+            }
+            state.variables.insert(name.clone(), value.clone());
+        }
+        Ok(bound.rest)
+    }
+
+    /// Keys that the author lets callers set all the same.
+    fn unprotected(&self) -> Vec<String> {
+        let Some(Value::List(narrowed)) = self.setting("ProtectedStartup") else {
+            return Vec::new();
+        };
+        let kept = |key: &&&str| !narrowed.as_slice().iter().any(|item| item.as_str() == Some(key));
+        PROTECTED.iter().filter(kept).map(|key| (*key).to_owned()).collect()
+    }
+
+    /// Does the bodies, parents first, then what the end of a script does of itself.
+    pub(crate) async fn body(self: &Arc<Self>) -> Result<(), ScriptError> {
+        let returned = self.bodies().await?;
+        self.render_messages().await?;
+        if !returned && self.asks_at_end() {
+            let scope = self.root();
+            let end = Span { start: 0, end: 0 };
+            let value = self.ask_and_push(Map::default(), &scope, end).await?;
+            self.finish(value);
+        }
+        Ok(())
+    }
+
+    /// Does the bodies; whether one of them returned.
+    pub(crate) async fn bodies(self: &Arc<Self>) -> Result<bool, ScriptError> {
+        for (index, script) in self.resolved.bodies.iter().enumerate() {
+            let scope = Scope::of(&script.source);
+            let last = index + 1 == self.resolved.bodies.len();
+            if self.block(&script.body, &scope).await? == Flow::Return && last {
+                return Ok(true);
+            }
+        }
+        self.put_given().await?;
+        Ok(false)
+    }
+
+    /// A text that no input took is what the user says, after everything that the script says.
+    async fn put_given(self: &Arc<Self>) -> Result<(), ScriptError> {
+        let Some(given) = self.state().given.take() else {
+            return Ok(());
+        };
+        self.render_messages().await?;
+        let entry = Entry::done("user", given, self.root(), Span { start: 0, end: 0 });
+        let index = {
+            let mut state = self.state();
+            state.messages.push(entry);
+            state.pending_from = state.messages.len();
+            state.messages.len() - 1
+        };
+        self.show(index);
+        Ok(())
+    }
+
+    /// Whether the model is asked once more at the end (seed 002, tips; note 10): there are messages,
+    /// and no model was asked yet or the user has the last word.
+    fn asks_at_end(&self) -> bool {
+        if self.flag("autoRunLLMIfPromptAvailable") == Some(false) {
+            return false;
+        }
+        let state = self.state();
+        let Some(last) = state.messages.last() else {
+            return false;
+        };
+        !state.asked || last.role == "user"
+    }
+
+    /// Finds a script by the name that this one gives it.
+    pub(crate) async fn find(
+        self: &Arc<Self>,
+        name: &str,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Option<Arc<Script>>, ScriptError> {
+        let found = self.world.engine.library.find(name, Some(&scope.source)).await;
+        found.map_err(|mut error| {
+            self.locate(&mut error, scope, at);
+            error
+        })
+    }
+
+    /// Runs another script, and gives its result.
+    pub(crate) fn run_script<'a>(
+        self: &'a Arc<Self>,
+        script: Arc<Script>,
+        input: Input,
+        scope: &'a Scope,
+        at: Span,
+    ) -> BoxFuture<'a, Result<Option<Value>, ScriptError>> {
+        Box::pin(async move {
+            let inner = self.inner(script, scope, at).await?;
+            inner.run(input).await.map_err(|error| inner.chained(error))
+        })
+    }
+
+    /// Another script, ready to start.
+    pub(crate) async fn inner(
+        self: &Arc<Self>,
+        script: Arc<Script>,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Arc<Instance>, ScriptError> {
+        let most = self.world.budget.limits().depth;
+        if self.chain.len() >= most {
+            let message = format!("scripts call each other {most} deep: {}", shortened(&self.chain));
+            return Err(budget::limit(scope, at, message, "limits.depth"));
+        }
+        let library = self.world.engine.library.clone();
+        let resolved = resolve(script, &*library).await?;
+        Instance::of(self.world.clone(), resolved, Some(self.clone()))
+    }
+
+    /// An instance of a script, with what it allows models to call.
+    pub(crate) fn of(
+        world: Arc<super::instance::World>,
+        resolved: Resolved,
+        caller: Option<Arc<Instance>>,
+    ) -> Result<Arc<Instance>, ScriptError> {
+        let mut instance = Instance::new(world, Arc::new(resolved), caller);
+        instance.read_permissions()?;
+        Ok(Arc::new(instance))
+    }
+
+    /// Says which scripts were running when something failed.
+    fn chained(&self, mut error: ScriptError) -> ScriptError {
+        if error.chain.is_empty() {
+            error.chain.clone_from(&self.chain);
+        }
+        error
+    }
+
+    /// Whether another script runs this one: its words are that script's business.
+    pub(crate) fn is_inner(&self) -> bool {
+        self.caller.is_some()
+    }
+
+    /// Gives a failure its place, if it has none in a script yet.
+    pub(crate) fn locate(&self, error: &mut ScriptError, scope: &Scope, at: Span) {
+        if let Some(first) = error.diagnostics.first_mut()
+            && first.span.is_none()
+        {
+            let placed = first.clone().at(&scope.source.text, at);
+            *first = placed;
+            first.source.clone_from(&scope.source.name);
+        }
+    }
+}
+
+/// A message of `prompt.messages`.
+fn configured_message(message: &Value, scope: &Scope) -> Entry {
+    let map = message.as_map();
+    let text = |key: &str| map.and_then(|map| map.get(key)).and_then(Value::as_str);
+    let content = map.and_then(|map| map.get("content")).unwrap_or(message).clone();
+    let role = text("role").unwrap_or("user");
+    let mut entry = Entry::done(role, content, scope.clone(), Span { start: 0, end: 0 });
+    entry.name = text("name").map(str::to_owned);
+    entry.format = text("templateFormat").map(str::to_owned);
+    let holes = crate::text::hole::may_have_holes(entry.text());
+    entry.stage = if holes { Stage::Holes } else { Stage::Template };
+    entry
+}
+
+/// A chain of scripts, without the middle where it is long.
+fn shortened(chain: &[String]) -> String {
+    match chain {
+        [first, second, .., last] if chain.len() > 6 => format!("{first} → {second} → … → {last}"),
+        all => all.join(" → "),
+    }
+}
+
+/// The fields of a mapping in the front matter.
+pub(crate) fn mapping(value: Option<&Value>) -> Table {
+    value.and_then(Value::as_map).map(Map::to_table).unwrap_or_default()
+}
+
+/// The span of a key of the front matter, or the beginning of the file.
+pub(crate) fn config_place(config: &Node, key: &str) -> Span {
+    config.get(key).map_or(Span { start: 0, end: 0 }, |node| node.span)
+}

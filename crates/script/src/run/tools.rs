@@ -1,0 +1,220 @@
+//! Tools that a script lets its model call, and who may call what (notes 123 to 127).
+
+use std::fmt;
+use std::sync::Arc;
+
+use quillet_agent::Permissions;
+use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
+use quillet_core::{BoxFuture, Map, Span, Value};
+
+use super::Input;
+use super::instance::Instance;
+use super::scope::Scope;
+use super::scripts::config_place;
+use crate::answer::Inputs;
+use crate::error::{ErrorKind, ScriptError};
+use crate::syntax::Script;
+
+/// A tool as the front matter names it.
+struct Wanted {
+    id: String,
+    title: Option<String>,
+}
+
+impl Instance {
+    /// Reads `permissions.ai.call` of the script: with those of all scripts around it they say what
+    /// models may call here.
+    pub(super) fn read_permissions(&mut self) -> Result<(), ScriptError> {
+        let config = &self.resolved.config;
+        let patterns = config.get("permissions").and_then(|value| value.at(&["ai", "call"]));
+        let Some(patterns) = patterns else {
+            return Ok(());
+        };
+        let texts: Vec<String> = match patterns {
+            Value::List(list) => list.as_slice().iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            Value::Str(one) => vec![one.to_string()],
+            _ => Vec::new(),
+        };
+        let parsed = Permissions::parse(&texts).map_err(|problem| {
+            let script = &self.resolved.script;
+            let at = config_place(&script.config, "permissions");
+            ScriptError::new(ErrorKind::Script, script.source.error("script.permissions", problem.to_string(), at))
+        })?;
+        self.permissions.push(parsed);
+        Ok(())
+    }
+
+    /// Checks before the script starts that its tools are there and may be called (seed 002:
+    /// `MethodNotAllowed`).
+    pub(super) async fn check_tools(self: &Arc<Self>, scope: &Scope) -> Result<(), ScriptError> {
+        let at = config_place(&self.resolved.script.config, "tools");
+        for wanted in self.wanted_tools() {
+            self.allow(&wanted.id, scope, at)?;
+            if self.callable(&wanted.id).is_none()
+                && self.world.engine.tools.tool(&wanted.id).is_none()
+                && self.find(&wanted.id, scope, at).await?.is_none()
+            {
+                return Err(self.unknown_call(&wanted.id, scope, at).await);
+            }
+        }
+        Ok(())
+    }
+
+    fn allow(&self, name: &str, scope: &Scope, at: Span) -> Result<(), ScriptError> {
+        let plain = name.trim_start_matches('$');
+        if self.permissions.iter().all(|permissions| permissions.allows(plain)) {
+            return Ok(());
+        }
+        let message = format!("MethodNotAllowed: permission denied: models may not call `{name}` here");
+        let finding = scope.source.error(ErrorKind::MethodNotAllowed.code(), message, at);
+        let finding = finding.help("allow it under `permissions.ai.call`, in this script and in those that run it");
+        Err(ScriptError::new(ErrorKind::MethodNotAllowed, finding))
+    }
+
+    fn wanted_tools(&self) -> Vec<Wanted> {
+        let title = |value: &Value| value.as_map()?.get("title")?.as_str().map(str::to_owned);
+        match self.resolved.config.get("tools") {
+            Some(Value::List(list)) => {
+                let wanted = list.as_slice().iter().filter_map(|item| {
+                    let id = item.as_str().or_else(|| item.as_map()?.get("id")?.as_str())?;
+                    Some(Wanted { id: id.to_owned(), title: title(item) })
+                });
+                wanted.collect()
+            }
+            Some(Value::Map(map)) => {
+                let wanted = map.iter().map(|(id, item)| Wanted {
+                    id: id.to_string(),
+                    title: title(item).or_else(|| item.as_str().map(str::to_owned)),
+                });
+                wanted.collect()
+            }
+            Some(Value::Str(one)) => vec![Wanted { id: one.to_string(), title: None }],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The tools that a model is offered.
+    pub(super) async fn tools(self: &Arc<Self>, scope: &Scope, at: Span) -> Result<Vec<Arc<dyn Tool>>, ScriptError> {
+        let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+        for wanted in self.wanted_tools() {
+            self.allow(&wanted.id, scope, at)?;
+            let name = wanted.id.trim_start_matches('$');
+            if let Some(function) = self.callable(name) {
+                let spec = ToolSpec {
+                    name: name.to_owned(),
+                    description: wanted.title.unwrap_or_default(),
+                    parameters: serde_json::json!({"type": "object"}),
+                    returns: None,
+                    idempotent: false,
+                    default: Value::Null,
+                };
+                tools.push(Arc::new(OfferedFunction { spec, instance: self.clone(), function, at }));
+            } else if let Some(script) = self.find(&wanted.id, scope, at).await? {
+                let mut spec = script_spec(&script, &wanted.id).map_err(|message| super::values::refuse(scope, at, message))?;
+                if let Some(title) = wanted.title {
+                    spec.description = title;
+                }
+                tools.push(Arc::new(OfferedScript { spec, instance: self.clone(), script, at }));
+            } else if let Some(tool) = self.world.engine.tools.tool(&wanted.id) {
+                tools.push(tool);
+            } else {
+                return Err(self.unknown_call(&wanted.id, scope, at).await);
+            }
+        }
+        Ok(tools)
+    }
+}
+
+/// A script as a tool: its `title`, or else its `description`, and its `input` (seed 002).
+///
+/// # Errors
+/// That its `input` declares nothing that can be read.
+pub fn script_spec(script: &Script, id: &str) -> Result<ToolSpec, String> {
+    let text = |key: &str| script.config.get(key).and_then(|node| node.text()).map(str::to_owned);
+    let config = script.config.value();
+    let config = config.as_map().cloned().unwrap_or_default();
+    let inputs = Inputs::read(config.get("input"))?;
+    Ok(ToolSpec {
+        name: tool_name(id),
+        description: text("title").or_else(|| text("description")).unwrap_or_default(),
+        parameters: inputs.to_parameters_schema(),
+        returns: config.get("output").map(serde_json::Value::from),
+        idempotent: false,
+        default: Value::Null,
+    })
+}
+
+/// An id as providers take it for a tool's name: letters, digits, `_` and `-`.
+fn tool_name(id: &str) -> String {
+    let plain = id.trim_start_matches('$');
+    let letter = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
+    plain.chars().map(letter).collect()
+}
+
+/// A script that a model may call.
+struct OfferedScript {
+    spec: ToolSpec,
+    instance: Arc<Instance>,
+    script: Arc<Script>,
+    at: Span,
+}
+
+impl fmt::Debug for OfferedScript {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OfferedScript").field("name", &self.spec.name).finish_non_exhaustive()
+    }
+}
+
+impl Tool for OfferedScript {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, arguments: Map, _: &'a ToolContext) -> BoxFuture<'a, Result<Value, ToolError>> {
+        Box::pin(async move {
+            let scope = self.instance.root();
+            let run = self.instance.run_script(self.script.clone(), Input::Named(arguments), &scope, self.at);
+            run.await.map(Option::unwrap_or_default).map_err(for_model)
+        })
+    }
+}
+
+/// A function of the script that its model may call.
+struct OfferedFunction {
+    spec: ToolSpec,
+    instance: Arc<Instance>,
+    function: super::state::Callable,
+    at: Span,
+}
+
+impl fmt::Debug for OfferedFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OfferedFunction").field("name", &self.spec.name).finish_non_exhaustive()
+    }
+}
+
+impl Tool for OfferedFunction {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, arguments: Map, _: &'a ToolContext) -> BoxFuture<'a, Result<Value, ToolError>> {
+        Box::pin(async move {
+            let scope = self.instance.root();
+            let given = vec![Some(Value::Map(arguments))];
+            let called = self.instance.call_function(&self.function, given, &scope, self.at).await;
+            called.map(|(value, _)| value.unwrap_or_default()).map_err(for_model)
+        })
+    }
+}
+
+/// A failure of a script as its caller's model reads it.
+fn for_model(error: ScriptError) -> ToolError {
+    let kind = match error.kind {
+        ErrorKind::Input => ToolErrorKind::Arguments,
+        ErrorKind::MethodNotAllowed | ErrorKind::Denied => ToolErrorKind::Denied,
+        ErrorKind::Limit => ToolErrorKind::Timeout,
+        _ => ToolErrorKind::Failed,
+    };
+    ToolError::new(kind, error.message())
+}

@@ -14,7 +14,6 @@ pub mod editor;
 mod error;
 pub mod expression;
 pub mod format;
-pub mod group;
 pub mod host;
 pub mod js;
 pub mod library;

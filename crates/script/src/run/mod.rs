@@ -1,12 +1,44 @@
 //! The interpreter.
+//!
+//! [`Engine::run`] makes an [`instance::Instance`] of a script: its front matter becomes variables, its
+//! functions are declared, its imports bound, then its instructions are done in order ([`exec`]). Messages
+//! wait as templates until somebody reads them ([`messages`], [`fill`]); models are asked in [`model`];
+//! calls by name go through [`invoke`]. Everything takes `&self`: branches, listeners and tools may
+//! come back in at the same time, and no lock is held over an await.
+
+mod budget;
+mod control;
+mod directives;
+mod engine;
+mod events;
+mod exec;
+mod expressions;
+mod fill;
+mod functions;
+mod group;
+mod imports;
+mod instance;
+mod invoke;
+mod messages;
+mod model;
+mod params;
+mod scope;
+mod scripts;
+mod state;
+mod templates;
+mod tools;
+mod values;
 
 use std::sync::Arc;
+
+pub use tools::script_spec;
 
 use quillet_core::chat::Usage;
 use quillet_core::{Diagnostic, Map, Value};
 use quillet_template::TemplateFactory;
 
 use crate::host::{Grants, Limits, Models, Observer, Tools};
+use crate::js::JsOptions;
 use crate::library::Library;
 use crate::syntax::Script;
 
@@ -25,6 +57,8 @@ pub struct Engine {
     pub grants: Grants,
     /// Bounds of a run.
     pub limits: Limits,
+    /// Where JavaScript runs; its bounds are those of `limits`.
+    pub javascript: JsOptions,
 }
 
 /// One run of one script.

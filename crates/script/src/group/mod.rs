@@ -1,1 +1,0 @@
-//! Group chat: who is addressed, who sees what, who answers.

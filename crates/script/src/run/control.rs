@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
-use quillet_core::{BoxFuture, Map, Span, Table, Value};
+use quillet_core::{BoxFuture, Map, Span, Value};
 use quillet_yaml::{Data, Node};
 
 use super::instance::Instance;
 use super::scope::Scope;
 use crate::error::{ErrorKind, ScriptError};
 use crate::expression::truthy;
-use crate::pattern::{Bindings, Pattern, Range};
+use crate::pattern::{Bindings, Pattern, Range, Values};
 use crate::syntax::{Block, Branch, Call};
 
 /// Where control goes after an instruction. Its result is the script's latest.
@@ -82,7 +82,7 @@ impl Instance {
     ) -> Result<Flow, ScriptError> {
         let body = loop_body(call, scope)?;
         let names = LoopNames::of(call);
-        let series = self.series(call, scope).await?;
+        let mut series = self.series(call, scope).await?;
         let mut at = 0;
         while let Some((index, value)) = series.turn(at) {
             at += 1;
@@ -136,9 +136,9 @@ impl Instance {
             return self.expression(text, scope, at).await;
         }
         let rendered = self.render(text, scope, at).await?;
-        match crate::expression::data(&rendered) {
-            Some(value) => Ok(Some(value)),
-            None => Ok(Some(Value::from(rendered))),
+        match crate::expression::data(&rendered, &Map::default()) {
+            Ok(Some(value)) => Ok(Some(value)),
+            _ => Ok(Some(Value::from(rendered))),
         }
     }
 
@@ -261,7 +261,7 @@ impl LoopNames {
 
 /// What a loop goes through.
 enum Series {
-    Range { range: Range, step: f64, items: Value },
+    Range { values: Values, items: Value },
     List { list: Value, length: usize, step: i64 },
     Object { map: Map },
 }
@@ -277,48 +277,37 @@ impl Series {
                 return Err(wrong(call, scope, message));
             }
         };
-        if step == 0.0 || !step.is_finite() {
-            return Err(wrong(call, scope, format!("a loop cannot go in steps of {step}")));
-        }
-        let mut items = Table::default();
-        items.insert("start".into(), range.start());
-        items.insert("end".into(), range.end());
-        items.insert("step".into(), crate::expression::number(step));
-        Ok(Series::Range {
-            range,
-            step,
-            items: Value::Map(Map::new(items)),
-        })
+        let values = range.values(step).map_err(|problem| wrong(call, scope, problem.to_string()))?;
+        let items = range.to_value(step);
+        Ok(Series::Range { values, items })
     }
 
     fn over(value: Option<Value>, step: Option<&Value>, call: &Call, scope: &Scope) -> Result<Self, ScriptError> {
-        match value {
-            Some(Value::Int(count)) => Series::range(Range::count(count), step, call, scope),
-            Some(Value::Float(count)) => Series::range(Range::count(count as i64), step, call, scope),
-            Some(Value::Map(map)) => Ok(Series::Object { map }),
-            Some(Value::List(list)) => {
-                let length = list.as_slice().len();
-                let step = match step {
-                    Some(Value::Int(step)) if *step != 0 => *step,
-                    Some(_) => return Err(wrong(call, scope, "the step through a list is a whole number, not 0".to_owned())),
-                    None => 1,
-                };
-                Ok(Series::List { list: Value::List(list), length, step })
+        let list = match value {
+            Some(Value::Int(count)) => return Series::range(Range::count(count as f64), step, call, scope),
+            Some(Value::Float(count)) => return Series::range(Range::count(count.floor()), step, call, scope),
+            Some(Value::Map(map)) => return Ok(Series::Object { map }),
+            Some(Value::List(list)) => list,
+            Some(Value::Str(text)) => text.chars().map(|letter| Value::from(letter.to_string())).collect(),
+            Some(other) => return Err(wrong(call, scope, format!("a loop cannot go through a {}", other.kind()))),
+            None => return Err(wrong(call, scope, "a loop cannot go through undefined".to_owned())),
+        };
+        let length = list.as_slice().len();
+        let step = match step {
+            None => 1,
+            Some(Value::Int(step)) if *step != 0 => *step,
+            Some(_) => {
+                let message = "the step through a list is a whole number, not 0".to_owned();
+                return Err(wrong(call, scope, message));
             }
-            Some(Value::Str(text)) => {
-                let letters: Vec<Value> = text.chars().map(|letter| Value::from(letter.to_string())).collect();
-                let length = letters.len();
-                Ok(Series::List { list: Value::from(letters), length, step: 1 })
-            }
-            Some(other) => Err(wrong(call, scope, format!("a loop cannot go through a {}", other.kind()))),
-            None => Err(wrong(call, scope, "a loop cannot go through undefined".to_owned())),
-        }
+        };
+        Ok(Series::List { list: Value::List(list), length, step })
     }
 
     /// The index and the value of a turn, or `None` after the last.
-    fn turn(&self, at: usize) -> Option<(Value, Value)> {
+    fn turn(&mut self, at: usize) -> Option<(Value, Value)> {
         match self {
-            Series::Range { range, step, .. } => Some((Value::Int(at as i64), range.at(at, *step)?)),
+            Series::Range { values, .. } => Some((Value::Int(at as i64), values.next()?)),
             Series::List { list: Value::List(list), length, step } => {
                 let index = nth(at, *length, *step)?;
                 Some((Value::Int(index as i64), list.as_slice().get(index)?.clone()))

@@ -548,7 +548,7 @@ fn get_paths(params: &Params) -> Vec<String> {
 }
 
 /// A message as a script wrote it.
-fn message_of(value: &Value, scope: &Scope, at: Span) -> Entry {
+pub(super) fn message_of(value: &Value, scope: &Scope, at: Span) -> Entry {
     let text = |key: &str| value.as_map().and_then(|map| map.get(key)).and_then(Value::as_str).map(str::to_owned);
     let content = value.as_map().and_then(|map| map.get("content")).unwrap_or(value).clone();
     let mut entry = Entry::done(text("role").unwrap_or_else(|| "user".to_owned()), content, scope.clone(), at);

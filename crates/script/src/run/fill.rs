@@ -15,12 +15,15 @@ use super::scope::Scope;
 use super::state::Entry;
 use super::templates::TemplateFunctions;
 use super::values::refuse;
+use crate::argument::Words;
 use crate::error::{ErrorKind, ScriptError};
+use crate::expression::Found;
 use crate::host::RunEvent;
 use crate::pattern::Regex;
 use crate::syntax::{Target, Text};
 use crate::text::hole::{self, Broken, HoleKind, Piece};
 use crate::text::spacing::splice;
+use crate::text::template::Job as TemplateJob;
 
 /// A text after its templates were rendered.
 enum Part {
@@ -143,7 +146,10 @@ impl Instance {
             HoleKind::Call { script, name, arguments } => {
                 let arguments = arguments.as_ref().map(|range| holes.part(range, at));
                 let params = match &arguments {
-                    Some(arguments) => self.arguments(arguments, scope, None).await?,
+                    Some(arguments) => {
+                        let read = self.read_arguments(arguments, scope, Words::Text)?;
+                        self.bound(&read, scope).await?
+                    }
                     None => Default::default(),
                 };
                 let target = if *script { Target::Script } else { Target::Directive };
@@ -177,25 +183,22 @@ impl Instance {
             return Ok(Some(Value::from(text)));
         };
         let part = match group {
-            Some(group) => found.group(group),
-            None => found.default(),
+            None => found.main(),
+            Some(group) => match group.parse() {
+                Ok(index) => found.get(index).unwrap_or_default(),
+                Err(_) => found.name(group).unwrap_or(&text),
+            },
         };
-        Ok(Some(Value::from(part.unwrap_or(&text))))
+        Ok(Some(Value::from(part)))
     }
 
     /// The value of a variable or of a path that begins with one.
     fn variable(&self, name: &str, scope: &Scope, at: Span) -> Result<Option<Value>, ScriptError> {
-        use crate::expression::{Found, path};
-        match self.lookup(name, scope) {
-            Found::Value(value) => return Ok(Some(value)),
-            Found::Undefined => return Ok(None),
-            Found::Missing | Found::Function => {}
-        }
-        let (first, more) = path::split(name);
-        match self.lookup(first, scope) {
-            Found::Value(value) if !more.is_empty() => Ok(path::get(&value, more)),
-            Found::Undefined => Ok(None),
-            _ => Err(self.unknown_name(name, scope, at)),
+        let first = name.split(['.', '[']).next().unwrap_or(name);
+        match (self.lookup(name, scope), self.lookup(first, scope)) {
+            (Found::Value(value), _) => Ok(Some(value)),
+            (Found::Missing, Found::Missing | Found::Function) => Err(self.unknown_name(name, scope, at)),
+            _ => self.get_path(name, scope, at),
         }
     }
 
@@ -345,10 +348,16 @@ impl Instance {
         let variables = self.template_variables(text, data, scope);
         let functions = TemplateFunctions::new(self.clone(), scope.clone(), at);
         let authored = |name: &str| self.state().authored.contains(name);
-        let rendered = templates
-            .render(format, text, &variables, &functions, &authored)
-            .await;
-        rendered.map_err(|problem| self.template_error(problem, scope, at))
+        let job = TemplateJob {
+            format,
+            text,
+            variables: &variables,
+            functions: &functions,
+            limits: &self.world.template_limits,
+            authored: &authored,
+        };
+        let rendered = templates.render(&job).await;
+        rendered.map_err(|problem| self.template_error(problem, text, scope, at))
     }
 
     /// Everything that a template can name.
@@ -385,7 +394,7 @@ impl Instance {
             return;
         }
         if let Some(schema @ Value::Map(_)) = table.get("output") {
-            let words = crate::answer::describe(schema);
+            let words = crate::answer::describe(&(&*schema).into());
             table.insert("output".into(), Value::from(words));
         }
     }

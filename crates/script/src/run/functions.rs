@@ -82,7 +82,10 @@ impl Instance {
     /// A function that stands as a value: `callback: !fn …`.
     pub(super) fn function_node(&self, node: &Node, scope: &Scope) -> Result<Callable, ScriptError> {
         let function = reader::function(node, &scope.source).map_err(|findings| super::exec::found(findings, scope))?;
-        self.define(&function, scope)
+        match function {
+            Some(function) => self.define(&function, scope),
+            None => Err(refuse(scope, node.span, "this is no function")),
+        }
     }
 
     /// A function where only data can stand.
@@ -104,7 +107,6 @@ impl Instance {
                 path.extend(rest.split('.').map(str::to_owned));
                 Some(Callable::JavaScript(js::Target::Export(*module, path)))
             }
-            Callable::Wasm(wasm, prefix) if prefix.is_empty() => Some(Callable::Wasm(wasm.clone(), rest.to_owned())),
             Callable::Script(script) if rest == "interact" => Some(Callable::Interact(script.clone())),
             _ => None,
         }
@@ -129,11 +131,6 @@ impl Instance {
             }
             Callable::Python(name, code) => {
                 let value = self.python(name, code, arguments.clone(), scope, at).await?;
-                Ok((value, arguments))
-            }
-            Callable::Wasm(wasm, export) => {
-                let given: Vec<Value> = arguments.iter().map(|value| value.clone().unwrap_or_default()).collect();
-                let value = wasm.call(export, &given).map_err(|error| self.js_error(error, scope, at))?;
                 Ok((value, arguments))
             }
             Callable::Foreign(instance, inner) => {

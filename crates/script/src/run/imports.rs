@@ -31,7 +31,7 @@ impl Instance {
             match &import.kind {
                 ImportKind::JsPackage(name) => self.import_javascript(name.clone(), import, scope).await,
                 ImportKind::JsFile(path) => self.import_javascript(relative(path), import, scope).await,
-                ImportKind::Wasm(path) => self.import_wasm(path, import, scope).await,
+                ImportKind::Wasm(path) => Err(super::values::refuse(scope, import.span, format!("{path}: no wasm"))),
                 ImportKind::Script(name) => self.import_script(name, import, scope).await,
                 ImportKind::Package { name, file: None } => self.import_script(name, import, scope).await,
                 ImportKind::Package { name, file: Some(file) } => self.import_from_package(name, file, import, scope).await,
@@ -100,36 +100,6 @@ impl Instance {
         if let Some(name) = initializer.filter(|_| import.initialize != Some(false)) {
             let arguments = self.initial_arguments();
             self.call_function(&target(name), arguments, scope, import.span).await?;
-        }
-        Ok(())
-    }
-
-    async fn import_wasm(self: &Arc<Self>, path: &str, import: &Import, scope: &Scope) -> Result<(), ScriptError> {
-        let bytes = self.world.engine.library.file(path, Some(&scope.source)).await?;
-        let Some(bytes) = bytes else {
-            let finding = scope.source.error("script.not_found", format!("there is no file `{path}`"), import.span);
-            return Err(ScriptError::new(ErrorKind::NotFound, finding));
-        };
-        let module = js::Wasm::load(&bytes).map_err(|error| self.js_error(error, scope, import.span))?;
-        let module = Arc::new(module);
-        let function = |name: &str| Callable::Wasm(module.clone(), name.to_owned());
-        match &import.names {
-            Names::Namespace(alias) => self.bind_function(alias, function(""), false),
-            Names::All => {
-                for name in module.exports() {
-                    self.bind_function(&name, function(&name), false);
-                }
-            }
-            Names::Listed(listed) => {
-                let known = module.exports();
-                for wanted in listed {
-                    let names = known.iter().map(String::as_str);
-                    let Some(name) = exported(&wanted.name, names.clone()) else {
-                        return Err(no_export(&wanted.name, names, import, scope));
-                    };
-                    self.bind_function(&wanted.alias, function(name), wanted.template);
-                }
-            }
         }
         Ok(())
     }

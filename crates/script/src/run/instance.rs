@@ -34,6 +34,7 @@ pub(crate) struct World {
     pub(crate) stream: bool,
     pub(crate) dry: bool,
     pub(crate) templates: Templates,
+    pub(crate) template_limits: quillet_template::Limits,
     pub(crate) js: Js,
     /// The code of functions, for the places of their failures.
     pub(crate) code: Mutex<HashMap<FunctionId, (Arc<Source>, Text)>>,
@@ -62,6 +63,7 @@ impl World {
         let environment = granted.filter_map(|name| Some((name.as_str(), Value::from(std::env::var(name).ok()?))));
         World {
             templates: Templates::new(engine.templates.clone()),
+            template_limits: quillet_template::Limits::default(),
             js: Js::new(engine.js_options()),
             code: Mutex::default(),
             raised: Mutex::default(),

@@ -11,7 +11,7 @@ use super::params::Params;
 use super::scope::Scope;
 use super::state::{Entry, Stage};
 use crate::answer::{self, Choice};
-use crate::argument::ArgumentValue;
+use crate::argument::{ArgumentValue, Words};
 use crate::call::{self, Answer, Ask, CallEvent, Constraint, OUTSIDE_PARAMETERS, Progress, Settings};
 use crate::error::{ErrorKind, ScriptError};
 use crate::host::RunEvent;
@@ -106,14 +106,14 @@ impl Instance {
         let Some(text) = &wish.arguments else {
             return Ok((Table::default(), None));
         };
-        let read = self.read_arguments(text, &entry.scope)?;
+        let read = self.read_arguments(text, &entry.scope, Words::Text)?;
         let mut chosen = None;
         for item in &read.items {
             if let ArgumentValue::Choice(choice) = &item.value {
                 chosen = Some(self.choice(choice, &entry.scope, entry.span).await?);
             }
         }
-        let params = self.arguments(text, &entry.scope, None).await?;
+        let params = self.bound(&read, &entry.scope).await?;
         let mut table = params.named.to_table();
         let random = |name: &str| table.get(name).and_then(Value::as_str) == Some("random");
         let bare = params.positional.iter().flatten().any(|value| value.as_str() == Some("random"));
@@ -447,7 +447,8 @@ impl Instance {
         }
         if let Some(schema) = output.filter(|_| question.choice.is_none())
             && settings.output_prompt
-            && let Some(section) = answer::output_section(schema, settings, &entries_text(&entries))
+            && let Some(format) = settings.format
+            && let Some(section) = answer::section(&schema.into(), format, &entries_text(&entries))
         {
             let field = Value::Map(Map::from_iter([("output", Value::from(section))]));
             system.add(&field).map_err(|message| super::values::refuse(scope, at, message))?;

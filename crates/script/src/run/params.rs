@@ -113,8 +113,9 @@ impl Params {
         match (self.positional.as_slice(), named.is_empty()) {
             ([], true) => Input::None,
             ([], false) => Input::Named(named),
-            ([Some(one)], true) => Input::Single(one.clone()),
-            (many, _) => Input::Named(mixed(many, &named)),
+            ([one], true) => Input::Single(one.clone().unwrap_or_default()),
+            (many, true) => Input::Single(many.iter().map(|value| value.clone().unwrap_or_default()).collect::<Vec<_>>().into()),
+            (many, false) => Input::Named(mixed(many, &named)),
         }
     }
 }

@@ -77,11 +77,10 @@ impl Instance {
     fn bind_input(&self, input: Input, scope: &Scope) -> Result<Option<Value>, ScriptError> {
         let source = &scope.source;
         let at = self.resolved.script.config.get("input").map_or(Span { start: 0, end: 0 }, |node| node.span);
-        let declared = self.resolved.config.get("input");
-        let refuse = |message: String| super::values::input_error(source, at, message);
-        let inputs = Inputs::read(declared).map_err(refuse)?;
-        let defaults = |name: &str| self.state().variables.get(name).cloned();
-        let bound = inputs.bind(input, &defaults).map_err(refuse)?;
+        let declared = self.resolved.config.get("input").cloned().unwrap_or_default();
+        let refuse = |problems| super::values::input_error(source, at, problems);
+        let inputs = Inputs::read(&declared).map_err(refuse)?;
+        let bound = inputs.bind(placed(input, &inputs), &self.resolved.config).map_err(refuse)?;
         let open = self.unprotected();
         let mut state = self.state();
         state.arguments = bound.values.clone();
@@ -258,17 +257,24 @@ fn configured_message(message: &Value, scope: &Scope) -> Entry {
     entry
 }
 
+/// Arguments by place beside others by name: `0` is the input of index 0.
+fn placed(input: Input, inputs: &Inputs) -> Input {
+    let Input::Named(map) = input else {
+        return input;
+    };
+    let name = |key: &Arc<str>| {
+        let field = key.parse().ok().and_then(|index| inputs.at(index));
+        field.map_or_else(|| key.clone(), |field| field.name.as_str().into())
+    };
+    Input::Named(map.iter().map(|(key, value)| (name(key), value.clone())).collect())
+}
+
 /// A chain of scripts, without the middle where it is long.
 fn shortened(chain: &[String]) -> String {
     match chain {
         [first, second, .., last] if chain.len() > 6 => format!("{first} → {second} → … → {last}"),
         all => all.join(" → "),
     }
-}
-
-/// The fields of a mapping in the front matter.
-pub(crate) fn mapping(value: Option<&Value>) -> Table {
-    value.and_then(Value::as_map).map(Map::to_table).unwrap_or_default()
 }
 
 /// The span of a key of the front matter, or the beginning of the file.

@@ -9,7 +9,7 @@ use super::events::Listener;
 use super::group::Partner;
 use super::instance::Instance;
 use super::scope::Scope;
-use crate::js::{Target, Wasm};
+use crate::js::Target;
 use crate::syntax::{Script, Text};
 use crate::text::bias::Bias;
 
@@ -63,8 +63,6 @@ pub(crate) enum Callable {
     JavaScript(Target),
     /// A function in Python: its name, and its code.
     Python(String, Text),
-    /// An export of a wasm module.
-    Wasm(Arc<Wasm>, String),
     /// Another script.
     Script(Arc<Script>),
     /// `.interact` of another script.

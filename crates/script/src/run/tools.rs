@@ -133,7 +133,11 @@ pub fn script_spec(script: &Script, id: &str) -> Result<ToolSpec, String> {
     let text = |key: &str| script.config.get(key).and_then(|node| node.text()).map(str::to_owned);
     let config = script.config.value();
     let config = config.as_map().cloned().unwrap_or_default();
-    let inputs = Inputs::read(config.get("input"))?;
+    let declared = config.get("input").cloned().unwrap_or_default();
+    let inputs = Inputs::read(&declared).map_err(|problems| {
+        let messages: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
+        messages.join("; ")
+    })?;
     Ok(ToolSpec {
         name: tool_name(id),
         description: text("title").or_else(|| text("description")).unwrap_or_default(),
@@ -212,9 +216,10 @@ impl Tool for OfferedFunction {
 fn for_model(error: ScriptError) -> ToolError {
     let kind = match error.kind {
         ErrorKind::Input => ToolErrorKind::Arguments,
-        ErrorKind::MethodNotAllowed | ErrorKind::Denied => ToolErrorKind::Denied,
+        ErrorKind::NotFound => ToolErrorKind::Unknown,
+        ErrorKind::MethodNotAllowed | ErrorKind::Denied => ToolErrorKind::Refused,
         ErrorKind::Limit => ToolErrorKind::Timeout,
-        _ => ToolErrorKind::Failed,
+        _ => ToolErrorKind::Remote,
     };
     ToolError::new(kind, error.message())
 }

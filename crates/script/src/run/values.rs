@@ -7,11 +7,13 @@ use quillet_yaml::{Data, Node, Style};
 
 use super::expressions::fail;
 use super::instance::Instance;
+use super::messages::print;
 use super::params::Params;
 use super::scope::Scope;
-use crate::argument::{self, ArgumentValue};
-use crate::error::ScriptError;
-use crate::syntax::Text;
+use crate::answer::{Choice, InputProblem};
+use crate::argument::{self, Argument, ArgumentValue, Arguments, Slot, Words};
+use crate::error::{ErrorKind, ScriptError};
+use crate::syntax::{Source, Text};
 use crate::text::prefix::{self, Form, Position};
 
 impl Instance {
@@ -85,46 +87,102 @@ impl Instance {
             ]),
             None => scope.clone(),
         };
-        let read = argument::parse(&text.value, text.span).map_err(|problem| {
+        let read = self.read_arguments(text, scope, Words::Refused)?;
+        self.bound(&read, &inner).await
+    }
+
+    /// Reads an argument string.
+    pub(super) fn read_arguments(&self, text: &Text, scope: &Scope, words: Words) -> Result<Arguments, ScriptError> {
+        argument::parse_with(&text.value, text.span, words).map_err(|problem| {
             let finding = scope.source.error("script.arguments", problem.message, problem.span);
             let finding = match problem.help {
                 Some(help) => finding.help(help),
                 None => finding,
             };
-            ScriptError::new(crate::error::ErrorKind::Script, finding)
-        })?;
-        let mut values = Vec::with_capacity(read.items.len());
-        for item in &read.items {
-            values.push(self.argument(&item.value, item.span, &inner).await?);
-        }
-        let bound = argument::bind(&read, values);
-        Ok(Params {
-            positional: bound.positional,
-            named: bound.named,
-            given: !read.items.is_empty(),
-            ..Params::default()
+            ScriptError::new(ErrorKind::Script, finding)
         })
     }
 
-    async fn argument(
-        self: &Arc<Self>,
-        value: &ArgumentValue,
-        at: Span,
-        scope: &Scope,
-    ) -> Result<Option<Value>, ScriptError> {
-        match value {
+    /// Evaluates arguments.
+    pub(super) async fn bound(self: &Arc<Self>, read: &Arguments, scope: &Scope) -> Result<Params, ScriptError> {
+        let mut params = Params {
+            given: !read.items.is_empty(),
+            ..Params::default()
+        };
+        for item in &read.items {
+            let value = self.argument(item, scope).await?;
+            match item.slot() {
+                Slot::Name(name) => params.set(&name, value),
+                Slot::Place | Slot::PlaceAndName(_) => params.positional.push(value),
+            }
+        }
+        Ok(params)
+    }
+
+    async fn argument(self: &Arc<Self>, item: &Argument, scope: &Scope) -> Result<Option<Value>, ScriptError> {
+        let at = item.value_span;
+        match &item.value {
             ArgumentValue::Literal(value) => match value.as_str() {
                 Some(text) => self.text_value(text, at, scope).await,
                 None => Ok(Some(value.clone())),
             },
-            ArgumentValue::Template(text) => self.filled(text, at, scope).await,
-            ArgumentValue::Expression { text, parsed } => {
-                self.parsed_expression(parsed, text, scope, at).await
+            ArgumentValue::Template(text) => self.text_value(text, at, scope).await,
+            ArgumentValue::Expression(parsed) => self.parsed_expression(parsed, &item.text, scope, at).await,
+            ArgumentValue::Text(text) => Ok(Some(Value::from(&**text))),
+            ArgumentValue::Choice(choice) => {
+                let options = self.options(choice, scope, at).await?;
+                Ok(Some(choice.to_value(options)))
             }
-            ArgumentValue::Text(text) => Ok(Some(Value::from(text.as_str()))),
-            ArgumentValue::Choice(choice) => Ok(Some(choice.value())),
             ArgumentValue::Skipped => Ok(None),
         }
+    }
+
+    /// What can be chosen, evaluated.
+    fn options<'a>(
+        self: &'a Arc<Self>,
+        choice: &'a argument::Choice,
+        scope: &'a Scope,
+        at: Span,
+    ) -> BoxFuture<'a, Result<Vec<Value>, ScriptError>> {
+        Box::pin(async move {
+            let mut options = Vec::with_capacity(choice.items.len());
+            for value in &choice.items {
+                let item = Argument {
+                    name: None,
+                    value: value.clone(),
+                    text: Arc::from(""),
+                    span: at,
+                    value_span: at,
+                };
+                options.push(self.argument(&item, scope).await?.unwrap_or_default());
+            }
+            Ok(options)
+        })
+    }
+
+    /// A choice for a model.
+    pub(super) async fn choice(
+        self: &Arc<Self>,
+        choice: &argument::Choice,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Choice, ScriptError> {
+        let options = self.options(choice, scope, at).await?;
+        let mut made = Choice::one_of(options.iter().map(|option| print(Some(option))).collect());
+        let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+        made.max_pick = choice.max_pick.map_or(made.max_pick, count);
+        made.min_pick = choice.min_pick.map_or(made.min_pick, count);
+        for (own, given) in [
+            (&mut made.separator, &choice.separator),
+            (&mut made.prefix, &choice.prefix),
+            (&mut made.suffix, &choice.suffix),
+        ] {
+            if let Some(given) = given {
+                *own = given.to_string();
+            }
+        }
+        made.random = choice.random;
+        Ok(made)
     }
 
     /// A text with its templates rendered and its calls made. A text that is one call alone is
@@ -170,4 +228,18 @@ fn content_of(value: &Value) -> Value {
 /// That a node is not what a directive takes.
 pub(crate) fn refuse(scope: &Scope, at: Span, message: impl Into<String>) -> ScriptError {
     fail(scope, at, "script.invalid", message.into())
+}
+
+/// Arguments that do not fit a script.
+pub(crate) fn input_error(source: &Source, at: Span, problems: Vec<InputProblem>) -> ScriptError {
+    let findings = problems.into_iter().map(|problem| {
+        let finding = source.error(ErrorKind::Input.code(), problem.message, at);
+        match problem.help {
+            Some(help) => finding.help(help),
+            None => finding,
+        }
+    });
+    let mut error = ScriptError::plain(ErrorKind::Input, &source.name, "the arguments do not fit");
+    error.diagnostics = findings.collect();
+    error
 }

@@ -6,11 +6,13 @@ use futures_util::future::try_join_all;
 use quillet_core::{BoxFuture, Map, Span, Value};
 use quillet_yaml::{Data, Node};
 
+use super::budget;
+use super::expressions::View;
 use super::instance::Instance;
 use super::scope::Scope;
 use crate::error::{ErrorKind, ScriptError};
-use crate::expression::truthy;
-use crate::pattern::{Bindings, Pattern, Range, Values};
+use crate::expression::{EvalError, truthy};
+use crate::pattern::{Bindings, CONDITION, MatchError, Pattern, Range, Values, equal};
 use crate::syntax::{Block, Branch, Call};
 
 /// Where control goes after an instruction. Its result is the script's latest.
@@ -154,10 +156,7 @@ impl Instance {
         } = self.matched(call, scope).await?;
         let mut chosen: Vec<(&Branch, Scope)> = Vec::new();
         for branch in &call.branches {
-            let pattern = Pattern::parse(&branch.key.value).map_err(|problem| {
-                let finding = scope.source.error("script.match", problem.message, branch.key.span);
-                ScriptError::new(ErrorKind::Script, finding.help(problem.help))
-            })?;
+            let pattern = pattern(branch, scope)?;
             if pattern.is_else() {
                 if chosen.is_empty() {
                     chosen.push((branch, scope.with(bind(&condition, Bindings::default()))));
@@ -173,6 +172,34 @@ impl Instance {
             }
         }
         self.branches(&chosen, parallel).await
+    }
+
+    /// Whether a value fits a pattern, and the names that the pattern gives to its parts.
+    async fn fits(
+        self: &Arc<Self>,
+        pattern: &Pattern,
+        condition: &Option<Value>,
+        branch: &Branch,
+        scope: &Scope,
+    ) -> Result<Option<Bindings>, ScriptError> {
+        let inner = scope.with(bind(condition, Bindings::default()));
+        let mut found = Bindings::default();
+        let view = View::new(self, &inner);
+        let at = branch.key.span;
+        match pattern.matches(condition, &mut found, &view) {
+            Ok(fits) => Ok(fits.then_some(found)),
+            Err(MatchError::Regex(problem)) => {
+                Err(budget::limit(scope, at, problem.to_string(), "the pattern's simplicity"))
+            }
+            Err(MatchError::Expression { error, span }) => match pattern.code() {
+                Some(code) if error == EvalError::JavaScript => {
+                    let value = self.javascript(&code.text, &inner, code.span).await?;
+                    let fits = if code.test { truthy(&value) } else { equal(&value, condition) };
+                    Ok(fits.then_some(found))
+                }
+                _ => Err(self.eval_error(error, &branch.key.value, scope, span)),
+            },
+        }
     }
 
     async fn branches(
@@ -221,6 +248,17 @@ impl Instance {
     }
 }
 
+fn pattern(branch: &Branch, scope: &Scope) -> Result<Pattern, ScriptError> {
+    Pattern::parse(&branch.key.value, branch.key.span).map_err(|problem| {
+        let finding = scope.source.error("script.match", problem.message, problem.span);
+        let finding = match problem.help {
+            Some(help) => finding.help(help),
+            None => finding,
+        };
+        ScriptError::new(ErrorKind::Script, finding)
+    })
+}
+
 /// What `$match` looks at, and how.
 struct Matched {
     condition: Option<Value>,
@@ -230,9 +268,9 @@ struct Matched {
 
 /// The condition as `COND__`, and what the pattern bound.
 fn bind(condition: &Option<Value>, found: Bindings) -> Vec<(Arc<str>, Option<Value>)> {
-    let mut names = vec![(Arc::from("COND__"), condition.clone())];
-    names.extend(found);
-    names
+    let own = (Arc::from(CONDITION), condition.clone());
+    let found = found.into_iter().map(|(name, value)| (name, Some(value)));
+    std::iter::once(own).chain(found).collect()
 }
 
 /// The names that a loop binds (seed 002: `value`, `index`, `items`).

@@ -15,7 +15,7 @@ use super::state::{Entry, Stage};
 use super::values::{is_function, refuse};
 use crate::error::{ErrorKind, ScriptError};
 use crate::expression::path::{self, Step};
-use crate::library::directive;
+use crate::library::directives::directive;
 
 type Outcome = Result<Option<Value>, ScriptError>;
 
@@ -316,9 +316,7 @@ impl Instance {
                 false => self.node(&entry.value, scope).await?,
             };
             let mut state = self.state();
-            if plain(&entry.value) {
-                state.authored.insert(name.into());
-            }
+            state.authored.insert(name.into());
             if let Some(value) = value {
                 state.prompt.insert(name.into(), value);
             }
@@ -453,7 +451,7 @@ impl Instance {
         let model = model.map_err(|message| refuse(scope, at, message))?;
         let text = params.get("text", 0).cloned().or_else(|| params.piped.clone());
         let text = print(text.as_ref());
-        let count = |text: &str| model.counter.count(text);
+        let count = |text: &str| model.counter.text(text);
         let integer = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
         match name {
             "countTokens" => Ok(Some(integer(count(&text)))),

@@ -9,6 +9,7 @@ use super::instance::{Instance, lock};
 use super::messages::Computed;
 use super::scope::Scope;
 use crate::error::{ErrorKind, ScriptError};
+use crate::library::directives::directive;
 use crate::expression::{EvalError, Expression, Found, Names, Parsed};
 use crate::text::prefix::{self, Form};
 
@@ -62,21 +63,23 @@ impl Instance {
                 return Err(fail(scope, at, "script.expression", message));
             }
         };
-        let view = View {
-            instance: self,
-            scope,
-        };
+        let view = View::new(self, scope);
         match native.evaluate(&view) {
             Ok(value) => Ok(value),
             Err(EvalError::JavaScript) => self.javascript(text, scope, at).await,
-            Err(EvalError::Unknown { name, .. }) => Err(self.unknown_name(&name, scope, at)),
-            Err(EvalError::Throws { message, .. }) => {
-                Err(fail(scope, at, ErrorKind::Thrown.code(), format!("`{text}`: {message}")))
-            }
-            Err(EvalError::Limit { what }) => {
-                Err(fail(scope, at, ErrorKind::Limit.code(), format!("`{text}`: {what}")))
-            }
+            Err(error) => Err(self.eval_error(error, text, scope, at)),
         }
+    }
+
+    /// Why a native expression has no value.
+    pub(super) fn eval_error(&self, error: EvalError, text: &str, scope: &Scope, at: Span) -> ScriptError {
+        let (kind, message) = match error {
+            EvalError::Unknown { name, .. } => return self.unknown_name(&name, scope, at),
+            EvalError::Limit { message, .. } => (ErrorKind::Limit, message),
+            EvalError::Throws { message, .. } => (ErrorKind::Thrown, message),
+            EvalError::JavaScript => (ErrorKind::Script, "this needs JavaScript".to_owned()),
+        };
+        fail(scope, at, kind.code(), format!("`{text}`: {message}"))
     }
 
     /// The value after `?=`: a text that begins with `#` is rendered at once (seed 002, prefixes).
@@ -153,7 +156,7 @@ impl Instance {
             "ENV" => Some(self.environment()),
             "stats" => Some(self.statistics()),
             _ if state.functions.contains_key(name.trim_start_matches('$')) => return Found::Function,
-            _ if name.starts_with('$') && crate::library::directive(&name[1..]).is_some() => return Found::Function,
+            _ if name.starts_with('$') && directive(name).is_some() => return Found::Function,
             _ => return Found::Missing,
         };
         own.map_or(Found::Undefined, Found::Value)
@@ -169,16 +172,22 @@ impl Instance {
         let number = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
         Value::Map(quillet_core::Map::from_iter([
             ("modelCalls", number(self.world.budget.model_calls())),
-            ("inputTokens", number(usage.input)),
-            ("outputTokens", number(usage.output)),
+            ("inputTokens", number(usage.input_tokens)),
+            ("outputTokens", number(usage.output_tokens)),
         ]))
     }
 }
 
 /// The names of a script from one place in it.
-struct View<'a> {
+pub(super) struct View<'a> {
     instance: &'a Instance,
     scope: &'a Scope,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(instance: &'a Instance, scope: &'a Scope) -> Self {
+        View { instance, scope }
+    }
 }
 
 impl Names for View<'_> {

@@ -14,7 +14,7 @@ use crate::error::{ErrorKind, ScriptError};
 use crate::expression::Found;
 use crate::host::RunEvent;
 use crate::js::{self, Called, Code, Definition, JsError, JsErrorKind, Level, Passed, Runtime};
-use crate::library::directive;
+use crate::library::directives::directive;
 use crate::reader;
 use crate::syntax::{Function, Source, Text};
 
@@ -129,10 +129,7 @@ impl Instance {
                 let after = result.arguments.into_iter().map(Passed::value).collect();
                 Ok((result.value.value(), after))
             }
-            Callable::Python(name, code) => {
-                let value = self.python(name, code, arguments.clone(), scope, at).await?;
-                Ok((value, arguments))
-            }
+            Callable::Python(name, _) => Err(refuse(scope, at, format!("{name}: no python"))),
             Callable::Foreign(instance, inner) => {
                 let root = instance.root();
                 let call = Box::pin(instance.call_function(inner, arguments, &root, at));

@@ -9,8 +9,10 @@ use super::instance::Instance;
 use super::scope::Scope;
 use super::state::Callable;
 use crate::error::{ErrorKind, ScriptError};
-use crate::js::{self, ExportKind, Target};
-use crate::library::{Gives, Import, ImportKind, Imported, Initialize, Names, Offered, gives, imports};
+use crate::js::{ExportKind, Target};
+use crate::library::directives::directive;
+use crate::library::import::{Import, ImportKind, Imported, Names, imports};
+use crate::library::{Gives, Initialize, Offered, gives, js_initializer};
 use crate::syntax::Script;
 
 impl Instance {
@@ -70,7 +72,7 @@ impl Instance {
         let functions: Vec<String> = imported
             .exports
             .iter()
-            .filter(|export| export.kind != ExportKind::Value)
+            .filter(|export| !matches!(export.kind, ExportKind::Value(_)))
             .map(|export| export.name.clone())
             .collect();
         let target = |name: &str| Callable::JavaScript(Target::Export(imported.module, vec![name.to_owned()]));
@@ -81,7 +83,7 @@ impl Instance {
             }
             Names::All => {
                 for name in functions.iter().filter(|name| !import.except.contains(name)) {
-                    let plain = Imported::named(name);
+                    let plain = Imported::new(name, None);
                     self.bind_function(&plain.alias, target(name), plain.template);
                 }
             }
@@ -96,8 +98,8 @@ impl Instance {
                 }
             }
         }
-        let initializer = functions.iter().find(|name| crate::library::is_initializer(name));
-        if let Some(name) = initializer.filter(|_| import.initialize != Some(false)) {
+        let names = functions.iter().map(String::as_str);
+        if let Some(name) = js_initializer(import, names) {
             let arguments = self.initial_arguments();
             self.call_function(&target(name), arguments, scope, import.span).await?;
         }
@@ -215,7 +217,7 @@ impl Instance {
             true => &mut state.template_functions,
             false => &mut state.functions,
         };
-        if !taken && crate::library::directive(&name).is_none() {
+        if !taken && directive(&name).is_none() {
             functions.entry(name).or_insert(callable);
         }
     }

@@ -11,7 +11,7 @@ use super::scope::Scope;
 use super::state::Callable;
 use crate::error::{ErrorKind, ScriptError};
 use crate::host::RunEvent;
-use crate::library::directive;
+use crate::library::directives::{DIRECTIVES, directive};
 use crate::syntax::Target;
 
 impl Instance {
@@ -194,7 +194,7 @@ impl Instance {
 
     /// A name that nothing has, with the nearest that something has.
     pub(super) async fn unknown_call(self: &Arc<Self>, name: &str, scope: &Scope, at: Span) -> ScriptError {
-        let mut known: Vec<String> = crate::library::directives().map(|known| format!("${}", known.name)).collect();
+        let mut known: Vec<String> = DIRECTIVES.iter().map(|known| format!("${}", known.name)).collect();
         known.extend(self.state().functions.keys().map(|name| format!("${name}")));
         known.extend(self.world.engine.tools.names());
         known.extend(self.world.engine.library.ids());

@@ -118,7 +118,7 @@ impl Instance {
         scope: &Scope,
     ) -> Result<(), ScriptError> {
         if let Some(to) = &message.to {
-            let named = recipients::bracketed(&to.value).map_err(|problem| refuse(scope, to.span, problem.to_string()))?;
+            let named = recipients::bracketed(&to.value).map_err(|problem| refuse(scope, to.span, problem.message))?;
             entry.private = named.iter().any(|recipient| recipient.private);
             entry.to = named.into_iter().map(|recipient| recipient.name).collect();
         }
@@ -163,18 +163,12 @@ impl Instance {
         let pending = entry.stage != Stage::Done;
         let done = (!pending).then(|| entry.content.clone());
         let at = self.insert(entry, place)?;
-        let mut state = self.state();
         if let Some(content) = done {
-            state.last = Some(content);
-            state.answer = None;
+            self.finish(Some(content));
+            return self.completed(at).await;
         }
-        if pending {
-            state.pending_from = state.pending_from.min(at);
-        }
-        drop(state);
-        if !pending {
-            self.completed(at).await?;
-        }
+        let mut state = self.state();
+        state.pending_from = state.pending_from.min(at);
         Ok(())
     }
 
@@ -266,9 +260,7 @@ impl Instance {
         } else {
             let content = self.render_content(&entry, data).await?;
             self.change(at, |entry| entry.content = content.clone());
-            let mut state = self.state();
-            state.last = Some(content);
-            state.answer = None;
+            self.finish(Some(content));
         }
         self.change(at, |entry| entry.stage = Stage::Done);
         self.completed(at).await

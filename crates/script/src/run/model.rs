@@ -294,13 +294,12 @@ impl Instance {
         }
         table.extend(state.parameters.iter().map(|(key, value)| (key.clone(), value.clone())));
         for (name, value) in &state.prompt {
-            if Settings::knows(name) {
+            if state.authored.contains(name) {
                 table.insert(name.clone(), value.clone());
             }
         }
         drop(state);
-        let known = own.iter().filter(|(name, _)| Settings::knows(name));
-        table.extend(known.map(|(key, value)| (key.clone(), value.clone())));
+        table.extend(own.iter().map(|(key, value)| (key.clone(), value.clone())));
         let world = self.world.parameters.iter();
         table.extend(world.map(|(key, value)| (key.clone(), value.clone())));
         // A whole run without streams asks for none; a script may not turn it on again.
@@ -353,7 +352,7 @@ impl Instance {
         }
         self.keep_hidden(&answer);
         let mut tally = lock(&self.world.tally);
-        tally.usage = tally.usage + answer.usage;
+        tally.usage += answer.usage;
         if let Some(mut enforced) = answer.enforced.clone() {
             variable.clone_into(&mut enforced.variable);
             tally.enforced.push(enforced);
@@ -400,8 +399,8 @@ impl Instance {
             ScriptError::new(ErrorKind::Model, scope.source.error(ErrorKind::Model.code(), message, at))
         })?;
         let output = self.setting("output");
-        let constraint = match question.choice {
-            Some(choice) => Some(Constraint::Choice(choice)),
+        let constraint = match &question.choice {
+            Some(choice) => Some(Constraint::Choice(choice.clone())),
             None => settings.constraint(output.as_ref()),
         };
         let (mut messages, biases) = self.request(&question, &settings, output.as_ref(), scope, at).await?;
@@ -417,7 +416,7 @@ impl Instance {
         ask.constraint = constraint;
         ask.settings = settings;
         ask.suffix = question.suffix;
-        ask.biases = biases;
+        drop(biases);
         ask.dry = self.world.dry;
         Ok((ask, question.variable, question.role))
     }
@@ -470,11 +469,12 @@ impl Instance {
     /// A message as a provider's role has it: others are people who say their name.
     fn turn(&self, entry: &Entry) -> Option<ChatMessage> {
         let text = print(Some(&entry.content));
+        let empty = text.is_empty();
         let message = match Role::parse(&entry.role) {
             Some(role) => ChatMessage::new(role, text),
             None => ChatMessage::new(Role::User, format!("{}: {text}", entry.role)),
         };
-        (!message.content.is_empty()).then_some(message)
+        (!empty).then_some(message)
     }
 }
 

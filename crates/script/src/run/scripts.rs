@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quillet_core::{BoxFuture, Map, Span, Table, Value};
+use quillet_core::{BoxFuture, Map, Span, Value};
 use quillet_yaml::Node;
 
 use super::control::Flow;

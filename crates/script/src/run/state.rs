@@ -48,6 +48,8 @@ pub(crate) struct State {
     pub(crate) arguments: Map,
     /// What the caller said that no input takes.
     pub(crate) given: Option<Value>,
+    /// An earlier conversation, for when the hidden beginning is there.
+    pub(crate) recalled: Vec<Entry>,
     /// Whether a model was asked.
     pub(crate) asked: bool,
     /// Whether the script is ready to talk (`$ready`).

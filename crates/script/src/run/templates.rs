@@ -45,14 +45,14 @@ impl Functions for TemplateFunctions {
         self.names.iter().map(|name| &**name).collect()
     }
 
-    fn call<'a>(&'a self, name: &'a str, arguments: &'a Arguments) -> BoxFuture<'a, Result<Value, CallError>> {
+    fn call<'a>(&'a self, name: &'a str, arguments: Arguments) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async move {
             let Some(callable) = self.function(name) else {
                 return Err(CallError::new(format!("there is no template function `{name}`")));
             };
-            let mut given: Vec<Option<Value>> = arguments.positional.iter().cloned().map(Some).collect();
+            let mut given: Vec<Option<Value>> = arguments.positional.into_iter().map(Some).collect();
             if !arguments.named.is_empty() {
-                given.push(Some(Value::Map(arguments.named.clone())));
+                given.push(Some(Value::Map(arguments.named)));
             }
             let called = self.instance.call_function(&callable, given, &self.scope, self.at).await;
             match called {

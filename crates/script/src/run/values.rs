@@ -54,22 +54,24 @@ impl Instance {
     }
 
     /// The value of a text where a value stands: by its prefix, with templates and calls in it.
-    pub(crate) async fn text_value(
-        self: &Arc<Self>,
-        text: &str,
+    pub(crate) fn text_value<'a>(
+        self: &'a Arc<Self>,
+        text: &'a str,
         at: Span,
-        scope: &Scope,
-    ) -> Result<Option<Value>, ScriptError> {
-        let read = prefix::read(text, Position::Argument);
-        if let Some(instead) = read.deprecated {
-            self.deprecated(text, instead, at, scope);
-        }
-        match read.form {
-            Form::Raw => Ok(Some(Value::from(read.text))),
-            Form::Expression => self.expression_text(read.text, scope, at).await,
-            Form::Default if self.formats_nothing() => Ok(Some(Value::from(read.text))),
-            Form::Immediate | Form::Default => self.filled(read.text, at, scope).await,
-        }
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Result<Option<Value>, ScriptError>> {
+        Box::pin(async move {
+            let read = prefix::read(text, Position::Argument);
+            if let Some(instead) = read.deprecated {
+                self.deprecated(text, instead, at, scope);
+            }
+            match read.form {
+                Form::Raw => Ok(Some(Value::from(read.text))),
+                Form::Expression => self.expression_text(read.text, scope, at).await,
+                Form::Default if self.formats_nothing() => Ok(Some(Value::from(read.text))),
+                Form::Immediate | Form::Default => self.filled(read.text, at, scope).await,
+            }
+        })
     }
 
     /// The value of an argument string: `f(…)`. `piped` is `content` and `result` inside of it

@@ -50,7 +50,12 @@ impl Budget {
         let step = self.steps.fetch_add(1, Ordering::Relaxed) + 1;
         if step > self.limits.steps {
             let most = self.limits.steps;
-            return Err(limit(scope, at, format!("the script ran {most} steps without an end"), "limits.steps"));
+            return Err(limit(
+                scope,
+                at,
+                format!("the script ran {most} steps without an end"),
+                "limits.steps",
+            ));
         }
         if step.is_multiple_of(POLITE) {
             tokio::task::yield_now().await;
@@ -80,7 +85,9 @@ impl Budget {
 
     /// Calls of models so far.
     pub(crate) fn model_calls(&self) -> u64 {
-        self.calls.load(Ordering::Relaxed).min(self.limits.model_calls)
+        self.calls
+            .load(Ordering::Relaxed)
+            .min(self.limits.model_calls)
     }
 
     /// Until the guard is dropped, time does not count as the script's own.

@@ -115,7 +115,13 @@ impl Instance {
                 None => (String::new(), self.node(node, scope).await?),
             },
             (_, Some(arguments)) => (arguments.value.to_string(), None),
-            _ => return Err(missing(call, scope, "what it goes through, such as `$for: 3`")),
+            _ => {
+                return Err(missing(
+                    call,
+                    scope,
+                    "what it goes through, such as `$for: 3`",
+                ));
+            }
         };
         let value = match (given, Range::parse(&text)) {
             (Some(value), _) => Some(value),
@@ -188,13 +194,20 @@ impl Instance {
         let at = branch.key.span;
         match pattern.matches(condition, &mut found, &view) {
             Ok(fits) => Ok(fits.then_some(found)),
-            Err(MatchError::Regex(problem)) => {
-                Err(budget::limit(scope, at, problem.to_string(), "the pattern's simplicity"))
-            }
+            Err(MatchError::Regex(problem)) => Err(budget::limit(
+                scope,
+                at,
+                problem.to_string(),
+                "the pattern's simplicity",
+            )),
             Err(MatchError::Expression { error, span }) => match pattern.code() {
                 Some(code) if error == EvalError::JavaScript => {
                     let value = self.javascript(&code.text, &inner, code.span).await?;
-                    let fits = if code.test { truthy(&value) } else { equal(&value, condition) };
+                    let fits = if code.test {
+                        truthy(&value)
+                    } else {
+                        equal(&value, condition)
+                    };
                     Ok(fits.then_some(found))
                 }
                 _ => Err(self.eval_error(error, &branch.key.value, scope, span)),
@@ -208,7 +221,9 @@ impl Instance {
         parallel: bool,
     ) -> Result<Flow, ScriptError> {
         if parallel {
-            let runs = chosen.iter().map(|(branch, scope)| self.block(&branch.block, scope));
+            let runs = chosen
+                .iter()
+                .map(|(branch, scope)| self.block(&branch.block, scope));
             let flows = try_join_all(runs).await?;
             let leaves = flows.into_iter().find(|flow| *flow != Flow::Next);
             return Ok(leaves.unwrap_or(Flow::Next));
@@ -250,7 +265,9 @@ impl Instance {
 
 fn pattern(branch: &Branch, scope: &Scope) -> Result<Pattern, ScriptError> {
     Pattern::parse(&branch.key.value, branch.key.span).map_err(|problem| {
-        let finding = scope.source.error("script.match", problem.message, problem.span);
+        let finding = scope
+            .source
+            .error("script.match", problem.message, problem.span);
         let finding = match problem.help {
             Some(help) => finding.help(help),
             None => finding,
@@ -299,13 +316,27 @@ impl LoopNames {
 
 /// What a loop goes through.
 enum Series {
-    Range { values: Values, items: Value },
-    List { list: Value, length: usize, step: i64 },
-    Object { map: Map },
+    Range {
+        values: Values,
+        items: Value,
+    },
+    List {
+        list: Value,
+        length: usize,
+        step: i64,
+    },
+    Object {
+        map: Map,
+    },
 }
 
 impl Series {
-    fn range(range: Range, step: Option<&Value>, call: &Call, scope: &Scope) -> Result<Self, ScriptError> {
+    fn range(
+        range: Range,
+        step: Option<&Value>,
+        call: &Call,
+        scope: &Scope,
+    ) -> Result<Self, ScriptError> {
         let step = match step {
             None => 1.0,
             Some(Value::Int(step)) => *step as f64,
@@ -315,20 +346,46 @@ impl Series {
                 return Err(wrong(call, scope, message));
             }
         };
-        let values = range.values(step).map_err(|problem| wrong(call, scope, problem.to_string()))?;
+        let values = range
+            .values(step)
+            .map_err(|problem| wrong(call, scope, problem.to_string()))?;
         let items = range.to_value(step);
         Ok(Series::Range { values, items })
     }
 
-    fn over(value: Option<Value>, step: Option<&Value>, call: &Call, scope: &Scope) -> Result<Self, ScriptError> {
+    fn over(
+        value: Option<Value>,
+        step: Option<&Value>,
+        call: &Call,
+        scope: &Scope,
+    ) -> Result<Self, ScriptError> {
         let list = match value {
-            Some(Value::Int(count)) => return Series::range(Range::count(count as f64), step, call, scope),
-            Some(Value::Float(count)) => return Series::range(Range::count(count.floor()), step, call, scope),
+            Some(Value::Int(count)) => {
+                return Series::range(Range::count(count as f64), step, call, scope);
+            }
+            Some(Value::Float(count)) => {
+                return Series::range(Range::count(count.floor()), step, call, scope);
+            }
             Some(Value::Map(map)) => return Ok(Series::Object { map }),
             Some(Value::List(list)) => list,
-            Some(Value::Str(text)) => text.chars().map(|letter| Value::from(letter.to_string())).collect(),
-            Some(other) => return Err(wrong(call, scope, format!("a loop cannot go through a {}", other.kind()))),
-            None => return Err(wrong(call, scope, "a loop cannot go through undefined".to_owned())),
+            Some(Value::Str(text)) => text
+                .chars()
+                .map(|letter| Value::from(letter.to_string()))
+                .collect(),
+            Some(other) => {
+                return Err(wrong(
+                    call,
+                    scope,
+                    format!("a loop cannot go through a {}", other.kind()),
+                ));
+            }
+            None => {
+                return Err(wrong(
+                    call,
+                    scope,
+                    "a loop cannot go through undefined".to_owned(),
+                ));
+            }
         };
         let length = list.as_slice().len();
         let step = match step {
@@ -339,16 +396,27 @@ impl Series {
                 return Err(wrong(call, scope, message));
             }
         };
-        Ok(Series::List { list: Value::List(list), length, step })
+        Ok(Series::List {
+            list: Value::List(list),
+            length,
+            step,
+        })
     }
 
     /// The index and the value of a turn, or `None` after the last.
     fn turn(&mut self, at: usize) -> Option<(Value, Value)> {
         match self {
             Series::Range { values, .. } => Some((Value::Int(at as i64), values.next()?)),
-            Series::List { list: Value::List(list), length, step } => {
+            Series::List {
+                list: Value::List(list),
+                length,
+                step,
+            } => {
                 let index = nth(at, *length, *step)?;
-                Some((Value::Int(index as i64), list.as_slice().get(index)?.clone()))
+                Some((
+                    Value::Int(index as i64),
+                    list.as_slice().get(index)?.clone(),
+                ))
             }
             Series::List { .. } => None,
             Series::Object { map } => {
@@ -378,7 +446,9 @@ fn nth(at: usize, length: usize, step: i64) -> Option<usize> {
 
 /// A block of a call.
 pub(crate) fn branch<'a>(call: &'a Call, name: &str) -> Option<&'a Branch> {
-    call.branches.iter().find(|branch| &*branch.key.value == name)
+    call.branches
+        .iter()
+        .find(|branch| &*branch.key.value == name)
 }
 
 /// A key beside a call.
@@ -403,7 +473,14 @@ fn wrong(call: &Call, scope: &Scope, message: String) -> ScriptError {
 /// Where the value of a call stands, or its name.
 pub(crate) fn place(call: &Call) -> Span {
     match (&call.value, &call.arguments) {
-        (Some(Node { span, data: Data::Scalar(_), .. }), _) => *span,
+        (
+            Some(Node {
+                span,
+                data: Data::Scalar(_),
+                ..
+            }),
+            _,
+        ) => *span,
         (_, Some(arguments)) => arguments.span,
         _ => call.name.span,
     }

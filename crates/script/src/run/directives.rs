@@ -44,7 +44,9 @@ impl Instance {
             "once" => self.on(&params, true, scope, at).await,
             "emit" => self.emit_directive(&params, scope, at).await,
             "ready" => self.make_ready(&params, scope, at).await,
-            "countTokens" | "tokenize" | "truncateToTokenLimit" => self.tokens(canonical, &params, scope, at),
+            "countTokens" | "tokenize" | "truncateToTokenLimit" => {
+                self.tokens(canonical, &params, scope, at)
+            }
             "readFile" => self.read_file(&params, scope, at).await,
             "isDir" => self.is_folder(&params, scope, at),
             "listFilenames" => self.list_files(&params, scope, at),
@@ -56,7 +58,13 @@ impl Instance {
     }
 
     /// Directives that wait for nothing: JavaScript calls them without a promise.
-    pub(super) fn at_once(&self, name: &str, params: &Params, scope: &Scope, at: Span) -> Option<Outcome> {
+    pub(super) fn at_once(
+        &self,
+        name: &str,
+        params: &Params,
+        scope: &Scope,
+        at: Span,
+    ) -> Option<Outcome> {
         Some(match name {
             "echo" | "ret" | "exit" | "pipe" => Ok(params.whole()),
             "print" => Ok(self.print(params.whole())),
@@ -77,7 +85,9 @@ impl Instance {
             }
             // Called from JavaScript: there are no nodes to read.
             "set" if params.call.is_none() => self.set_values(params, scope, at),
-            "get" if params.call.is_none() && !self.gets_function(params) => self.get_values(params, scope, at),
+            "get" if params.call.is_none() && !self.gets_function(params) => {
+                self.get_values(params, scope, at)
+            }
             _ => return None,
         })
     }
@@ -97,7 +107,9 @@ impl Instance {
         let level = params.text("level", 1).unwrap_or("info");
         let line = print(value.as_ref());
         match level {
-            "warn" | "error" => self.world.warn(scope.source.warning("script.log", line, at)),
+            "warn" | "error" => self
+                .world
+                .warn(scope.source.warning("script.log", line, at)),
             _ => tracing::info!(script = %self.id, "{line}"),
         }
         value
@@ -108,7 +120,11 @@ impl Instance {
         let Some(call) = params.call.clone() else {
             return self.set_values(params, scope, at);
         };
-        let value = call.value.as_ref().and_then(Node::entries).unwrap_or_default();
+        let value = call
+            .value
+            .as_ref()
+            .and_then(Node::entries)
+            .unwrap_or_default();
         let mut last = None;
         for entry in value.iter().chain(&call.fields) {
             if is_function(&entry.value) {
@@ -128,7 +144,10 @@ impl Instance {
     /// `$set('name')` in a chain, `$set('name', value)`, `$set(name=value)`, and from JavaScript.
     fn set_values(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
         let mut last = params.piped.clone();
-        if let Some(name) = params.text("key", 0).filter(|_| !params.positional.is_empty()) {
+        if let Some(name) = params
+            .text("key", 0)
+            .filter(|_| !params.positional.is_empty())
+        {
             let value = match params.positional.get(1) {
                 Some(value) => value.clone(),
                 None => params.piped.clone(),
@@ -153,7 +172,11 @@ impl Instance {
     ) -> Result<(), ScriptError> {
         let steps = path::parse(name).map_err(|problem| refuse(scope, at, problem.to_string()))?;
         let Some((Step::Key(first), more)) = steps.split_first() else {
-            return Err(refuse(scope, at, format!("`{name}` does not begin with a name")));
+            return Err(refuse(
+                scope,
+                at,
+                format!("`{name}` does not begin with a name"),
+            ));
         };
         if more.is_empty() {
             self.assign(first, value, scope, at)?;
@@ -166,14 +189,21 @@ impl Instance {
         };
         let old = old.unwrap_or_default();
         let new = match value {
-            Some(value) => path::set(&old, more, value).map_err(|problem| refuse(scope, at, problem.to_string()))?,
+            Some(value) => path::set(&old, more, value)
+                .map_err(|problem| refuse(scope, at, problem.to_string()))?,
             None => path::unset(&old, more).unwrap_or(old),
         };
         self.assign(first, Some(new), scope, at)
     }
 
     /// Gives a name a value; `prompt` and `parameters` are taken apart.
-    pub(super) fn assign(&self, name: &str, value: Option<Value>, scope: &Scope, at: Span) -> Result<(), ScriptError> {
+    pub(super) fn assign(
+        &self,
+        name: &str,
+        value: Option<Value>,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
         match (name, value) {
             ("prompt", Some(Value::Map(map))) => {
                 if let Some(messages) = map.get("messages") {
@@ -184,7 +214,9 @@ impl Instance {
                 self.state().prompt = table;
             }
             ("parameters", Some(Value::Map(map))) => self.state().parameters = map.to_table(),
-            ("prompt" | "parameters", _) => return Err(refuse(scope, at, format!("`{name}` is an object"))),
+            ("prompt" | "parameters", _) => {
+                return Err(refuse(scope, at, format!("`{name}` is an object")));
+            }
             ("LatestResult", value) => self.finish(value),
             (name, value) => self.state().assign(name, value),
         }
@@ -198,7 +230,11 @@ impl Instance {
         if *messages == state.message_values() {
             return;
         }
-        state.messages = list.as_slice().iter().map(|value| message_of(value, scope, at)).collect();
+        state.messages = list
+            .as_slice()
+            .iter()
+            .map(|value| message_of(value, scope, at))
+            .collect();
         state.pending_from = state.messages.len();
         let length = state.messages.len();
         state.prefix = state.prefix.map(|prefix| prefix.min(length));
@@ -227,17 +263,25 @@ impl Instance {
     }
 
     fn gets_function(&self, params: &Params) -> bool {
-        get_paths(params).iter().any(|name| self.callable(name).is_some())
+        get_paths(params)
+            .iter()
+            .any(|name| self.callable(name).is_some())
     }
 
     fn get_values(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
         let paths = get_paths(params);
-        if let ([name], false) = (paths.as_slice(), matches!(params.get("key", 0), Some(Value::List(_)))) {
+        if let ([name], false) = (
+            paths.as_slice(),
+            matches!(params.get("key", 0), Some(Value::List(_))),
+        ) {
             return self.get_path(name, scope, at);
         }
         let mut found = Table::default();
         for name in &paths {
-            found.insert(name.as_str().into(), self.get_path(name, scope, at)?.unwrap_or_default());
+            found.insert(
+                name.as_str().into(),
+                self.get_path(name, scope, at)?.unwrap_or_default(),
+            );
         }
         Ok(Some(Value::Map(Map::new(found))))
     }
@@ -246,7 +290,11 @@ impl Instance {
     pub(super) fn get_path(&self, name: &str, scope: &Scope, at: Span) -> Outcome {
         let steps = path::parse(name).map_err(|problem| refuse(scope, at, problem.to_string()))?;
         let Some((Step::Key(first), more)) = steps.split_first() else {
-            return Err(refuse(scope, at, format!("`{name}` does not begin with a name")));
+            return Err(refuse(
+                scope,
+                at,
+                format!("`{name}` does not begin with a name"),
+            ));
         };
         match self.lookup(first, scope) {
             crate::expression::Found::Value(value) => Ok(path::get(&value, more).cloned()),
@@ -266,11 +314,20 @@ impl Instance {
         let Some(name) = params.text("key", 0).map(str::to_owned) else {
             return Err(refuse(scope, at, "`$push` lacks `key`, the path of a list"));
         };
-        let value = params.get("value", 1).cloned().or_else(|| params.piped.clone());
+        let value = params
+            .get("value", 1)
+            .cloned()
+            .or_else(|| params.piped.clone());
         let mut list = match self.get_path(&name, scope, at)? {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::List(list)) => list.as_slice().to_vec(),
-            Some(other) => return Err(refuse(scope, at, format!("`{name}` is no list but {}", other.kind()))),
+            Some(other) => {
+                return Err(refuse(
+                    scope,
+                    at,
+                    format!("`{name}` is no list but {}", other.kind()),
+                ));
+            }
         };
         list.push(value.unwrap_or_default());
         let list = Value::from(list);
@@ -297,7 +354,11 @@ impl Instance {
                 table.insert(key.into(), value.clone());
                 Ok(Some(value.clone()))
             }
-            None => Ok(state.contexts.get(&id).and_then(|table| table.get(key)).cloned()),
+            None => Ok(state
+                .contexts
+                .get(&id)
+                .and_then(|table| table.get(key))
+                .cloned()),
         }
     }
 
@@ -305,8 +366,16 @@ impl Instance {
     async fn set_prompt(self: &Arc<Self>, params: &Params, scope: &Scope) -> Outcome {
         let call = params.call.clone();
         let entries = call.as_ref().map(|call| {
-            let value = call.value.as_ref().and_then(Node::entries).unwrap_or_default();
-            value.iter().chain(&call.fields).cloned().collect::<Vec<_>>()
+            let value = call
+                .value
+                .as_ref()
+                .and_then(Node::entries)
+                .unwrap_or_default();
+            value
+                .iter()
+                .chain(&call.fields)
+                .cloned()
+                .collect::<Vec<_>>()
         });
         for entry in entries.unwrap_or_default() {
             let name = entry.name();
@@ -348,14 +417,29 @@ impl Instance {
             return Err(refuse(scope, at, "`$format` lacks its template"));
         };
         let format = params.text("templateFormat", 2);
-        let text = self.render_template(template, format, data, scope, at).await?;
+        let text = self
+            .render_template(template, format, data, scope, at)
+            .await?;
         Ok(Some(Value::from(text)))
     }
 
     /// `$tool: name` and `$tool: {name, …}`.
-    async fn tool_directive(self: &Arc<Self>, mut params: Params, scope: &Scope, at: Span) -> Outcome {
-        let Some(name) = params.text("name", 0).or_else(|| params.text("toolId", 0)).map(str::to_owned) else {
-            return Err(refuse(scope, at, "`$tool` lacks `name`, the name of a tool"));
+    async fn tool_directive(
+        self: &Arc<Self>,
+        mut params: Params,
+        scope: &Scope,
+        at: Span,
+    ) -> Outcome {
+        let Some(name) = params
+            .text("name", 0)
+            .or_else(|| params.text("toolId", 0))
+            .map(str::to_owned)
+        else {
+            return Err(refuse(
+                scope,
+                at,
+                "`$tool` lacks `name`, the name of a tool",
+            ));
         };
         let mut named = params.named.to_table();
         match named.shift_remove("name").is_some() {
@@ -371,9 +455,15 @@ impl Instance {
 
     /// `$exec`: another script, remembered by what it is given unless `memoized` is false (note 134).
     async fn exec(self: &Arc<Self>, params: Params, scope: &Scope, at: Span) -> Outcome {
-        let name = ["id", "filename", "script", "tag"].iter().find_map(|key| params.named.get(key)?.as_str());
+        let name = ["id", "filename", "script", "tag"]
+            .iter()
+            .find_map(|key| params.named.get(key)?.as_str());
         let Some(name) = name.or_else(|| params.text("id", 0)).map(str::to_owned) else {
-            return Err(refuse(scope, at, "`$exec` lacks `id` or `filename`, the script to run"));
+            return Err(refuse(
+                scope,
+                at,
+                "`$exec` lacks `id` or `filename`, the script to run",
+            ));
         };
         let input = match params.named.get("args") {
             Some(Value::Map(map)) => super::Input::Named(map.clone()),
@@ -386,7 +476,10 @@ impl Instance {
         };
         let remembers = params.named.get("memoized") != Some(&Value::Bool(false));
         let key = remembers.then(|| memory_key(&self.id, &name, &input));
-        if let Some(known) = key.as_ref().and_then(|key| lock(&self.world.memory).get(key).cloned()) {
+        if let Some(known) = key
+            .as_ref()
+            .and_then(|key| lock(&self.world.memory).get(key).cloned())
+        {
             return Ok(known);
         }
         let Some(script) = self.find(&name, scope, at).await? else {
@@ -404,10 +497,17 @@ impl Instance {
 
     fn push_message(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
         let role = params.text("role", 1).unwrap_or("user");
-        let content = params.get("content", 0).cloned().or_else(|| params.piped.clone());
+        let content = params
+            .get("content", 0)
+            .cloned()
+            .or_else(|| params.piped.clone());
         let content = content.unwrap_or_default();
         let mut entry = Entry::done(role, content.clone(), scope.clone(), at);
-        entry.name = params.named.get("name").and_then(Value::as_str).map(str::to_owned);
+        entry.name = params
+            .named
+            .get("name")
+            .and_then(Value::as_str)
+            .map(str::to_owned);
         let index = {
             let mut state = self.state();
             state.messages.push(entry);
@@ -442,14 +542,18 @@ impl Instance {
     async fn make_ready(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
         let ready = params.get("isReady", 0) != Some(&Value::Bool(false));
         self.state().ready = ready;
-        self.emit("ready", vec![Some(Value::Bool(ready))], scope, at).await?;
+        self.emit("ready", vec![Some(Value::Bool(ready))], scope, at)
+            .await?;
         Ok(Some(Value::Bool(ready)))
     }
 
     fn tokens(&self, name: &str, params: &Params, scope: &Scope, at: Span) -> Outcome {
         let model = self.world.engine.models.model(None);
         let model = model.map_err(|message| refuse(scope, at, message))?;
-        let text = params.get("text", 0).cloned().or_else(|| params.piped.clone());
+        let text = params
+            .get("text", 0)
+            .cloned()
+            .or_else(|| params.piped.clone());
         let text = print(text.as_ref());
         let count = |text: &str| model.counter.text(text);
         let integer = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
@@ -458,11 +562,21 @@ impl Instance {
             "truncateToTokenLimit" => {
                 let limit = match params.get("limit", 1) {
                     Some(Value::Int(limit)) => u64::try_from(*limit).unwrap_or(0),
-                    _ => return Err(refuse(scope, at, "`$truncateToTokenLimit` lacks `limit`, a number of tokens")),
+                    _ => {
+                        return Err(refuse(
+                            scope,
+                            at,
+                            "`$truncateToTokenLimit` lacks `limit`, a number of tokens",
+                        ));
+                    }
                 };
                 Ok(Some(Value::from(within(&text, limit, count))))
             }
-            _ => Err(refuse(scope, at, "providers do not tell the tokens of a text: use `$countTokens`")),
+            _ => Err(refuse(
+                scope,
+                at,
+                "providers do not tell the tokens of a text: use `$countTokens`",
+            )),
         }
     }
 
@@ -493,23 +607,43 @@ impl Instance {
     fn list_files(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
         let name = params.text("path", 0).unwrap_or(".");
         let path = self.granted_path(name, scope, at)?;
-        let entries = std::fs::read_dir(&path).map_err(|problem| not_read(name, &problem, scope, at))?;
-        let suffix = params.text("pattern", 1).map(|pattern| pattern.trim_start_matches('*'));
+        let entries =
+            std::fs::read_dir(&path).map_err(|problem| not_read(name, &problem, scope, at))?;
+        let suffix = params
+            .text("pattern", 1)
+            .map(|pattern| pattern.trim_start_matches('*'));
         let mut names: Vec<String> = entries
             .flatten()
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
             .filter(|name| suffix.is_none_or(|suffix| name.ends_with(suffix)))
             .collect();
         names.sort();
-        Ok(Some(Value::from(names.into_iter().map(Value::from).collect::<Vec<_>>())))
+        Ok(Some(Value::from(
+            names.into_iter().map(Value::from).collect::<Vec<_>>(),
+        )))
     }
 
     /// A path that the script was allowed to read, links followed.
-    fn granted_path(&self, name: &str, scope: &Scope, at: Span) -> Result<std::path::PathBuf, ScriptError> {
-        let folder = self.resolved.script.source.path.as_deref().and_then(Path::parent);
+    fn granted_path(
+        &self,
+        name: &str,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<std::path::PathBuf, ScriptError> {
+        let folder = self
+            .resolved
+            .script
+            .source
+            .path
+            .as_deref()
+            .and_then(Path::parent);
         let path = folder.unwrap_or(Path::new(".")).join(name);
-        let real = path.canonicalize().map_err(|problem| not_read(name, &problem, scope, at))?;
-        let inside = |root: &std::path::PathBuf| root.canonicalize().is_ok_and(|root| real.starts_with(root));
+        let real = path
+            .canonicalize()
+            .map_err(|problem| not_read(name, &problem, scope, at))?;
+        let inside = |root: &std::path::PathBuf| {
+            root.canonicalize().is_ok_and(|root| real.starts_with(root))
+        };
         if self.world.engine.grants.read.iter().any(inside) {
             return Ok(real);
         }
@@ -535,7 +669,11 @@ fn memory_key(caller: &str, callee: &str, input: &super::Input) -> String {
 /// The paths that `$get` and `$unset` are given.
 fn get_paths(params: &Params) -> Vec<String> {
     let mut paths = Vec::new();
-    let given = params.positional.iter().flatten().chain(params.named.get("key"));
+    let given = params
+        .positional
+        .iter()
+        .flatten()
+        .chain(params.named.get("key"));
     for value in given {
         match value {
             Value::List(list) => paths.extend(list.as_slice().iter().map(|item| print(Some(item)))),
@@ -547,9 +685,24 @@ fn get_paths(params: &Params) -> Vec<String> {
 
 /// A message as a script wrote it.
 pub(super) fn message_of(value: &Value, scope: &Scope, at: Span) -> Entry {
-    let text = |key: &str| value.as_map().and_then(|map| map.get(key)).and_then(Value::as_str).map(str::to_owned);
-    let content = value.as_map().and_then(|map| map.get("content")).unwrap_or(value).clone();
-    let mut entry = Entry::done(text("role").unwrap_or_else(|| "user".to_owned()), content, scope.clone(), at);
+    let text = |key: &str| {
+        value
+            .as_map()
+            .and_then(|map| map.get(key))
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
+    let content = value
+        .as_map()
+        .and_then(|map| map.get("content"))
+        .unwrap_or(value)
+        .clone();
+    let mut entry = Entry::done(
+        text("role").unwrap_or_else(|| "user".to_owned()),
+        content,
+        scope.clone(),
+        at,
+    );
     entry.name = text("name");
     entry.thinking = text("thinking");
     entry
@@ -557,9 +710,17 @@ pub(super) fn message_of(value: &Value, scope: &Scope, at: Span) -> Entry {
 
 /// The longest beginning of a text that has no more tokens than that.
 fn within(text: &str, limit: u64, count: impl Fn(&str) -> u64) -> &str {
-    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let ends: Vec<usize> = text
+        .char_indices()
+        .map(|(at, _)| at)
+        .chain([text.len()])
+        .collect();
     let fitting = ends.partition_point(|end| count(text.get(..*end).unwrap_or_default()) <= limit);
-    let end = fitting.checked_sub(1).and_then(|last| ends.get(last)).copied().unwrap_or(0);
+    let end = fitting
+        .checked_sub(1)
+        .and_then(|last| ends.get(last))
+        .copied()
+        .unwrap_or(0);
     text.get(..end).unwrap_or_default()
 }
 
@@ -571,22 +732,36 @@ fn text_of(bytes: &[u8], name: &str, scope: &Scope, at: Span) -> Outcome {
 }
 
 fn not_read(name: &str, problem: &std::io::Error, scope: &Scope, at: Span) -> ScriptError {
-    let finding = scope.source.error(ErrorKind::NotFound.code(), format!("`{name}` cannot be read: {problem}"), at);
+    let finding = scope.source.error(
+        ErrorKind::NotFound.code(),
+        format!("`{name}` cannot be read: {problem}"),
+        at,
+    );
     ScriptError::new(ErrorKind::NotFound, finding)
 }
 
 fn thrown(value: Option<Value>, scope: &Scope, at: Span) -> ScriptError {
-    let message = match value.as_ref().and_then(Value::as_map).and_then(|map| map.get("message").or(map.get("error"))) {
+    let message = match value
+        .as_ref()
+        .and_then(Value::as_map)
+        .and_then(|map| map.get("message").or(map.get("error")))
+    {
         Some(message) => print(Some(message)),
         None => print(value.as_ref()),
     };
-    let mut error = ScriptError::new(ErrorKind::Thrown, scope.source.error(ErrorKind::Thrown.code(), message, at));
+    let mut error = ScriptError::new(
+        ErrorKind::Thrown,
+        scope.source.error(ErrorKind::Thrown.code(), message, at),
+    );
     error.partial = value;
     error
 }
 
 fn aborted(scope: &Scope, at: Span) -> ScriptError {
-    let finding = scope.source.error(ErrorKind::Aborted.code(), "the script was aborted by `$abort`", at);
+    let finding = scope.source.error(
+        ErrorKind::Aborted.code(),
+        "the script was aborted by `$abort`",
+        at,
+    );
     ScriptError::new(ErrorKind::Aborted, finding)
 }
-

@@ -34,8 +34,14 @@ impl Engine {
 
     fn world(&self, job: &Job) -> World {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH);
-        let clock = clock.map_or(0, |now| u64::try_from(now.as_nanos() & u128::from(u64::MAX)).unwrap_or(0));
-        let mut world = World::new(self.clone(), job.observer.clone(), job.seed.unwrap_or(clock));
+        let clock = clock.map_or(0, |now| {
+            u64::try_from(now.as_nanos() & u128::from(u64::MAX)).unwrap_or(0)
+        });
+        let mut world = World::new(
+            self.clone(),
+            job.observer.clone(),
+            job.seed.unwrap_or(clock),
+        );
         world.parameters = job.parameters.clone();
         world.stream = job.stream;
         world.dry = job.dry;
@@ -60,7 +66,12 @@ impl Instance {
     fn recall(&self, history: Vec<Turn>) {
         let root = self.root();
         let entries = history.into_iter().map(|turn| {
-            let mut entry = Entry::done(turn.role, Value::from(turn.content), root.clone(), Default::default());
+            let mut entry = Entry::done(
+                turn.role,
+                Value::from(turn.content),
+                root.clone(),
+                Default::default(),
+            );
             entry.name = turn.name;
             entry.private = !turn.to.is_empty();
             entry.to = turn.to;

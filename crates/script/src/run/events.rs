@@ -47,7 +47,11 @@ impl Instance {
     /// Whether anybody listens: most events are heard by nobody, and cost nothing then.
     pub(crate) fn listens(&self, event: &str) -> bool {
         let state = self.state();
-        !state.listeners.is_empty() && state.listeners.get(event).is_some_and(|list| !list.is_empty())
+        !state.listeners.is_empty()
+            && state
+                .listeners
+                .get(event)
+                .is_some_and(|list| !list.is_empty())
     }
 
     /// Tells the listeners of an event, in the order in which they came.
@@ -59,7 +63,12 @@ impl Instance {
         at: Span,
     ) -> BoxFuture<'a, Result<Told, ScriptError>> {
         Box::pin(async move {
-            let listeners = self.state().listeners.get(event).cloned().unwrap_or_default();
+            let listeners = self
+                .state()
+                .listeners
+                .get(event)
+                .cloned()
+                .unwrap_or_default();
             let mut told = Told {
                 result: None,
                 arguments,
@@ -100,7 +109,12 @@ impl Instance {
         let object = Value::Map(event_object(event, told.result.as_ref(), &self.id));
         let (value, object) = match &listener.callback {
             Callback::Expression(text, around) => {
-                let args: Vec<Value> = told.arguments.iter().skip(1).map(|value| value.clone().unwrap_or_default()).collect();
+                let args: Vec<Value> = told
+                    .arguments
+                    .iter()
+                    .skip(1)
+                    .map(|value| value.clone().unwrap_or_default())
+                    .collect();
                 let inner = around.with(vec![
                     (Arc::from("event"), Some(object.clone())),
                     (Arc::from("arg1"), told.arguments.first().cloned().flatten()),
@@ -110,11 +124,19 @@ impl Instance {
             }
             Callback::Named(name) => {
                 let Some(callable) = self.callable(name) else {
-                    return Err(refuse(scope, at, format!("the listener `{name}` of `{event}` is no function")));
+                    return Err(refuse(
+                        scope,
+                        at,
+                        format!("the listener `{name}` of `{event}` is no function"),
+                    ));
                 };
-                self.tell_function(&callable, object, told, scope, at).await?
+                self.tell_function(&callable, object, told, scope, at)
+                    .await?
             }
-            Callback::Function(callable) => self.tell_function(callable, object, told, scope, at).await?,
+            Callback::Function(callable) => {
+                self.tell_function(callable, object, told, scope, at)
+                    .await?
+            }
         };
         if value.is_some() {
             told.result = value;
@@ -163,18 +185,34 @@ impl Instance {
             once,
             number,
         };
-        self.state().listeners.entry(event).or_default().push(listener);
+        self.state()
+            .listeners
+            .entry(event)
+            .or_default()
+            .push(listener);
     }
 
     /// The `on:` list of the front matter (note 132).
-    pub(super) async fn on_list(self: &Arc<Self>, node: &Node, scope: &Scope) -> Result<(), ScriptError> {
+    pub(super) async fn on_list(
+        self: &Arc<Self>,
+        node: &Node,
+        scope: &Scope,
+    ) -> Result<(), ScriptError> {
         let items = node.items().unwrap_or(std::slice::from_ref(node));
         for item in items {
             let Some(event) = item.get("event").and_then(Node::text) else {
-                return Err(refuse(scope, item.span, "a listener needs `event` and `callback`"));
+                return Err(refuse(
+                    scope,
+                    item.span,
+                    "a listener needs `event` and `callback`",
+                ));
             };
             let Some(callback) = item.get("callback") else {
-                return Err(refuse(scope, item.span, format!("the listener of `{event}` lacks its `callback`")));
+                return Err(refuse(
+                    scope,
+                    item.span,
+                    format!("the listener of `{event}` lacks its `callback`"),
+                ));
             };
             let callback = self.callback_node(callback, scope)?;
             let once = item.get("once").map(Node::value) == Some(Value::Bool(true));
@@ -186,35 +224,63 @@ impl Instance {
     fn event_name(&self, params: &Params, scope: &Scope, at: Span) -> Result<String, ScriptError> {
         match params.text("event", 0) {
             Some(event) => Ok(event.to_owned()),
-            None => Err(refuse(scope, at, "this lacks `event`, the name of an event")),
+            None => Err(refuse(
+                scope,
+                at,
+                "this lacks `event`, the name of an event",
+            )),
         }
     }
 
-    async fn callback(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Result<Callback, ScriptError> {
+    async fn callback(
+        self: &Arc<Self>,
+        params: &Params,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Callback, ScriptError> {
         if let Some(node) = params.call.as_deref().and_then(callback_node) {
             return self.callback_node(node, scope);
         }
         match params.text("callback", 1) {
             Some(name) => Ok(named(name, scope)),
-            None => Err(refuse(scope, at, "this lacks `callback`: a function's name, `!fn`, or `?=…`")),
+            None => Err(refuse(
+                scope,
+                at,
+                "this lacks `callback`: a function's name, `!fn`, or `?=…`",
+            )),
         }
     }
 
-    fn callback_node(self: &Arc<Self>, node: &Node, scope: &Scope) -> Result<Callback, ScriptError> {
+    fn callback_node(
+        self: &Arc<Self>,
+        node: &Node,
+        scope: &Scope,
+    ) -> Result<Callback, ScriptError> {
         if is_function(node) {
             let callable = self.function_node(node, scope)?;
             return Ok(Callback::Function(callable));
         }
         match node.text() {
             Some(text) => Ok(named(text, scope)),
-            None => Err(refuse(scope, node.span, "a listener is a function's name, `!fn`, or `?=…`")),
+            None => Err(refuse(
+                scope,
+                node.span,
+                "a listener is a function's name, `!fn`, or `?=…`",
+            )),
         }
     }
 
     /// `$off`: takes away a named listener, or all of an event.
-    pub(super) fn off(&self, params: &Params, scope: &Scope, at: Span) -> Result<Option<Value>, ScriptError> {
+    pub(super) fn off(
+        &self,
+        params: &Params,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Option<Value>, ScriptError> {
         let event = self.event_name(params, scope, at)?;
-        let callback = params.text("callback", 1).map(|name| name.trim_start_matches('$').to_owned());
+        let callback = params
+            .text("callback", 1)
+            .map(|name| name.trim_start_matches('$').to_owned());
         let mut state = self.state();
         match callback {
             None => {

@@ -14,7 +14,11 @@ use crate::syntax::{Call, Item, ItemKind, Target};
 
 impl Instance {
     /// Does one instruction.
-    pub(crate) async fn item(self: &Arc<Self>, item: &Item, scope: &Scope) -> Result<Flow, ScriptError> {
+    pub(crate) async fn item(
+        self: &Arc<Self>,
+        item: &Item,
+        scope: &Scope,
+    ) -> Result<Flow, ScriptError> {
         match &item.kind {
             ItemKind::Message(message) => {
                 self.fill_holes().await?;
@@ -104,7 +108,9 @@ impl Instance {
         scope: &Scope,
     ) -> Result<Flow, ScriptError> {
         let params = self.params(call, piped, scope).await?;
-        let value = self.invoke(call.target, &call.name.value, params, scope, call.span).await?;
+        let value = self
+            .invoke(call.target, &call.name.value, params, scope, call.span)
+            .await?;
         self.finish(value);
         let leaves = call.target != Target::Tool && matches!(&*call.name.value, "ret" | "exit");
         Ok(if leaves { Flow::Return } else { Flow::Next })
@@ -112,7 +118,11 @@ impl Instance {
 
     /// Whether the condition of `$if` or `$while` holds (notes 95, 96): an expression, a template
     /// that gives one, `[[@script()]]`, or a directive.
-    pub(crate) async fn condition(self: &Arc<Self>, call: &Call, scope: &Scope) -> Result<bool, ScriptError> {
+    pub(crate) async fn condition(
+        self: &Arc<Self>,
+        call: &Call,
+        scope: &Scope,
+    ) -> Result<bool, ScriptError> {
         let at = place(call);
         let Some(node) = call.value.as_ref().filter(|node| !node.is_null()) else {
             let Some(arguments) = &call.arguments else {
@@ -126,7 +136,8 @@ impl Instance {
             return self.text_condition(text, at, scope).await;
         }
         if node.entries().is_some() {
-            let item = reader::item(node, &scope.source).map_err(|findings| found(findings, scope))?;
+            let item =
+                reader::item(node, &scope.source).map_err(|findings| found(findings, scope))?;
             let before = self.state().last.clone();
             self.block_item(&item, scope).await?;
             let mut state = self.state();
@@ -145,7 +156,12 @@ impl Instance {
         Box::pin(self.item(item, scope))
     }
 
-    async fn text_condition(self: &Arc<Self>, text: &str, at: Span, scope: &Scope) -> Result<bool, ScriptError> {
+    async fn text_condition(
+        self: &Arc<Self>,
+        text: &str,
+        at: Span,
+        scope: &Scope,
+    ) -> Result<bool, ScriptError> {
         let text = text.trim();
         let text = text.strip_prefix("?=").unwrap_or(text);
         if text.starts_with("[[") && text.ends_with("]]") {
@@ -153,7 +169,8 @@ impl Instance {
             return Ok(holds(&value));
         }
         if text.starts_with('$') {
-            let item = reader::text_item(text, at, &scope.source).map_err(|findings| found(findings, scope))?;
+            let item = reader::text_item(text, at, &scope.source)
+                .map_err(|findings| found(findings, scope))?;
             if matches!(item.kind, ItemKind::Call(_)) {
                 self.block_item(&item, scope).await?;
                 return Ok(holds(&self.state().last));
@@ -172,7 +189,10 @@ impl Instance {
 /// and `no` do not.
 fn says_yes(text: &str) -> bool {
     let text = text.trim().to_lowercase();
-    !matches!(&*text, "" | "false" | "0" | "null" | "undefined" | "none" | "no")
+    !matches!(
+        &*text,
+        "" | "false" | "0" | "null" | "undefined" | "none" | "no"
+    )
 }
 
 /// `$AI` fills holes itself, with its own parameters.
@@ -190,12 +210,19 @@ fn waits_for_nothing(name: &str, call: &Call) -> bool {
 
 /// Directives that set something for later and read no message: templates may wait.
 fn only_fills(name: &str) -> bool {
-    matches!(name, "prompt" | "parameters" | "on" | "once" | "off" | "ready" | "abort")
+    matches!(
+        name,
+        "prompt" | "parameters" | "on" | "once" | "off" | "ready" | "abort"
+    )
 }
 
 /// Findings as a failure of the script.
 pub(crate) fn found(findings: Vec<quillet_core::Diagnostic>, scope: &Scope) -> ScriptError {
-    let mut error = ScriptError::plain(ErrorKind::Script, &scope.source.name, "this is not an instruction");
+    let mut error = ScriptError::plain(
+        ErrorKind::Script,
+        &scope.source.name,
+        "this is not an instruction",
+    );
     if !findings.is_empty() {
         error.diagnostics = findings;
     }
@@ -237,5 +264,8 @@ impl Instance {
 /// Directives that read their nodes themselves: templates to come, functions, listeners.
 fn takes_raw(call: &Call) -> bool {
     call.target == Target::Directive
-        && matches!(&*call.name.value, "format" | "on" | "once" | "off" | "set" | "prompt")
+        && matches!(
+            &*call.name.value,
+            "format" | "on" | "once" | "off" | "set" | "prompt"
+        )
 }

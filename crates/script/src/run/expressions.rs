@@ -9,8 +9,8 @@ use super::instance::{Instance, lock};
 use super::messages::Computed;
 use super::scope::Scope;
 use crate::error::{ErrorKind, ScriptError};
-use crate::library::directives::directive;
 use crate::expression::{EvalError, Expression, Found, Names, Parsed};
+use crate::library::directives::directive;
 use crate::text::prefix::{self, Form};
 
 /// Expressions that are kept parsed; a script has fewer, a program that builds them is no reason
@@ -72,7 +72,13 @@ impl Instance {
     }
 
     /// Why a native expression has no value.
-    pub(super) fn eval_error(&self, error: EvalError, text: &str, scope: &Scope, at: Span) -> ScriptError {
+    pub(super) fn eval_error(
+        &self,
+        error: EvalError,
+        text: &str,
+        scope: &Scope,
+        at: Span,
+    ) -> ScriptError {
         let (kind, message) = match error {
             EvalError::Unknown { name, .. } => return self.unknown_name(&name, scope, at),
             EvalError::Limit { message, .. } => (ErrorKind::Limit, message),
@@ -131,7 +137,11 @@ impl Instance {
     /// All names that an expression can use.
     pub(crate) fn names(&self, scope: &Scope) -> Vec<String> {
         let state = self.state();
-        let mut names: Vec<String> = scope.bound().into_iter().map(|(name, _)| name.to_string()).collect();
+        let mut names: Vec<String> = scope
+            .bound()
+            .into_iter()
+            .map(|(name, _)| name.to_string())
+            .collect();
         names.extend(state.prompt.keys().map(ToString::to_string));
         names.extend(state.variables.keys().map(ToString::to_string));
         names.extend(state.functions.keys().map(|name| format!("${name}")));
@@ -155,7 +165,9 @@ impl Instance {
             "id" => Some(Value::from(self.id.as_str())),
             "ENV" => Some(self.environment()),
             "stats" => Some(self.statistics()),
-            _ if state.functions.contains_key(name.trim_start_matches('$')) => return Found::Function,
+            _ if state.functions.contains_key(name.trim_start_matches('$')) => {
+                return Found::Function;
+            }
             _ if name.starts_with('$') && directive(name).is_some() => return Found::Function,
             _ => return Found::Missing,
         };

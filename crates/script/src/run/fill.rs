@@ -57,14 +57,19 @@ impl Instance {
             match part {
                 Part::Text(text) => filling.text(text),
                 Part::Hole(number) => {
-                    let Some(kind) = holes.kinds.get(*number) else { continue };
+                    let Some(kind) = holes.kinds.get(*number) else {
+                        continue;
+                    };
                     let suffix = || rest(&parts, place + 1);
-                    self.fill_hole(at, entry, &holes, kind, &mut filling, suffix, data).await?;
+                    self.fill_hole(at, entry, &holes, kind, &mut filling, suffix, data)
+                        .await?;
                 }
             }
         }
         let content = filling.finish();
-        let whole = filling.alone(&parts).unwrap_or_else(|| Value::from(content.as_str()));
+        let whole = filling
+            .alone(&parts)
+            .unwrap_or_else(|| Value::from(content.as_str()));
         self.change(at, |entry| entry.content = Value::from(content));
         let mut state = self.state();
         state.last = Some(whole);
@@ -72,7 +77,10 @@ impl Instance {
         Ok(())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one step of a loop, cut out to be read")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one step of a loop, cut out to be read"
+    )]
     async fn fill_hole(
         self: &Arc<Self>,
         at: usize,
@@ -87,7 +95,9 @@ impl Instance {
             filling.flush("");
             let wish = Wish {
                 variable: name.clone(),
-                arguments: parameters.as_ref().map(|range| holes.part(range, entry.span)),
+                arguments: parameters
+                    .as_ref()
+                    .map(|range| holes.part(range, entry.span)),
                 prefix: filling.out.clone(),
                 suffix: suffix(),
                 message: at,
@@ -98,7 +108,9 @@ impl Instance {
             filling.answer = Some(answer.value);
             return Ok(());
         }
-        let value = self.hole_value(holes, kind, entry.span, &entry.scope).await?;
+        let value = self
+            .hole_value(holes, kind, entry.span, &entry.scope)
+            .await?;
         filling.value(print(value.as_ref()));
         Ok(())
     }
@@ -124,7 +136,9 @@ impl Instance {
             match part {
                 Part::Text(text) => filling.text(&text),
                 Part::Hole(number) => {
-                    let Some(kind) = holes.kinds.get(number) else { continue };
+                    let Some(kind) = holes.kinds.get(number) else {
+                        continue;
+                    };
                     let value = self.hole_value(&holes, kind, at, scope).await?;
                     filling.value(print(value.as_ref()));
                 }
@@ -143,7 +157,11 @@ impl Instance {
     ) -> Result<Option<Value>, ScriptError> {
         match kind {
             HoleKind::Ai { name, .. } => self.variable(name, scope, at),
-            HoleKind::Call { script, name, arguments } => {
+            HoleKind::Call {
+                script,
+                name,
+                arguments,
+            } => {
                 let arguments = arguments.as_ref().map(|range| holes.part(range, at));
                 let params = match &arguments {
                     Some(arguments) => {
@@ -152,10 +170,19 @@ impl Instance {
                     }
                     None => Default::default(),
                 };
-                let target = if *script { Target::Script } else { Target::Directive };
+                let target = if *script {
+                    Target::Script
+                } else {
+                    Target::Directive
+                };
                 self.invoke(target, name, params, scope, at).await
             }
-            HoleKind::Regex { pattern, flags, variable, group } => {
+            HoleKind::Regex {
+                pattern,
+                flags,
+                variable,
+                group,
+            } => {
                 let value = self.variable(variable, scope, at)?;
                 let pattern = holes.text.get(pattern.clone()).unwrap_or_default();
                 self.matched_part(pattern, flags, value, group.as_deref(), scope, at)
@@ -174,9 +201,12 @@ impl Instance {
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         let text = print(value.as_ref());
-        let regex = Regex::compile(pattern, flags).map_err(|problem| refuse(scope, at, problem.to_string()))?;
+        let regex = Regex::compile(pattern, flags)
+            .map_err(|problem| refuse(scope, at, problem.to_string()))?;
         let found = regex.captures(&text).map_err(|problem| {
-            let finding = scope.source.error(ErrorKind::Limit.code(), problem.to_string(), at);
+            let finding = scope
+                .source
+                .error(ErrorKind::Limit.code(), problem.to_string(), at);
             ScriptError::new(ErrorKind::Limit, finding)
         })?;
         let Some(found) = found else {
@@ -197,7 +227,9 @@ impl Instance {
         let first = name.split(['.', '[']).next().unwrap_or(name);
         match (self.lookup(name, scope), self.lookup(first, scope)) {
             (Found::Value(value), _) => Ok(Some(value)),
-            (Found::Missing, Found::Missing | Found::Function) => Err(self.unknown_name(name, scope, at)),
+            (Found::Missing, Found::Missing | Found::Function) => {
+                Err(self.unknown_name(name, scope, at))
+            }
             _ => self.get_path(name, scope, at),
         }
     }
@@ -238,7 +270,9 @@ impl Instance {
             parts.push(Part::Text(first.to_owned()));
         }
         for piece in pieces {
-            let Some((number, text)) = piece.split_once('\u{f8ff}') else { continue };
+            let Some((number, text)) = piece.split_once('\u{f8ff}') else {
+                continue;
+            };
             if let Ok(number) = number.parse() {
                 parts.push(Part::Hole(number));
             }
@@ -327,7 +361,14 @@ impl Instance {
         text: &str,
         data: Option<&Map>,
     ) -> Result<String, ScriptError> {
-        self.render_template(text, entry.format.as_deref(), data, &entry.scope, entry.span).await
+        self.render_template(
+            text,
+            entry.format.as_deref(),
+            data,
+            &entry.scope,
+            entry.span,
+        )
+        .await
     }
 
     /// Renders a text in a format, the script's where none is named; `data` goes first (note 51).
@@ -340,7 +381,9 @@ impl Instance {
         at: Span,
     ) -> Result<String, ScriptError> {
         let own = self.setting("templateFormat");
-        let format = format.or(own.as_ref().and_then(Value::as_str)).unwrap_or("hf");
+        let format = format
+            .or(own.as_ref().and_then(Value::as_str))
+            .unwrap_or("hf");
         let templates = &self.world.templates;
         if !templates.needs_rendering(text, format) {
             return Ok(text.to_owned());
@@ -364,10 +407,22 @@ impl Instance {
     fn template_variables(&self, text: &str, data: Option<&Map>, scope: &Scope) -> Map {
         let state = self.state();
         let mut table = Table::default();
-        table.extend(state.variables.iter().map(|(key, value)| (key.clone(), value.clone())));
-        table.extend(state.prompt.iter().map(|(key, value)| (key.clone(), value.clone())));
+        table.extend(
+            state
+                .variables
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone())),
+        );
+        table.extend(
+            state
+                .prompt
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone())),
+        );
         if let Some(last) = &state.last {
-            table.entry("LatestResult".into()).or_insert_with(|| last.clone());
+            table
+                .entry("LatestResult".into())
+                .or_insert_with(|| last.clone());
         }
         // The dialogue is long, and few templates speak of it.
         let prompt = match text.contains("messages") {
@@ -375,7 +430,10 @@ impl Instance {
             false => Value::Map(Map::new(state.prompt.clone())),
         };
         table.insert("prompt".into(), prompt);
-        table.insert("parameters".into(), Value::Map(Map::new(state.parameters.clone())));
+        table.insert(
+            "parameters".into(),
+            Value::Map(Map::new(state.parameters.clone())),
+        );
         drop(state);
         if text.contains("output") {
             self.describe_output(&mut table);

@@ -36,8 +36,13 @@ impl Instance {
             if taken || (!function.template && state.functions.contains_key(&name)) {
                 drop(state);
                 let message = format!("`${name}` is declared twice");
-                let finding = script.source.error("script.declared_twice", message, function.span);
-                return Err(ScriptError::new(ErrorKind::Script, finding.help("give one of them another name")));
+                let finding = script
+                    .source
+                    .error("script.declared_twice", message, function.span);
+                return Err(ScriptError::new(
+                    ErrorKind::Script,
+                    finding.help("give one of them another name"),
+                ));
             }
             match function.template {
                 true => state.template_functions.insert(name, callable),
@@ -49,14 +54,24 @@ impl Instance {
     }
 
     /// Makes a declared function one that can be called.
-    pub(super) fn define(&self, function: &Function, scope: &Scope) -> Result<Callable, ScriptError> {
+    pub(super) fn define(
+        &self,
+        function: &Function,
+        scope: &Scope,
+    ) -> Result<Callable, ScriptError> {
         match &*function.language {
             "js" | "javascript" => self.define_javascript(&function.code, scope),
-            "python" | "py" => Ok(Callable::Python(function.name.clone(), function.code.clone())),
+            "python" | "py" => Ok(Callable::Python(
+                function.name.clone(),
+                function.code.clone(),
+            )),
             other => {
                 let message = format!("functions in {other} are not supported");
-                let finding = scope.source.error("script.language", message, function.span);
-                let finding = finding.help("write it in JavaScript (`[js]`) or Python (`[python]`)");
+                let finding = scope
+                    .source
+                    .error("script.language", message, function.span);
+                let finding =
+                    finding.help("write it in JavaScript (`[js]`) or Python (`[python]`)");
                 Err(ScriptError::new(ErrorKind::Script, finding))
             }
         }
@@ -64,15 +79,23 @@ impl Instance {
 
     fn define_javascript(&self, code: &Text, scope: &Scope) -> Result<Callable, ScriptError> {
         let path = scope.source.path.as_deref();
-        let text = |path: Option<&std::path::Path>| path.map(|path| path.display().to_string()).unwrap_or_default();
+        let text = |path: Option<&std::path::Path>| {
+            path.map(|path| path.display().to_string())
+                .unwrap_or_default()
+        };
         let definition = Definition {
             code: code.value.to_string(),
             filename: text(path),
             dirname: text(path.and_then(std::path::Path::parent)),
         };
         let defined = self.world.js.define(definition).map_err(|error| {
-            let at = error.place().and_then(|frame| place_in(&scope.source, code, frame.place));
-            let finding = scope.source.error("script.syntax", error.message, at.unwrap_or(code.span));
+            let at = error
+                .place()
+                .and_then(|frame| place_in(&scope.source, code, frame.place));
+            let finding =
+                scope
+                    .source
+                    .error("script.syntax", error.message, at.unwrap_or(code.span));
             ScriptError::new(ErrorKind::Script, finding)
         })?;
         lock(&self.world.code).insert(defined.id, (scope.source.clone(), code.clone()));
@@ -80,8 +103,13 @@ impl Instance {
     }
 
     /// A function that stands as a value: `callback: !fn …`.
-    pub(super) fn function_node(&self, node: &Node, scope: &Scope) -> Result<Callable, ScriptError> {
-        let function = reader::function(node, &scope.source).map_err(|findings| super::exec::found(findings, scope))?;
+    pub(super) fn function_node(
+        &self,
+        node: &Node,
+        scope: &Scope,
+    ) -> Result<Callable, ScriptError> {
+        let function = reader::function(node, &scope.source)
+            .map_err(|findings| super::exec::found(findings, scope))?;
         match function {
             Some(function) => self.define(&function, scope),
             None => Err(refuse(scope, node.span, "this is no function")),
@@ -90,7 +118,11 @@ impl Instance {
 
     /// A function where only data can stand.
     pub(super) fn anonymous(&self, node: &Node, scope: &Scope) -> Result<Value, ScriptError> {
-        Err(refuse(scope, node.span, "a function can be a value of `$set`, or a listener; nothing else takes it"))
+        Err(refuse(
+            scope,
+            node.span,
+            "a function can be a value of `$set`, or a listener; nothing else takes it",
+        ))
     }
 
     /// The function of a name, which may have a path: `path.basename`.
@@ -107,7 +139,9 @@ impl Instance {
                 path.extend(rest.split('.').map(str::to_owned));
                 Some(Callable::JavaScript(js::Target::Export(*module, path)))
             }
-            Callable::Script(script) if rest == "interact" => Some(Callable::Interact(script.clone())),
+            Callable::Script(script) if rest == "interact" => {
+                Some(Callable::Interact(script.clone()))
+            }
             _ => None,
         }
     }
@@ -137,12 +171,20 @@ impl Instance {
             }
             Callable::Script(script) => {
                 let params = Params::list(arguments.clone());
-                let value = self.run_script(script.clone(), params.for_script(), scope, at).await?;
+                let value = self
+                    .run_script(script.clone(), params.for_script(), scope, at)
+                    .await?;
                 Ok((value, arguments))
             }
             Callable::Interact(script) => {
                 let name = crate::library::id(script).to_owned();
-                let talk = self.talk(&name, script.clone(), Params::list(arguments.clone()), scope, at);
+                let talk = self.talk(
+                    &name,
+                    script.clone(),
+                    Params::list(arguments.clone()),
+                    scope,
+                    at,
+                );
                 Ok((Box::pin(talk).await?, arguments))
             }
         }
@@ -157,7 +199,9 @@ impl Instance {
     ) -> Result<Option<Value>, ScriptError> {
         let runtime = self.runtime(scope, at);
         let value = self.world.js.evaluate(text, &runtime).await;
-        value.map(Passed::value).map_err(|error| self.js_error(error, scope, at))
+        value
+            .map(Passed::value)
+            .map_err(|error| self.js_error(error, scope, at))
     }
 
     pub(super) fn runtime(self: &Arc<Self>, scope: &Scope, at: Span) -> Bound {
@@ -171,12 +215,19 @@ impl Instance {
     /// A failure of JavaScript as one of the script: the one that the script raised itself, or with the
     /// place in the code.
     pub(super) fn js_error(&self, error: JsError, scope: &Scope, at: Span) -> ScriptError {
-        if let Some(own) = error.mark.and_then(|mark| lock(&self.world.raised).remove(&mark)) {
+        if let Some(own) = error
+            .mark
+            .and_then(|mark| lock(&self.world.raised).remove(&mark))
+        {
             return own;
         }
         let kind = match &error.kind {
             JsErrorKind::Unknown { name } => return self.unknown_name(name, scope, at),
-            JsErrorKind::Time | JsErrorKind::Memory | JsErrorKind::Stack | JsErrorKind::Stuck | JsErrorKind::Killed => ErrorKind::Limit,
+            JsErrorKind::Time
+            | JsErrorKind::Memory
+            | JsErrorKind::Stack
+            | JsErrorKind::Stuck
+            | JsErrorKind::Killed => ErrorKind::Limit,
             JsErrorKind::Syntax | JsErrorKind::Data => ErrorKind::Script,
             JsErrorKind::Module => ErrorKind::NotFound,
             JsErrorKind::Denied => ErrorKind::Denied,
@@ -213,16 +264,36 @@ fn place_in(source: &Source, code: &Text, place: js::Place) -> Option<Span> {
     let start = code.span.start + region.find(first)?;
     let file_line = match wanted {
         0 => start,
-        _ => start + source.text.get(start..)?.match_indices('\n').nth(wanted - 1)?.0 + 1,
+        _ => {
+            start
+                + source
+                    .text
+                    .get(start..)?
+                    .match_indices('\n')
+                    .nth(wanted - 1)?
+                    .0
+                + 1
+        }
     };
     let rest = source.text.get(file_line..)?;
     let within = rest.get(..rest.find('\n').unwrap_or(rest.len()))?;
-    let indent = within.find(line.trim_start())?.checked_sub(line.len() - line.trim_start().len()).unwrap_or(0);
+    let indent = within
+        .find(line.trim_start())?
+        .checked_sub(line.len() - line.trim_start().len())
+        .unwrap_or(0);
     let column = usize::try_from(place.column).ok()?.saturating_sub(1);
     let offset: usize = line.chars().take(column).map(char::len_utf8).sum();
     let at = file_line + indent + offset;
-    let length = source.text.get(at..)?.chars().next().map_or(0, char::len_utf8);
-    Some(Span { start: at, end: at + length })
+    let length = source
+        .text
+        .get(at..)?
+        .chars()
+        .next()
+        .map_or(0, char::len_utf8);
+    Some(Span {
+        start: at,
+        end: at + length,
+    })
 }
 
 /// The runtime that a piece of JavaScript sees: one script, from one place in it.
@@ -272,11 +343,16 @@ impl Runtime for Bound {
             Passed::Function(id) => {
                 let name = name.trim_start_matches('$');
                 let callable = Callable::JavaScript(id.into());
-                self.instance.state().functions.insert(name.into(), callable);
+                self.instance
+                    .state()
+                    .functions
+                    .insert(name.into(), callable);
                 Ok(())
             }
             value => {
-                let set = self.instance.assign(name, value.value(), &self.scope, self.at);
+                let set = self
+                    .instance
+                    .assign(name, value.value(), &self.scope, self.at);
                 set.map_err(|error| self.raise(error))
             }
         }
@@ -290,12 +366,18 @@ impl Runtime for Bound {
         let plain = name.trim_start_matches('$').to_owned();
         let params = from_javascript(arguments);
         let canonical = directive(&plain).map_or(&*plain, |known| known.name);
-        if let Some(done) = self.instance.at_once(canonical, &params, &self.scope, self.at) {
+        if let Some(done) = self
+            .instance
+            .at_once(canonical, &params, &self.scope, self.at)
+        {
             return Called::Now(done.map(Passed::from).map_err(|error| self.raise(error)));
         }
         Called::Later(Box::pin(async move {
             let target = crate::syntax::Target::Directive;
-            let value = self.instance.invoke(target, &plain, params, &self.scope, self.at).await;
+            let value = self
+                .instance
+                .invoke(target, &plain, params, &self.scope, self.at)
+                .await;
             value.map(Passed::from).map_err(|error| self.raise(error))
         }))
     }

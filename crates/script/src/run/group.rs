@@ -32,7 +32,9 @@ impl Instance {
             Some(Value::Map(roles)) => roles.to_table(),
             Some(Value::List(roles)) => {
                 let names = roles.as_slice().iter().filter_map(Value::as_str);
-                names.map(|name| (Arc::from(name), Value::from(name))).collect()
+                names
+                    .map(|name| (Arc::from(name), Value::from(name)))
+                    .collect()
             }
             _ => Table::default(),
         }
@@ -55,13 +57,22 @@ impl Instance {
     fn own_name(&self) -> String {
         let state = self.state();
         let character = state.variables.get("character").and_then(Value::as_map);
-        let name = state.variables.get("name").or_else(|| character?.get("name"));
+        let name = state
+            .variables
+            .get("name")
+            .or_else(|| character?.get("name"));
         name.and_then(Value::as_str).unwrap_or_default().to_owned()
     }
 
     /// Everybody that a message is for answers, in order.
     pub(super) async fn deliver(self: &Arc<Self>, at: usize) -> Result<(), ScriptError> {
-        let Some(entry) = self.state().messages.get(at).filter(|entry| !entry.to.is_empty()).cloned() else {
+        let Some(entry) = self
+            .state()
+            .messages
+            .get(at)
+            .filter(|entry| !entry.to.is_empty())
+            .cloned()
+        else {
             return Ok(());
         };
         let mut place = at;
@@ -69,9 +80,16 @@ impl Instance {
             let Some(script) = self.role_script(&role) else {
                 continue;
             };
-            let text = self.role_reply(&role, &script, place + 1, &entry.scope, entry.span).await?;
+            let text = self
+                .role_reply(&role, &script, place + 1, &entry.scope, entry.span)
+                .await?;
             place += 1;
-            let mut reply = Entry::done(role, Value::from(text.as_str()), entry.scope.clone(), entry.span);
+            let mut reply = Entry::done(
+                role,
+                Value::from(text.as_str()),
+                entry.scope.clone(),
+                entry.span,
+            );
             if entry.private {
                 // What is answered to a private message is as private (note 22b).
                 reply.private = true;
@@ -113,8 +131,14 @@ impl Instance {
         let Some(script) = self.role_script(&entry.role) else {
             return Ok(None);
         };
-        let text = self.role_reply(&entry.role, &script, wish.message, &entry.scope, entry.span).await?;
-        Ok(Some(self.granted(&wish.variable, text.clone(), Value::from(text))))
+        let text = self
+            .role_reply(&entry.role, &script, wish.message, &entry.scope, entry.span)
+            .await?;
+        Ok(Some(self.granted(
+            &wish.variable,
+            text.clone(),
+            Value::from(text),
+        )))
     }
 
     /// What a role says to the dialogue before a message.
@@ -161,7 +185,10 @@ impl Instance {
                 "assistant".clone_into(&mut line.role);
             } else {
                 let known = matches!(&*entry.role, "user" | "human");
-                let speaker = entry.name.clone().or_else(|| (!known).then(|| entry.role.clone()));
+                let speaker = entry
+                    .name
+                    .clone()
+                    .or_else(|| (!known).then(|| entry.role.clone()));
                 "user".clone_into(&mut line.role);
                 line.content = Value::from(match speaker {
                     Some(name) => format!("{name}: {text}"),
@@ -190,7 +217,9 @@ impl Instance {
         instance.render_messages().await?;
         let own = instance.state().messages.len();
         let partner = Partner { instance, own };
-        self.state().partners.insert(key.to_owned(), partner.clone());
+        self.state()
+            .partners
+            .insert(key.to_owned(), partner.clone());
         Ok(partner)
     }
 
@@ -226,7 +255,12 @@ impl Instance {
             Some(other) => Some(print(Some(other))),
         };
         if let Some(text) = said {
-            let entry = Entry::done("user", Value::from(text), partner.instance.root(), Span { start: 0, end: 0 });
+            let entry = Entry::done(
+                "user",
+                Value::from(text),
+                partner.instance.root(),
+                Span { start: 0, end: 0 },
+            );
             let mut state = partner.instance.state();
             state.messages.push(entry);
             state.pending_from = state.messages.len();
@@ -294,17 +328,28 @@ fn chosen(value: &Value, scope: &Scope, at: Span) -> Option<Vec<Entry>> {
     };
     let messages = list.as_slice();
     let from = index("fromIndex").unwrap_or(0).min(messages.len());
-    let to = index("toIndex").unwrap_or(messages.len()).clamp(from, messages.len());
+    let to = index("toIndex")
+        .unwrap_or(messages.len())
+        .clamp(from, messages.len());
     let messages = messages.get(from..to)?;
-    Some(messages.iter().map(|message| super::directives::message_of(message, scope, at)).collect())
+    Some(
+        messages
+            .iter()
+            .map(|message| super::directives::message_of(message, scope, at))
+            .collect(),
+    )
 }
 
 /// A line without the name that models like to begin it with (note 25).
 fn without_name(text: &str, role: &str, name: &str) -> String {
     let trimmed = text.trim_start();
     for name in [role, name] {
-        let rest = trimmed.get(..name.len()).filter(|start| !name.is_empty() && start.eq_ignore_ascii_case(name));
-        let rest = rest.and_then(|_| trimmed.get(name.len()..)).map(str::trim_start);
+        let rest = trimmed
+            .get(..name.len())
+            .filter(|start| !name.is_empty() && start.eq_ignore_ascii_case(name));
+        let rest = rest
+            .and_then(|_| trimmed.get(name.len()..))
+            .map(str::trim_start);
         if let Some(rest) = rest.and_then(|rest| rest.strip_prefix([':', '：'])) {
             return rest.trim_start().to_owned();
         }

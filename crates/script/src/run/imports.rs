@@ -20,7 +20,8 @@ impl Instance {
     pub(super) async fn import_all(self: &Arc<Self>) -> Result<(), ScriptError> {
         for script in self.resolved.bodies.clone() {
             let scope = Scope::of(&script.source);
-            let wanted = imports(&script.config, &script.source).map_err(|findings| super::exec::found(findings, &scope))?;
+            let wanted = imports(&script.config, &script.source)
+                .map_err(|findings| super::exec::found(findings, &scope))?;
             for import in &wanted {
                 self.import(import, &scope).await?;
             }
@@ -28,15 +29,32 @@ impl Instance {
         Ok(())
     }
 
-    fn import<'a>(self: &'a Arc<Self>, import: &'a Import, scope: &'a Scope) -> BoxFuture<'a, Result<(), ScriptError>> {
+    fn import<'a>(
+        self: &'a Arc<Self>,
+        import: &'a Import,
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Result<(), ScriptError>> {
         Box::pin(async move {
             match &import.kind {
-                ImportKind::JsPackage(name) => self.import_javascript(name.clone(), import, scope).await,
-                ImportKind::JsFile(path) => self.import_javascript(relative(path), import, scope).await,
-                ImportKind::Wasm(path) => Err(super::values::refuse(scope, import.span, format!("{path}: no wasm"))),
+                ImportKind::JsPackage(name) => {
+                    self.import_javascript(name.clone(), import, scope).await
+                }
+                ImportKind::JsFile(path) => {
+                    self.import_javascript(relative(path), import, scope).await
+                }
+                ImportKind::Wasm(path) => Err(super::values::refuse(
+                    scope,
+                    import.span,
+                    format!("{path}: no wasm"),
+                )),
                 ImportKind::Script(name) => self.import_script(name, import, scope).await,
-                ImportKind::Package { name, file: None } => self.import_script(name, import, scope).await,
-                ImportKind::Package { name, file: Some(file) } => self.import_from_package(name, file, import, scope).await,
+                ImportKind::Package { name, file: None } => {
+                    self.import_script(name, import, scope).await
+                }
+                ImportKind::Package {
+                    name,
+                    file: Some(file),
+                } => self.import_from_package(name, file, import, scope).await,
             }
         })
     }
@@ -65,7 +83,12 @@ impl Instance {
         import: &Import,
         scope: &Scope,
     ) -> Result<(), ScriptError> {
-        let from = scope.source.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+        let from = scope
+            .source
+            .path
+            .as_ref()
+            .map(|path| path.display().to_string())
+            .unwrap_or_default();
         let runtime = self.runtime(scope, import.span);
         let imported = self.world.js.import(&specifier, &from, &runtime).await;
         let imported = imported.map_err(|error| self.js_error(error, scope, import.span))?;
@@ -75,14 +98,19 @@ impl Instance {
             .filter(|export| !matches!(export.kind, ExportKind::Value(_)))
             .map(|export| export.name.clone())
             .collect();
-        let target = |name: &str| Callable::JavaScript(Target::Export(imported.module, vec![name.to_owned()]));
+        let target = |name: &str| {
+            Callable::JavaScript(Target::Export(imported.module, vec![name.to_owned()]))
+        };
         match &import.names {
             Names::Namespace(alias) => {
                 let whole = Callable::JavaScript(Target::Export(imported.module, Vec::new()));
                 self.bind_function(alias, whole, false);
             }
             Names::All => {
-                for name in functions.iter().filter(|name| !import.except.contains(name)) {
+                for name in functions
+                    .iter()
+                    .filter(|name| !import.except.contains(name))
+                {
                     let plain = Imported::new(name, None);
                     self.bind_function(&plain.alias, target(name), plain.template);
                 }
@@ -101,30 +129,49 @@ impl Instance {
         let names = functions.iter().map(String::as_str);
         if let Some(name) = js_initializer(import, names) {
             let arguments = self.initial_arguments();
-            self.call_function(&target(name), arguments, scope, import.span).await?;
+            self.call_function(&target(name), arguments, scope, import.span)
+                .await?;
         }
         Ok(())
     }
 
-    async fn wanted_script(self: &Arc<Self>, name: &str, scope: &Scope, at: Span) -> Result<Arc<Script>, ScriptError> {
+    async fn wanted_script(
+        self: &Arc<Self>,
+        name: &str,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Arc<Script>, ScriptError> {
         match self.find(name, scope, at).await? {
             Some(script) => Ok(script),
             None => Err(self.unknown_call(name, scope, at).await),
         }
     }
 
-    async fn import_script(self: &Arc<Self>, name: &str, import: &Import, scope: &Scope) -> Result<(), ScriptError> {
+    async fn import_script(
+        self: &Arc<Self>,
+        name: &str,
+        import: &Import,
+        scope: &Scope,
+    ) -> Result<(), ScriptError> {
         let script = self.wanted_script(name, scope, import.span).await?;
-        let again = self.lineage().iter().any(|known| Arc::ptr_eq(known, &script));
+        let again = self
+            .lineage()
+            .iter()
+            .any(|known| Arc::ptr_eq(known, &script));
         let inner = self.inner(script.clone(), scope, import.span).await?;
-        let given = gives(&inner.resolved, import, &scope.source).map_err(|findings| super::exec::found(findings, scope))?;
-        let plain = given.bindings.iter().all(|binding| binding.what == Offered::Itself);
+        let given = gives(&inner.resolved, import, &scope.source)
+            .map_err(|findings| super::exec::found(findings, scope))?;
+        let plain = given
+            .bindings
+            .iter()
+            .all(|binding| binding.what == Offered::Itself);
         // Scripts may import each other: what a script already loads is not loaded again inside of it.
         let loads = !again && !(plain && given.initialize.is_empty());
         if loads {
             inner.start(Input::None).await?;
         }
-        self.bind_script(&given, &script, loads.then_some(&inner)).await?;
+        self.bind_script(&given, &script, loads.then_some(&inner))
+            .await?;
         if loads {
             self.initialize(&given, &inner, scope, import.span).await?;
         }
@@ -164,11 +211,18 @@ impl Instance {
                     let Some(inner) = inner else { continue };
                     let found = {
                         let state = inner.state();
-                        let found = state.functions.get(&**function).or_else(|| state.template_functions.get(&**function));
+                        let found = state
+                            .functions
+                            .get(&**function)
+                            .or_else(|| state.template_functions.get(&**function));
                         found.cloned()
                     };
                     let Some(callable) = found else { continue };
-                    self.bind_function(&name, Callable::Foreign(inner.clone(), Box::new(callable)), binding.template);
+                    self.bind_function(
+                        &name,
+                        Callable::Foreign(inner.clone(), Box::new(callable)),
+                        binding.template,
+                    );
                 }
                 Offered::Module(module) => {
                     let beside = Scope::of(&script.source);
@@ -190,7 +244,9 @@ impl Instance {
             match step {
                 Initialize::Itself => inner.body().await?,
                 Initialize::Function(name) => {
-                    let Some(function) = inner.callable(name) else { continue };
+                    let Some(function) = inner.callable(name) else {
+                        continue;
+                    };
                     let root = inner.root();
                     let arguments = self.initial_arguments();
                     inner.call_function(&function, arguments, &root, at).await?;
@@ -236,9 +292,16 @@ fn exported<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<&'
     known.into_iter().find(|name| plain(name) == plain(wanted))
 }
 
-fn no_export<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone, import: &Import, scope: &Scope) -> ScriptError {
+fn no_export<'a>(
+    name: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+    import: &Import,
+    scope: &Scope,
+) -> ScriptError {
     let message = format!("`{}` exports no `{name}`", import.source);
-    let finding = scope.source.error("script.import.name", message, import.span);
+    let finding = scope
+        .source
+        .error("script.import.name", message, import.span);
     let help = match quillet_core::nearest(name, known.clone()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("it has {}", known.collect::<Vec<_>>().join(", ")),

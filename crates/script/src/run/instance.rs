@@ -60,7 +60,8 @@ impl World {
     pub(crate) fn new(engine: Engine, observer: Arc<dyn Observer>, seed: u64) -> Self {
         let budget = Budget::new(engine.limits.clone());
         let granted = engine.grants.env.iter();
-        let environment = granted.filter_map(|name| Some((name.as_str(), Value::from(std::env::var(name).ok()?))));
+        let environment = granted
+            .filter_map(|name| Some((name.as_str(), Value::from(std::env::var(name).ok()?))));
         World {
             templates: Templates::new(engine.templates.clone()),
             template_limits: quillet_template::Limits::default(),
@@ -85,7 +86,9 @@ impl World {
 
     /// The next number of the run's generator: the same for the same seed.
     pub(crate) fn random(&self) -> u64 {
-        mix(self.random.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed))
+        mix(self
+            .random
+            .fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed))
     }
 
     /// A number that no other script of this run has.
@@ -137,7 +140,10 @@ impl Instance {
         resolved: Arc<Resolved>,
         caller: Option<Arc<Instance>>,
     ) -> Self {
-        let mut chain = caller.as_ref().map(|caller| caller.chain.clone()).unwrap_or_default();
+        let mut chain = caller
+            .as_ref()
+            .map(|caller| caller.chain.clone())
+            .unwrap_or_default();
         chain.push(resolved.id.clone());
         let permissions = caller.as_ref().map(|caller| caller.permissions.clone());
         Instance {

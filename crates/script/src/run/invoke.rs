@@ -50,9 +50,18 @@ impl Instance {
             return Ok(params);
         }
         let given = params.whole();
-        let told = self.emit("beforeCall", vec![Some(Value::from(name)), given.clone()], scope, at).await?;
+        let told = self
+            .emit(
+                "beforeCall",
+                vec![Some(Value::from(name)), given.clone()],
+                scope,
+                at,
+            )
+            .await?;
         let in_place = told.arguments.into_iter().nth(1).flatten();
-        let changed = told.result.or_else(|| in_place.filter(|after| Some(after) != given.as_ref()));
+        let changed = told
+            .result
+            .or_else(|| in_place.filter(|after| Some(after) != given.as_ref()));
         if let Some(changed) = changed {
             let piped = params.piped.take();
             let call = params.call.take();
@@ -116,7 +125,9 @@ impl Instance {
             if params.named.get("message").is_some() {
                 return self.talk(name, script, params, scope, at).await;
             }
-            return self.run_script(script, params.for_script(), scope, at).await;
+            return self
+                .run_script(script, params.for_script(), scope, at)
+                .await;
         }
         if self.world.engine.tools.tool(name).is_some() {
             return self.tool(name, params, scope, at).await;
@@ -137,14 +148,17 @@ impl Instance {
     ) -> Result<Option<Value>, ScriptError> {
         match callable {
             Callable::Script(script) => {
-                self.run_script(script.clone(), params.for_script(), scope, at).await
+                self.run_script(script.clone(), params.for_script(), scope, at)
+                    .await
             }
             Callable::Interact(script) => {
                 let name = crate::library::id(script).to_owned();
                 self.talk(&name, script.clone(), params, scope, at).await
             }
             _ => {
-                let (value, _) = self.call_function(callable, params.for_function(), scope, at).await?;
+                let (value, _) = self
+                    .call_function(callable, params.for_function(), scope, at)
+                    .await?;
                 Ok(value)
             }
         }
@@ -164,18 +178,31 @@ impl Instance {
         let Some(tool) = self.world.engine.tools.tool(name) else {
             return Err(self.unknown_call(name, scope, at).await);
         };
-        let failed = |message: String| ScriptError::new(ErrorKind::Tool, scope.source.error(ErrorKind::Tool.code(), message, at));
-        let positional = params.positional.iter().map(|value| value.clone().unwrap_or_default());
-        let named = match (&params.piped, params.positional.is_empty() && params.named.is_empty()) {
+        let failed = |message: String| {
+            ScriptError::new(
+                ErrorKind::Tool,
+                scope.source.error(ErrorKind::Tool.code(), message, at),
+            )
+        };
+        let positional = params
+            .positional
+            .iter()
+            .map(|value| value.clone().unwrap_or_default());
+        let named = match (
+            &params.piped,
+            params.positional.is_empty() && params.named.is_empty(),
+        ) {
             (Some(Value::Map(piped)), true) => piped.clone(),
             _ => params.named.clone(),
         };
         let mut positional: Vec<Value> = positional.collect();
-        if let (Some(piped), true, true) = (&params.piped, positional.is_empty(), named.is_empty()) {
+        if let (Some(piped), true, true) = (&params.piped, positional.is_empty(), named.is_empty())
+        {
             positional.push(piped.clone());
         }
         let bound = tool.spec().bind(positional, &named);
-        let bound = bound.map_err(|error| failed(format!("the tool `{name}`: {}", error.message)))?;
+        let bound =
+            bound.map_err(|error| failed(format!("the tool `{name}`: {}", error.message)))?;
         let observer = &self.world.observer;
         observer.event(RunEvent::ToolCall {
             name: name.to_owned(),
@@ -187,14 +214,27 @@ impl Instance {
         drop(waiting);
         observer.event(RunEvent::ToolResult {
             name: name.to_owned(),
-            result: result.as_ref().map(Value::clone).map_err(|error| error.message.clone()),
+            result: result
+                .as_ref()
+                .map(Value::clone)
+                .map_err(|error| error.message.clone()),
         });
-        result.map(Some).map_err(|error| failed(format!("the tool `{name}`: {}", error.message)))
+        result
+            .map(Some)
+            .map_err(|error| failed(format!("the tool `{name}`: {}", error.message)))
     }
 
     /// A name that nothing has, with the nearest that something has.
-    pub(super) async fn unknown_call(self: &Arc<Self>, name: &str, scope: &Scope, at: Span) -> ScriptError {
-        let mut known: Vec<String> = DIRECTIVES.iter().map(|known| format!("${}", known.name)).collect();
+    pub(super) async fn unknown_call(
+        self: &Arc<Self>,
+        name: &str,
+        scope: &Scope,
+        at: Span,
+    ) -> ScriptError {
+        let mut known: Vec<String> = DIRECTIVES
+            .iter()
+            .map(|known| format!("${}", known.name))
+            .collect();
         known.extend(self.state().functions.keys().map(|name| format!("${name}")));
         known.extend(self.world.engine.tools.names());
         known.extend(self.world.engine.library.ids());
@@ -205,7 +245,8 @@ impl Instance {
             .or_else(|| nearest(name, known.iter().map(String::as_str)));
         let finding = match near {
             Some(near) => finding.help(format!("did you mean `{near}`?")),
-            None => finding.help("scripts are looked for in the script's own folder, then in the search path"),
+            None => finding
+                .help("scripts are looked for in the script's own folder, then in the search path"),
         };
         ScriptError::new(ErrorKind::NotFound, finding)
     }

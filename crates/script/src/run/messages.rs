@@ -87,7 +87,11 @@ impl Instance {
         if own != Form::Default {
             return own;
         }
-        match self.setting("formatStringStrategy").as_ref().and_then(Value::as_str) {
+        match self
+            .setting("formatStringStrategy")
+            .as_ref()
+            .and_then(Value::as_str)
+        {
             Some(name) if name.eq_ignore_ascii_case("raw") => Form::Raw,
             Some(name) if name.eq_ignore_ascii_case("immediate") => Form::Immediate,
             _ => Form::Default,
@@ -118,19 +122,27 @@ impl Instance {
         scope: &Scope,
     ) -> Result<(), ScriptError> {
         if let Some(to) = &message.to {
-            let named = recipients::bracketed(&to.value).map_err(|problem| refuse(scope, to.span, problem.message))?;
+            let named = recipients::bracketed(&to.value)
+                .map_err(|problem| refuse(scope, to.span, problem.message))?;
             entry.private = named.iter().any(|recipient| recipient.private);
             entry.to = named.into_iter().map(|recipient| recipient.name).collect();
         }
         for field in &message.fields {
             let value = self.node(&field.value, scope).await?;
             match (field.name(), value) {
-                ("templateFormat", Some(Value::Str(format))) => entry.format = Some(format.to_string()),
+                ("templateFormat", Some(Value::Str(format))) => {
+                    entry.format = Some(format.to_string())
+                }
                 ("name", Some(Value::Str(name))) => entry.name = Some(name.to_string()),
                 ("private", Some(Value::Bool(private))) => entry.private = private,
                 ("toRole" | "to", Some(Value::Str(name))) => entry.to = vec![name.to_string()],
                 ("toRole" | "to", Some(Value::List(names))) => {
-                    entry.to = names.as_slice().iter().filter_map(Value::as_str).map(str::to_owned).collect();
+                    entry.to = names
+                        .as_slice()
+                        .iter()
+                        .filter_map(Value::as_str)
+                        .map(str::to_owned)
+                        .collect();
                 }
                 _ => {}
             }
@@ -158,7 +170,12 @@ impl Instance {
         let limit = self.world.budget.limits().messages;
         if self.state().messages.len() >= limit {
             let message = format!("a dialogue cannot have more than {limit} messages");
-            return Err(super::budget::limit(&entry.scope, entry.span, message, "limits.messages"));
+            return Err(super::budget::limit(
+                &entry.scope,
+                entry.span,
+                message,
+                "limits.messages",
+            ));
         }
         let pending = entry.stage != Stage::Done;
         let done = (!pending).then(|| entry.content.clone());
@@ -182,12 +199,16 @@ impl Instance {
                 match index {
                     None => length,
                     Some(index) if usize::try_from(index) == Ok(length) => length,
-                    Some(index) => state.index(index).ok_or_else(|| no_message(&entry, index, length))?,
+                    Some(index) => state
+                        .index(index)
+                        .ok_or_else(|| no_message(&entry, index, length))?,
                 }
             }
             Place::Replace { index, role } => {
                 let index = index.unwrap_or(-1);
-                let at = state.index(index).ok_or_else(|| no_message(&entry, index, length))?;
+                let at = state
+                    .index(index)
+                    .ok_or_else(|| no_message(&entry, index, length))?;
                 let old = &state.messages[at];
                 entry.role = role.map_or_else(|| old.role.clone(), str::to_owned);
                 entry.name = entry.name.take().or_else(|| old.name.clone());
@@ -213,7 +234,11 @@ impl Instance {
     pub(crate) async fn fill_holes(self: &Arc<Self>) -> Result<(), ScriptError> {
         let waiting = {
             let state = self.state();
-            state.messages.iter().skip(state.pending_from).any(|entry| entry.stage == Stage::Holes)
+            state
+                .messages
+                .iter()
+                .skip(state.pending_from)
+                .any(|entry| entry.stage == Stage::Holes)
         };
         match waiting {
             true => self.render_messages().await,
@@ -273,7 +298,11 @@ impl Instance {
     }
 
     /// Renders the templates of a message without holes.
-    async fn render_content(self: &Arc<Self>, entry: &Entry, data: Option<&Map>) -> Result<Value, ScriptError> {
+    async fn render_content(
+        self: &Arc<Self>,
+        entry: &Entry,
+        data: Option<&Map>,
+    ) -> Result<Value, ScriptError> {
         match &entry.content {
             Value::Str(text) => Ok(Value::from(self.render_entry(entry, text, data).await?)),
             Value::Map(map) if entry.role == "system" => {
@@ -327,7 +356,9 @@ impl Instance {
         let shown = {
             let mut state = self.state();
             let hidden = state.prefix.is_none_or(|prefix| at < prefix);
-            let Some(entry) = state.messages.get_mut(at) else { return };
+            let Some(entry) = state.messages.get_mut(at) else {
+                return;
+            };
             if hidden || entry.shown || self.caller.is_some() {
                 return;
             }

@@ -12,7 +12,9 @@ use super::scope::Scope;
 use super::state::{Entry, Stage};
 use crate::answer::{self, Choice};
 use crate::argument::{ArgumentValue, Words};
-use crate::call::{self, Answer, Ask, CallEvent, Constraint, OUTSIDE_PARAMETERS, Progress, Settings};
+use crate::call::{
+    self, Answer, Ask, CallEvent, Constraint, OUTSIDE_PARAMETERS, Progress, Settings,
+};
 use crate::error::{ErrorKind, ScriptError};
 use crate::host::RunEvent;
 use crate::syntax::Text;
@@ -63,7 +65,11 @@ struct Question {
 
 impl Instance {
     /// Fills one `[[X]]`: at random, by a listener of `llmRequest`, by a role's script, or by the model.
-    pub(super) async fn wish(self: &Arc<Self>, entry: &Entry, wish: Wish) -> Result<Granted, ScriptError> {
+    pub(super) async fn wish(
+        self: &Arc<Self>,
+        entry: &Entry,
+        wish: Wish,
+    ) -> Result<Granted, ScriptError> {
         let (mut parameters, choice) = self.hole_parameters(&wish, entry).await?;
         if let Some(choice) = choice.as_ref().filter(|choice| choice.random) {
             return Ok(self.drawn(choice, &wish.variable));
@@ -92,7 +98,9 @@ impl Instance {
             role: entry.role.clone(),
         };
         let answer = self.ask(question, &entry.scope, entry.span).await?;
-        self.change(wish.message, |entry| entry.thinking.clone_from(&answer.thinking));
+        self.change(wish.message, |entry| {
+            entry.thinking.clone_from(&answer.thinking)
+        });
         let value = self.result_of(&answer);
         Ok(self.granted(&wish.variable, answer.content, value))
     }
@@ -116,7 +124,11 @@ impl Instance {
         let params = self.bound(&read, &entry.scope).await?;
         let mut table = params.named.to_table();
         let random = |name: &str| table.get(name).and_then(Value::as_str) == Some("random");
-        let bare = params.positional.iter().flatten().any(|value| value.as_str() == Some("random"));
+        let bare = params
+            .positional
+            .iter()
+            .flatten()
+            .any(|value| value.as_str() == Some("random"));
         if let Some(choice) = chosen.as_mut() {
             choice.random |= random("type") || bare;
         }
@@ -140,7 +152,11 @@ impl Instance {
     }
 
     /// `llmRequest`: a listener may answer in the model's place.
-    async fn requested(self: &Arc<Self>, wish: &Wish, entry: &Entry) -> Result<Option<Granted>, ScriptError> {
+    async fn requested(
+        self: &Arc<Self>,
+        wish: &Wish,
+        entry: &Entry,
+    ) -> Result<Option<Granted>, ScriptError> {
         if !self.listens("llmRequest") {
             return Ok(None);
         }
@@ -150,11 +166,21 @@ impl Instance {
             Value::from(seen.collect::<Vec<_>>())
         };
         let options = Value::Map(wish.data.clone());
-        let told = self.emit("llmRequest", vec![Some(messages), Some(options)], &entry.scope, entry.span).await?;
-        Ok(told.result.filter(|value| *value != Value::Null).map(|value| {
-            let text = content_text(&value);
-            self.granted(&wish.variable, text.clone(), Value::from(text))
-        }))
+        let told = self
+            .emit(
+                "llmRequest",
+                vec![Some(messages), Some(options)],
+                &entry.scope,
+                entry.span,
+            )
+            .await?;
+        Ok(told
+            .result
+            .filter(|value| *value != Value::Null)
+            .map(|value| {
+                let text = content_text(&value);
+                self.granted(&wish.variable, text.clone(), Value::from(text))
+            }))
     }
 
     /// `$AI`, and `$tool: llm`.
@@ -189,8 +215,14 @@ impl Instance {
     ) -> Result<Option<Value>, ScriptError> {
         let (until, last_assistant) = {
             let state = self.state();
-            let last = state.messages.last().filter(|entry| entry.role == "assistant" && !entry.shown);
-            (state.messages.len(), last.map(|entry| entry.text().to_owned()))
+            let last = state
+                .messages
+                .last()
+                .filter(|entry| entry.role == "assistant" && !entry.shown);
+            (
+                state.messages.len(),
+                last.map(|entry| entry.text().to_owned()),
+            )
         };
         let question = Question {
             until,
@@ -209,7 +241,8 @@ impl Instance {
             _ => self.flag(name),
         };
         if flag("pushMessage") != Some(false) {
-            let append = flag("shouldAppendResponse").unwrap_or(last_assistant.is_none_or(|text| !text.is_empty()));
+            let append = flag("shouldAppendResponse")
+                .unwrap_or(last_assistant.is_none_or(|text| !text.is_empty()));
             self.push_answer(&answer, append, scope, at).await?;
         }
         Ok(Some(value))
@@ -228,7 +261,9 @@ impl Instance {
             let mut state = self.state();
             match state.messages.last_mut().filter(|_| !append) {
                 Some(last) => last.content = content,
-                None => state.messages.push(Entry::done("assistant", content, scope.clone(), at)),
+                None => state
+                    .messages
+                    .push(Entry::done("assistant", content, scope.clone(), at)),
             }
             state.messages.len() - 1
         };
@@ -236,15 +271,25 @@ impl Instance {
         self.show(index);
         if self.listens("llmMessagePushed") {
             let message = self.state().messages.get(index).map(Entry::value);
-            self.emit("llmMessagePushed", vec![message], scope, at).await?;
+            self.emit("llmMessagePushed", vec![message], scope, at)
+                .await?;
         }
         Ok(())
     }
 
     /// What a script gets of an answer: its text or value, or as `llmReturnResult` says (note 44).
     fn result_of(&self, answer: &Answer) -> Value {
-        let plain = || answer.value.clone().unwrap_or_else(|| Value::from(answer.content.as_str()));
-        match self.setting("llmReturnResult").as_ref().and_then(Value::as_str) {
+        let plain = || {
+            answer
+                .value
+                .clone()
+                .unwrap_or_else(|| Value::from(answer.content.as_str()))
+        };
+        match self
+            .setting("llmReturnResult")
+            .as_ref()
+            .and_then(Value::as_str)
+        {
             None | Some("content" | "") => plain(),
             Some(".") => Value::Map(answer.raw()),
             Some(field) => answer.raw().get(field).cloned().unwrap_or_default(),
@@ -252,15 +297,23 @@ impl Instance {
     }
 
     /// Asks a model, with everything that the script says about how.
-    async fn ask(self: &Arc<Self>, question: Question, scope: &Scope, at: Span) -> Result<Answer, ScriptError> {
+    async fn ask(
+        self: &Arc<Self>,
+        question: Question,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Answer, ScriptError> {
         self.state().asked = true;
         let parameters = self.call_parameters(&question.parameters);
         let parameters = self.told_parameters(parameters, scope, at).await?;
         let (settings, warnings) = Settings::read(&parameters);
         for warning in warnings {
-            self.world.warn(scope.source.warning("script.parameters", warning, at));
+            self.world
+                .warn(scope.source.warning("script.parameters", warning, at));
         }
-        let ask = self.question(question, settings, &parameters, scope, at).await?;
+        let ask = self
+            .question(question, settings, &parameters, scope, at)
+            .await?;
         let variable = ask.1;
         let watch = Watch {
             instance: self.clone(),
@@ -292,7 +345,12 @@ impl Instance {
         if let Some(stream) = state.variables.get("llmStream") {
             table.insert("stream".into(), stream.clone());
         }
-        table.extend(state.parameters.iter().map(|(key, value)| (key.clone(), value.clone())));
+        table.extend(
+            state
+                .parameters
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone())),
+        );
         for (name, value) in &state.prompt {
             if state.authored.contains(name) {
                 table.insert(name.clone(), value.clone());
@@ -318,14 +376,27 @@ impl Instance {
     ) -> Result<Map, ScriptError> {
         let mut parameters = parameters;
         if self.listens("llmParams") {
-            let told = self.emit("llmParams", vec![Some(Value::Map(parameters.clone()))], scope, at).await?;
+            let told = self
+                .emit(
+                    "llmParams",
+                    vec![Some(Value::Map(parameters.clone()))],
+                    scope,
+                    at,
+                )
+                .await?;
             let changed = told.arguments.into_iter().next().flatten();
             if let Some(Value::Map(changed)) = told.result.or(changed) {
                 parameters = changed;
             }
         }
         if self.listens("llmBefore") {
-            self.emit("llmBefore", vec![Some(Value::Map(parameters.clone()))], scope, at).await?;
+            self.emit(
+                "llmBefore",
+                vec![Some(Value::Map(parameters.clone()))],
+                scope,
+                at,
+            )
+            .await?;
         }
         Ok(parameters)
     }
@@ -341,14 +412,24 @@ impl Instance {
         if self.listens("llm") {
             let raw = Value::Map(answer.raw());
             let told = self.emit("llm", vec![Some(raw.clone())], scope, at).await?;
-            let in_place = told.arguments.into_iter().next().flatten().filter(|after| *after != raw);
-            if let Some(changed) = told.result.or(in_place).filter(|value| *value != Value::Null) {
+            let in_place = told
+                .arguments
+                .into_iter()
+                .next()
+                .flatten()
+                .filter(|after| *after != raw);
+            if let Some(changed) = told
+                .result
+                .or(in_place)
+                .filter(|value| *value != Value::Null)
+            {
                 answer.content = content_text(&changed);
                 answer.value = changed.as_map().and_then(|map| map.get("value")).cloned();
             }
         }
         for warning in &answer.warnings {
-            self.world.warn(scope.source.warning("script.answer", warning, at));
+            self.world
+                .warn(scope.source.warning("script.answer", warning, at));
         }
         self.keep_hidden(&answer);
         let mut tally = lock(&self.world.tally);
@@ -366,7 +447,13 @@ impl Instance {
     fn keep_hidden(&self, answer: &Answer) {
         let original = self.kept_name(&["keepOriginal", "keepOrginal"], "_original");
         let thinking = self.kept_name(&["keepThinking"], "_thinking");
-        let own = |name: &str| answer.value.as_ref().and_then(Value::as_map).is_some_and(|map| map.get(name).is_some());
+        let own = |name: &str| {
+            answer
+                .value
+                .as_ref()
+                .and_then(Value::as_map)
+                .is_some_and(|map| map.get(name).is_some())
+        };
         let mut hidden = Table::default();
         if let Some(name) = original.filter(|name| !own(name)) {
             hidden.insert(name.into(), Value::from(answer.original.as_str()));
@@ -396,16 +483,24 @@ impl Instance {
     ) -> Result<(Ask, String, String), ScriptError> {
         let model = self.world.engine.models.model(settings.model.as_deref());
         let model = model.map_err(|message| {
-            ScriptError::new(ErrorKind::Model, scope.source.error(ErrorKind::Model.code(), message, at))
+            ScriptError::new(
+                ErrorKind::Model,
+                scope.source.error(ErrorKind::Model.code(), message, at),
+            )
         })?;
         let output = self.setting("output");
         let constraint = match &question.choice {
             Some(choice) => Some(Constraint::Choice(choice.clone())),
             None => settings.constraint(output.as_ref()),
         };
-        let (mut messages, biases) = self.request(&question, &settings, output.as_ref(), scope, at).await?;
+        let (mut messages, biases) = self
+            .request(&question, &settings, output.as_ref(), scope, at)
+            .await?;
         if !question.prefix.trim().is_empty() {
-            messages.push(ChatMessage::new(Role::Assistant, question.prefix.trim_end_matches('\n')));
+            messages.push(ChatMessage::new(
+                Role::Assistant,
+                question.prefix.trim_end_matches('\n'),
+            ));
         }
         let mut ask = Ask::new(model, messages);
         ask.tools = self.tools(scope, at).await?;
@@ -431,7 +526,13 @@ impl Instance {
         scope: &Scope,
         at: Span,
     ) -> Result<(Vec<ChatMessage>, Vec<Bias>), ScriptError> {
-        let mut entries: Vec<Entry> = self.state().messages.iter().take(question.until).cloned().collect();
+        let mut entries: Vec<Entry> = self
+            .state()
+            .messages
+            .iter()
+            .take(question.until)
+            .cloned()
+            .collect();
         entries = self.generated(entries, scope, at).await?;
         let mut system = System::default();
         let mut biases = Vec::new();
@@ -439,7 +540,9 @@ impl Instance {
         for entry in &entries {
             biases.extend(entry.biases.iter().cloned());
             if entry.role == "system" {
-                system.add(&entry.content).map_err(|message| super::values::refuse(&entry.scope, entry.span, message))?;
+                system
+                    .add(&entry.content)
+                    .map_err(|message| super::values::refuse(&entry.scope, entry.span, message))?;
             } else {
                 turns.extend(self.turn(entry));
             }
@@ -450,7 +553,9 @@ impl Instance {
             && let Some(section) = answer::section(&schema.into(), format, &entries_text(&entries))
         {
             let field = Value::Map(Map::from_iter([("output", Value::from(section))]));
-            system.add(&field).map_err(|message| super::values::refuse(scope, at, message))?;
+            system
+                .add(&field)
+                .map_err(|message| super::values::refuse(scope, at, message))?;
         }
         let notes = self.setting("SystemNotesTitle");
         let title = self.setting("SystemOutputTitle");
@@ -480,7 +585,10 @@ impl Instance {
 
 /// All texts of a dialogue, to see what is said already.
 fn entries_text(entries: &[Entry]) -> String {
-    let texts: Vec<String> = entries.iter().map(|entry| print(Some(&entry.content))).collect();
+    let texts: Vec<String> = entries
+        .iter()
+        .map(|entry| print(Some(&entry.content)))
+        .collect();
     texts.join("\n")
 }
 
@@ -510,7 +618,12 @@ impl Watch {
         let observer = &self.instance.world.observer;
         match event {
             CallEvent::Request(request) => self.request(request)?,
-            CallEvent::Chunk { text, content, retry, id } => {
+            CallEvent::Chunk {
+                text,
+                content,
+                retry,
+                id,
+            } => {
                 if !self.instance.is_inner() {
                     observer.event(RunEvent::Delta {
                         role: self.role.clone(),
@@ -536,13 +649,22 @@ impl Watch {
     }
 
     fn request(&self, request: &ChatRequest) -> Result<(), ScriptError> {
-        self.instance.world.budget.model_call(&self.scope, self.at)?;
+        self.instance
+            .world
+            .budget
+            .model_call(&self.scope, self.at)?;
         let event = RunEvent::Request(call::request_map(request));
         self.instance.world.observer.event(event);
         Ok(())
     }
 
-    async fn chunk(&self, text: &str, content: &str, retry: u32, id: &str) -> Result<(), ScriptError> {
+    async fn chunk(
+        &self,
+        text: &str,
+        content: &str,
+        retry: u32,
+        id: &str,
+    ) -> Result<(), ScriptError> {
         if !self.instance.listens("llmStream") {
             return Ok(());
         }
@@ -552,7 +674,9 @@ impl Watch {
             Some(Value::from(content)),
             Some(Value::Int(retry.into())),
         ];
-        self.instance.emit("llmStream", arguments, &self.scope, self.at).await?;
+        self.instance
+            .emit("llmStream", arguments, &self.scope, self.at)
+            .await?;
         Ok(())
     }
 }

@@ -85,7 +85,12 @@ impl Params {
             ([], true) => self.piped.clone(),
             ([], false) => Some(Value::Map(self.named.clone())),
             ([one], true) => one.clone(),
-            (many, true) => Some(many.iter().map(|value| value.clone().unwrap_or_default()).collect::<Vec<_>>().into()),
+            (many, true) => Some(
+                many.iter()
+                    .map(|value| value.clone().unwrap_or_default())
+                    .collect::<Vec<_>>()
+                    .into(),
+            ),
             (many, false) => Some(Value::Map(mixed(many, &self.named))),
         }
     }
@@ -114,7 +119,12 @@ impl Params {
             ([], true) => Input::None,
             ([], false) => Input::Named(named),
             ([one], true) => Input::Single(one.clone().unwrap_or_default()),
-            (many, true) => Input::Single(many.iter().map(|value| value.clone().unwrap_or_default()).collect::<Vec<_>>().into()),
+            (many, true) => Input::Single(
+                many.iter()
+                    .map(|value| value.clone().unwrap_or_default())
+                    .collect::<Vec<_>>()
+                    .into(),
+            ),
             (many, false) => Input::Named(mixed(many, &named)),
         }
     }
@@ -123,8 +133,11 @@ impl Params {
 /// Values by place as `0`, `1`, …, beside those by name.
 fn mixed(positional: &[Option<Value>], named: &Map) -> Map {
     let places = positional.iter().enumerate();
-    let places = places.filter_map(|(place, value)| Some((Arc::from(place.to_string()), value.clone()?)));
-    let names = named.iter().map(|(key, value)| (key.clone(), value.clone()));
+    let places =
+        places.filter_map(|(place, value)| Some((Arc::from(place.to_string()), value.clone()?)));
+    let names = named
+        .iter()
+        .map(|(key, value)| (key.clone(), value.clone()));
     Map::new(places.chain(names).collect::<Table>())
 }
 
@@ -134,6 +147,10 @@ fn with_piped(piped: &Value, named: &Map) -> Map {
         Value::Null => Table::default(),
         other => Table::from_iter([(Arc::from("content"), other.clone())]),
     };
-    table.extend(named.iter().map(|(key, value)| (key.clone(), value.clone())));
+    table.extend(
+        named
+            .iter()
+            .map(|(key, value)| (key.clone(), value.clone())),
+    );
     Map::new(table)
 }

@@ -17,8 +17,18 @@ use crate::syntax::Script;
 
 /// What a caller may not set (note 34), unless `ProtectedStartup` names fewer.
 const PROTECTED: [&str; 12] = [
-    "_id", "_hash", "type", "input", "output", "prompt", "parameters", "templateFormat",
-    "formatStringStrategy", "import", "export", "tools",
+    "_id",
+    "_hash",
+    "type",
+    "input",
+    "output",
+    "prompt",
+    "parameters",
+    "templateFormat",
+    "formatStringStrategy",
+    "import",
+    "export",
+    "tools",
 ];
 
 impl Instance {
@@ -76,11 +86,23 @@ impl Instance {
     /// Gives the inputs their values; what is no input of the script is left over (note 33).
     fn bind_input(&self, input: Input, scope: &Scope) -> Result<Option<Value>, ScriptError> {
         let source = &scope.source;
-        let at = self.resolved.script.config.get("input").map_or(Span { start: 0, end: 0 }, |node| node.span);
-        let declared = self.resolved.config.get("input").cloned().unwrap_or_default();
+        let at = self
+            .resolved
+            .script
+            .config
+            .get("input")
+            .map_or(Span { start: 0, end: 0 }, |node| node.span);
+        let declared = self
+            .resolved
+            .config
+            .get("input")
+            .cloned()
+            .unwrap_or_default();
         let refuse = |problems| super::values::input_error(source, at, problems);
         let inputs = Inputs::read(&declared).map_err(refuse)?;
-        let bound = inputs.bind(placed(input, &inputs), &self.resolved.config).map_err(refuse)?;
+        let bound = inputs
+            .bind(placed(input, &inputs), &self.resolved.config)
+            .map_err(refuse)?;
         let open = self.unprotected();
         let mut state = self.state();
         state.arguments = bound.values.clone();
@@ -102,8 +124,17 @@ impl Instance {
         let Some(Value::List(narrowed)) = self.setting("ProtectedStartup") else {
             return Vec::new();
         };
-        let kept = |key: &&&str| !narrowed.as_slice().iter().any(|item| item.as_str() == Some(key));
-        PROTECTED.iter().filter(kept).map(|key| (*key).to_owned()).collect()
+        let kept = |key: &&&str| {
+            !narrowed
+                .as_slice()
+                .iter()
+                .any(|item| item.as_str() == Some(key))
+        };
+        PROTECTED
+            .iter()
+            .filter(kept)
+            .map(|key| (*key).to_owned())
+            .collect()
     }
 
     /// Does the bodies, parents first, then what the end of a script does of itself.
@@ -169,7 +200,12 @@ impl Instance {
         scope: &Scope,
         at: Span,
     ) -> Result<Option<Arc<Script>>, ScriptError> {
-        let found = self.world.engine.library.find(name, Some(&scope.source)).await;
+        let found = self
+            .world
+            .engine
+            .library
+            .find(name, Some(&scope.source))
+            .await;
         found.map_err(|mut error| {
             self.locate(&mut error, scope, at);
             error
@@ -199,7 +235,10 @@ impl Instance {
     ) -> Result<Arc<Instance>, ScriptError> {
         let most = self.world.budget.limits().depth;
         if self.chain.len() >= most {
-            let message = format!("scripts call each other {most} deep: {}", shortened(&self.chain));
+            let message = format!(
+                "scripts call each other {most} deep: {}",
+                shortened(&self.chain)
+            );
             return Err(budget::limit(scope, at, message, "limits.depth"));
         }
         let library = self.world.engine.library.clone();
@@ -247,7 +286,10 @@ impl Instance {
 fn configured_message(message: &Value, scope: &Scope) -> Entry {
     let map = message.as_map();
     let text = |key: &str| map.and_then(|map| map.get(key)).and_then(Value::as_str);
-    let content = map.and_then(|map| map.get("content")).unwrap_or(message).clone();
+    let content = map
+        .and_then(|map| map.get("content"))
+        .unwrap_or(message)
+        .clone();
     let role = text("role").unwrap_or("user");
     let mut entry = Entry::done(role, content, scope.clone(), Span { start: 0, end: 0 });
     entry.name = text("name").map(str::to_owned);
@@ -266,7 +308,11 @@ fn placed(input: Input, inputs: &Inputs) -> Input {
         let field = key.parse().ok().and_then(|index| inputs.at(index));
         field.map_or_else(|| key.clone(), |field| field.name.as_str().into())
     };
-    Input::Named(map.iter().map(|(key, value)| (name(key), value.clone())).collect())
+    Input::Named(
+        map.iter()
+            .map(|(key, value)| (name(key), value.clone()))
+            .collect(),
+    )
 }
 
 /// A chain of scripts, without the middle where it is long.
@@ -279,5 +325,7 @@ fn shortened(chain: &[String]) -> String {
 
 /// The span of a key of the front matter, or the beginning of the file.
 pub(crate) fn config_place(config: &Node, key: &str) -> Span {
-    config.get(key).map_or(Span { start: 0, end: 0 }, |node| node.span)
+    config
+        .get(key)
+        .map_or(Span { start: 0, end: 0 }, |node| node.span)
 }

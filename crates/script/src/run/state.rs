@@ -153,7 +153,11 @@ impl Entry {
             table.insert("name".into(), Value::from(name.as_str()));
         }
         if !self.to.is_empty() {
-            let to: Vec<Value> = self.to.iter().map(|name| Value::from(name.as_str())).collect();
+            let to: Vec<Value> = self
+                .to
+                .iter()
+                .map(|name| Value::from(name.as_str()))
+                .collect();
             table.insert("toRole".into(), Value::from(to));
         }
         if self.private {

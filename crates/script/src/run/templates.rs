@@ -22,7 +22,12 @@ pub(crate) struct TemplateFunctions {
 
 impl TemplateFunctions {
     pub(crate) fn new(instance: Arc<Instance>, scope: Scope, at: Span) -> Self {
-        let names = instance.state().template_functions.keys().cloned().collect();
+        let names = instance
+            .state()
+            .template_functions
+            .keys()
+            .cloned()
+            .collect();
         TemplateFunctions {
             instance,
             scope,
@@ -45,16 +50,26 @@ impl Functions for TemplateFunctions {
         self.names.iter().map(|name| &**name).collect()
     }
 
-    fn call<'a>(&'a self, name: &'a str, arguments: Arguments) -> BoxFuture<'a, Result<Value, CallError>> {
+    fn call<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async move {
             let Some(callable) = self.function(name) else {
-                return Err(CallError::new(format!("there is no template function `{name}`")));
+                return Err(CallError::new(format!(
+                    "there is no template function `{name}`"
+                )));
             };
-            let mut given: Vec<Option<Value>> = arguments.positional.into_iter().map(Some).collect();
+            let mut given: Vec<Option<Value>> =
+                arguments.positional.into_iter().map(Some).collect();
             if !arguments.named.is_empty() {
                 given.push(Some(Value::Map(arguments.named)));
             }
-            let called = self.instance.call_function(&callable, given, &self.scope, self.at).await;
+            let called = self
+                .instance
+                .call_function(&callable, given, &self.scope, self.at)
+                .await;
             match called {
                 Ok((value, _)) => Ok(value.unwrap_or_default()),
                 Err(error) => Err(CallError::new(error.message())),
@@ -66,13 +81,21 @@ impl Functions for TemplateFunctions {
 impl Instance {
     /// A failed template with its place in the script: in the text where that stands in the file as it
     /// is, or else the text itself.
-    pub(super) fn template_error(&self, problem: TemplateError, text: &str, scope: &Scope, at: Span) -> ScriptError {
+    pub(super) fn template_error(
+        &self,
+        problem: TemplateError,
+        text: &str,
+        scope: &Scope,
+        at: Span,
+    ) -> ScriptError {
         let message = match &problem.variable {
             Some(variable) => format!("in the template of `{variable}`: {}", problem.message),
             None => problem.message.clone(),
         };
         let inner = problem.span.filter(|_| problem.variable.is_none());
-        let place = inner.and_then(|span| part_of(scope, text, at, span)).unwrap_or(at);
+        let place = inner
+            .and_then(|span| part_of(scope, text, at, span))
+            .unwrap_or(at);
         let finding = scope.source.error(problem.code, message, place);
         let finding = match problem.help {
             Some(help) => finding.help(help),

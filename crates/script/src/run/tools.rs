@@ -26,19 +26,31 @@ impl Instance {
     /// models may call here.
     pub(super) fn read_permissions(&mut self) -> Result<(), ScriptError> {
         let config = &self.resolved.config;
-        let patterns = config.get("permissions").and_then(|value| value.at(&["ai", "call"]));
+        let patterns = config
+            .get("permissions")
+            .and_then(|value| value.at(&["ai", "call"]));
         let Some(patterns) = patterns else {
             return Ok(());
         };
         let texts: Vec<String> = match patterns {
-            Value::List(list) => list.as_slice().iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            Value::List(list) => list
+                .as_slice()
+                .iter()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect(),
             Value::Str(one) => vec![one.to_string()],
             _ => Vec::new(),
         };
         let parsed = Permissions::parse(&texts).map_err(|problem| {
             let script = &self.resolved.script;
             let at = config_place(&script.config, "permissions");
-            ScriptError::new(ErrorKind::Script, script.source.error("script.permissions", problem.to_string(), at))
+            ScriptError::new(
+                ErrorKind::Script,
+                script
+                    .source
+                    .error("script.permissions", problem.to_string(), at),
+            )
         })?;
         self.permissions.push(parsed);
         Ok(())
@@ -62,12 +74,20 @@ impl Instance {
 
     fn allow(&self, name: &str, scope: &Scope, at: Span) -> Result<(), ScriptError> {
         let plain = name.trim_start_matches('$');
-        if self.permissions.iter().all(|permissions| permissions.allows(plain)) {
+        if self
+            .permissions
+            .iter()
+            .all(|permissions| permissions.allows(plain))
+        {
             return Ok(());
         }
-        let message = format!("MethodNotAllowed: permission denied: models may not call `{name}` here");
-        let finding = scope.source.error(ErrorKind::MethodNotAllowed.code(), message, at);
-        let finding = finding.help("allow it under `permissions.ai.call`, in this script and in those that run it");
+        let message =
+            format!("MethodNotAllowed: permission denied: models may not call `{name}` here");
+        let finding = scope
+            .source
+            .error(ErrorKind::MethodNotAllowed.code(), message, at);
+        let finding = finding
+            .help("allow it under `permissions.ai.call`, in this script and in those that run it");
         Err(ScriptError::new(ErrorKind::MethodNotAllowed, finding))
     }
 
@@ -76,8 +96,13 @@ impl Instance {
         match self.resolved.config.get("tools") {
             Some(Value::List(list)) => {
                 let wanted = list.as_slice().iter().filter_map(|item| {
-                    let id = item.as_str().or_else(|| item.as_map()?.get("id")?.as_str())?;
-                    Some(Wanted { id: id.to_owned(), title: title(item) })
+                    let id = item
+                        .as_str()
+                        .or_else(|| item.as_map()?.get("id")?.as_str())?;
+                    Some(Wanted {
+                        id: id.to_owned(),
+                        title: title(item),
+                    })
                 });
                 wanted.collect()
             }
@@ -88,13 +113,20 @@ impl Instance {
                 });
                 wanted.collect()
             }
-            Some(Value::Str(one)) => vec![Wanted { id: one.to_string(), title: None }],
+            Some(Value::Str(one)) => vec![Wanted {
+                id: one.to_string(),
+                title: None,
+            }],
             _ => Vec::new(),
         }
     }
 
     /// The tools that a model is offered.
-    pub(super) async fn tools(self: &Arc<Self>, scope: &Scope, at: Span) -> Result<Vec<Arc<dyn Tool>>, ScriptError> {
+    pub(super) async fn tools(
+        self: &Arc<Self>,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Vec<Arc<dyn Tool>>, ScriptError> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
         for wanted in self.wanted_tools() {
             self.allow(&wanted.id, scope, at)?;
@@ -108,13 +140,24 @@ impl Instance {
                     idempotent: false,
                     default: Value::Null,
                 };
-                tools.push(Arc::new(OfferedFunction { spec, instance: self.clone(), function, at }));
+                tools.push(Arc::new(OfferedFunction {
+                    spec,
+                    instance: self.clone(),
+                    function,
+                    at,
+                }));
             } else if let Some(script) = self.find(&wanted.id, scope, at).await? {
-                let mut spec = script_spec(&script, &wanted.id).map_err(|message| super::values::refuse(scope, at, message))?;
+                let mut spec = script_spec(&script, &wanted.id)
+                    .map_err(|message| super::values::refuse(scope, at, message))?;
                 if let Some(title) = wanted.title {
                     spec.description = title;
                 }
-                tools.push(Arc::new(OfferedScript { spec, instance: self.clone(), script, at }));
+                tools.push(Arc::new(OfferedScript {
+                    spec,
+                    instance: self.clone(),
+                    script,
+                    at,
+                }));
             } else if let Some(tool) = self.world.engine.tools.tool(&wanted.id) {
                 tools.push(tool);
             } else {
@@ -130,17 +173,28 @@ impl Instance {
 /// # Errors
 /// That its `input` declares nothing that can be read.
 pub fn script_spec(script: &Script, id: &str) -> Result<ToolSpec, String> {
-    let text = |key: &str| script.config.get(key).and_then(|node| node.text()).map(str::to_owned);
+    let text = |key: &str| {
+        script
+            .config
+            .get(key)
+            .and_then(|node| node.text())
+            .map(str::to_owned)
+    };
     let config = script.config.value();
     let config = config.as_map().cloned().unwrap_or_default();
     let declared = config.get("input").cloned().unwrap_or_default();
     let inputs = Inputs::read(&declared).map_err(|problems| {
-        let messages: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
+        let messages: Vec<String> = problems
+            .into_iter()
+            .map(|problem| problem.message)
+            .collect();
         messages.join("; ")
     })?;
     Ok(ToolSpec {
         name: tool_name(id),
-        description: text("title").or_else(|| text("description")).unwrap_or_default(),
+        description: text("title")
+            .or_else(|| text("description"))
+            .unwrap_or_default(),
         parameters: inputs.to_parameters_schema(),
         returns: config.get("output").map(serde_json::Value::from),
         idempotent: false,
@@ -151,7 +205,13 @@ pub fn script_spec(script: &Script, id: &str) -> Result<ToolSpec, String> {
 /// An id as providers take it for a tool's name: letters, digits, `_` and `-`.
 fn tool_name(id: &str) -> String {
     let plain = id.trim_start_matches('$');
-    let letter = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
+    let letter = |c: char| {
+        if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') {
+            c
+        } else {
+            '_'
+        }
+    };
     plain.chars().map(letter).collect()
 }
 
@@ -165,7 +225,9 @@ struct OfferedScript {
 
 impl fmt::Debug for OfferedScript {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OfferedScript").field("name", &self.spec.name).finish_non_exhaustive()
+        f.debug_struct("OfferedScript")
+            .field("name", &self.spec.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -174,10 +236,19 @@ impl Tool for OfferedScript {
         &self.spec
     }
 
-    fn call<'a>(&'a self, arguments: Map, _: &'a ToolContext) -> BoxFuture<'a, Result<Value, ToolError>> {
+    fn call<'a>(
+        &'a self,
+        arguments: Map,
+        _: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, ToolError>> {
         Box::pin(async move {
             let scope = self.instance.root();
-            let run = self.instance.run_script(self.script.clone(), Input::Named(arguments), &scope, self.at);
+            let run = self.instance.run_script(
+                self.script.clone(),
+                Input::Named(arguments),
+                &scope,
+                self.at,
+            );
             run.await.map(Option::unwrap_or_default).map_err(for_model)
         })
     }
@@ -193,7 +264,9 @@ struct OfferedFunction {
 
 impl fmt::Debug for OfferedFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OfferedFunction").field("name", &self.spec.name).finish_non_exhaustive()
+        f.debug_struct("OfferedFunction")
+            .field("name", &self.spec.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -202,12 +275,21 @@ impl Tool for OfferedFunction {
         &self.spec
     }
 
-    fn call<'a>(&'a self, arguments: Map, _: &'a ToolContext) -> BoxFuture<'a, Result<Value, ToolError>> {
+    fn call<'a>(
+        &'a self,
+        arguments: Map,
+        _: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, ToolError>> {
         Box::pin(async move {
             let scope = self.instance.root();
             let given = vec![Some(Value::Map(arguments))];
-            let called = self.instance.call_function(&self.function, given, &scope, self.at).await;
-            called.map(|(value, _)| value.unwrap_or_default()).map_err(for_model)
+            let called = self
+                .instance
+                .call_function(&self.function, given, &scope, self.at)
+                .await;
+            called
+                .map(|(value, _)| value.unwrap_or_default())
+                .map_err(for_model)
         })
     }
 }

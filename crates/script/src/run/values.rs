@@ -94,9 +94,16 @@ impl Instance {
     }
 
     /// Reads an argument string.
-    pub(super) fn read_arguments(&self, text: &Text, scope: &Scope, words: Words) -> Result<Arguments, ScriptError> {
+    pub(super) fn read_arguments(
+        &self,
+        text: &Text,
+        scope: &Scope,
+        words: Words,
+    ) -> Result<Arguments, ScriptError> {
         argument::parse_with(&text.value, text.span, words).map_err(|problem| {
-            let finding = scope.source.error("script.arguments", problem.message, problem.span);
+            let finding = scope
+                .source
+                .error("script.arguments", problem.message, problem.span);
             let finding = match problem.help {
                 Some(help) => finding.help(help),
                 None => finding,
@@ -106,7 +113,11 @@ impl Instance {
     }
 
     /// Evaluates arguments.
-    pub(super) async fn bound(self: &Arc<Self>, read: &Arguments, scope: &Scope) -> Result<Params, ScriptError> {
+    pub(super) async fn bound(
+        self: &Arc<Self>,
+        read: &Arguments,
+        scope: &Scope,
+    ) -> Result<Params, ScriptError> {
         let mut params = Params {
             given: !read.items.is_empty(),
             ..Params::default()
@@ -121,7 +132,11 @@ impl Instance {
         Ok(params)
     }
 
-    async fn argument(self: &Arc<Self>, item: &Argument, scope: &Scope) -> Result<Option<Value>, ScriptError> {
+    async fn argument(
+        self: &Arc<Self>,
+        item: &Argument,
+        scope: &Scope,
+    ) -> Result<Option<Value>, ScriptError> {
         let at = item.value_span;
         match &item.value {
             ArgumentValue::Literal(value) => match value.as_str() {
@@ -129,7 +144,9 @@ impl Instance {
                 None => Ok(Some(value.clone())),
             },
             ArgumentValue::Template(text) => self.text_value(text, at, scope).await,
-            ArgumentValue::Expression(parsed) => self.parsed_expression(parsed, &item.text, scope, at).await,
+            ArgumentValue::Expression(parsed) => {
+                self.parsed_expression(parsed, &item.text, scope, at).await
+            }
             ArgumentValue::Text(text) => Ok(Some(Value::from(&**text))),
             ArgumentValue::Choice(choice) => {
                 let options = self.options(choice, scope, at).await?;
@@ -210,7 +227,8 @@ impl Instance {
         let first: String = text.chars().take(1).collect();
         let message = format!("`{first}` here is an old mark of the language");
         let finding = scope.source.warning("script.deprecated", message, at);
-        self.world.warn(finding.help(format!("since v0.9.0 it is written `{instead}`")));
+        self.world
+            .warn(finding.help(format!("since v0.9.0 it is written `{instead}`")));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use quillet_core::{Map, Value};
+use quillet_core::Value;
 
 use super::instance::{Instance, World, lock};
 use super::messages::print;
@@ -88,7 +88,7 @@ impl Instance {
         let State { hidden, .. } = &mut *state;
         Outcome {
             value,
-            hidden: std::mem::replace(hidden, Map::default()),
+            hidden: std::mem::take(hidden),
             prefix: state.prefix.unwrap_or(0),
             messages: state.messages.iter().map(turn).collect(),
             usage: tally.usage,

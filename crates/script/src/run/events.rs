@@ -179,7 +179,7 @@ impl Instance {
     }
 
     fn add_listener(&self, event: String, callback: Callback, once: bool) {
-        let number = self.world.next_instance();
+        let number = self.world.next_number();
         let listener = Listener {
             callback,
             once,

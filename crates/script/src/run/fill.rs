@@ -185,7 +185,7 @@ impl Instance {
             } => {
                 let value = self.variable(variable, scope, at)?;
                 let pattern = holes.text.get(pattern.clone()).unwrap_or_default();
-                self.matched_part(pattern, flags, value, group.as_deref(), scope, at)
+                self.matched_part(pattern, flags, value.as_ref(), group.as_deref(), scope, at)
             }
         }
     }
@@ -195,12 +195,12 @@ impl Instance {
         &self,
         pattern: &str,
         flags: &str,
-        value: Option<Value>,
+        value: Option<&Value>,
         group: Option<&str>,
         scope: &Scope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
-        let text = print(value.as_ref());
+        let text = print(value);
         let regex = Regex::compile(pattern, flags)
             .map_err(|problem| refuse(scope, at, problem.to_string()))?;
         let found = regex.captures(&text).map_err(|problem| {
@@ -451,8 +451,11 @@ impl Instance {
         if natural == Some(Value::Bool(false)) {
             return;
         }
-        if let Some(schema @ Value::Map(_)) = table.get("output") {
-            let words = crate::answer::describe(&(&*schema).into());
+        if let Some(schema) = table
+            .get("output")
+            .filter(|schema| schema.as_map().is_some())
+        {
+            let words = crate::answer::describe(&schema.into());
             table.insert("output".into(), Value::from(words));
         }
     }

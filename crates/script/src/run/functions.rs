@@ -61,10 +61,6 @@ impl Instance {
     ) -> Result<Callable, ScriptError> {
         match &*function.language {
             "js" | "javascript" => self.define_javascript(&function.code, scope),
-            "python" | "py" => Ok(Callable::Python(
-                function.name.clone(),
-                function.code.clone(),
-            )),
             other => {
                 let message = format!("functions in {other} are not supported");
                 let finding = scope
@@ -163,7 +159,6 @@ impl Instance {
                 let after = result.arguments.into_iter().map(Passed::value).collect();
                 Ok((result.value.value(), after))
             }
-            Callable::Python(name, _) => Err(refuse(scope, at, format!("{name}: no python"))),
             Callable::Foreign(instance, inner) => {
                 let root = instance.root();
                 let call = Box::pin(instance.call_function(inner, arguments, &root, at));
@@ -279,8 +274,7 @@ fn place_in(source: &Source, code: &Text, place: js::Place) -> Option<Span> {
     let within = rest.get(..rest.find('\n').unwrap_or(rest.len()))?;
     let indent = within
         .find(line.trim_start())?
-        .checked_sub(line.len() - line.trim_start().len())
-        .unwrap_or(0);
+        .saturating_sub(line.len() - line.trim_start().len());
     let column = usize::try_from(place.column).ok()?.saturating_sub(1);
     let offset: usize = line.chars().take(column).map(char::len_utf8).sum();
     let at = file_line + indent + offset;
@@ -307,7 +301,7 @@ pub(crate) struct Bound {
 impl Bound {
     /// Keeps a failure of the script, so that it comes back whole if JavaScript does not catch it.
     fn raise(&self, error: ScriptError) -> JsError {
-        let mark = self.instance.world.next_instance();
+        let mark = self.instance.world.next_number();
         let thrown = JsError::thrown(error.message()).marked(mark);
         lock(&self.instance.world.raised).insert(mark, error);
         thrown

@@ -166,7 +166,7 @@ impl Instance {
             .iter()
             .all(|binding| binding.what == Offered::Itself);
         // Scripts may import each other: what a script already loads is not loaded again inside of it.
-        let loads = !again && !(plain && given.initialize.is_empty());
+        let loads = !(again || plain && given.initialize.is_empty());
         if loads {
             inner.start(Input::None).await?;
         }

@@ -45,7 +45,7 @@ pub(crate) struct World {
     /// What stands for holes while a template renders; no value can know it.
     pub(crate) mark: String,
     random: AtomicU64,
-    instances: AtomicU64,
+    numbers: AtomicU64,
 }
 
 /// What a run adds up.
@@ -80,7 +80,7 @@ impl World {
             dry: false,
             mark: format!("\u{f8ff}{:016x}", mix(seed ^ 0x5175_696c_6c65_7421)),
             random: AtomicU64::new(seed),
-            instances: AtomicU64::new(0),
+            numbers: AtomicU64::new(0),
         }
     }
 
@@ -91,9 +91,9 @@ impl World {
             .fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed))
     }
 
-    /// A number that no other script of this run has.
-    pub(crate) fn next_instance(&self) -> u64 {
-        self.instances.fetch_add(1, Ordering::Relaxed)
+    /// A number that nothing else in this run has.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Tells the author something, once.
@@ -123,8 +123,6 @@ pub(crate) struct Instance {
     pub(crate) resolved: Arc<Resolved>,
     /// Its id: `_id`, or the name of its file.
     pub(crate) id: String,
-    /// A number of its own in this run.
-    pub(crate) number: u64,
     /// Who called it.
     pub(crate) caller: Option<Arc<Instance>>,
     /// Ids of the scripts around it, outermost first, itself last.
@@ -147,7 +145,6 @@ impl Instance {
         chain.push(resolved.id.clone());
         let permissions = caller.as_ref().map(|caller| caller.permissions.clone());
         Instance {
-            number: world.next_instance(),
             permissions: permissions.unwrap_or_default(),
             world,
             id: resolved.id.clone(),

@@ -214,10 +214,7 @@ impl Instance {
         drop(waiting);
         observer.event(RunEvent::ToolResult {
             name: name.to_owned(),
-            result: result
-                .as_ref()
-                .map(Value::clone)
-                .map_err(|error| error.message.clone()),
+            result: result.clone().map_err(|error| error.message),
         });
         result
             .map(Some)

@@ -10,7 +10,7 @@ use super::group::Partner;
 use super::instance::Instance;
 use super::scope::Scope;
 use crate::js::Target;
-use crate::syntax::{Script, Text};
+use crate::syntax::Script;
 use crate::text::bias::Bias;
 
 /// The variables, messages and functions of one running script.
@@ -63,8 +63,6 @@ pub(crate) struct State {
 pub(crate) enum Callable {
     /// A function of the run's JavaScript.
     JavaScript(Target),
-    /// A function in Python: its name, and its code.
-    Python(String, Text),
     /// Another script.
     Script(Arc<Script>),
     /// `.interact` of another script.

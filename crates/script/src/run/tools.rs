@@ -249,7 +249,9 @@ impl Tool for OfferedScript {
                 &scope,
                 self.at,
             );
-            run.await.map(Option::unwrap_or_default).map_err(for_model)
+            run.await
+                .map(Option::unwrap_or_default)
+                .map_err(|error| for_model(&error))
         })
     }
 }
@@ -289,13 +291,13 @@ impl Tool for OfferedFunction {
                 .await;
             called
                 .map(|(value, _)| value.unwrap_or_default())
-                .map_err(for_model)
+                .map_err(|error| for_model(&error))
         })
     }
 }
 
 /// A failure of a script as its caller's model reads it.
-fn for_model(error: ScriptError) -> ToolError {
+fn for_model(error: &ScriptError) -> ToolError {
     let kind = match error.kind {
         ErrorKind::Input => ToolErrorKind::Arguments,
         ErrorKind::NotFound => ToolErrorKind::Unknown,

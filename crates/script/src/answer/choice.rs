@@ -1,6 +1,6 @@
 //! `[[X:|a|b|c]]`: an answer that has to be one or some of the author's texts (note 61).
 
-use quillet_core::nearest;
+use quillet_core::{Value, nearest};
 use serde_json::json;
 
 /// What may be chosen, and how much of it.
@@ -35,6 +35,32 @@ impl Choice {
             suffix: String::new(),
             random: false,
         }
+    }
+
+    /// The choice that an argument evaluated to: `{items, maxPick?, minPick?, separator?,
+    /// prefix?, suffix?, type?}`. Items that are no texts are written as JSON.
+    #[must_use]
+    pub fn from_value(value: &Value) -> Option<Self> {
+        let Value::List(items) = value.at(&["items"])? else {
+            return None;
+        };
+        let option = |item: &Value| match item {
+            Value::Str(text) => text.to_string(),
+            other => quillet_core::json::to_string(other),
+        };
+        let mut choice = Choice::one_of(items.iter().map(option).collect());
+        let count = |name| match value.at(&[name]) {
+            Some(Value::Int(count)) => usize::try_from(*count).ok(),
+            _ => None,
+        };
+        let text = |name| Some(value.at(&[name])?.as_str()?.to_owned());
+        choice.min_pick = count("minPick").unwrap_or(1);
+        choice.max_pick = count("maxPick").unwrap_or(1).max(choice.min_pick).max(1);
+        choice.separator = text("separator").unwrap_or(choice.separator);
+        choice.prefix = text("prefix").unwrap_or_default();
+        choice.suffix = text("suffix").unwrap_or_default();
+        choice.random = text("type").as_deref() == Some("random");
+        Some(choice)
     }
 
     /// Some of the options, drawn; in an answer each comes once.

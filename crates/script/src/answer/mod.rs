@@ -21,7 +21,7 @@ pub use coerce::coerce;
 pub use input::{Bound, InputField, InputProblem, Inputs};
 pub use output::{describe, section};
 pub use schema::{Provided, Schema};
-pub use thinking::{Mode, Tag, Thinking};
+pub use thinking::{Mode, Split, Splitter, Tag, Thinking};
 
 /// How a value is written in an answer (`response_format.type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,12 +1,17 @@
-//! The course of a logical call: ask, continue, read, and ask again.
+//! The course of a logical call: ask, think again, read, and ask again.
 
 use quillet_core::chat::{ChatRequest, FinishReason};
-use quillet_core::{Content, Message, Role};
+use quillet_core::{Message, Role, Value};
 
-use super::echo::Echo;
+use super::form::{Form, Verdict};
 use super::guard::Guarded;
-use super::listen::{Heard, Shown, Sink, Telling, listen};
-use super::{Answer, Ask, CallError, Progress};
+use super::listen::Telling;
+use super::plan::{Plan, tell};
+use super::turn::{self, Said, beginning};
+use super::{Answer, Ask, CallError, CallEvent, Constraint, Progress};
+use crate::ErrorKind;
+use crate::answer::{Choice, Mode, Random};
+use crate::run::{Enforced, EnforcedBy};
 
 /// Asks a model, and gives its answer in the form that was asked for.
 ///
@@ -14,150 +19,244 @@ use super::{Answer, Ask, CallError, Progress};
 /// The model or its provider failed or took too long, the answer does not have its form, or
 /// whoever watches ended the call. What had been written is in the error.
 pub async fn ask(ask: Ask, progress: &dyn Progress) -> Result<Answer, CallError> {
-    let mut call = Call::new(&ask, progress);
-    let text = call.answer(ask.messages.clone()).await?;
-    let mut answer = call.done;
-    answer.content.clone_from(&text);
-    answer.original = text;
-    Ok(answer)
+    if let Some(Constraint::Choice(choice)) = &ask.constraint
+        && choice.random
+    {
+        return Ok(drawn(choice, ask.seed));
+    }
+    let plan = Plan::new(&ask)?;
+    let mut messages = ask.messages.clone();
+    tell(&mut messages, &plan.words);
+    if ask.dry {
+        return dry(&ask, plan, messages, progress).await;
+    }
+    let model = Guarded::new(ask.model.model.clone(), &ask.settings);
+    let mut call = Call {
+        ask: &ask,
+        plan,
+        model,
+        telling: Telling::new(progress, &ask.settings),
+        done: Answer::default(),
+    };
+    call.quieten();
+    let said = call.think(messages.clone()).await?;
+    call.read(messages, said).await
+}
+
+/// A choice that this machine makes.
+fn drawn(choice: &Choice, seed: u64) -> Answer {
+    let picked = choice.draw(&mut Random::new(seed));
+    let content = choice.text(&picked);
+    Answer {
+        value: Some(content.as_str().into()),
+        original: content.clone(),
+        content,
+        ..Answer::default()
+    }
+}
+
+async fn dry(
+    ask: &Ask,
+    plan: Plan,
+    messages: Vec<Message>,
+    progress: &dyn Progress,
+) -> Result<Answer, CallError> {
+    let request = ChatRequest {
+        model: ask.model.name.clone(),
+        messages,
+        options: plan.options,
+    };
+    progress.event(CallEvent::Request(&request)).await?;
+    Ok(Answer::default())
 }
 
 /// A call on its way.
 struct Call<'a> {
     ask: &'a Ask,
+    plan: Plan,
     model: Guarded,
-    progress: &'a dyn Progress,
+    telling: Telling<'a>,
     /// What is known of the answer until now.
     done: Answer,
 }
 
-impl<'a> Call<'a> {
-    fn new(ask: &'a Ask, progress: &'a dyn Progress) -> Self {
-        Call {
-            ask,
-            model: Guarded::new(ask.model.model.clone(), &ask.settings),
-            progress,
-            done: Answer::default(),
-        }
+impl Call<'_> {
+    /// What nobody can read before it is whole is shown when it is.
+    fn quieten(&mut self) {
+        let wrapped = self.plan.provided.as_ref();
+        let wrapped = wrapped.is_some_and(|provided| provided.wrapped);
+        let choice = matches!(self.ask.constraint, Some(Constraint::Choice(_)));
+        self.telling.waits = choice || wrapped;
     }
 
-    fn streams(&self) -> bool {
-        self.ask.settings.stream.unwrap_or(true)
-    }
-
-    /// One answer, with its continuations.
-    async fn answer(&mut self, messages: Vec<Message>) -> Result<String, CallError> {
-        let settings = &self.ask.settings;
-        let begun = messages.len();
-        let mut telling = Telling {
-            progress: self.progress,
-            streams: self.streams(),
-            shows_thinking: settings.thinking.visible != Some(false),
-            retry: 0,
-            visible: String::new(),
+    /// One answer, as often as `shouldThink.depth` says.
+    async fn think(&mut self, mut messages: Vec<Message>) -> Result<Said, CallError> {
+        let mut said = self.take(messages.clone()).await?;
+        let thinking = &self.ask.settings.thinking;
+        let rounds = match thinking.mode {
+            Mode::Off => 1,
+            _ => thinking.depth,
         };
-        let mut text = String::new();
-        let mut messages = messages;
-        loop {
-            let beginning = beginning(&messages).to_owned();
-            let request = self.request(messages.clone());
-            let echo = Echo::of(&beginning);
-            let mut sink = Plain;
-            let heard = listen(&self.model, request, echo, &mut sink, &mut telling);
-            let heard = heard.await.map_err(|error| after(error, &text))?;
-            text.push_str(heard.said());
-            let goes_on = settings.continues
-                && heard.finish == Some(FinishReason::Length)
-                && telling.retry < settings.retries
-                && !heard.text.is_empty();
-            self.note(&heard);
-            if !goes_on {
-                break;
-            }
-            telling.retry += 1;
-            messages.truncate(begun);
-            add_beginning(&mut messages, &text);
+        for _ in 1..rounds {
+            answered(&mut messages, &said.raw, thinking.again());
+            self.telling
+                .again("the model looks at its answer again")
+                .await?;
+            let before = said.thinking;
+            said = self.take(messages.clone()).await?;
+            said.thinking = join(before, &said.thinking);
         }
-        self.done.retries += telling.retry;
-        Ok(text)
+        Ok(said)
     }
 
-    fn request(&self, messages: Vec<Message>) -> ChatRequest {
-        let mut options = self.ask.settings.options.clone();
-        if !self.streams() {
-            options.extra.insert("stream".to_owned(), false.into());
-        }
-        let model = self.ask.model.name.clone();
-        ChatRequest {
-            model,
+    async fn take(&mut self, messages: Vec<Message>) -> Result<Said, CallError> {
+        let said = turn::take(
+            &self.model,
+            self.ask,
+            &self.plan.options,
             messages,
-            options,
-        }
-    }
-
-    fn note(&mut self, heard: &Heard) {
+            self.continues(),
+            &mut self.telling,
+        )
+        .await?;
         let done = &mut self.done;
-        done.finish_reason = heard.finish.unwrap_or_default();
-        done.model.clone_from(&heard.model);
-        done.usage += heard.usage.unwrap_or_default();
-        if !heard.reasoning.is_empty() {
-            let thinking = done.thinking.get_or_insert_default();
-            thinking.push_str(&heard.reasoning);
+        done.usage += said.usage;
+        done.retries += said.retries;
+        done.finish_reason = said.finish;
+        done.model.clone_from(&said.model);
+        Ok(said)
+    }
+
+    /// A value that a provider writes in one piece cannot be gone on with (seed 002).
+    fn continues(&self) -> bool {
+        self.ask.settings.continues && self.plan.by != EnforcedBy::Provider
+    }
+
+    /// Reads the answer; one without its form is asked for again.
+    async fn read(
+        mut self,
+        mut messages: Vec<Message>,
+        mut said: Said,
+    ) -> Result<Answer, CallError> {
+        let Some(form) = self.plan.form.take() else {
+            return self.finish(said, None, None).await;
+        };
+        let ask = self.ask;
+        let before = beginning(&ask.messages);
+        let around = match ask.settings.whole_message {
+            true => (before, ask.suffix.as_str()),
+            false => ("", ""),
+        };
+        let mut repairs = 0;
+        // A value that breaks its schema, if there was one: better than none.
+        let mut best: Option<(Value, Said, String)> = None;
+        loop {
+            let why = match form.check(&said.answer, around, self.plan.provided.as_ref()) {
+                Verdict::Good(shown, value) => {
+                    self.enforced(form.name(), repairs, true);
+                    return self.finish(said, shown, Some(value)).await;
+                }
+                Verdict::Breaks(value, why) => {
+                    best = Some((value, said.clone(), why.clone()));
+                    why
+                }
+                Verdict::Unreadable(why) => why,
+            };
+            if repairs == form.repairs() || said.finish == FinishReason::Length {
+                self.enforced(form.name(), repairs, false);
+                return self.without_form(&form, said, why, best).await;
+            }
+            repairs += 1;
+            self.telling.again(&why).await?;
+            answered(&mut messages, &said.raw, &form.complaint(&why));
+            said = self.take(messages.clone()).await?;
         }
     }
-}
 
-/// All text is the answer.
-struct Plain;
+    fn enforced(&mut self, constraint: &'static str, repairs: u32, kept: bool) {
+        self.done.enforced = Some(Enforced {
+            variable: String::new(),
+            constraint,
+            by: self.plan.by,
+            repairs,
+            kept,
+        });
+    }
 
-impl Sink for Plain {
-    fn text(&mut self, piece: &str) -> Shown {
-        Shown {
-            answer: piece.to_owned(),
-            thinking: String::new(),
+    /// What becomes of an answer that did not get its form.
+    async fn without_form(
+        mut self,
+        form: &Form,
+        said: Said,
+        why: String,
+        best: Option<(Value, Said, String)>,
+    ) -> Result<Answer, CallError> {
+        let settings = &self.ask.settings;
+        if let Some((value, said, why)) = best {
+            if settings.strict_output {
+                let message = format!("the answer does not follow output: {why}");
+                return Err(CallError::new(ErrorKind::Output, message).partial(&said.raw));
+            }
+            let warning = format!("the answer does not follow output, and is kept: {why}");
+            self.done.warnings.push(warning);
+            return self.finish(said, None, Some(value)).await;
         }
-    }
-}
-
-impl Heard {
-    fn said(&self) -> &str {
-        match self.text.is_empty() {
-            true => &self.refusal,
-            false => &self.text,
+        if form.may_stay_text() {
+            return self.finish(said, None, None).await;
         }
+        let message = format!("the answer does not have the form that was asked for: {why}");
+        let error = CallError::new(ErrorKind::Output, message).partial(&said.raw);
+        Err(match said.finish {
+            FinishReason::Length => error.help(
+                "the limit on tokens cut it: raise parameters.max_tokens, since a value has to \
+                 come in one piece",
+            ),
+            _ => error,
+        })
+    }
+
+    async fn finish(
+        mut self,
+        said: Said,
+        shown: Option<String>,
+        value: Option<Value>,
+    ) -> Result<Answer, CallError> {
+        let content = shown.unwrap_or(said.answer);
+        self.telling.at_last(&content).await?;
+        if self.model.repeated() {
+            let count = self.ask.settings.repeats;
+            self.done.warnings.push(format!(
+                "the answer was ended, since its end came {count} times \
+                 (parameters.minTailRepeatCount)"
+            ));
+        }
+        let thinking = said.thinking;
+        Ok(Answer {
+            content,
+            value,
+            thinking: Some(thinking).filter(|text| !text.is_empty()),
+            original: said.raw,
+            ..self.done
+        })
     }
 }
 
-/// What the model is to go on from: the text of a last message of the assistant.
-fn beginning(messages: &[Message]) -> &str {
-    match messages.last() {
-        Some(Message {
-            role: Role::Assistant,
-            content: Content::Text(text),
-            ..
-        }) => text,
-        _ => "",
-    }
-}
-
-/// Puts what was said behind the assistant's last message, or makes one of it.
-fn add_beginning(messages: &mut Vec<Message>, text: &str) {
-    let begun = beginning(messages);
-    if begun.is_empty() {
-        messages.push(Message::new(Role::Assistant, text));
-        return;
-    }
-    let whole = format!("{begun}{text}");
-    if let Some(last) = messages.last_mut() {
-        *last = Message::new(Role::Assistant, whole);
-    }
-}
-
-/// An error of a continuation: what was written before counts, too.
-fn after(mut error: CallError, before: &str) -> CallError {
+/// Adds the answer to the dialogue, and what is said to it.
+fn answered(messages: &mut Vec<Message>, answer: &str, reply: &str) {
+    let before = beginning(messages).to_owned();
     if !before.is_empty() {
-        let partial = error.partial.unwrap_or_default();
-        error.partial = Some(format!("{before}{partial}"));
+        messages.pop();
     }
-    error
+    let whole = format!("{before}{answer}");
+    if !whole.is_empty() {
+        messages.push(Message::new(Role::Assistant, whole));
+    }
+    messages.push(Message::new(Role::User, reply));
+}
+
+fn join(before: String, after: &str) -> String {
+    match before.is_empty() || after.is_empty() {
+        true => before + after,
+        false => format!("{before}\n\n{after}"),
+    }
 }

@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
@@ -14,11 +15,13 @@ use quillet_core::chat::{
 use tokio::time::{Instant, timeout_at};
 
 use super::Settings;
+use crate::text::repeat::Repeats;
 
 /// A model within bounds.
 pub(super) struct Guarded {
     model: Arc<dyn ChatModel>,
     bounds: Bounds,
+    repeated: Arc<AtomicBool>,
 }
 
 #[derive(Clone)]
@@ -26,6 +29,7 @@ struct Bounds {
     timeout: Duration,
     idle: Duration,
     stops: Vec<String>,
+    repeats: usize,
 }
 
 impl Guarded {
@@ -34,8 +38,18 @@ impl Guarded {
             timeout: settings.timeout,
             idle: settings.idle,
             stops: settings.stops.clone(),
+            repeats: settings.repeats,
         };
-        Guarded { model, bounds }
+        Guarded {
+            model,
+            bounds,
+            repeated: Arc::default(),
+        }
+    }
+
+    /// Whether an answer was ended since its end came again and again.
+    pub(super) fn repeated(&self) -> bool {
+        self.repeated.load(Ordering::Relaxed)
     }
 }
 
@@ -51,6 +65,9 @@ impl ChatModel for Guarded {
     }
 
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
+        // Only a stream can be ended before it is whole (seed 002).
+        let streams = request.options.extra.get("stream") != Some(&false.into());
+        let repeats = Repeats::new(if streams { self.bounds.repeats } else { 0 });
         Box::pin(async move {
             let begun = Instant::now();
             let mut watched = Watched {
@@ -58,6 +75,8 @@ impl ChatModel for Guarded {
                 deadline: begun + self.bounds.timeout,
                 bounds: self.bounds.clone(),
                 held: String::new(),
+                repeats,
+                repeated: self.repeated.clone(),
                 ready: Vec::new(),
                 over: false,
             };
@@ -78,6 +97,8 @@ struct Watched {
     bounds: Bounds,
     /// Text that may be the beginning of a stop text.
     held: String,
+    repeats: Repeats,
+    repeated: Arc<AtomicBool>,
     /// Events to hand on, the next one last.
     ready: Vec<ChatEvent>,
     over: bool,
@@ -152,7 +173,11 @@ impl Watched {
         let keep = beginning_of_stop(&self.held, &self.bounds.stops);
         let kept = self.held.split_off(self.held.len() - keep);
         let piece = std::mem::replace(&mut self.held, kept);
-        if !piece.is_empty() {
+        if self.repeats.push(&piece).is_some() {
+            self.repeated.store(true, Ordering::Relaxed);
+            self.held = piece;
+            self.end("repetition");
+        } else if !piece.is_empty() {
             self.ready.push(said(piece));
         }
     }

@@ -6,8 +6,10 @@ use quillet_core::chat::{
 };
 
 use super::echo::Echo;
-use super::{CallError, CallEvent, Progress};
+use super::turn::Ear;
+use super::{CallError, CallEvent, Progress, Settings};
 use crate::ErrorKind;
+use crate::answer::Split;
 
 /// Bytes of one answer, thinking included: far above what any model writes at once.
 const MOST_BYTES: usize = 8 << 20;
@@ -24,12 +26,6 @@ pub(super) struct Heard {
     pub(super) usage: Option<Usage>,
 }
 
-/// Takes the pieces of an answer's text as they come.
-pub(super) trait Sink: Send {
-    /// A piece of text; gives what can be shown of it.
-    fn text(&mut self, piece: &str) -> Shown;
-}
-
 /// What a piece adds to what people see.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Shown {
@@ -37,17 +33,60 @@ pub(super) struct Shown {
     pub(super) thinking: String,
 }
 
+impl From<Split> for Shown {
+    fn from(split: Split) -> Self {
+        Shown {
+            answer: split.answer,
+            thinking: split.thinking,
+        }
+    }
+}
+
 /// Who is told of the pieces of an answer, and how far it had come before.
 pub(super) struct Telling<'a> {
     pub(super) progress: &'a dyn Progress,
-    pub(super) streams: bool,
-    pub(super) shows_thinking: bool,
+    streams: bool,
+    shows_thinking: bool,
+    /// The answer is shown when it is whole.
+    pub(super) waits: bool,
     pub(super) retry: u32,
     /// The visible answer until now.
-    pub(super) visible: String,
+    visible: String,
 }
 
-impl Telling<'_> {
+impl<'a> Telling<'a> {
+    pub(super) fn new(progress: &'a dyn Progress, settings: &Settings) -> Self {
+        Telling {
+            progress,
+            streams: settings.stream.unwrap_or(true),
+            shows_thinking: settings.thinking.visible != Some(false),
+            waits: false,
+            retry: 0,
+            visible: String::new(),
+        }
+    }
+
+    /// What was shown does not count; nothing is said where nothing was.
+    pub(super) async fn again(&mut self, why: &str) -> Result<(), CallError> {
+        self.retry = 0;
+        if std::mem::take(&mut self.visible).is_empty() {
+            return Ok(());
+        }
+        Ok(self.progress.event(CallEvent::Again { why }).await?)
+    }
+
+    /// Shows an answer that had to be whole.
+    pub(super) async fn at_last(&mut self, content: &str) -> Result<(), CallError> {
+        if !std::mem::take(&mut self.waits) {
+            return Ok(());
+        }
+        let shown = Shown {
+            answer: content.to_owned(),
+            thinking: String::new(),
+        };
+        self.show(shown, "").await
+    }
+
     pub(super) async fn show(&mut self, shown: Shown, id: &str) -> Result<(), CallError> {
         if !self.streams {
             return Ok(());
@@ -55,7 +94,7 @@ impl Telling<'_> {
         if !shown.thinking.is_empty() {
             self.think(&shown.thinking).await?;
         }
-        if shown.answer.is_empty() {
+        if shown.answer.is_empty() || self.waits {
             return Ok(());
         }
         self.visible.push_str(&shown.answer);
@@ -68,7 +107,7 @@ impl Telling<'_> {
         Ok(self.progress.event(chunk).await?)
     }
 
-    async fn think(&self, piece: &str) -> Result<(), CallError> {
+    pub(super) async fn think(&self, piece: &str) -> Result<(), CallError> {
         if !self.streams || !self.shows_thinking {
             return Ok(());
         }
@@ -81,7 +120,7 @@ pub(super) async fn listen(
     model: &dyn ChatModel,
     request: ChatRequest,
     mut echo: Echo,
-    sink: &mut dyn Sink,
+    ear: &mut Ear,
     telling: &mut Telling<'_>,
 ) -> Result<Heard, CallError> {
     telling.progress.event(CallEvent::Request(&request)).await?;
@@ -91,7 +130,7 @@ pub(super) async fn listen(
         match event.map_err(|error| failed(error, &heard))? {
             ChatEvent::Text { choice: 0, text } => {
                 let piece = echo.push(&text);
-                heard.say(&piece, sink, telling).await?;
+                heard.say(&piece, ear, telling).await?;
             }
             ChatEvent::Reasoning { choice: 0, text } => {
                 heard.reasoning.push_str(&text);
@@ -103,7 +142,7 @@ pub(super) async fn listen(
             return Err(too_long(&heard));
         }
     }
-    heard.say(&echo.end(), sink, telling).await?;
+    heard.say(&echo.end(), ear, telling).await?;
     match heard.finish {
         Some(_) => Ok(heard),
         None => Err(failed(cut(), &heard)),
@@ -114,14 +153,14 @@ impl Heard {
     async fn say(
         &mut self,
         piece: &str,
-        sink: &mut dyn Sink,
+        ear: &mut Ear,
         telling: &mut Telling<'_>,
     ) -> Result<(), CallError> {
         if piece.is_empty() {
             return Ok(());
         }
         self.text.push_str(piece);
-        let shown = sink.text(piece);
+        let shown = ear.text(piece);
         telling.show(shown, &self.id).await
     }
 

@@ -9,11 +9,14 @@ mod ask;
 mod drive;
 mod echo;
 mod error;
+mod form;
 mod guard;
 mod listen;
+mod plan;
 mod progress;
 mod reading;
 mod settings;
+mod turn;
 
 pub use ask::{Answer, Ask, Constraint, ToolUse};
 pub use drive::ask;

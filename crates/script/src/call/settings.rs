@@ -176,7 +176,14 @@ impl Settings {
         };
         let kind = match format {
             Value::Map(map) => map.get("type").and_then(Value::as_str),
-            other => other.as_str(),
+            Value::Str(name) => Some(&**name),
+            other => {
+                let kind = other.kind();
+                given.warn(format!(
+                    "response_format is {kind}: it takes an object with a type"
+                ));
+                None
+            }
         };
         match kind {
             None | Some("text") => {}

@@ -1,7 +1,9 @@
 //! Answers of models read in every form, and what models are told of the form.
 
 use quillet_core::{Map, Value, json};
-use quillet_script::answer::{self, Choice, Format, Inputs, Provided, Random, Schema};
+use quillet_script::answer::{
+    self, Choice, Format, Inputs, Provided, Random, Schema, Splitter, Thinking,
+};
 use quillet_script::run::Input;
 use serde_json::json;
 
@@ -445,4 +447,123 @@ fn a_draw_is_the_same_for_the_same_seed_and_takes_each_option_once() {
         seen.insert(drawn[0].to_string().into(), Value::Null);
     }
     assert_eq!(seen.len(), 9);
+}
+
+fn apart(config: &str, text: &str) -> (String, String) {
+    let config = json::parse(config).unwrap();
+    let (thinking, problems) = Thinking::read(Some(&config));
+    assert!(problems.is_empty(), "{problems:?}");
+    let by = |size: usize| {
+        let characters: Vec<char> = text.chars().collect();
+        let mut splitter = Splitter::new(&thinking);
+        let mut thought = String::new();
+        let mut said = String::new();
+        for piece in characters.chunks(size).map(String::from_iter) {
+            let split = splitter.push(&piece);
+            thought.push_str(&split.thinking);
+            said.push_str(&split.answer);
+        }
+        let rest = splitter.finish();
+        (thought + &rest.thinking, said + &rest.answer)
+    };
+    let whole = by(usize::MAX);
+    assert_eq!(by(1), whole, "{text}");
+    assert_eq!(by(3), whole, "{text}");
+    (whole.0.trim().to_owned(), whole.1)
+}
+
+#[test]
+fn thinking_is_told_apart_from_the_answer_in_every_mode() {
+    let tags = r#"{"mode": "deep", "thinkTag": ["<think>", "</think>"]}"#;
+    let both = r#"{"mode": "first", "thinkTag": ["<t>", "</t>"], "answerTag": ["<a>", "</a>"]}"#;
+    let own = r#"{"mode": "first", "thinkTag": "Gedanke", "answerTag": "Antwort"}"#;
+    let regex =
+        r#"{"mode": "deep", "thinkRegex": "/\\[\\[(.*?)\\]\\]/", "answerRegex": "=> (.*)"}"#;
+    for (config, text, thinking, answer) in [
+        (
+            tags,
+            "<think>ponder hard</think>The answer is 4",
+            "ponder hard",
+            "The answer is 4",
+        ),
+        (tags, "<think>a</think>\n\nAnswer: 4", "a", "4"),
+        (tags, "<think>cut in the mid", "cut in the mid", ""),
+        (tags, "no tags at all ", "", "no tags at all "),
+        (
+            r#""last""#,
+            "The answer is 4\n\nThink: because 2+2=4",
+            "because 2+2=4",
+            "The answer is 4",
+        ),
+        (r#""last""#, "Answer: 4\n**Thinking:** sums", "sums", "4"),
+        (r#""last""#, "四\n\n思考：二加二", "二加二", "四"),
+        (
+            r#""last""#,
+            "I think: not\nThinkers say so\n",
+            "",
+            "I think: not\nThinkers say so\n",
+        ),
+        (
+            r#""first""#,
+            "Think: 2+2\nis 4\n\nAnswer: 4\nor so",
+            "2+2\nis 4",
+            "4\nor so",
+        ),
+        (r#""first""#, "## Think\n2+2\n## Answer\n4", "2+2", "4"),
+        (r#""first""#, "It is 2+2.\n答案：4", "It is 2+2.", "4"),
+        (r#""first""#, "just 4", "", "just 4"),
+        (
+            r#""first""#,
+            "<think>own</think>\nThink: more\nAnswer: 4",
+            "own\nmore",
+            "4",
+        ),
+        (both, "x <t>one</t> y <a>4</a> z", "onex  y  z", "4"),
+        (both, "<t>one</t> 4", "one", "4"),
+        (
+            own,
+            "Gedanke: ja\nAntwort: nein\nThink: doch",
+            "ja",
+            "nein\nThink: doch",
+        ),
+        (regex, "[[why]] => 4", "why", "4"),
+        (
+            r#""off""#,
+            "<think>model's own</think>\n4 <think> 5",
+            "model's own",
+            "4 <think> 5",
+        ),
+        (
+            "false",
+            "Think: nothing\nAnswer: 4 ",
+            "",
+            "Think: nothing\nAnswer: 4 ",
+        ),
+    ] {
+        let expected = (thinking.to_owned(), answer.to_owned());
+        assert_eq!(apart(config, text), expected, "{config} {text:?}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_should_think_is_said() {
+    for (config, problem) in [
+        (r#""deeep""#, "shouldThink: \"deeep\" is no mode"),
+        (
+            r#"{"mode": "first", "thnkTag": "x"}"#,
+            "shouldThink.thnkTag is unknown (is it thinkTag?)",
+        ),
+        (
+            r#"{"thinkTag": ["a"]}"#,
+            "shouldThink.thinkTag takes a text",
+        ),
+        (
+            r#"{"thinkRegex": "(" }"#,
+            "shouldThink.thinkRegex is no regular expression",
+        ),
+        ("7", "shouldThink is integer"),
+    ] {
+        let (_, problems) = Thinking::read(Some(&json::parse(config).unwrap()));
+        assert!(problems[0].starts_with(problem), "{problems:?}");
+    }
 }

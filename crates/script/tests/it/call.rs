@@ -12,7 +12,7 @@ use crate::call_models::{Rule, Scripted};
 
 /// Writes down the pieces that it is told of.
 #[derive(Default)]
-struct Watcher(Mutex<Vec<String>>);
+pub(crate) struct Watcher(pub(crate) Mutex<Vec<String>>);
 
 impl Progress for Watcher {
     fn event<'a>(&'a self, event: CallEvent<'a>) -> BoxFuture<'a, Result<(), ScriptError>> {
@@ -27,11 +27,11 @@ impl Progress for Watcher {
     }
 }
 
-fn parameters(text: &str) -> Map {
+pub(crate) fn parameters(text: &str) -> Map {
     json::parse(text).unwrap().as_map().unwrap().clone()
 }
 
-fn asking(model: &std::sync::Arc<Scripted>, text: &str, settings: &str) -> Ask {
+pub(crate) fn asking(model: &std::sync::Arc<Scripted>, text: &str, settings: &str) -> Ask {
     let messages = vec![Message::new(Role::User, text)];
     let mut ask = Ask::new(model.answering(Abilities::default()), messages);
     ask.settings = Settings::read(&parameters(settings)).0;

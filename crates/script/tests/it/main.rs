@@ -6,6 +6,7 @@
 mod answer;
 mod argument;
 mod call;
+mod call_form;
 mod call_models;
 mod expression;
 mod format;

@@ -1,6 +1,14 @@
 //! `shouldThink`: a model that is told to think, and its answer taken apart (note 117).
 
+mod heads;
+mod pairs;
+mod split;
+mod words;
+
+use fancy_regex::{Regex, RegexBuilder};
 use quillet_core::{Value, nearest};
+
+pub use split::{Split, Splitter};
 
 /// When a model thinks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -113,9 +121,20 @@ impl Thinking {
         };
         self.depth = count("depth").unwrap_or(1);
         self.steps = count("steps");
-        let text = |name: &str| map.get(name).and_then(Value::as_str).map(str::to_owned);
-        self.think_regex = text("thinkRegex");
-        self.answer_regex = text("answerRegex");
+        for (name, regex) in [
+            ("thinkRegex", &mut self.think_regex),
+            ("answerRegex", &mut self.answer_regex),
+        ] {
+            let Some(given) = map.get(name).and_then(Value::as_str) else {
+                continue;
+            };
+            match pattern(given) {
+                Some(_) => *regex = Some(given.to_owned()),
+                None => problems.push(format!(
+                    "shouldThink.{name} is no regular expression: {given}"
+                )),
+            }
+        }
         for (name, tag) in [
             ("thinkTag", &mut self.think),
             ("answerTag", &mut self.answer),
@@ -174,4 +193,25 @@ fn read_tag(value: Option<&Value>) -> Result<Option<Tag>, ()> {
         },
         Some(_) => Err(()),
     }
+}
+
+/// Steps back of an author's pattern before it gives up.
+const MOST_BACKTRACKS: usize = 100_000;
+
+/// A pattern as authors write it: `/…/flags`, or without the slashes. `.` is any character.
+fn pattern(text: &str) -> Option<Regex> {
+    let (inside, flags) = match text
+        .strip_prefix('/')
+        .and_then(|rest| rest.rsplit_once('/'))
+    {
+        Some(parts) => parts,
+        None => (text, ""),
+    };
+    let mut builder = RegexBuilder::new(inside);
+    let builder = builder
+        .backtrack_limit(MOST_BACKTRACKS)
+        .case_insensitive(flags.contains('i'))
+        .multi_line(flags.contains('m'))
+        .dot_matches_new_line(true);
+    builder.build().ok()
 }

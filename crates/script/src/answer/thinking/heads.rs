@@ -1,0 +1,166 @@
+//! Lines such as `Think:` and `Answer:` that say what follows, in a text that comes in pieces.
+
+use super::pairs::Part;
+use super::{Mode, Tag, Thinking};
+
+/// Longest line that may still become a heading.
+const LONGEST: usize = 80;
+
+/// What models write for the default headings.
+const THINK: [&str; 7] = [
+    "think",
+    "thinking",
+    "thoughts",
+    "reasoning",
+    "思考",
+    "思考过程",
+    "推理过程",
+];
+const ANSWER: [&str; 5] = ["answer", "final answer", "回答", "答案", "最终答案"];
+
+/// Looks for headings at the beginnings of lines.
+#[derive(Debug)]
+pub(super) struct Heads {
+    heads: Vec<(Part, String)>,
+    /// What the text is a part of now; unknown before the first heading.
+    part: Option<Part>,
+    /// The beginning of a line that may become a heading; nothing inside of a plain line.
+    line: Option<String>,
+    /// Behind a heading: marks of emphasis and blanks do not count.
+    after_head: bool,
+    /// What came before anybody knew what it is.
+    unknown: String,
+}
+
+/// What the beginning of a line is.
+enum Verdict {
+    Plain,
+    Maybe,
+    Head(Part),
+}
+
+impl Heads {
+    pub(super) fn new(thinking: &Thinking, tagged: bool) -> Self {
+        let default = Thinking::default();
+        // Mode `last` knows the default headings only (seed 002).
+        let (think, answer) = match tagged {
+            true => (&thinking.think, &thinking.answer),
+            false => (&default.think, &default.answer),
+        };
+        let mut heads = names(Part::Thinking, think, &THINK);
+        heads.extend(names(Part::Answer, answer, &ANSWER));
+        let pairs = matches!(think, Tag::Pair(..));
+        Heads {
+            heads,
+            part: (thinking.mode == Mode::Last || pairs).then_some(Part::Answer),
+            line: Some(String::new()),
+            after_head: false,
+            unknown: String::new(),
+        }
+    }
+
+    pub(super) fn push(&mut self, text: &str) -> Vec<(Part, String)> {
+        let mut parts = Vec::new();
+        for c in text.chars() {
+            self.take(c, &mut parts);
+        }
+        parts
+    }
+
+    pub(super) fn finish(&mut self) -> Vec<(Part, String)> {
+        let mut parts = Vec::new();
+        if let Some(line) = self.line.take() {
+            self.say(&line, &mut parts);
+        }
+        let unknown = std::mem::take(&mut self.unknown);
+        if !unknown.is_empty() {
+            parts.insert(0, (Part::Answer, unknown));
+        }
+        parts
+    }
+
+    fn take(&mut self, c: char, parts: &mut Vec<(Part, String)>) {
+        if self.after_head && matches!(c, '*' | '_' | ' ') {
+            return;
+        }
+        self.after_head = false;
+        let Some(mut line) = self.line.take() else {
+            self.say(c.encode_utf8(&mut [0; 4]), parts);
+            self.line = (c == '\n').then(String::new);
+            return;
+        };
+        line.push(c);
+        match self.judge(&line) {
+            Verdict::Maybe => self.line = Some(line),
+            Verdict::Head(part) => self.switch(part, c == '\n', parts),
+            Verdict::Plain => {
+                self.say(&line, parts);
+                self.line = (c == '\n').then(String::new);
+            }
+        }
+    }
+
+    fn switch(&mut self, part: Part, line_over: bool, parts: &mut Vec<(Part, String)>) {
+        let unknown = std::mem::take(&mut self.unknown);
+        if !unknown.is_empty() {
+            parts.push((Part::Thinking, unknown));
+        }
+        self.part = Some(part);
+        self.after_head = true;
+        self.line = line_over.then(String::new);
+    }
+
+    /// Neighbouring pieces of one part are one.
+    fn say(&mut self, text: &str, parts: &mut Vec<(Part, String)>) {
+        let Some(part) = self.part else {
+            self.unknown.push_str(text);
+            return;
+        };
+        match parts.last_mut() {
+            Some((last, said)) if *last == part => said.push_str(text),
+            _ => parts.push((part, text.to_owned())),
+        }
+    }
+
+    fn judge(&self, line: &str) -> Verdict {
+        let said = line.trim_start_matches(['#', '*', '_', '>', '-', ' ', '\t']);
+        let dressed = said.len() < line.trim_start().len();
+        if line.len() > LONGEST || line == "\n" {
+            return Verdict::Plain;
+        }
+        if said.is_empty() {
+            return Verdict::Maybe;
+        }
+        let said = said.to_lowercase();
+        let mut verdict = Verdict::Plain;
+        for (part, head) in &self.heads {
+            if head.starts_with(&said) {
+                verdict = Verdict::Maybe;
+            }
+            let Some(rest) = said.strip_prefix(head.as_str()) else {
+                continue;
+            };
+            let rest = rest.trim_start_matches(['*', '_', ' ']);
+            match rest.chars().next() {
+                None => verdict = Verdict::Maybe,
+                Some(':' | '：') => return Verdict::Head(*part),
+                Some('\n') if dressed => return Verdict::Head(*part),
+                Some(_) => {}
+            }
+        }
+        verdict
+    }
+}
+
+/// What a tag is called in a text; the default's other names, too.
+fn names(part: Part, tag: &Tag, others: &[&str]) -> Vec<(Part, String)> {
+    let Tag::Head(head) = tag else {
+        return Vec::new();
+    };
+    let head = head.trim_end_matches([':', '：']).to_lowercase();
+    let mut names = vec![(part, head.clone())];
+    if others.contains(&head.as_str()) {
+        names.extend(others.iter().map(|name| (part, (*name).to_owned())));
+    }
+    names
+}

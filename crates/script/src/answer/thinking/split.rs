@@ -1,0 +1,236 @@
+//! An answer taken apart into what was thought and what is said, as it comes.
+
+use super::heads::Heads;
+use super::pairs::{Pairs, Part};
+use super::{Mode, Tag, Thinking};
+
+/// What was thought, and what is said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Split {
+    /// What was thought.
+    pub thinking: String,
+    /// What is said.
+    pub answer: String,
+}
+
+impl Split {
+    fn add(&mut self, part: Part, text: &str) {
+        match part {
+            Part::Thinking => self.thinking.push_str(text),
+            Part::Answer => self.answer.push_str(text),
+        }
+    }
+}
+
+/// Takes an answer apart. What it gives for all pieces together does not depend on where they
+/// are cut; a whole answer is one piece.
+#[derive(Debug)]
+pub struct Splitter {
+    by: By,
+    thought: bool,
+    said: bool,
+    /// White space that ends the answer, or stands between two parts of it.
+    blanks: String,
+}
+
+#[derive(Debug)]
+enum By {
+    /// Tags in the text.
+    Marks(Box<Marks>),
+    /// A pattern of the author: it needs the whole text.
+    Patterns(Box<Patterns>),
+}
+
+#[derive(Debug)]
+struct Marks {
+    thinking: Pairs,
+    answer: Option<Pairs>,
+    heads: Option<Heads>,
+    /// What stands outside of the answer's pair, for an answer without one.
+    outside: String,
+}
+
+#[derive(Debug)]
+struct Patterns {
+    text: String,
+    thinking: Option<fancy_regex::Regex>,
+    answer: Option<fancy_regex::Regex>,
+}
+
+impl Splitter {
+    /// Takes apart what a model says that was told to think like this.
+    #[must_use]
+    pub fn new(thinking: &Thinking) -> Self {
+        let by = match (&thinking.think_regex, &thinking.answer_regex) {
+            (None, None) => By::Marks(Box::new(Marks::new(thinking))),
+            _ if thinking.mode == Mode::Off => By::Marks(Box::new(Marks::new(thinking))),
+            (think, answer) => By::Patterns(Box::new(Patterns {
+                text: String::new(),
+                thinking: think.as_deref().and_then(super::pattern),
+                answer: answer.as_deref().and_then(super::pattern),
+            })),
+        };
+        Splitter {
+            by,
+            thought: false,
+            said: false,
+            blanks: String::new(),
+        }
+    }
+
+    /// What a piece adds.
+    pub fn push(&mut self, piece: &str) -> Split {
+        let split = match &mut self.by {
+            By::Marks(marks) => marks.push(piece),
+            By::Patterns(patterns) => {
+                patterns.text.push_str(piece);
+                Split::default()
+            }
+        };
+        self.trim(split)
+    }
+
+    /// What was held back, when the answer is over.
+    pub fn finish(mut self) -> Split {
+        let split = match &mut self.by {
+            By::Marks(marks) => marks.finish(),
+            By::Patterns(patterns) => patterns.split(),
+        };
+        let mut split = self.trim(split);
+        if !self.thought {
+            split.answer.push_str(&self.blanks);
+        }
+        split
+    }
+
+    /// White space around an answer goes where thinking was taken out of it.
+    fn trim(&mut self, mut split: Split) -> Split {
+        self.thought |= !split.thinking.trim().is_empty();
+        // Blanks alone are not looked at again, however many come.
+        if split.answer.trim().is_empty() {
+            self.blanks.push_str(&split.answer);
+            split.answer.clear();
+            return split;
+        }
+        let mut answer = std::mem::take(&mut self.blanks);
+        answer.push_str(&split.answer);
+        if !self.said && self.thought {
+            answer.drain(..answer.len() - answer.trim_start().len());
+        }
+        self.blanks = answer.split_off(answer.trim_end().len());
+        self.said |= !answer.is_empty();
+        split.answer = answer;
+        split
+    }
+}
+
+impl Marks {
+    fn new(thinking: &Thinking) -> Self {
+        let on = thinking.mode != Mode::Off;
+        let tagged = matches!(thinking.mode, Mode::First | Mode::Deep);
+        let pairs = match &thinking.think {
+            Tag::Pair(open, close) if tagged => Pairs::anywhere(open, close),
+            // Some models think like this at nobody's word.
+            _ => Pairs::at_start("<think>", "</think>"),
+        };
+        let answer = match &thinking.answer {
+            Tag::Pair(open, close) if tagged => Some(Pairs::anywhere(open, close)),
+            _ => None,
+        };
+        let heads = (on && answer.is_none()).then(|| Heads::new(thinking, tagged));
+        Marks {
+            thinking: pairs,
+            answer,
+            heads,
+            outside: String::new(),
+        }
+    }
+
+    fn push(&mut self, piece: &str) -> Split {
+        let parts = self.thinking.push(piece);
+        self.sort(parts)
+    }
+
+    fn sort(&mut self, parts: Vec<(Part, String)>) -> Split {
+        let mut split = Split::default();
+        for (part, text) in parts {
+            match (part, &mut self.answer, &mut self.heads) {
+                (Part::Thinking, ..) => split.thinking.push_str(&text),
+                (Part::Answer, Some(answer), _) => {
+                    let inner = answer.push(&text);
+                    self.outside.push_str(&inside(inner, &mut split));
+                }
+                (Part::Answer, None, Some(heads)) => {
+                    for (part, text) in heads.push(&text) {
+                        split.add(part, &text);
+                    }
+                }
+                (Part::Answer, None, None) => split.answer.push_str(&text),
+            }
+        }
+        split
+    }
+
+    fn finish(&mut self) -> Split {
+        let parts = self.thinking.finish();
+        let mut split = self.sort(parts);
+        if let Some(answer) = &mut self.answer {
+            let inner = answer.finish();
+            self.outside.push_str(&inside(inner, &mut split));
+            let outside = std::mem::take(&mut self.outside);
+            match answer.found() {
+                true => split.thinking.push_str(&outside),
+                false => split.answer.push_str(&outside),
+            }
+        }
+        if let Some(heads) = &mut self.heads {
+            for (part, text) in heads.finish() {
+                split.add(part, &text);
+            }
+        }
+        split
+    }
+}
+
+/// Puts what stands in the answer's pair into the answer; gives the rest.
+fn inside(parts: Vec<(Part, String)>, split: &mut Split) -> String {
+    let mut outside = String::new();
+    for (part, text) in parts {
+        match part {
+            // A pair's inside is called thinking there; this pair is the answer's.
+            Part::Thinking => split.answer.push_str(&text),
+            Part::Answer => outside.push_str(&text),
+        }
+    }
+    outside
+}
+
+impl Patterns {
+    /// The first match of each pattern: its first group, else all of it. Without a pattern for
+    /// the answer, that is what the thinking leaves.
+    fn split(&self) -> Split {
+        let text = &self.text;
+        let thinking = self.thinking.as_ref().and_then(|found| find(found, text));
+        let answer = self.answer.as_ref().and_then(|found| find(found, text));
+        let rest = match (&answer, &thinking) {
+            (Some((_, answer)), _) => answer.clone(),
+            (None, Some((whole, _))) => {
+                let before = text.get(..whole.start).unwrap_or_default();
+                let after = text.get(whole.end..).unwrap_or_default();
+                format!("{before}{after}")
+            }
+            (None, None) => text.clone(),
+        };
+        Split {
+            thinking: thinking.map(|(_, text)| text).unwrap_or_default(),
+            answer: rest,
+        }
+    }
+}
+
+fn find(pattern: &fancy_regex::Regex, text: &str) -> Option<(std::ops::Range<usize>, String)> {
+    let found = pattern.captures(text).ok()??;
+    let whole = found.get(0)?;
+    let group = found.get(1).unwrap_or(whole);
+    Some((whole.range(), group.as_str().to_owned()))
+}

@@ -1,0 +1,191 @@
+//! Whether an answer has its form, and what is said where it has not.
+
+use quillet_core::Value;
+use serde_json::Value as Json;
+
+use super::{CallError, Constraint};
+use crate::ErrorKind;
+use crate::answer::{self, Choice, Format, Provided, Schema};
+
+/// A constraint that can be checked.
+#[derive(Debug)]
+pub(super) enum Form {
+    Choice(Choice),
+    Value {
+        format: Format,
+        schema: Option<Box<Schema>>,
+        force: bool,
+    },
+}
+
+/// An answer that was looked at.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// It has the form: what is shown of it, and its value.
+    Good(Option<String>, Value),
+    /// It can be read, and breaks the schema.
+    Breaks(Value, String),
+    /// It cannot be read.
+    Unreadable(String),
+}
+
+impl Form {
+    /// # Errors
+    /// The script's `output` is no schema, or there is nothing to choose from.
+    pub(super) fn new(constraint: &Constraint) -> Result<Self, CallError> {
+        let value = |format: &Format, schema, force: &bool| Form::Value {
+            format: *format,
+            schema,
+            force: *force,
+        };
+        match constraint {
+            Constraint::Choice(choice) if choice.options.is_empty() => Err(CallError::new(
+                ErrorKind::Script,
+                "the choice has no options",
+            )),
+            Constraint::Choice(choice) => Ok(Form::Choice(choice.clone())),
+            Constraint::Format { format, force } => Ok(value(format, None, force)),
+            Constraint::Schema {
+                schema,
+                format,
+                force,
+            } => {
+                let schema = Schema::new(schema).map_err(|error| {
+                    CallError::new(ErrorKind::Script, format!("output is no schema: {error}"))
+                })?;
+                Ok(value(format, Some(Box::new(schema)), force))
+            }
+        }
+    }
+
+    /// What it is called where a result says how it was kept.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Form::Choice(_) => "choice",
+            Form::Value {
+                schema: Some(_), ..
+            } => "schema",
+            Form::Value { format, .. } => format.as_str(),
+        }
+    }
+
+    /// The schema that the answer follows, as it was written in the script and made valid.
+    pub(super) fn tree(&self) -> Option<&Json> {
+        match self {
+            Form::Value {
+                schema: Some(schema),
+                ..
+            } => Some(schema.tree()),
+            _ => None,
+        }
+    }
+
+    /// Whether an answer that cannot be read is the result as it is (`forceJson: false`).
+    pub(super) fn may_stay_text(&self) -> bool {
+        matches!(self, Form::Value { force: false, .. })
+    }
+
+    /// How often the model is asked again (notes 36 and 61).
+    pub(super) fn repairs(&self) -> u32 {
+        match self {
+            Form::Choice(_) => 2,
+            Form::Value { force, .. } => u32::from(*force),
+        }
+    }
+
+    /// Looks at an answer. `around` is what the author wrote before and behind it in its message.
+    pub(super) fn check(
+        &self,
+        text: &str,
+        around: (&str, &str),
+        provided: Option<&Provided>,
+    ) -> Verdict {
+        let (format, schema) = match self {
+            Form::Choice(choice) => return check_choice(choice, text),
+            Form::Value { format, schema, .. } => (*format, schema.as_deref()),
+        };
+        let mut verdict = None;
+        for candidate in candidates(text, around) {
+            let found = read(format, schema, &candidate, provided);
+            if matches!(found, Verdict::Good(..)) {
+                return found;
+            }
+            // One that can be read is better than one that cannot.
+            let better = !matches!(
+                (&verdict, &found),
+                (Some(Verdict::Breaks(..)), Verdict::Unreadable(_))
+            );
+            if better {
+                verdict = Some(found);
+            }
+        }
+        verdict.unwrap_or_else(|| Verdict::Unreadable("it is empty".to_owned()))
+    }
+
+    /// What the model is told of an answer without its form.
+    pub(super) fn complaint(&self, why: &str) -> String {
+        match self {
+            Form::Choice(choice) => format!(
+                "That was not one of the options: {why}.\n{}",
+                choice.instruction()
+            ),
+            Form::Value { format, schema, .. } => {
+                let form = match schema {
+                    Some(schema) => {
+                        format!(" of this form:\n{}", answer::describe(schema.tree()))
+                    }
+                    None => String::new(),
+                };
+                format!(
+                    "That answer cannot be used: {why}.\nGive the same answer again as {}, with \
+                     nothing before or after it{form}",
+                    format.title()
+                )
+            }
+        }
+    }
+}
+
+fn check_choice(choice: &Choice, text: &str) -> Verdict {
+    match choice.check(text) {
+        Ok(picked) => {
+            let shown = choice.text(&picked);
+            let value = Value::from(shown.as_str());
+            Verdict::Good(Some(shown), value)
+        }
+        Err(why) => Verdict::Unreadable(why),
+    }
+}
+
+/// The whole message, then the answer alone (note 41).
+fn candidates(text: &str, (before, after): (&str, &str)) -> Vec<String> {
+    let alone = text.to_owned();
+    match before.is_empty() && after.is_empty() {
+        true => vec![alone],
+        false => vec![format!("{before}{text}{after}"), alone],
+    }
+}
+
+fn read(
+    format: Format,
+    schema: Option<&Schema>,
+    text: &str,
+    provided: Option<&Provided>,
+) -> Verdict {
+    let wrapped = provided.is_some_and(|provided| provided.wrapped);
+    let tree = schema.map(Schema::tree).filter(|_| !wrapped);
+    let value = match answer::read(format, text, tree) {
+        Ok(value) => value,
+        Err(error) => return Verdict::Unreadable(error.to_string()),
+    };
+    let value = provided.map_or(value.clone(), |provided| provided.unwrap(value));
+    let value = match schema {
+        Some(schema) => answer::coerce(value, schema.tree()),
+        None => value,
+    };
+    match schema.map_or(Ok(()), |schema| schema.check(&value)) {
+        Ok(()) if wrapped => Verdict::Good(Some(quillet_core::json::to_string(&value)), value),
+        Ok(()) => Verdict::Good(None, value),
+        Err(findings) => Verdict::Breaks(value, findings.join("; ")),
+    }
+}

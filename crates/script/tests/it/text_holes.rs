@@ -413,8 +413,7 @@ proptest! {
     }
 }
 
-/// Half a megabyte of openings that nothing closes ends at once only if each byte is looked at a
-/// few times: else these take hours.
+/// Openings that nothing closes are read at once only if each byte is looked at a few times.
 #[test]
 fn hostile_texts_are_read_in_one_go() {
     let hostile = [
@@ -435,7 +434,7 @@ fn hostile_texts_are_read_in_one_go() {
     ];
     for part in hostile {
         for end in ["", "]]", "\"]]\"", "))"] {
-            let text = part.repeat(500_000 / part.len()) + end;
+            let text = part.repeat(200_000 / part.len()) + end;
             let last = holes(&text).last().cloned();
             assert!(last.is_some());
             let (stripped, _) = strip(&text);

@@ -67,8 +67,34 @@ impl Instance {
         } else {
             self.render_messages().await?;
         }
-        let piped = call.piped.then(|| self.passed_on());
+        let waiting = std::mem::take(&mut self.state().pipes);
+        let piped = (call.piped || waiting).then(|| self.passed_on());
+        if call.target == Target::Directive && &*call.name.value == "pipe" {
+            return self.pipe(call, scope).await;
+        }
         self.linked(call, piped.flatten(), scope).await
+    }
+
+    /// `$pipe`, `|`: the next call takes the last result; `$pipe: name` is that call itself.
+    async fn pipe(self: &Arc<Self>, call: &Call, scope: &Scope) -> Result<Flow, ScriptError> {
+        let written = call.value.as_ref().and_then(|node| node.text());
+        let name = call.arguments.as_ref().map(|text| &*text.value).or(written);
+        let Some(name) = name.map(str::trim).filter(|name| !name.is_empty()) else {
+            self.state().pipes = true;
+            return Ok(Flow::Next);
+        };
+        let params = Params {
+            piped: self.passed_on(),
+            ..Params::default()
+        };
+        let target = match name.starts_with('$') {
+            true => Target::Directive,
+            false => Target::Script,
+        };
+        let plain = name.trim_start_matches('$');
+        let value = self.invoke(target, plain, params, scope, call.span).await?;
+        self.finish(value);
+        Ok(Flow::Next)
     }
 
     async fn control(self: &Arc<Self>, call: &Call, scope: &Scope) -> Result<Flow, ScriptError> {

@@ -17,6 +17,9 @@ use crate::text::prefix::{self, Form};
 /// to keep more.
 const KEPT: usize = 10_000;
 
+/// The code of a finding about a name that nothing has.
+pub(super) const UNKNOWN_NAME: &str = "script.unknown_name";
+
 /// Parsed expressions of a run, by their text.
 #[derive(Debug, Default)]
 pub(crate) struct Expressions(Mutex<HashMap<Box<str>, Parsed>>);
@@ -126,7 +129,7 @@ impl Instance {
     pub(crate) fn unknown_name(&self, name: &str, scope: &Scope, at: Span) -> ScriptError {
         let known = self.names(scope);
         let message = format!("there is no variable `{name}`");
-        let finding = scope.source.error("script.unknown_name", message, at);
+        let finding = scope.source.error(UNKNOWN_NAME, message, at);
         let help = match nearest(name, known.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("set it with `$set`, or write `this.{name}` where it may be missing"),
@@ -165,6 +168,7 @@ impl Instance {
             "id" => Some(Value::from(self.id.as_str())),
             "ENV" => Some(self.environment()),
             "stats" => Some(self.statistics()),
+            _ if state.undefined.contains(name) => None,
             _ if state.functions.contains_key(name.trim_start_matches('$')) => {
                 return Found::Function;
             }

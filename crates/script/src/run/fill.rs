@@ -166,7 +166,7 @@ impl Instance {
                 let params = match &arguments {
                     Some(arguments) => {
                         let read = self.read_arguments(arguments, scope, Words::Text)?;
-                        self.bound(&read, scope).await?
+                        self.bound(&read, Words::Text, scope).await?
                     }
                     None => Default::default(),
                 };

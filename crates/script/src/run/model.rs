@@ -121,7 +121,7 @@ impl Instance {
                 chosen = Some(self.choice(choice, &entry.scope, entry.span).await?);
             }
         }
-        let params = self.bound(&read, &entry.scope).await?;
+        let params = self.bound(&read, Words::Text, &entry.scope).await?;
         let mut table = params.named.to_table();
         let random = |name: &str| table.get(name).and_then(Value::as_str) == Some("random");
         let bare = params
@@ -360,10 +360,8 @@ impl Instance {
         table.extend(own.iter().map(|(key, value)| (key.clone(), value.clone())));
         let world = self.world.parameters.iter();
         table.extend(world.map(|(key, value)| (key.clone(), value.clone())));
-        // A whole run without streams asks for none; a script may not turn it on again.
-        if !self.world.stream {
-            table.insert("stream".into(), Value::Bool(false));
-        }
+        let stream = Value::Bool(self.world.stream);
+        table.entry("stream".into()).or_insert(stream);
         Map::new(table)
     }
 

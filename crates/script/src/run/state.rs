@@ -22,6 +22,8 @@ pub(crate) struct State {
     pub(crate) prompt: Table,
     /// The `parameters` object.
     pub(crate) parameters: Table,
+    /// Variables that were set to `undefined`: they are there, and have no value.
+    pub(crate) undefined: HashSet<Arc<str>>,
     /// Variables whose text is the author's and may be a template itself (note 46).
     pub(crate) authored: HashSet<Arc<str>>,
     /// The dialogue.
@@ -50,6 +52,8 @@ pub(crate) struct State {
     pub(crate) given: Option<Value>,
     /// An earlier conversation, for when the hidden beginning is there.
     pub(crate) recalled: Vec<Entry>,
+    /// Whether the next call takes the last result (`$pipe`, `|`).
+    pub(crate) pipes: bool,
     /// Whether a model was asked.
     pub(crate) asked: bool,
     /// Whether the script is ready to talk (`$ready`).
@@ -188,10 +192,16 @@ impl State {
             true => &mut self.prompt,
             false => &mut self.variables,
         };
+        self.undefined.remove(name);
         match value {
-            Some(value) => table.insert(name.into(), value),
-            None => table.shift_remove(name),
-        };
+            Some(value) => {
+                table.insert(name.into(), value);
+            }
+            None => {
+                table.shift_remove(name);
+                self.undefined.insert(name.into());
+            }
+        }
         self.functions.remove(name);
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use quillet_core::{BoxFuture, Map, Span, Table, Value};
 use quillet_yaml::{Data, Node, Style};
 
-use super::expressions::fail;
+use super::expressions::{UNKNOWN_NAME, fail};
 use super::instance::Instance;
 use super::messages::print;
 use super::params::Params;
@@ -90,7 +90,7 @@ impl Instance {
             None => scope.clone(),
         };
         let read = self.read_arguments(text, scope, Words::Refused)?;
-        self.bound(&read, &inner).await
+        self.bound(&read, Words::Refused, &inner).await
     }
 
     /// Reads an argument string.
@@ -116,6 +116,7 @@ impl Instance {
     pub(super) async fn bound(
         self: &Arc<Self>,
         read: &Arguments,
+        words: Words,
         scope: &Scope,
     ) -> Result<Params, ScriptError> {
         let mut params = Params {
@@ -123,7 +124,13 @@ impl Instance {
             ..Params::default()
         };
         for item in &read.items {
-            let value = self.argument(item, scope).await?;
+            let value = match self.argument(item, scope).await {
+                // `[[@file(notes.txt)]]`: a name that nothing has is what it says.
+                Err(error) if words == Words::Text && is_word(item, &error) => {
+                    Some(Value::from(&*item.text))
+                }
+                value => value?,
+            };
             match item.slot() {
                 Slot::Name(name) => params.set(&name, value),
                 Slot::Place | Slot::PlaceAndName(_) => params.positional.push(value),
@@ -230,6 +237,15 @@ impl Instance {
         self.world
             .warn(finding.help(format!("since v0.9.0 it is written `{instead}`")));
     }
+}
+
+/// Whether an argument is a word that failed because it names nothing.
+fn is_word(item: &Argument, error: &ScriptError) -> bool {
+    let unknown = error
+        .diagnostics
+        .first()
+        .is_some_and(|first| first.code == UNKNOWN_NAME);
+    unknown && matches!(item.slot(), Slot::PlaceAndName(_))
 }
 
 /// Whether a node declares a function.

@@ -45,9 +45,7 @@ impl Instance {
 
     /// Remembers the result of an instruction.
     pub(crate) fn finish(&self, value: Option<Value>) {
-        let mut state = self.state();
-        state.last = value;
-        state.answer = None;
+        self.state().finish(value, None);
     }
 
     /// Does a call that stands as an instruction.

@@ -66,12 +66,23 @@ impl Instance {
                 return Err(fail(scope, at, "script.expression", message));
             }
         };
+        let latest = self.with_hidden(text, scope);
+        let scope = latest.as_ref().unwrap_or(scope);
         let view = View::new(self, scope);
         match native.evaluate(&view) {
             Ok(value) => Ok(value),
             Err(EvalError::JavaScript) => self.javascript(text, scope, at).await,
             Err(error) => Err(self.eval_error(error, text, scope, at)),
         }
+    }
+
+    /// A scope in which `LatestResult` has the hidden fields that an expression names.
+    fn with_hidden(&self, text: &str, scope: &Scope) -> Option<Scope> {
+        let state = self.state();
+        if state.hidden.is_empty() || !text.contains("LatestResult") {
+            return None;
+        }
+        Some(scope.with(vec![("LatestResult".into(), state.latest(text))]))
     }
 
     /// Why a native expression has no value.

@@ -71,9 +71,7 @@ impl Instance {
             .alone(&parts)
             .unwrap_or_else(|| Value::from(content.as_str()));
         self.change(at, |entry| entry.content = Value::from(content));
-        let mut state = self.state();
-        state.last = Some(whole);
-        state.answer = filling.answer;
+        self.state().finish(Some(whole), filling.answer);
         Ok(())
     }
 
@@ -419,10 +417,8 @@ impl Instance {
                 .iter()
                 .map(|(key, value)| (key.clone(), value.clone())),
         );
-        if let Some(last) = &state.last {
-            table
-                .entry("LatestResult".into())
-                .or_insert_with(|| last.clone());
+        if let Some(last) = state.latest(text) {
+            table.entry("LatestResult".into()).or_insert(last);
         }
         // The dialogue is long, and few templates speak of it.
         let prompt = match text.contains("messages") {

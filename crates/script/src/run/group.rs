@@ -99,8 +99,7 @@ impl Instance {
             let mut state = self.state();
             let place = place.min(state.messages.len());
             state.messages.insert(place, reply);
-            state.last = Some(Value::from(text));
-            state.answer = None;
+            state.finish(Some(Value::from(text)), None);
             drop(state);
             self.show(place);
         }

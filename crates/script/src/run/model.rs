@@ -459,7 +459,7 @@ impl Instance {
         if let (Some(name), Some(text)) = (thinking.filter(|name| !own(name)), &answer.thinking) {
             hidden.insert(name.into(), Value::from(text.as_str()));
         }
-        self.state().hidden = Map::new(hidden);
+        self.state().coming = Map::new(hidden);
     }
 
     fn kept_name(&self, names: &[&str], default: &str) -> Option<String> {

@@ -222,7 +222,13 @@ impl Instance {
     ) -> BoxFuture<'a, Result<Option<Value>, ScriptError>> {
         Box::pin(async move {
             let inner = self.inner(script, scope, at).await?;
-            inner.run(input).await.map_err(|error| inner.chained(error))
+            let value = inner
+                .run(input)
+                .await
+                .map_err(|error| inner.chained(error))?;
+            let hidden = std::mem::take(&mut inner.state().hidden);
+            self.state().coming = hidden;
+            Ok(value)
         })
     }
 

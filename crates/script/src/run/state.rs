@@ -58,8 +58,10 @@ pub(crate) struct State {
     pub(crate) asked: bool,
     /// Whether the script is ready to talk (`$ready`).
     pub(crate) ready: bool,
-    /// What the last answer adds without being part of it (`keepOriginal`, `keepThinking`).
+    /// What belongs to `last` without being part of it (`keepOriginal`, `keepThinking`).
     pub(crate) hidden: Map,
+    /// The same, of a result that is about to become `last`.
+    pub(crate) coming: Map,
 }
 
 /// What `$name` calls, besides directives.
@@ -173,6 +175,36 @@ impl Entry {
 }
 
 impl State {
+    /// Remembers a result, and what a chain passes on where that is not the same.
+    pub(crate) fn finish(&mut self, value: Option<Value>, answer: Option<Value>) {
+        self.last = value;
+        self.answer = answer;
+        self.hidden = std::mem::take(&mut self.coming);
+    }
+
+    /// `LatestResult` for a text that speaks of it: with the fields beside it that the text names.
+    /// They are not the result's own, so nothing else sees them (note 42).
+    pub(crate) fn latest(&self, text: &str) -> Option<Value> {
+        let last = self.last.clone()?;
+        let named: Vec<_> = self
+            .hidden
+            .iter()
+            .filter(|(name, _)| text.contains(&***name))
+            .collect();
+        match (&last, named.is_empty()) {
+            (Value::Map(map), false) => {
+                let mut table = map.to_table();
+                table.extend(
+                    named
+                        .into_iter()
+                        .map(|(name, value)| (name.clone(), value.clone())),
+                );
+                Some(Value::Map(Map::new(table)))
+            }
+            _ => Some(last),
+        }
+    }
+
     /// All messages as scripts see them.
     pub(crate) fn message_values(&self) -> Value {
         Value::from(self.messages.iter().map(Entry::value).collect::<Vec<_>>())

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-use super::protocol::{Answer, FromWorker, ToWorker};
+use super::files::Files;
+use super::modules::Modules;
+use super::protocol::{Answer, Ask, FromWorker, ToWorker};
 
 /// What a piece's future receives.
 pub(super) type Inbox = mpsc::UnboundedReceiver<FromWorker>;
@@ -16,6 +18,8 @@ pub(super) type Inbox = mpsc::UnboundedReceiver<FromWorker>;
 pub(super) struct Board {
     state: Mutex<State>,
     patience: Duration,
+    modules: Modules,
+    files: Files,
 }
 
 #[derive(Debug)]
@@ -39,7 +43,7 @@ pub(super) enum Silence {
 
 impl Board {
     /// A board for a worker whose pieces may compute for so long.
-    pub(super) fn new(time: Duration) -> Self {
+    pub(super) fn new(time: Duration, modules: Modules, files: Files) -> Self {
         Board {
             state: Mutex::new(State {
                 inboxes: HashMap::new(),
@@ -50,6 +54,8 @@ impl Board {
             }),
             // The worker's own clock comes first; this one is for what its clock does not reach.
             patience: time + time / 10 + Duration::from_millis(50),
+            modules,
+            files,
         }
     }
 
@@ -79,35 +85,70 @@ impl Board {
         state.busy.get_or_insert_with(Instant::now);
     }
 
-    /// A message of the worker. Gives what must be answered at once.
+    /// A message of the worker. Gives what must be answered at once: questions for modules and files,
+    /// and questions of pieces that nobody waits for.
     pub(super) fn deliver(&self, message: FromWorker) -> Option<ToWorker> {
-        let mut state = self.state();
-        let piece = match &message {
-            FromWorker::Turn { piece, handled } => {
-                state.turn = *piece;
-                let is_idle = piece.is_none() && *handled >= state.sent;
-                state.busy = (!is_idle).then(Instant::now);
-                return None;
-            }
-            FromWorker::Ask { piece, .. } => {
-                state.busy = None;
-                *piece
-            }
-            FromWorker::Log { piece, .. } | FromWorker::Done { piece, .. } => *piece,
+        let message = match message {
+            FromWorker::Ask {
+                question,
+                ask,
+                piece,
+            } => match self.attend(&ask) {
+                Some(answer) => return self.reply(question, answer),
+                None => FromWorker::Ask {
+                    piece,
+                    question,
+                    ask,
+                },
+            },
+            message => message,
         };
+        let piece = self.note(&message)?;
         let question = match &message {
             FromWorker::Ask { question, .. } => Some(*question),
             _ => None,
         };
-        let delivered = state
+        let sent = self
+            .state()
             .inboxes
             .get(&piece)
             .is_some_and(|inbox| inbox.send(message).is_ok());
-        let question = question.filter(|_| !delivered)?;
-        Some(ToWorker::Answer {
-            question,
-            answer: Answer::Gone,
-        })
+        question
+            .filter(|_| !sent)
+            .and_then(|question| self.reply(question, Answer::Gone))
+    }
+
+    /// Notes whether the worker computes; gives whose message it is.
+    fn note(&self, message: &FromWorker) -> Option<u64> {
+        let mut state = self.state();
+        match message {
+            FromWorker::Turn { piece, handled } => {
+                state.turn = *piece;
+                let is_idle = piece.is_none() && *handled >= state.sent;
+                state.busy = (!is_idle).then(Instant::now);
+                None
+            }
+            FromWorker::Ask { piece, .. } => {
+                state.busy = None;
+                Some(*piece)
+            }
+            FromWorker::Log { piece, .. } | FromWorker::Done { piece, .. } => Some(*piece),
+        }
+    }
+
+    /// The answer to a question that is not of the run's names.
+    fn attend(&self, ask: &Ask) -> Option<Answer> {
+        match ask {
+            Ask::Resolve(request) => Some(Answer::Resolved(self.modules.resolve(request))),
+            Ask::Load(path) => Some(Answer::Resolved(self.modules.load(path))),
+            Ask::File(call) => Some(Answer::Now(self.files.call(call))),
+            Ask::Get(_) | Ask::Set(..) | Ask::Names | Ask::Call { .. } => None,
+        }
+    }
+
+    fn reply(&self, question: u64, answer: Answer) -> Option<ToWorker> {
+        self.sending();
+        Some(ToWorker::Answer { question, answer })
     }
 
     /// The worker is gone: nothing more arrives.

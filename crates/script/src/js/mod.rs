@@ -10,12 +10,16 @@
 
 mod board;
 mod error;
+mod files;
+mod modules;
+mod package;
 mod protocol;
 mod runtime;
 mod signature;
 mod thread;
 mod worker;
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,8 +27,11 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use quillet_core::BoxFuture;
 
+use crate::host::Grants;
 use board::{Board, Inbox, Silence};
 pub use error::{Code, Frame, JsError, JsErrorKind, Place};
+use files::Files;
+use modules::Modules;
 use protocol::{Answer, Ask, Done, FromWorker, Request, Source, ToWorker, Work};
 pub use protocol::{Bounds, Definition, Export, ExportKind};
 pub use runtime::{Called, Found, FunctionId, Level, ModuleId, Passed, Runtime, Target};
@@ -38,6 +45,11 @@ pub struct JsOptions {
     pub bounds: Bounds,
     /// Where it runs.
     pub transport: Transport,
+    /// Folders that modules are read from, and nothing outside of them, not by links either: the
+    /// script's own, its library, its project. The first is where relative names of `fs` start.
+    pub roots: Vec<PathBuf>,
+    /// What it may do outside: `read` and `write` open Node's `fs`.
+    pub grants: Grants,
 }
 
 /// Where JavaScript runs.
@@ -249,7 +261,7 @@ impl Js {
         {
             return Ok(Arc::clone(worker));
         }
-        let board = Arc::new(Board::new(self.options.bounds.time));
+        let board = Arc::new(self.board());
         let link = Thread::start(&self.options.bounds, &board).map_err(|error| {
             JsError::new(
                 JsErrorKind::Killed,
@@ -262,6 +274,16 @@ impl Js {
         }
         state.worker = Some(Arc::clone(&worker));
         Ok(worker)
+    }
+
+    fn board(&self) -> Board {
+        let JsOptions {
+            bounds,
+            roots,
+            grants,
+            ..
+        } = &self.options;
+        Board::new(bounds.time, Modules::new(roots), Files::new(grants, roots))
     }
 
     /// Gives up a worker that does not move any more.

@@ -83,8 +83,74 @@
     return id;
   };
 
+  // Modules. `require` is CommonJS; ES modules are the engine's own business and come as promises.
+  const ES = 0, CODE = 1;
+  const cache = new Map();
+  const spaces = new Map();
+  const coming = new Map();
+
+  const folder = (path) => path.slice(0, Math.max(path.lastIndexOf('/'), 0));
+
+  const requireFrom = (from) => {
+    const require = (name) => load(from.startsWith('node:') ? 'node:' + name : host.resolve(from, text(name)));
+    require.resolve = (name) => host.resolve(from, text(name));
+    return require;
+  };
+
+  const load = (path) => {
+    const known = cache.get(path);
+    if (known !== undefined) return known.exports;
+    const [kind, payload] = host.load(path);
+    if (kind === ES) return host.import(path);
+    const module = { exports: {}, id: path, filename: path, loaded: false };
+    cache.set(path, module);
+    try {
+      if (kind !== CODE) module.exports = payload;
+      else {
+        const internal = path.startsWith('node:') ? { file: host.file } : undefined;
+        apply(payload, module.exports,
+          [module.exports, requireFrom(path), module, path, folder(path), internal]);
+      }
+    } catch (error) {
+      cache.delete(path);
+      throw error;
+    }
+    module.loaded = true;
+    return module.exports;
+  };
+
+  // A module of the script's `import`: a promise only where it has to be.
+  const bring = (id) => {
+    if (spaces.has(id)) return undefined;
+    if (coming.has(id)) return coming.get(id);
+    const path = host.wanted(id);
+    const value = load(path);
+    const settle = (space) => {
+      coming.delete(id);
+      spaces.set(id, isObject(space) ? space : { default: space, ...space });
+    };
+    if (cache.has(path)) return settle(value);
+    const promise = apply(then, value, [settle]);
+    coming.set(id, promise);
+    return promise;
+  };
+
+  const space = (id) => {
+    if (!spaces.has(id)) throw new Error('this module is still being loaded');
+    return spaces.get(id);
+  };
+
+  const describeExports = (id) => {
+    const value = space(id);
+    return ownKeys(value).filter((key) => typeof key === 'string').map((name) => {
+      const item = value[name];
+      if (isClass(item)) return [name, 'class', undefined];
+      return typeof item === 'function' ? [name, 'function', text(item)] : [name, 'value', item];
+    });
+  };
+
   const exported = ([module, path]) => {
-    let value = host.module(module);
+    let value = space(module);
     for (const key of path) value = value?.[key];
     return value;
   };
@@ -202,8 +268,8 @@
     return timer;
   };
   const stop = (timer) => { if (timers.delete(timer)) host.untimer(timer); };
-  const line = (args) => globalThis[Symbol.for('quillet.format')]?.(...args)
-    ?? args.map((arg) => (typeof arg === 'string' ? arg : host.show(arg))).join(' ');
+  const line = (args) => (args.every((arg) => typeof arg === 'string') && !args[0]?.includes('%')
+    ? args.join(' ') : load('node:util').format(...args));
   const logger = (level) => (...args) => host.log(level, line(args));
   define(globalThis, 'console', {
     log: logger(0), info: logger(0), debug: logger(0), trace: logger(0), warn: logger(1), error: logger(2),
@@ -211,6 +277,15 @@
   globalThis.setTimeout = (callback, delay, ...args) => start(callback, delay, args, false);
   globalThis.setInterval = (callback, delay, ...args) => start(callback, delay, args, true);
   globalThis.setImmediate = (callback, ...args) => start(callback, 0, args, false);
+  const later = (name, module) => Object.defineProperty(globalThis, name, {
+    get() { define(globalThis, name, load(module)[name]); return globalThis[name]; },
+    set(value) { define(globalThis, name, value); },
+    configurable: true,
+  });
+  for (const name of ['TextEncoder', 'TextDecoder', 'atob', 'btoa', 'structuredClone']) later(name, 'node:internal/encoding');
+  for (const name of ['AbortController', 'AbortSignal', 'Event', 'EventTarget']) later(name, 'node:internal/abort');
+  for (const name of ['URL', 'URLSearchParams']) later(name, 'node:url');
+  later('Buffer', 'node:buffer');
   globalThis.clearTimeout = globalThis.clearInterval = globalThis.clearImmediate = stop;
 
   return {
@@ -224,7 +299,7 @@
     call(id, kind, target, args) {
       const piece = open(id, args);
       run(piece, () => {
-        let made = kind === FUNCTION ? use(target) : exported(target);
+        const made = kind === FUNCTION ? use(target) : exported(target);
         if (isClass(made)) return construct(made, args);
         if (typeof made !== 'function') throw new TypeError('what was called is not a function');
         return apply(made, piece.self, args);
@@ -243,13 +318,34 @@
       apply(found.callback, undefined, found.args);
     },
     owner: (timer) => timers.get(timer)?.owner,
-    exports(module) {
-      const value = host.module(module);
-      return ownKeys(value).filter((key) => typeof key === 'string').map((name) => {
-        const item = value[name];
-        if (isClass(item)) return [name, 'class', undefined];
-        return typeof item === 'function' ? [name, 'function', text(item)] : [name, 'value', item];
-      });
+    require: requireFrom,
+    load,
+    bound: (action, argument) => () => action(argument),
+    import(id, module) {
+      const piece = open(id, []);
+      const fail = (error) => done(piece, false, error);
+      const finish = () => {
+        try {
+          host.imported(id, describeExports(module));
+          close(id);
+        } catch (error) {
+          fail(error);
+        }
+      };
+      try {
+        const promise = bring(module);
+        if (promise === undefined) finish(); else apply(then, promise, [finish, fail]);
+      } catch (error) {
+        fail(error);
+      }
+    },
+    // Modules that a worker before this one had: one that fails now fails where it is used.
+    again(modules) {
+      for (const module of modules) {
+        try {
+          bring(module)?.catch(() => {});
+        } catch {}
+      }
     },
   };
 }

@@ -152,7 +152,7 @@ pub(crate) struct Resolved {
     /// Its canonical path, or the name of a module of our own (`node:path`).
     pub(crate) path: String,
     pub(crate) kind: ModuleKind,
-    /// Its text; empty for modules of our own.
+    /// Its text, once it was loaded.
     pub(crate) text: String,
 }
 
@@ -163,6 +163,8 @@ pub(crate) enum ModuleKind {
     Node,
     Es,
     CommonJs,
+    /// Nobody says: CommonJS if it parses as such.
+    Either,
     Json,
 }
 

@@ -1,5 +1,7 @@
 //! A worker in a thread of this process.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Instant;
@@ -35,7 +37,7 @@ impl Thread {
         let bounds = bounds.clone();
         let port = ThreadPort {
             receiver,
-            answers: sender.clone(),
+            own: RefCell::default(),
             board: Arc::clone(board),
         };
         let shared = Arc::clone(&control);
@@ -61,18 +63,22 @@ impl Thread {
 
 struct ThreadPort {
     receiver: Receiver<ToWorker>,
-    answers: Sender<ToWorker>,
+    /// What this side answers itself. A sender of its own would keep the thread alive for ever.
+    own: RefCell<VecDeque<ToWorker>>,
     board: Arc<Board>,
 }
 
 impl Port for ThreadPort {
     fn send(&self, message: FromWorker) {
         if let Some(answer) = self.board.deliver(message) {
-            let _ = self.answers.send(answer);
+            self.own.borrow_mut().push_back(answer);
         }
     }
 
     fn receive(&self, until: Option<Instant>) -> Received {
+        if let Some(message) = self.own.borrow_mut().pop_front() {
+            return Received::Message(message);
+        }
         let Some(until) = until else {
             return self
                 .receiver

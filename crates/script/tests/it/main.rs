@@ -11,6 +11,8 @@ mod call_models;
 mod expression;
 mod format;
 mod js;
+mod js_modules;
+mod js_node;
 mod library;
 mod library_check;
 mod library_import;

@@ -81,6 +81,7 @@ impl Engine {
             }
             ToWorker::Module(ModuleId(id), request) => {
                 self.shell.modules.borrow_mut().insert(id, request);
+                self.shell.unloaded.borrow_mut().push(id);
             }
             ToWorker::Start { piece, work } => self.begin(piece, work),
             ToWorker::Settled { question, result } => self.settle(question, result),
@@ -100,6 +101,10 @@ impl Engine {
             ..Piece::default()
         };
         self.shell.pieces.borrow_mut().insert(piece, begun);
+        let unloaded = self.shell.unloaded.take();
+        if !unloaded.is_empty() && !matches!(work, Work::Import { .. }) {
+            self.turn(piece, |ctx| self.shell.api(ctx, "again")?.call((unloaded,)));
+        }
         self.turn(piece, |ctx| self.work(ctx, piece, work));
     }
 
@@ -116,12 +121,7 @@ impl Engine {
                 shell.done(piece, Ok(Done::Value(Passed::Undefined)));
                 Ok(())
             }
-            Work::Import { module } => {
-                let found: Array = shell.api(ctx, "exports")?.call((module.0,))?;
-                let exports = exports(shell, &found)?;
-                shell.done(piece, Ok(Done::Exports(exports)));
-                Ok(())
-            }
+            Work::Import { module } => shell.api(ctx, "import")?.call((piece, module.0)),
         }
     }
 
@@ -253,7 +253,8 @@ fn call(
     }
 }
 
-fn exports(shell: &Shell, found: &Array<'_>) -> rquickjs::Result<Vec<Export>> {
+/// What the exports of a module are.
+pub(super) fn exports(shell: &Shell, found: &Array<'_>) -> rquickjs::Result<Vec<Export>> {
     found
         .iter::<Array>()
         .map(|entry| export(shell, &entry?))
@@ -289,7 +290,7 @@ fn export(shell: &Shell, entry: &Array<'_>) -> rquickjs::Result<Export> {
 }
 
 /// Compiles sloppy code, as scripts have always been run: its value is what the code is.
-fn compile<'js, T: rquickjs::FromJs<'js>>(
+pub(super) fn compile<'js, T: rquickjs::FromJs<'js>>(
     ctx: &Ctx<'js>,
     code: &str,
     file: &str,
@@ -340,12 +341,12 @@ pub(super) fn define<'js>(
         &format!("(function(require,__filename,__dirname){{return (\n{code}\n)}})"),
         &file,
     )?;
-    let require = loader::require(shell, ctx, &file)?;
+    let require: Function = shell.api(ctx, "require")?.call((file,))?;
     make.call((require, definition.filename, definition.dirname))
 }
 
 /// Marks what the parser throws as a fault of the code's form.
-fn syntax(ctx: &Ctx<'_>, error: rquickjs::Error) -> rquickjs::Error {
+pub(super) fn syntax(ctx: &Ctx<'_>, error: rquickjs::Error) -> rquickjs::Error {
     if !matches!(error, rquickjs::Error::Exception) {
         return error;
     }

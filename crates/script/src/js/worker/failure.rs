@@ -205,3 +205,8 @@ pub(super) fn mark_syntax(object: &Object<'_>) {
     // Nothing is lost if it cannot be written: the name stays.
     let _ = object.set(KIND, "\"Syntax\"");
 }
+
+/// Whether an exception says so.
+pub(super) fn is_syntax(object: &Object<'_>) -> bool {
+    known(object) == Some(JsErrorKind::Syntax)
+}

@@ -1,25 +1,245 @@
-//! Modules inside of JavaScript. Files are found, checked and read by the run.
+//! Modules inside of JavaScript. Files are found, checked and read by the run; here they become
+//! functions and ES modules. CommonJS that an ES module imports is reached through a small module
+//! that names its exports, as Node does.
 
 use std::rc::Rc;
 
-use rquickjs::{Ctx, Function, Object, Runtime};
+use rquickjs::loader::{ImportAttributes, Loader, Resolver};
+use rquickjs::module::Declared;
+use rquickjs::{Array, Ctx, Function, IntoJs, Module, Object, Promise, Runtime, Value as Js};
 
 use super::shell::Shell;
+use super::{commonjs, engine, failure};
+use crate::js::error::{JsError, JsErrorKind};
+use crate::js::protocol::{Answer, Ask, ModuleKind, Request, Resolved};
 
-pub(super) fn attach(_runtime: &Runtime, _shell: &Rc<Shell>) {}
+/// What a CommonJS module is given.
+const HEAD: &str = "(function(exports,require,module,__filename,__dirname,internal){";
 
-pub(super) fn install<'js>(
-    _ctx: &Ctx<'js>,
-    _shell: &Rc<Shell>,
-    _host: &Object<'js>,
-) -> rquickjs::Result<()> {
-    Ok(())
+/// Lets `import` find modules.
+pub(super) fn attach(runtime: &Runtime, shell: &Rc<Shell>) {
+    runtime.set_loader(Finder(Rc::clone(shell)), Reader(Rc::clone(shell)));
 }
 
-pub(super) fn require<'js>(
-    _shell: &Shell,
+/// The host's functions for modules.
+pub(super) fn install<'js>(
     ctx: &Ctx<'js>,
-    _file: &str,
-) -> rquickjs::Result<Function<'js>> {
-    Function::new(ctx.clone(), || ())
+    shell: &Rc<Shell>,
+    host: &Object<'js>,
+) -> rquickjs::Result<()> {
+    let of = Rc::clone(shell);
+    let find =
+        move |ctx: Ctx<'js>, from: String, name: String| resolve(&of, &ctx, &from, &name, true);
+    host.set("resolve", Function::new(ctx.clone(), find)?)?;
+    let of = Rc::clone(shell);
+    let read = move |ctx: Ctx<'js>, path: String| required(&of, &ctx, &path);
+    host.set("load", Function::new(ctx.clone(), read)?)?;
+    let of = Rc::clone(shell);
+    let wanted = move |ctx: Ctx<'js>, module: u64| wanted(&of, &ctx, module);
+    host.set("wanted", Function::new(ctx.clone(), wanted)?)?;
+    let import = |ctx: Ctx<'js>, path: String| -> rquickjs::Result<Promise<'js>> {
+        Module::import(&ctx, path)
+    };
+    host.set("import", Function::new(ctx.clone(), import)?)
+}
+
+/// The file behind a name. `from` is the file that asks, or the name that a definition has here.
+fn resolve(
+    shell: &Shell,
+    ctx: &Ctx<'_>,
+    from: &str,
+    name: &str,
+    required: bool,
+) -> rquickjs::Result<String> {
+    let from = from
+        .rsplit_once(failure::DEFINITION)
+        .map_or(from, |(file, _)| file);
+    let request = Request {
+        specifier: name.to_owned(),
+        from: from.to_owned(),
+        required,
+    };
+    Ok(asked(shell, ctx, Ask::Resolve(request))?.path)
+}
+
+fn wanted(shell: &Shell, ctx: &Ctx<'_>, module: u64) -> rquickjs::Result<String> {
+    let request = shell.modules.borrow().get(&module).cloned();
+    let Some(request) = request else {
+        return Err(failure::throw(
+            ctx,
+            &JsError::new(JsErrorKind::Module, "this module was never imported"),
+        ));
+    };
+    Ok(asked(shell, ctx, Ask::Resolve(request))?.path)
+}
+
+fn asked(shell: &Shell, ctx: &Ctx<'_>, ask: Ask) -> rquickjs::Result<Resolved> {
+    match shell.ask(shell.current(), ask) {
+        Answer::Resolved(Ok(resolved)) => Ok(resolved),
+        Answer::Resolved(Err(error)) => Err(failure::throw(ctx, &error)),
+        _ => Err(failure::throw(
+            ctx,
+            &JsError::new(JsErrorKind::Killed, "JavaScript was ended"),
+        )),
+    }
+}
+
+fn read(shell: &Shell, ctx: &Ctx<'_>, path: &str) -> rquickjs::Result<Resolved> {
+    let Some(name) = path.strip_prefix("node:") else {
+        return asked(shell, ctx, Ask::Load(path.to_owned()));
+    };
+    Ok(Resolved {
+        path: path.to_owned(),
+        kind: ModuleKind::Node,
+        text: shim(name).to_owned(),
+    })
+}
+
+/// Our own text for one of Node's modules.
+fn shim(name: &str) -> &'static str {
+    match name {
+        "assert" | "assert/strict" => include_str!("../node/assert.js"),
+        "buffer" => include_str!("../node/buffer.js"),
+        "events" => include_str!("../node/events.js"),
+        "fs" => include_str!("../node/fs.js"),
+        "fs/promises" => include_str!("../node/fs_promises.js"),
+        "path" | "path/posix" => include_str!("../node/path.js"),
+        "querystring" => include_str!("../node/querystring.js"),
+        "timers" => include_str!("../node/timers.js"),
+        "url" => include_str!("../node/url.js"),
+        "util" => include_str!("../node/util.js"),
+        "internal/encoding" => include_str!("../node/encoding.js"),
+        "internal/abort" => include_str!("../node/abort.js"),
+        _ => "",
+    }
+}
+
+/// `[kind, payload]` for `require`: 0 an ES module, 1 the function of a CommonJS module, 2 data.
+fn required<'js>(shell: &Shell, ctx: &Ctx<'js>, path: &str) -> rquickjs::Result<Array<'js>> {
+    let module = read(shell, ctx, path)?;
+    let (kind, payload): (u8, Js<'js>) = match module.kind {
+        ModuleKind::Es => (0, Js::new_undefined(ctx.clone())),
+        ModuleKind::Json => (2, json(ctx, &module)?),
+        ModuleKind::Node | ModuleKind::CommonJs => (1, common(ctx, &module)?.into_value()),
+        ModuleKind::Either => match either(ctx, &module)? {
+            Some(function) => (1, function.into_value()),
+            None => (0, Js::new_undefined(ctx.clone())),
+        },
+    };
+    let pair = Array::new(ctx.clone())?;
+    pair.set(0, kind)?;
+    pair.set(1, payload)?;
+    Ok(pair)
+}
+
+fn json<'js>(ctx: &Ctx<'js>, module: &Resolved) -> rquickjs::Result<Js<'js>> {
+    let text = module.text.trim_start_matches('\u{feff}');
+    ctx.json_parse(text).map_err(|error| {
+        let thrown = ctx.catch();
+        let words = thrown
+            .as_exception()
+            .and_then(rquickjs::Exception::message)
+            .unwrap_or_default();
+        let message = format!("module {} is not JSON: {words}", module.path);
+        drop(error);
+        failure::throw(ctx, &JsError::new(JsErrorKind::Module, message))
+    })
+}
+
+fn common<'js>(ctx: &Ctx<'js>, module: &Resolved) -> rquickjs::Result<Function<'js>> {
+    let text = module.text.trim_start_matches('\u{feff}');
+    // The first line of a program names its interpreter.
+    let comment = if text.starts_with("#!") { "//" } else { "" };
+    engine::compile(ctx, &format!("{HEAD}{comment}{text}\n}})"), &module.path)
+}
+
+/// The function of a module that nobody said the kind of, if it is CommonJS.
+fn either<'js>(ctx: &Ctx<'js>, module: &Resolved) -> rquickjs::Result<Option<Function<'js>>> {
+    match common(ctx, module) {
+        Ok(function) => Ok(Some(function)),
+        Err(rquickjs::Error::Exception) => {
+            let thrown = ctx.catch();
+            let is_syntax = thrown.as_object().is_some_and(failure::is_syntax);
+            if is_syntax {
+                Ok(None)
+            } else {
+                Err(ctx.throw(thrown))
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+struct Finder(Rc<Shell>);
+
+impl Resolver for Finder {
+    fn resolve<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        base: &str,
+        name: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> rquickjs::Result<String> {
+        resolve(&self.0, ctx, base, name, false)
+    }
+}
+
+struct Reader(Rc<Shell>);
+
+impl Loader for Reader {
+    fn load<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        name: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> rquickjs::Result<Module<'js, Declared>> {
+        let module = read(&self.0, ctx, name)?;
+        let is_es = match module.kind {
+            ModuleKind::Es => true,
+            ModuleKind::Either => either(ctx, &module)?.is_none(),
+            ModuleKind::Node | ModuleKind::CommonJs | ModuleKind::Json => false,
+        };
+        if is_es {
+            return declare(ctx, &module);
+        }
+        bridge(&self.0, ctx, &module)
+    }
+}
+
+fn declare<'js>(ctx: &Ctx<'js>, module: &Resolved) -> rquickjs::Result<Module<'js, Declared>> {
+    let declared = Module::declare(ctx.clone(), module.path.clone(), module.text.clone());
+    let declared = declared.map_err(|error| engine::syntax(ctx, error))?;
+    let meta = declared.meta()?;
+    let folder = module
+        .path
+        .rsplit_once('/')
+        .map_or("", |(folder, _)| folder);
+    meta.set("url", format!("file://{}", module.path))?;
+    meta.set("filename", &*module.path)?;
+    meta.set("dirname", folder)?;
+    Ok(declared)
+}
+
+/// An ES module that stands for one of another kind.
+fn bridge<'js>(
+    shell: &Shell,
+    ctx: &Ctx<'js>,
+    module: &Resolved,
+) -> rquickjs::Result<Module<'js, Declared>> {
+    let names = match module.kind {
+        ModuleKind::Json => Vec::new(),
+        _ => commonjs::names(&module.text),
+    };
+    let mut text = String::from("const m = import.meta.load();\nexport default m;\n");
+    for (index, name) in names.iter().enumerate() {
+        text.push_str(&format!(
+            "const v{index} = m?.[\"{name}\"];\nexport {{ v{index} as {name} }};\n"
+        ));
+    }
+    let declared = Module::declare(ctx.clone(), module.path.clone(), text)?;
+    let load = shell.api(ctx, "load")?;
+    let path = module.path.clone().into_js(ctx)?;
+    let load: Function = shell.api(ctx, "bound")?.call((load, path))?;
+    declared.meta()?.set("load", load)?;
+    Ok(declared)
 }

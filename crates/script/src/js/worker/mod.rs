@@ -1,6 +1,7 @@
 //! The side that runs JavaScript: one QuickJS, one thread, many pieces of work that wait for each
 //! other without blocking. What it needs from outside it asks for through a [`Port`].
 
+mod commonjs;
 mod convert;
 mod engine;
 mod failure;

@@ -8,7 +8,7 @@ use super::failure;
 use super::shell::{Over, Shell};
 use super::{convert, engine, loader};
 use crate::js::error::JsErrorKind;
-use crate::js::protocol::{Answer, Ask, Done, FromWorker};
+use crate::js::protocol::{Answer, Ask, Done, FileCall, FromWorker};
 use crate::js::runtime::{Found, FunctionId, Level, Passed, Target};
 
 /// An object with all of them.
@@ -16,6 +16,7 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>) -> rquickjs::Resul
     let host = Object::new(ctx.clone())?;
     names(ctx, shell, &host)?;
     pieces(ctx, shell, &host)?;
+    files(ctx, shell, &host)?;
     timers(ctx, shell, &host)?;
     loader::install(ctx, shell, &host)?;
     Ok(host)
@@ -49,6 +50,14 @@ fn names<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickjs
     host.set("save", Function::new(ctx.clone(), save)?)
 }
 
+/// What reaches files.
+fn files<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickjs::Result<()> {
+    let of = Rc::clone(shell);
+    let file =
+        move |ctx: Ctx<'js>, name: String, arguments: Array<'js>| file(&of, &ctx, name, &arguments);
+    host.set("file", Function::new(ctx.clone(), file)?)
+}
+
 /// What begins and ends pieces.
 fn pieces<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickjs::Result<()> {
     let of = Rc::clone(shell);
@@ -62,6 +71,13 @@ fn pieces<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickj
     };
     host.set("done", Function::new(ctx.clone(), done)?)?;
     let of = Rc::clone(shell);
+    let imported = move |piece: u64, found: Array<'js>| -> rquickjs::Result<()> {
+        let exports = engine::exports(&of, &found)?;
+        of.done(piece, Ok(Done::Exports(exports)));
+        Ok(())
+    };
+    host.set("imported", Function::new(ctx.clone(), imported)?)?;
+    let of = Rc::clone(shell);
     let log = move |level: u8, line: String| {
         let level = [Level::Info, Level::Warning, Level::Error]
             .get(usize::from(level))
@@ -72,10 +88,7 @@ fn pieces<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickj
             line,
         });
     };
-    host.set("log", Function::new(ctx.clone(), log)?)?;
-    let of = Rc::clone(shell);
-    let show = move |value: Js<'js>| show(&of, &value);
-    host.set("show", Function::new(ctx.clone(), show)?)
+    host.set("log", Function::new(ctx.clone(), log)?)
 }
 
 fn timers<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickjs::Result<()> {
@@ -94,6 +107,21 @@ fn timers<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickj
 
 fn gone(ctx: &Ctx<'_>) -> rquickjs::Error {
     Exception::throw_message(ctx, "nobody waits for this JavaScript any more")
+}
+
+/// A call of `fs`.
+fn file<'js>(
+    shell: &Shell,
+    ctx: &Ctx<'js>,
+    name: String,
+    arguments: &Array<'js>,
+) -> rquickjs::Result<Js<'js>> {
+    let arguments = passed(shell, arguments)?;
+    match shell.ask(shell.current(), Ask::File(FileCall { name, arguments })) {
+        Answer::Now(Ok(value)) => convert::passed_to_js(shell, ctx, &value),
+        Answer::Now(Err(error)) => Err(failure::throw(ctx, &error)),
+        _ => Err(gone(ctx)),
+    }
 }
 
 /// `[kind, payload]`: the kinds stand in the prelude.
@@ -260,14 +288,4 @@ fn result<'js>(
         .enumerate()
         .filter(|(index, after)| before.get(*index) != Some(after));
     Ok(Done::Called(value, changed.collect()))
-}
-
-/// A value as `console.log` shows it where `util` is not loaded.
-fn show(shell: &Shell, value: &Js<'_>) -> String {
-    match convert::from_js(shell, value) {
-        Ok(Passed::Value(value)) => quillet_core::json::to_string(&value),
-        Ok(Passed::Undefined) => "undefined".to_owned(),
-        Ok(Passed::Function(_)) => "[Function]".to_owned(),
-        Err(error) => failure::caught(shell, value.ctx(), &error).message,
-    }
 }

@@ -28,6 +28,8 @@ pub(super) struct Shell {
     pub(super) pieces: RefCell<HashMap<u64, Piece>>,
     pub(super) definitions: RefCell<HashMap<u64, Source>>,
     pub(super) modules: RefCell<HashMap<u64, Request>>,
+    /// Modules that are known and that nothing has loaded yet.
+    pub(super) unloaded: RefCell<Vec<u64>>,
     queue: RefCell<VecDeque<ToWorker>>,
     timers: RefCell<Vec<Timer>>,
     waiting: RefCell<HashMap<u64, u64>>,
@@ -112,6 +114,7 @@ impl Shell {
             pieces: RefCell::default(),
             definitions: RefCell::default(),
             modules: RefCell::default(),
+            unloaded: RefCell::default(),
             queue: RefCell::default(),
             timers: RefCell::default(),
             waiting: RefCell::default(),

@@ -1,0 +1,278 @@
+//! What Node's `fs` does for scripts: under grants only, checked and done here, never by the worker.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use quillet_core::{List, Map, Value};
+
+use super::error::{JsError, JsErrorKind};
+use super::protocol::FileCall;
+use super::runtime::Passed;
+use crate::host::Grants;
+
+/// Bytes of a file that is read or written at a time.
+const LARGEST: u64 = 64 << 20;
+
+/// The folders that `fs` may touch.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Files {
+    read: Vec<PathBuf>,
+    write: Vec<PathBuf>,
+    here: PathBuf,
+}
+
+impl Files {
+    /// `own` are the script's own folders: read by whoever was granted anything, and what relative names
+    /// start from.
+    pub(super) fn new(grants: &Grants, own: &[PathBuf]) -> Self {
+        let truly = |folders: &[PathBuf]| {
+            folders
+                .iter()
+                .filter_map(|folder| folder.canonicalize().ok())
+                .collect()
+        };
+        let mut read: Vec<PathBuf> = truly(&grants.read);
+        let write: Vec<PathBuf> = truly(&grants.write);
+        if !read.is_empty() || !write.is_empty() {
+            read.extend(truly(own));
+        }
+        let here = own.first().cloned().unwrap_or_default();
+        Files { read, write, here }
+    }
+
+    /// Does what a script asks: what came of it, or `{failed: code, message}` for `fs` to throw.
+    pub(super) fn call(&self, call: &FileCall) -> Result<Passed, JsError> {
+        if self.read.is_empty() && self.write.is_empty() {
+            return Err(denied("`fs` needs a grant: read or write (folders)"));
+        }
+        let mut arguments = call.arguments.iter().map(|argument| match argument {
+            Passed::Value(value) => value.clone(),
+            Passed::Undefined | Passed::Function(_) => Value::Null,
+        });
+        let path = arguments.next().unwrap_or_default();
+        let path = self.here.join(path.as_str().unwrap_or_default());
+        let second = arguments.next().unwrap_or_default();
+        let done = match &*call.name {
+            // Asked once, when `fs` is required.
+            "granted" => return Ok(Passed::Undefined),
+            "readFile" => self.reading(&path).and_then(|path| read(&path)),
+            "stat" => self.reading(&path).and_then(|path| stat(&path)),
+            "readdir" => self.reading(&path).and_then(|path| list(&path)),
+            "exists" => {
+                return Ok(Passed::Value(
+                    self.reading(&path).is_ok_and(|path| path.exists()).into(),
+                ));
+            }
+            "realpath" => self.reading(&path).map(|path| text(&path)),
+            "writeFile" => self
+                .writing(&path)
+                .and_then(|path| write(&path, &second, false)),
+            "appendFile" => self
+                .writing(&path)
+                .and_then(|path| write(&path, &second, true)),
+            "mkdir" => self.writing(&path).and_then(|path| make(&path, &second)),
+            "unlink" => self
+                .writing(&path)
+                .and_then(|path| nothing(fs::remove_file(path))),
+            "rmdir" => self
+                .writing(&path)
+                .and_then(|path| nothing(fs::remove_dir(path))),
+            "rename" => self
+                .writing(&path)
+                .and_then(|_| self.two(&path, &second))
+                .and_then(|(from, to)| nothing(fs::rename(from, to))),
+            "copyFile" => self
+                .two(&path, &second)
+                .and_then(|(from, to)| nothing(fs::copy(from, to).map(drop))),
+            _ => Err(Failed::Denied(format!(
+                "fs.{} is not available to scripts",
+                call.name
+            ))),
+        };
+        match done {
+            Ok(value) => Ok(Passed::Value(value)),
+            Err(Failed::System(error)) => Ok(Passed::Value(failure(&error, &call.name, &path))),
+            Err(Failed::Denied(message)) => Err(denied(message)),
+        }
+    }
+
+    /// The true name of what is read.
+    fn reading(&self, path: &Path) -> Result<PathBuf, Failed> {
+        let truly = match path.canonicalize() {
+            Ok(truly) => truly,
+            // What does not exist may only be known not to exist where reading is granted.
+            Err(error) => {
+                self.granted(&nearest(path), path, "read")?;
+                return Err(Failed::System(error));
+            }
+        };
+        self.granted(&truly, path, "read")?;
+        Ok(truly)
+    }
+
+    /// The true name of what is written; it need not exist yet.
+    fn writing(&self, path: &Path) -> Result<PathBuf, Failed> {
+        if path
+            .components()
+            .any(|part| part == std::path::Component::ParentDir)
+        {
+            return Err(Failed::Denied(format!(
+                "`{}`: a name that is written has no `..`",
+                path.display()
+            )));
+        }
+        let base = nearest(path);
+        self.granted(&base, path, "write")?;
+        if path.symlink_metadata().is_ok_and(|data| data.is_symlink()) {
+            let truly = path.canonicalize().map_err(Failed::System)?;
+            self.granted(&truly, path, "write")?;
+            return Ok(truly);
+        }
+        Ok(path.to_owned())
+    }
+
+    fn two(&self, from: &Path, to: &Value) -> Result<(PathBuf, PathBuf), Failed> {
+        let to = self.writing(&self.here.join(to.as_str().unwrap_or_default()))?;
+        let from = self.reading(from)?;
+        Ok((from, to))
+    }
+
+    fn granted(&self, truly: &Path, path: &Path, grant: &str) -> Result<(), Failed> {
+        let folders = if grant == "write" {
+            &self.write
+        } else {
+            &self.read
+        };
+        if folders.iter().any(|folder| truly.starts_with(folder)) {
+            return Ok(());
+        }
+        let path = path.display();
+        Err(Failed::Denied(format!(
+            "`{path}`: no folder around it is granted ({grant})"
+        )))
+    }
+}
+
+enum Failed {
+    System(io::Error),
+    Denied(String),
+}
+
+fn denied(message: impl Into<String>) -> JsError {
+    JsError::new(JsErrorKind::Denied, message)
+}
+
+/// The true name of what exists of a path.
+fn nearest(path: &Path) -> PathBuf {
+    let mut existing = path.ancestors().filter_map(|path| path.canonicalize().ok());
+    existing.next().unwrap_or_default()
+}
+
+fn nothing(result: io::Result<()>) -> Result<Value, Failed> {
+    result.map(|()| Value::Null).map_err(Failed::System)
+}
+
+/// Bytes as characters of the same number: the worker makes text or a buffer of them.
+fn read(path: &Path) -> Result<Value, Failed> {
+    let length = fs::metadata(path).map_err(Failed::System)?.len();
+    if length > LARGEST {
+        return Err(Failed::Denied(format!(
+            "`{}` is larger than 64 MiB",
+            path.display()
+        )));
+    }
+    let bytes = fs::read(path).map_err(Failed::System)?;
+    Ok(Value::from(
+        bytes.into_iter().map(char::from).collect::<String>(),
+    ))
+}
+
+fn write(path: &Path, data: &Value, append: bool) -> Result<Value, Failed> {
+    use std::io::Write as _;
+    let data = data.as_str().unwrap_or_default();
+    // Characters past 255 are none: the worker sends bytes.
+    let bytes: Vec<u8> = data
+        .chars()
+        .map(|char| u8::try_from(u32::from(char)).unwrap_or(b'?'))
+        .collect();
+    let mut options = fs::OpenOptions::new();
+    options
+        .create(true)
+        .write(true)
+        .append(append)
+        .truncate(!append);
+    nothing(
+        options
+            .open(path)
+            .and_then(|mut file| file.write_all(&bytes)),
+    )
+}
+
+fn make(path: &Path, recursive: &Value) -> Result<Value, Failed> {
+    let all = *recursive == Value::Bool(true);
+    nothing(if all {
+        fs::create_dir_all(path)
+    } else {
+        fs::create_dir(path)
+    })
+}
+
+fn stat(path: &Path) -> Result<Value, Failed> {
+    let data = fs::metadata(path).map_err(Failed::System)?;
+    let age = data
+        .modified()
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let fields = [
+        ("file", Value::Bool(data.is_file())),
+        ("folder", Value::Bool(data.is_dir())),
+        (
+            "size",
+            Value::Int(i64::try_from(data.len()).unwrap_or(i64::MAX)),
+        ),
+        (
+            "mtimeMs",
+            Value::Float(age.unwrap_or_default().as_secs_f64() * 1_000.0),
+        ),
+    ];
+    Ok(Value::Map(Map::from_iter(fields)))
+}
+
+/// Names with whether they are folders, in the order of their names.
+fn list(path: &Path) -> Result<Value, Failed> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(path).map_err(Failed::System)? {
+        let entry = entry.map_err(Failed::System)?;
+        let folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        names.push((entry.file_name().to_string_lossy().into_owned(), folder));
+    }
+    names.sort();
+    let pair =
+        |(name, folder): (String, bool)| Value::from(vec![Value::from(name), Value::Bool(folder)]);
+    Ok(Value::List(List::from_iter(names.into_iter().map(pair))))
+}
+
+fn text(path: &Path) -> Value {
+    Value::from(path.to_string_lossy().into_owned())
+}
+
+/// A failure of the system as Node names it.
+fn failure(error: &io::Error, name: &str, path: &Path) -> Value {
+    let (code, words) = match error.kind() {
+        io::ErrorKind::NotFound => ("ENOENT", "no such file or directory"),
+        io::ErrorKind::PermissionDenied => ("EACCES", "permission denied"),
+        io::ErrorKind::AlreadyExists => ("EEXIST", "file already exists"),
+        io::ErrorKind::IsADirectory => ("EISDIR", "illegal operation on a directory"),
+        io::ErrorKind::NotADirectory => ("ENOTDIR", "not a directory"),
+        io::ErrorKind::DirectoryNotEmpty => ("ENOTEMPTY", "directory not empty"),
+        _ => ("EIO", "input/output error"),
+    };
+    let path = path.display();
+    let message = format!("{code}: {words}, {name} '{path}'");
+    Value::Map(Map::from_iter([
+        ("failed", Value::from(code)),
+        ("message", Value::from(message)),
+    ]))
+}

@@ -1,0 +1,4 @@
+// Node's `fs/promises`.
+'use strict';
+
+module.exports = require('fs').promises;

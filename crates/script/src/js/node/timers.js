@@ -1,0 +1,8 @@
+// Node's `timers`: the globals under a module's name.
+'use strict';
+
+module.exports = { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate };
+module.exports.promises = {
+  setTimeout: (delay, value) => new Promise((resolve) => { setTimeout(resolve, delay, value); }),
+  setImmediate: (value) => new Promise((resolve) => { setImmediate(resolve, value); }),
+};

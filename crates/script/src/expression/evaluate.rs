@@ -330,14 +330,8 @@ fn spread_fields(table: &mut Table, value: Js) -> Result<(), EvalError> {
                 table.insert(index.to_string().into(), value.clone());
             }
         }
-        Some(Value::Str(text)) => {
-            if text.chars().any(|c| c.len_utf16() > 1) {
-                return Err(EvalError::JavaScript);
-            }
-            for (index, c) in text.chars().enumerate() {
-                table.insert(index.to_string().into(), c.to_string().into());
-            }
-        }
+        // The engine's own opinion differs from the standard's here.
+        Some(Value::Str(_)) => return Err(EvalError::JavaScript),
         _ => {}
     }
     few(table.len()).map_err(nowhere)

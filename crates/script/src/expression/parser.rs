@@ -202,7 +202,7 @@ impl<'a> Parser<'a> {
                 return Err(Refusal::JavaScript);
             }
             self.advance();
-            let right = self.deeper(|parser| parser.chain(op.strength() + 1))?;
+            let right = self.deeper(|parser| parser.chain(op.right()))?;
             let end = self.before;
             let span = Span { start, end };
             node = join(node, op, right, span, last);

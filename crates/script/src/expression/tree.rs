@@ -117,6 +117,15 @@ impl Binary {
         }
     }
 
+    /// How strongly an operator binds that may stand in this one's right side without
+    /// parentheses. No `&&` may stand beside `??`.
+    pub(super) fn right(self) -> u8 {
+        match self {
+            Binary::Coalesce => Binary::BitOr.strength(),
+            other => other.strength() + 1,
+        }
+    }
+
     /// Whether ECMAScript forbids this beside `other` without parentheses.
     pub(super) fn clashes(self, other: Binary) -> bool {
         let logical = |op| matches!(op, Binary::Or | Binary::And);

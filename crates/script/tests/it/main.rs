@@ -9,6 +9,8 @@ mod call;
 mod call_form;
 mod call_models;
 mod expression;
+mod expression_data;
+mod expression_engine;
 mod format;
 mod js;
 mod js_modules;

@@ -78,7 +78,9 @@ fn from_js<'js>(ctx: &Ctx<'js>, value: &rquickjs::Value<'js>) -> Option<Value> {
         return Some(from_number(number));
     }
     if let Some(text) = value.as_string() {
-        return Some(Value::from(text.to_string().unwrap()));
+        // Half of a pair has no form in UTF-8, and so no value of ours is equal to it.
+        let text = text.to_string().unwrap_or_else(|_| "\u{fffd}".to_owned());
+        return Some(Value::from(text));
     }
     if let Some(array) = value.as_array() {
         let items = array.iter::<rquickjs::Value<'_>>();

@@ -16,8 +16,11 @@ pub(super) fn find(name: &str) -> Option<Method> {
         "indexOf" => index_of,
         "join" => join,
         "slice" => slice,
+        "split" => split,
         "startsWith" => starts_with,
+        "toLowerCase" => |value, _| in_case(value, str::to_ascii_lowercase),
         "toString" => to_string,
+        "toUpperCase" => |value, _| in_case(value, str::to_ascii_uppercase),
         "trim" => |value, _| trimmed(value, str::trim_matches),
         "trimEnd" => |value, _| trimmed(value, str::trim_end_matches),
         "trimStart" => |value, _| trimmed(value, str::trim_start_matches),
@@ -30,6 +33,25 @@ type Trim = for<'a> fn(&'a str, fn(char) -> bool) -> &'a str;
 fn trimmed(value: &Value, trim: Trim) -> Result<Js, Fault> {
     match value {
         Value::Str(text) => Ok(Some(Value::from(trim(text, super::lexer::is_space)))),
+        _ => Err(Fault::JavaScript),
+    }
+}
+
+/// Beyond ASCII, cases depend on the version of Unicode that the engine has.
+fn in_case(value: &Value, change: fn(&str) -> String) -> Result<Js, Fault> {
+    match value {
+        Value::Str(text) if text.is_ascii() => Ok(Some(Value::from(change(text)))),
+        _ => Err(Fault::JavaScript),
+    }
+}
+
+/// By a text that is not empty: an empty one cuts between UTF-16 units.
+fn split(value: &Value, arguments: &[Js]) -> Result<Js, Fault> {
+    match (value, arguments) {
+        (Value::Str(text), [Some(Value::Str(by))]) if !by.is_empty() => {
+            let parts = text.split(&**by).map(Value::from);
+            Ok(Some(Value::from(parts.collect::<Vec<_>>())))
+        }
         _ => Err(Fault::JavaScript),
     }
 }

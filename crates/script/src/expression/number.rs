@@ -32,12 +32,25 @@ pub fn format_number(number: f64) -> String {
     if number.is_infinite() {
         return "Infinity".to_owned();
     }
-    let shortest = format!("{number:e}");
-    let Some((mantissa, exponent)) = shortest.split_once('e') else {
-        return shortest;
-    };
-    let digits = mantissa.replace('.', "");
-    layout(&digits, exponent.parse::<i32>().unwrap_or(0) + 1)
+    let (digits, exponent) = shortest(number);
+    layout(&digits, exponent + 1)
+}
+
+/// The fewest digits that say which double it is, and the power of ten of the first one.
+fn shortest(number: f64) -> (String, i32) {
+    let (digits, exponent) = scientific(&format!("{number:e}"));
+    if digits.len() < 16 {
+        return (digits, exponent);
+    }
+    // Between two such numbers that are equally near, ECMAScript takes the even one, and so
+    // does Rust, but only where it is told how many digits to write.
+    let precision = digits.len() - 1;
+    scientific(&format!("{number:.precision$e}"))
+}
+
+fn scientific(text: &str) -> (String, i32) {
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
+    (mantissa.replace('.', ""), exponent.parse().unwrap_or(0))
 }
 
 /// Lays digits out so that `point` of them stand before the decimal point.
@@ -151,6 +164,7 @@ mod tests {
             (1e-7, "1e-7"),
             (-1.5e-9, "-1.5e-9"),
             (5e-324, "5e-324"),
+            (-1_581_088_087_222_650.25, "-1581088087222650.2"),
             (f64::MAX, "1.7976931348623157e+308"),
             (f64::NEG_INFINITY, "-Infinity"),
         ] {

@@ -111,6 +111,8 @@ fn call() -> impl Strategy<Value = (&'static str, usize)> {
         (".trimStart", 0),
         (".trimEnd", 0),
         (".toUpperCase", 0),
+        (".toLowerCase", 0),
+        (".split", 1),
         (".toString", 0),
         (".at", 1),
         (".includes", 1),
@@ -165,7 +167,7 @@ fn native_values_are_those_of_the_engine() {
     let scope = scope();
     let engine = Engine::new(&runtime, &scope);
     let native = Cell::new(0_u32);
-    let cases = 6_000;
+    let cases = 3_000;
     let config = Config {
         cases,
         failure_persistence: None,

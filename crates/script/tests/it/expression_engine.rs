@@ -127,7 +127,7 @@ fn call() -> impl Strategy<Value = (&'static str, usize)> {
     ])
 }
 
-fn wider(inner: BoxedStrategy<String>) -> BoxedStrategy<String> {
+fn wider(inner: &BoxedStrategy<String>) -> BoxedStrategy<String> {
     let one = || inner.clone();
     prop_oneof![
         6 => (one(), binary(), one()).prop_map(|(a, op, b)| format!("{a}{op}{b}")),
@@ -151,7 +151,9 @@ fn wider(inner: BoxedStrategy<String>) -> BoxedStrategy<String> {
 }
 
 fn expression() -> impl Strategy<Value = String> {
-    leaf().boxed().prop_recursive(4, 24, 3, wider)
+    leaf()
+        .boxed()
+        .prop_recursive(4, 24, 3, |inner| wider(&inner))
 }
 
 fn scope() -> Map {

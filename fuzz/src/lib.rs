@@ -6,11 +6,13 @@
 mod answers;
 mod files;
 mod invariants;
+mod scripts;
 mod structured;
 mod templates;
 mod world;
 
 pub use answers::{agent_files, answer, request};
 pub use files::prompt_file;
+pub use scripts::script;
 pub use structured::{chat_prompt, messages};
 pub use templates::template;

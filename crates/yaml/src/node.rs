@@ -80,6 +80,17 @@ impl Node {
         }
     }
 
+    /// What stands where nothing is written.
+    #[must_use]
+    pub fn nothing(span: Span) -> Self {
+        let scalar = Scalar {
+            value: Value::Null,
+            text: "".into(),
+            style: Style::Plain,
+        };
+        Node::new(span, Data::Scalar(scalar))
+    }
+
     /// Its text, if it is a scalar.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
@@ -150,7 +161,12 @@ impl Node {
         match &self.data {
             Data::List(_) => "a list",
             Data::Map(_) => "an object",
-            Data::Scalar(scalar) => scalar.value.kind(),
+            Data::Scalar(scalar) => match scalar.value {
+                Value::Null => "nothing",
+                Value::Bool(_) => "true or false",
+                Value::Int(_) | Value::Float(_) => "a number",
+                _ => "a text",
+            },
         }
     }
 }

@@ -3,10 +3,8 @@
 
 use std::time::Duration;
 
-use quillet_core::{Diagnostic, Span, nearest};
-use serde_json::Value as Json;
-
-use super::tree::{Data, Entry, Node};
+use quillet_core::{Diagnostic, Span, Value, nearest};
+use quillet_yaml::{Data, Entry, Node};
 
 /// The longest time that can be asked for, in seconds: a day.
 const MOST_SECONDS: f64 = 86_400.0;
@@ -68,18 +66,19 @@ impl<'n> Fields<'n> {
             let what = prefix.trim_end_matches('.');
             let what = if what.is_empty() { "an agent" } else { what };
             findings.add(
-                node.at,
+                node.span.start,
                 format!("{what}: expected an object, found {}", node.kind()),
                 None,
             );
             return fields;
         };
         for entry in entries {
-            let name = camel_case(&entry.key);
+            let name = camel_case(entry.name());
             if let Some(known) = known.filter(|known| !known.contains(&name.as_str())) {
                 unknown(prefix, entry, &name, known, findings);
             } else if fields.entries.iter().any(|(other, _)| *other == name) {
-                findings.add(entry.at, format!("{prefix}{name} is given twice"), None);
+                let at = entry.key.span.start;
+                findings.add(at, format!("{prefix}{name} is given twice"), None);
             } else {
                 fields.entries.push((name, entry));
             }
@@ -103,16 +102,16 @@ impl<'n> Fields<'n> {
 
     pub(super) fn text(&self, name: &str, findings: &mut Findings<'_>) -> Option<String> {
         let node = self.get(name)?;
-        match &node.data {
-            Data::Scalar(Json::String(text)) => Some(text.clone()),
-            _ => self.expected("a text", name, node, findings),
+        match node.as_str() {
+            Some(text) => Some(text.to_owned()),
+            None => self.expected("a text", name, node, findings),
         }
     }
 
     pub(super) fn flag(&self, name: &str, findings: &mut Findings<'_>) -> Option<bool> {
         let node = self.get(name)?;
-        match node.data {
-            Data::Scalar(Json::Bool(flag)) => Some(flag),
+        match node.value() {
+            Value::Bool(flag) => Some(flag),
             _ => self.expected("true or false", name, node, findings),
         }
     }
@@ -120,8 +119,8 @@ impl<'n> Fields<'n> {
     /// A whole number from `least` on.
     pub(super) fn count(&self, name: &str, least: u64, findings: &mut Findings<'_>) -> Option<u64> {
         let node = self.get(name)?;
-        let number = match &node.data {
-            Data::Scalar(Json::Number(number)) => number.as_u64(),
+        let number = match node.value() {
+            Value::Int(number) => u64::try_from(number).ok(),
             _ => None,
         };
         match number.filter(|number| *number >= least) {
@@ -138,10 +137,7 @@ impl<'n> Fields<'n> {
     /// Seconds, also parts of one.
     pub(super) fn seconds(&self, name: &str, findings: &mut Findings<'_>) -> Option<Duration> {
         let node = self.get(name)?;
-        let seconds = match &node.data {
-            Data::Scalar(Json::Number(number)) => number.as_f64(),
-            _ => None,
-        };
+        let seconds = number(node);
         match seconds.filter(|seconds| *seconds > 0.0 && *seconds <= MOST_SECONDS) {
             Some(seconds) => Some(Duration::from_secs_f64(seconds)),
             None => self.expected(
@@ -177,16 +173,32 @@ impl<'n> Fields<'n> {
             self.prefix,
             shown(node)
         );
-        findings.add(node.at, message, None);
+        findings.add(node.span.start, message, None);
         None
     }
 }
 
 /// A number as it is written; of everything else its kind.
 fn shown(node: &Node) -> String {
+    match number(node).and_then(|_| node.text()) {
+        Some(written) => written.to_owned(),
+        None => node.kind().to_owned(),
+    }
+}
+
+/// The number that a node is.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "seconds beyond 2^53 are refused"
+)]
+fn number(node: &Node) -> Option<f64> {
     match &node.data {
-        Data::Scalar(Json::Number(number)) => number.to_string(),
-        _ => node.kind().to_owned(),
+        Data::Scalar(scalar) => match scalar.value {
+            Value::Int(number) => Some(number as f64),
+            Value::Float(number) => Some(number),
+            _ => None,
+        },
+        Data::List(_) | Data::Map(_) => None,
     }
 }
 
@@ -195,8 +207,9 @@ fn unknown(prefix: &str, entry: &Entry, name: &str, known: &[&str], findings: &m
         Some(near) => format!("did you mean {near}?"),
         None => format!("known are {}", known.join(", ")),
     };
-    let key: String = entry.key.chars().take(80).collect();
-    findings.add(entry.at, format!("unknown field {prefix}{key}"), Some(help));
+    let key: String = entry.name().chars().take(80).collect();
+    let at = entry.key.span.start;
+    findings.add(at, format!("unknown field {prefix}{key}"), Some(help));
 }
 
 /// `max_tool_calls` becomes `maxToolCalls`.

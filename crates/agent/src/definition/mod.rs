@@ -14,17 +14,16 @@
 //! ```
 
 mod fields;
-mod tree;
 
 use std::time::Duration;
 
-use quillet_core::Diagnostic;
 use quillet_core::chat::ChatOptions;
+use quillet_core::{Diagnostic, Span};
+use quillet_yaml::{Data, Node, Options};
 use serde_json::{Map, Value as Json, json};
 
 use crate::{Limits, Permissions};
 use fields::{Fields, Findings};
-use tree::{Data, Node};
 
 const FIELDS: &[&str] = &[
     "name",
@@ -205,7 +204,7 @@ impl AgentDefinition {
     /// # Errors
     /// Everything that is wrong with it, each with its place.
     pub fn parse(source: &str, text: &str) -> Result<Self, Vec<Diagnostic>> {
-        let root = tree::parse(source, text)?;
+        let root = tree(source, text)?;
         let mut found = Findings::new(source, text);
         let fields = Fields::of(&root, "", Some(FIELDS), &mut found);
         let definition = AgentDefinition {
@@ -222,17 +221,38 @@ impl AgentDefinition {
             limits: limits(&fields, &mut found),
             options: options(&fields, &mut found),
             features: features(&fields, &mut found),
-            metadata: fields.get("metadata").map(Node::json).unwrap_or_default(),
+            metadata: fields.get("metadata").map(json).unwrap_or_default(),
         };
         fields.text("name", &mut found);
         found.over(definition)
     }
 }
 
+/// The tree of a text in YAML, and so in JSON.
+fn tree(source: &str, text: &str) -> Result<Node, Vec<Diagnostic>> {
+    let options = Options {
+        code: "agent.syntax",
+        ..Options::default()
+    };
+    let whole = Span {
+        start: 0,
+        end: text.len(),
+    };
+    let (node, findings) = quillet_yaml::parse(source, text, whole, &options);
+    match findings.is_empty() {
+        true => Ok(node.unwrap_or_else(|| Node::nothing(whole))),
+        false => Err(findings),
+    }
+}
+
+fn json(node: &Node) -> Json {
+    Json::from(&node.value())
+}
+
 fn api_format(fields: &Fields<'_>, found: &mut Findings<'_>) -> Option<String> {
     let format = fields.text("apiFormat", found)?;
     if !matches!(format.as_str(), "chat" | "responses") {
-        let at = fields.get("apiFormat").map_or(0, |node| node.at);
+        let at = fields.get("apiFormat").map_or(0, |node| node.span.start);
         let help = "it is `chat` or `responses`".to_owned();
         found.add(
             at,
@@ -251,9 +271,9 @@ fn instructions(fields: &Fields<'_>, found: &mut Findings<'_>) -> Instructions {
     if let (Some((first, _)), Some((second, node))) = (given.next(), given.next()) {
         let help = "`instructions` and `system` are the same, and `prompt` stands in their place";
         let message = format!("{second}: {first} is given, too");
-        found.add(node.at, message, Some(help.to_owned()));
+        found.add(node.span.start, message, Some(help.to_owned()));
     }
-    let variables = match fields.get("variables").map(|node| (node, node.json())) {
+    let variables = match fields.get("variables").map(|node| (node, json(node))) {
         None => Map::new(),
         Some((_, Json::Object(variables))) => variables,
         Some((node, _)) => fields
@@ -273,9 +293,9 @@ fn permissions(fields: &Fields<'_>, found: &mut Findings<'_>) -> Permissions {
     let mut patterns = Vec::new();
     let nodes = fields.list("tools");
     for node in &nodes {
-        match &node.data {
-            Data::Scalar(Json::String(pattern)) => patterns.push(pattern.as_str()),
-            _ => {
+        match node.as_str() {
+            Some(pattern) => patterns.push(pattern),
+            None => {
                 fields.expected::<()>("patterns such as `search` or `!w*`", "tools", node, found);
                 return Permissions::default();
             }
@@ -283,7 +303,7 @@ fn permissions(fields: &Fields<'_>, found: &mut Findings<'_>) -> Permissions {
     }
     Permissions::parse(&patterns).unwrap_or_else(|error| {
         let place = error.index().and_then(|index| nodes.get(index));
-        let at = place.or(nodes.first()).map_or(0, |node| node.at);
+        let at = place.or(nodes.first()).map_or(0, |node| node.span.start);
         found.add(at, format!("tools: {error}"), None);
         Permissions::default()
     })
@@ -297,7 +317,7 @@ fn mcp_servers(fields: &Fields<'_>, found: &mut Findings<'_>) -> Json {
             Data::Scalar(_) => fields
                 .expected("a list or an object of servers", "mcpServers", node, found)
                 .unwrap_or_default(),
-            Data::List(_) | Data::Map(_) => node.json(),
+            Data::List(_) | Data::Map(_) => json(node),
         },
     }
 }
@@ -311,11 +331,13 @@ fn skills(fields: &Fields<'_>, found: &mut Findings<'_>) -> Vec<SkillChoice> {
 }
 
 fn skill(fields: &Fields<'_>, node: &Node, found: &mut Findings<'_>) -> Option<SkillChoice> {
-    match &node.data {
-        Data::Scalar(Json::String(name)) => Some(SkillChoice {
-            name: name.clone(),
+    if let Some(name) = node.as_str() {
+        return Some(SkillChoice {
+            name: name.to_owned(),
             preload: false,
-        }),
+        });
+    }
+    match &node.data {
         Data::Map(_) => {
             let skill = Fields::of(node, "skills.", Some(&["name", "preload"]), found);
             let preload = skill.flag("preload", found).unwrap_or_default();
@@ -363,10 +385,14 @@ fn options(fields: &Fields<'_>, found: &mut Findings<'_>) -> ChatOptions {
         };
         for (camel, entry) in Fields::of(node, "options.", None, found).iter() {
             let known = OPTIONS.iter().find(|(other, _)| *other == camel);
-            let key = known.map_or(entry.key.as_str(), |(_, key)| key);
-            match serde_json::from_value::<ChatOptions>(json!({key: entry.value.json()})) {
+            let key = known.map_or(entry.name(), |(_, key)| key);
+            match serde_json::from_value::<ChatOptions>(json!({key: json(&entry.value)})) {
                 Ok(option) => options = option.over(options),
-                Err(error) => found.add(entry.value.at, format!("options.{key}: {error}"), None),
+                Err(error) => found.add(
+                    entry.value.span.start,
+                    format!("options.{key}: {error}"),
+                    None,
+                ),
             }
         }
     }

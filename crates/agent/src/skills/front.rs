@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use quillet_core::{Diagnostic, Span};
-use serde::Deserialize;
+use quillet_yaml::{Data, Entry, Node, Options};
 use serde_json::{Map, Value};
-use serde_saphyr::{Budget, Location, Spanned};
 
 /// The most that a front matter's YAML may hold; aliases count as often as they stand.
 const MOST_NODES: usize = 5_000;
@@ -101,52 +100,32 @@ pub(super) fn divide(text: &str) -> Result<(Option<Span>, usize), usize> {
 /// # Errors
 /// It is not YAML, or no map; with the place.
 pub(super) fn read(source: &str, text: &str, range: Span) -> Result<Front, Vec<Diagnostic>> {
-    let yaml = text.get(range.start..range.end).unwrap_or_default();
-    let mut budget = Budget::default();
-    budget.max_depth = MOST_DEPTH;
-    budget.max_nodes = MOST_NODES;
-    budget.max_events = 4 * MOST_NODES;
-    budget.max_documents = 1;
-    let options = serde_saphyr::options! { budget: Some(budget) };
-    let read: Result<Option<BTreeMap<String, Spanned<Any>>>, _> =
-        serde_saphyr::from_str_with_options(yaml, options);
-    let read = read.map_err(|error| vec![problem(source, text, range, &error)])?;
-    let fields = read.unwrap_or_default().into_iter();
-    let placed = |(name, value): (String, Spanned<Any>)| {
-        let at = range.start + byte_of(yaml, &value.referenced);
-        (name, (value.value.0, at))
+    let options = Options {
+        code: "skill.yaml",
+        most_nodes: MOST_NODES,
+        most_depth: MOST_DEPTH,
+        ..Options::default()
     };
-    Ok(Front {
-        fields: fields.map(placed).collect(),
-        start: range.start,
-    })
-}
-
-/// Any value; JSON has no other keys than texts.
-#[derive(Deserialize)]
-struct Any(Value);
-
-fn problem(source: &str, text: &str, range: Span, error: &serde_saphyr::Error) -> Diagnostic {
-    let message = error.without_snippet().to_string();
-    let first = message.lines().next().unwrap_or_default();
-    // The reader says its own place, which counts from where the YAML begins.
-    let first = first.split(" at line ").next().unwrap_or(first);
-    let yaml = text.get(range.start..range.end).unwrap_or_default();
-    let at = error.location().map_or(0, |at| byte_of(yaml, &at));
-    let start = range.start + at;
-    let found = Diagnostic::error("skill.yaml", source, format!("not YAML: {first}"));
-    found.at(text, Span { start, end: start })
-}
-
-/// The byte of a place; the reader counts lines and characters from one.
-fn byte_of(yaml: &str, at: &Location) -> usize {
-    let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-    if let Some(byte) = at.span().byte_offset() {
-        return number(byte).min(yaml.len());
+    let (node, mut findings) = quillet_yaml::parse(source, text, range, &options);
+    let node = node.unwrap_or_else(|| Node::nothing(range));
+    let placed = |entry: &Entry| {
+        let value = Value::from(&entry.value.value());
+        (entry.name().to_owned(), (value, entry.value.span.start))
+    };
+    let fields = match &node.data {
+        Data::Map(entries) => entries.iter().map(placed).collect(),
+        _ => BTreeMap::new(),
+    };
+    if !node.is_null() && node.entries().is_none() {
+        let message = format!("a front matter is `name: value` lines, not {}", node.kind());
+        let found = Diagnostic::error("skill.yaml", source, message);
+        findings.push(found.at(text, node.span));
     }
-    let before = number(at.line()).saturating_sub(1);
-    let line = yaml.split_inclusive('\n').take(before).map(str::len).sum();
-    let rest = yaml.get(line..).unwrap_or_default();
-    let inside = rest.chars().take(number(at.column()).saturating_sub(1));
-    line + inside.map(char::len_utf8).sum::<usize>()
+    match findings.is_empty() {
+        true => Ok(Front {
+            fields,
+            start: range.start,
+        }),
+        false => Err(findings),
+    }
 }

@@ -160,7 +160,7 @@ fn what_is_wrong_is_said_with_its_place() {
             "features: {webSearch: 'yes'}",
             "features.webSearch: expected true or false, found a text",
         ),
-        ("a: [", "neither JSON nor YAML"),
+        ("a: [", "not YAML: unclosed bracket"),
     ];
     for (text, message) in cases {
         let errors = AgentDefinition::parse("shop", text).expect_err(text);

@@ -313,7 +313,7 @@ impl<'a> Classifier<'a> {
         };
         let role = key("role");
         if role.is_some() || key("content").is_some() {
-            let nothing = Node::new(node.span, Data::Scalar(words("")));
+            let nothing = Node::nothing(node.span);
             let content = key("content").map_or(nothing, |entry| entry.value.clone());
             let (role, to) = match role.map(|entry| (&entry.value, entry.value.as_str())) {
                 None => (None, None),

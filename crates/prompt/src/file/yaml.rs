@@ -1,12 +1,9 @@
-//! YAML with places: every key and value knows where it stands in the file,
-//! so that a finding about one can name its line and column.
-
-use std::fmt;
+//! What the YAML of a prompt file says, as JSON with places: a finding about a
+//! key or a value can name its line and column. Reading is `quillet-yaml`'s.
 
 use quillet_core::{Diagnostic, Position, Span};
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map as Object, Number, Value as Tree};
-use serde_saphyr::{Budget, Location, Spanned};
+use quillet_yaml::Options;
+use serde_json::{Map as Object, Value as Tree};
 
 /// A YAML value and where it stands.
 #[derive(Clone, Debug)]
@@ -31,166 +28,39 @@ pub(super) struct Entry {
     pub(super) value: Node,
 }
 
-/// The most that a file's YAML may hold: aliases count as often as they stand.
-const MOST_NODES: usize = 20_000;
-
-/// The deepest that it may be nested.
-const MOST_DEPTH: usize = 60;
-
 /// Reads the YAML that begins at a byte of a file and ends at another. Nothing
 /// but comments is an empty map.
 ///
 /// # Errors
 /// What is wrong, with its place in the file.
 pub(super) fn parse(source: &str, text: &str, range: Span) -> Result<Node, Vec<Diagnostic>> {
-    let yaml = text.get(range.start..range.end).unwrap_or_default();
-    let mut budget = Budget::default();
-    budget.max_depth = MOST_DEPTH;
-    budget.max_nodes = MOST_NODES;
-    budget.max_events = 4 * MOST_NODES;
-    budget.max_documents = 1;
-    let options = serde_saphyr::options! { budget: Some(budget) };
-    let read: Result<Spanned<Raw>, _> = serde_saphyr::from_str_with_options(yaml, options);
-    match read {
-        Ok(read) => Ok(settle(read, yaml, range.start)),
-        Err(error) => Err(vec![problem(source, text, range, &error)]),
-    }
-}
-
-fn problem(source: &str, text: &str, range: Span, error: &serde_saphyr::Error) -> Diagnostic {
-    let message = error.without_snippet().to_string();
-    let first = message.lines().next().unwrap_or_default();
-    // The reader says its own place, which counts from where the YAML begins.
-    let first = first.split(" at line ").next().unwrap_or(first);
-    let found = Diagnostic::error("file.yaml", source, format!("not YAML: {first}"));
-    let yaml = text.get(range.start..range.end).unwrap_or_default();
-    let at = error.location().map(|at| byte_of(yaml, &at)).unwrap_or(0);
-    let start = range.start + at;
-    found.at(text, Span { start, end: start })
-}
-
-/// The byte of a place; the reader counts lines and characters from one.
-fn byte_of(yaml: &str, at: &Location) -> usize {
-    if let Some(byte) = at.span().byte_offset() {
-        return usize::try_from(byte).unwrap_or(usize::MAX).min(yaml.len());
-    }
-    let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-    let before = number(at.line()).saturating_sub(1);
-    let line = yaml.split_inclusive('\n').take(before).map(str::len).sum();
-    let rest = yaml.get(line..).unwrap_or_default();
-    let inside = rest.chars().take(number(at.column()).saturating_sub(1));
-    line + inside.map(char::len_utf8).sum::<usize>()
-}
-
-fn settle(read: Spanned<Raw>, yaml: &str, start: usize) -> Node {
-    let at = start + byte_of(yaml, &read.referenced);
-    let data = match read.value {
-        Raw::Scalar(scalar) => Data::Scalar(scalar),
-        Raw::List(items) => Data::List(
-            items
-                .into_iter()
-                .map(|item| settle(item, yaml, start))
-                .collect(),
-        ),
-        Raw::Map(pairs) => Data::Map(
-            pairs
-                .into_iter()
-                .map(|(key, value)| Entry {
-                    at: start + byte_of(yaml, &key.referenced),
-                    key: key.value.0,
-                    value: settle(value, yaml, start),
-                })
-                .collect(),
-        ),
+    let options = Options {
+        code: "file.yaml",
+        ..Options::default()
     };
-    Node { at, data }
+    let (node, findings) = quillet_yaml::parse(source, text, range, &options);
+    if !findings.is_empty() {
+        return Err(findings);
+    }
+    let nothing = || quillet_yaml::Node::nothing(range);
+    Ok(settle(&node.unwrap_or_else(nothing)))
 }
 
-/// The tree as the YAML reader hands it out.
-enum Raw {
-    Scalar(Tree),
-    List(Vec<Spanned<Raw>>),
-    Map(Vec<(Spanned<Key>, Spanned<Raw>)>),
-}
-
-/// A key: YAML has keys of any kind, and people write numbers and booleans.
-struct Key(String);
-
-impl<'de> Deserialize<'de> for Key {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Key)
-    }
-}
-
-impl<'de> Deserialize<'de> for Raw {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(RawVisitor)
-    }
-}
-
-struct RawVisitor;
-
-impl<'de> Visitor<'de> for RawVisitor {
-    type Value = Raw;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a YAML value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Raw, E> {
-        Ok(Raw::Scalar(Tree::Null))
-    }
-
-    fn visit_none<E>(self) -> Result<Raw, E> {
-        Ok(Raw::Scalar(Tree::Null))
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Raw, E> {
-        Ok(Raw::Scalar(Tree::Bool(value)))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Raw, E> {
-        Ok(Raw::Scalar(value.into()))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Raw, E> {
-        Ok(Raw::Scalar(value.into()))
-    }
-
-    /// JSON has no infinity: it stays as the text that people know.
-    fn visit_f64<E>(self, value: f64) -> Result<Raw, E> {
-        let number = Number::from_f64(value).map(Tree::Number);
-        Ok(Raw::Scalar(
-            number.unwrap_or_else(|| Tree::String(value.to_string())),
-        ))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Raw, E> {
-        Ok(Raw::Scalar(Tree::from(value)))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Raw, E> {
-        Ok(Raw::Scalar(Tree::String(value)))
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Raw, D::Error> {
-        Raw::deserialize(deserializer)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Raw, A::Error> {
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element()? {
-            list.push(item);
-        }
-        Ok(Raw::List(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<Raw, A::Error> {
-        let mut map = Vec::new();
-        while let Some(pair) = pairs.next_entry()? {
-            map.push(pair);
-        }
-        Ok(Raw::Map(map))
+/// The tree with values of JSON, which prompts and their schemas consist of.
+fn settle(node: &quillet_yaml::Node) -> Node {
+    let entry = |entry: &quillet_yaml::Entry| Entry {
+        key: entry.name().to_owned(),
+        at: entry.key.span.start,
+        value: settle(&entry.value),
+    };
+    let data = match &node.data {
+        quillet_yaml::Data::Scalar(scalar) => Data::Scalar(Tree::from(&scalar.value)),
+        quillet_yaml::Data::List(items) => Data::List(items.iter().map(settle).collect()),
+        quillet_yaml::Data::Map(entries) => Data::Map(entries.iter().map(entry).collect()),
+    };
+    Node {
+        at: node.span.start,
+        data,
     }
 }
 

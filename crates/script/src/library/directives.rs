@@ -142,12 +142,7 @@ pub const DIRECTIVES: &[Directive] = &[
         &[116],
     ),
     plain("break", &[], "Leaves the loop.", &[96]).form(Form::InLoop),
-    plain(
-        "cleanResult",
-        &[takes("content", "the text; the latest result by default")],
-        "Takes a fence of code and blanks off a text.",
-        &[106],
-    ),
+    plain("cleanResult", &[], "Forgets the latest result.", &[106]),
     plain(
         "consoleInput",
         &[takes("prompt", "what is shown before it")],

@@ -258,6 +258,22 @@ async fn every_finding_is_told_and_nothing_twice() {
     assert_eq!(of_main(&many).await.len(), 100);
 }
 
+#[tokio::test]
+async fn so_many_findings_are_told_and_so_many_names_compared() {
+    let hole = |number| format!("{{{{name{number}}}}}[[@s{number}(x{number})]] ");
+    let holes: String = (0..2_000).map(hole).collect();
+    let message = format!("---\ninput: [a]\n---\nuser: |-\n  {holes}\n");
+    assert_eq!(of_main(&message).await.len(), 100);
+    let set = |number| format!("- $set: {{value{number}: \"?=valve{number}\"}}\n");
+    let sets: String = (0..500).map(set).collect();
+    let found = of_main(&sets).await;
+    assert_eq!(found.len(), 50);
+    assert!(
+        found[49].ends_with("nothing here gives \"valve49\" a value (did you mean value49?)"),
+        "{found:?}"
+    );
+}
+
 /// Scripts that run are told no errors: third parties' cases, checked whole.
 #[tokio::test]
 async fn scripts_that_run_have_no_errors() {

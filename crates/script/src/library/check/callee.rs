@@ -5,6 +5,7 @@ use quillet_yaml::{Data, Node};
 
 use super::Findings;
 use super::known::Known;
+use super::place::Spot;
 use super::schema;
 use crate::host::Tools;
 use crate::library::import::bare_name;
@@ -13,7 +14,7 @@ use crate::library::{Library, Resolved, missing, resolve};
 /// A call of something by its name.
 pub(super) struct Callee {
     pub(super) name: String,
-    pub(super) at: Span,
+    pub(super) at: Spot,
     pub(super) way: Way,
     pub(super) given: Given,
 }
@@ -47,32 +48,47 @@ pub(super) async fn check(
     (library, tools): (&dyn Library, &dyn Tools),
     findings: &mut Findings<'_>,
 ) {
-    let from = &resolved.script.source;
     for call in calls {
-        if call.way == Way::Directive {
-            directive(&call, known, findings);
-            continue;
+        if findings.full() {
+            return;
         }
-        match library.find(&call.name, Some(from)).await {
-            Ok(Some(script)) => {
-                if let Ok(callee) = resolve(script, library).await {
-                    missing_input(&call.name, call.at, &callee, &call.given, findings);
-                }
-            }
-            Ok(None) => not_found(&call, library, known, findings),
-            Err(_) => {
-                let found = missing::demand(library, &call.name, from, call.at).await;
-                findings.add::<()>(
-                    found
-                        .err()
-                        .map(|error| error.diagnostics)
-                        .unwrap_or_default(),
-                );
+        match call.way {
+            Way::Directive => directive(&call, known, findings),
+            Way::Hole | Way::Chain | Way::Exec => {
+                called(&call, resolved, known, library, findings).await
             }
         }
     }
     roles(resolved, library, findings).await;
     tool_list(resolved, (library, tools), findings).await;
+}
+
+async fn called(
+    call: &Callee,
+    resolved: &Resolved,
+    known: &Known,
+    library: &dyn Library,
+    findings: &mut Findings<'_>,
+) {
+    let from = &resolved.script.source;
+    match library.find(&call.name, Some(from)).await {
+        Ok(Some(script)) => {
+            if let Ok(callee) = resolve(script, library).await {
+                missing_input(&call.name, &call.at, &callee, &call.given, findings);
+            }
+        }
+        Ok(None) => not_found(call, library, known, findings),
+        Err(_) => {
+            let at = call.at.span(findings.source);
+            let found = missing::demand(library, &call.name, from, at).await;
+            findings.add::<()>(
+                found
+                    .err()
+                    .map(|error| error.diagnostics)
+                    .unwrap_or_default(),
+            );
+        }
+    }
 }
 
 fn directive(call: &Callee, known: &Known, findings: &mut Findings<'_>) {
@@ -84,7 +100,7 @@ fn directive(call: &Callee, known: &Known, findings: &mut Findings<'_>) {
         let help = known
             .meant_call(&call.name)
             .map(|near| format!("did you mean {near}?"));
-        findings.error("script.directive", why, call.at, &help.unwrap_or_default());
+        findings.error_in("script.directive", why, &call.at, &help.unwrap_or_default());
     }
 }
 
@@ -99,13 +115,13 @@ fn not_found(call: &Callee, library: &dyn Library, known: &Known, findings: &mut
     let names = ids.iter().map(String::as_str).chain(others);
     let help = super::meant(&call.name, names);
     let why = format!("there is no script {:?}", call.name);
-    findings.error("script.not_found", why, call.at, &help);
+    findings.error_in("script.not_found", why, &call.at, &help);
 }
 
 /// Required inputs that a call certainly does not give.
 pub(super) fn missing_input(
     name: &str,
-    at: Span,
+    at: &Spot,
     callee: &Resolved,
     given: &Given,
     findings: &mut Findings<'_>,
@@ -118,7 +134,8 @@ pub(super) fn missing_input(
         let by_place = field.index.is_some_and(|index| index < *places);
         if !names.contains(input) && !by_place {
             let why = format!("{name} needs {input:?}, which this call does not give");
-            findings.error("script.input", why, at, &format!("write {name}({input}=…)"));
+            let help = format!("write {name}({input}=…)");
+            findings.error_in("script.input", why, at, &help);
         }
     }
 }

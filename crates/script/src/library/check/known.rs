@@ -1,6 +1,7 @@
 //! What a script can name: directives, functions, variables.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quillet_core::{Value, nearest};
 use quillet_yaml::Entry;
@@ -51,6 +52,9 @@ const RUNTIME: [&str; 34] = [
     "value",
 ];
 
+/// Unknown names whose nearest is looked for in one script.
+const MOST_COMPARED: usize = 50;
+
 /// The names that are known before a run.
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -62,6 +66,8 @@ pub(super) struct Known {
     open_variables: bool,
     /// Whether the script says what it is given.
     pub(super) declares_input: bool,
+    /// Names that were compared with all variables.
+    compared: AtomicUsize,
     /// Scripts that were imported under names of their own.
     pub(super) imported: Vec<(String, Resolved)>,
 }
@@ -191,7 +197,6 @@ impl Known {
         library: &dyn Library,
         findings: &mut Findings<'_>,
     ) {
-        let from = &resolved.script.source;
         match &import.names {
             Names::Namespace(name) => drop(self.functions.insert(name.clone())),
             Names::Listed(names) => self
@@ -199,38 +204,26 @@ impl Known {
                 .extend(names.iter().map(|name| name.alias.clone())),
             Names::All => {}
         }
-        let (name, script) = match &import.kind {
-            ImportKind::JsFile(path) | ImportKind::Wasm(path) => (path.clone(), false),
-            ImportKind::JsPackage(_) => return self.open_functions |= import.names == Names::All,
+        match &import.kind {
+            ImportKind::JsFile(path) | ImportKind::Wasm(path) => {
+                self.open_functions |= import.names == Names::All;
+                file(path, import, resolved, library, findings).await;
+            }
+            ImportKind::JsPackage(_) => self.open_functions |= import.names == Names::All,
             ImportKind::Script(name) | ImportKind::Package { name, file: None } => {
-                (name.clone(), true)
+                self.script(name, import, resolved, library, findings).await;
             }
             ImportKind::Package {
                 name,
                 file: Some(file),
             } => match file.as_ref() {
-                ImportKind::Script(inner) => (format!("{name}/{inner}"), true),
-                _ => return self.open_functions = true,
+                ImportKind::Script(inner) => {
+                    let name = format!("{name}/{inner}");
+                    self.script(&name, import, resolved, library, findings)
+                        .await;
+                }
+                _ => self.open_functions = true,
             },
-        };
-        if script {
-            return self
-                .script(&name, import, resolved, library, findings)
-                .await;
-        }
-        self.open_functions |= import.names == Names::All;
-        match library.file(&name, Some(from)).await {
-            Ok(Some(_)) => {}
-            Ok(None) => {
-                let why = format!("there is no file {name:?}");
-                findings.error(
-                    "script.not_found",
-                    why,
-                    import.span,
-                    "names start from this script's folder",
-                );
-            }
-            Err(error) => findings.add(error.diagnostics),
         }
     }
 
@@ -298,9 +291,32 @@ impl Known {
         if self.open_variables || self.variables.contains(name) || self.functions.contains(name) {
             return None;
         }
+        // Comparing many names with many names takes long; so many are not mistyped.
+        if self.compared.fetch_add(1, Ordering::Relaxed) >= MOST_COMPARED {
+            return None;
+        }
         let near = nearest(name, self.variables.iter().map(String::as_str));
         // Who calls a script that does not say what it is given may give it anything.
         (self.declares_input || near.is_some_and(|_| name.len() > 3)).then_some(near)
+    }
+}
+
+/// A module's file has to be there.
+async fn file(
+    path: &str,
+    import: &Import,
+    resolved: &Resolved,
+    library: &dyn Library,
+    findings: &mut Findings<'_>,
+) {
+    match library.file(path, Some(&resolved.script.source)).await {
+        Ok(Some(_)) => {}
+        Ok(None) => {
+            let why = format!("there is no file {path:?}");
+            let help = "names start from this script's folder";
+            findings.error("script.not_found", why, import.span, help);
+        }
+        Err(error) => findings.add(error.diagnostics),
     }
 }
 

@@ -26,6 +26,7 @@ mod text;
 mod walk;
 
 use known::Known;
+use place::Spot;
 use walk::Walk;
 
 /// Findings that are told of one script.
@@ -90,14 +91,29 @@ impl<'a> Findings<'a> {
         T::default()
     }
 
+    /// Whether no more is told: then nothing has to be looked up.
+    fn full(&self) -> bool {
+        self.list.len() >= MOST_FINDINGS
+    }
+
     fn error(&mut self, code: &'static str, why: impl Into<String>, at: Span, help: &str) {
-        self.list
-            .push(helped(self.source.error(code, why, at), help));
+        if !self.full() {
+            self.list
+                .push(helped(self.source.error(code, why, at), help));
+        }
+    }
+
+    fn error_in(&mut self, code: &'static str, why: impl Into<String>, at: &Spot, help: &str) {
+        if !self.full() {
+            self.error(code, why, at.span(self.source), help);
+        }
     }
 
     fn warning(&mut self, code: &'static str, why: impl Into<String>, at: Span, help: &str) {
-        self.list
-            .push(helped(self.source.warning(code, why, at), help));
+        if !self.full() {
+            self.list
+                .push(helped(self.source.warning(code, why, at), help));
+        }
     }
 
     /// By place, errors before warnings, nothing twice.

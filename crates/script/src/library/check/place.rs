@@ -1,37 +1,107 @@
-//! Where a part of a scalar's text stands in the file.
+//! Where a part of a scalar's text stands in the file. Asked only for what is told.
 
 use std::ops::Range;
 
 use quillet_core::Span;
+use quillet_yaml::Node;
 
 use crate::syntax::{Source, Text};
 
+/// A part of a text of the script.
+#[derive(Clone, Debug)]
+pub(super) struct Spot {
+    text: Text,
+    range: Range<usize>,
+}
+
+impl Spot {
+    pub(super) fn new(text: &Text, range: Range<usize>) -> Self {
+        let text = text.clone();
+        Spot { text, range }
+    }
+
+    pub(super) fn all(text: &Text) -> Self {
+        Spot::new(text, 0..text.value.len())
+    }
+
+    pub(super) fn of(text: &Text, span: Span) -> Self {
+        Spot::new(text, span.start..span.end)
+    }
+
+    /// Its bytes in the file: those of the whole scalar, where YAML changed the text (escapes, folding).
+    pub(super) fn span(&self, source: &Source) -> Span {
+        let whole = self.text.span;
+        let written = source.text.get(whole.start..whole.end).unwrap_or_default();
+        let start = start(written, &self.text.value, self.range.start);
+        let Some(start) = start else {
+            return whole;
+        };
+        let start = whole.start + start;
+        let end = (start + self.range.len()).min(whole.end);
+        Span { start, end }
+    }
+}
+
+/// Where a byte of a text stands in what was written.
+fn start(written: &str, text: &str, byte: usize) -> Option<usize> {
+    if written == text {
+        return Some(byte);
+    }
+    if written.get(1..written.len().saturating_sub(1)) == Some(text) {
+        return Some(byte + 1);
+    }
+    in_block(written, text, byte)
+}
+
+/// In a block scalar every line stands behind the same blanks, mostly below a header.
+fn in_block(written: &str, text: &str, byte: usize) -> Option<usize> {
+    let before = text.get(..byte)?;
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = text.get(line_start..)?.lines().next()?;
+    let number = before.matches('\n').count();
+    let mut at = 0;
+    let lines = written.split_inclusive('\n').map(|line| {
+        at += line.len();
+        (at - line.len(), line)
+    });
+    let mut near = lines.skip(number).take(2);
+    near.find_map(|(start, written)| {
+        let indent = written.trim_end().strip_suffix(line.trim_end())?.len();
+        Some(start + indent + byte - line_start)
+    })
+}
+
 /// The text of a node, with its place.
-pub(super) fn text_of(node: &quillet_yaml::Node) -> Option<Text> {
+pub(super) fn text_of(node: &Node) -> Option<Text> {
     let value = node.as_str()?.into();
     let span = node.span;
     Some(Text { span, value })
 }
 
-/// The place of a part. Where YAML changed the text (escapes, folding), the first place in the scalar
-/// that reads like the part, or else the scalar.
-pub(super) fn part(source: &Source, text: &Text, range: Range<usize>) -> Span {
-    let whole = text.span;
-    let (Some(written), Some(part)) = (
-        source.text.get(whole.start..whole.end),
-        text.value.get(range.clone()),
-    ) else {
-        return whole;
-    };
-    let exact = written
-        .find(text.value.as_ref())
-        .map(|start| start + range.start);
-    match exact.or_else(|| written.find(part)) {
-        Some(start) if !part.is_empty() => {
-            let start = whole.start + start;
-            let end = start + part.len();
-            Span { start, end }
+#[cfg(test)]
+mod tests {
+    use super::start;
+
+    #[test]
+    fn bytes_of_a_text_are_found_in_what_was_written() {
+        let table = [
+            ("plain text", "plain text", 6, Some(6)),
+            ("\"quoted text\"", "quoted text", 7, Some(8)),
+            (
+                "|-\n    one {{x}}\n    two {{y}}",
+                "one {{x}}\ntwo {{y}}",
+                14,
+                Some(25),
+            ),
+            ("    one\n    two", "one\ntwo", 5, Some(13)),
+            ("\"a\\tb\"", "a\tb", 2, None),
+        ];
+        for (written, text, byte, expected) in table {
+            let found = start(written, text, byte);
+            assert_eq!(found, expected, "{written}");
+            if let Some(found) = found {
+                assert_eq!(written[found..].chars().next(), text[byte..].chars().next());
+            }
         }
-        _ => whole,
     }
 }

@@ -8,7 +8,7 @@ use quillet_yaml::{Data, Node};
 use super::Findings;
 use super::callee::{Callee, Given, Way};
 use super::known::{Known, root};
-use super::place::{part, text_of};
+use super::place::{Spot, text_of};
 use crate::argument::{self, ArgumentValue, Arguments, Words};
 use crate::expression::{Expression, Parsed};
 use crate::pattern::Regex;
@@ -70,44 +70,40 @@ impl Texts<'_> {
             match piece {
                 Piece::Text(_) => {}
                 Piece::Broken(broken) => {
-                    let at = part(findings.source, text, moved(&broken.range, body.start));
-                    findings.error("script.hole", broken.message, at, broken.help);
+                    let at = Spot::new(text, moved(&broken.range, body.start));
+                    findings.error_in("script.hole", broken.message, &at, broken.help);
                 }
-                Piece::Hole(hole) => self.hole(text, body.start, hole, findings, calls),
+                Piece::Hole(hole) => calls.extend(self.hole(text, body.start, hole, findings)),
             }
         }
     }
 
+    /// What a hole that begins at a byte of the text calls.
     fn hole(
         &self,
         text: &Text,
         start: usize,
         hole: Hole,
         findings: &mut Findings<'_>,
-        calls: &mut Vec<Callee>,
-    ) {
-        let at = part(findings.source, text, moved(&hole.range, start));
+    ) -> Option<Callee> {
+        let at = Spot::new(text, moved(&hole.range, start));
         match hole.kind {
             HoleKind::Call {
                 script,
                 name,
                 arguments,
             } => {
-                let given = match &arguments {
-                    Some(range) => self.arguments(
-                        &cut(findings, text, moved(range, start)),
-                        Words::Text,
-                        findings,
-                    ),
+                let given = match arguments.map(|range| moved(&range, start)) {
+                    Some(range) => self.arguments(text, range, Words::Text, findings),
                     None => Given::Names(Vec::new(), 0),
                 };
                 let way = if script { Way::Hole } else { Way::Directive };
-                calls.push(Callee {
+                Some(Callee {
                     name,
                     at,
                     way,
                     given,
-                });
+                })
             }
             HoleKind::Regex {
                 pattern,
@@ -115,11 +111,15 @@ impl Texts<'_> {
                 variable,
                 ..
             } => {
-                let pattern = cut(findings, text, moved(&pattern, start));
-                regex(&pattern, &flags, findings);
-                self.variable(root(&variable), at, findings);
+                let inner = moved(&pattern, start);
+                if let Err(error) = Regex::compile(text.value.get(inner.clone())?, &flags) {
+                    let at = Spot::new(text, inner);
+                    findings.error_in("script.regex", error.to_string(), &at, "");
+                }
+                self.variable(root(&variable), &at, findings);
+                None
             }
-            HoleKind::Ai { .. } => {}
+            HoleKind::Ai { .. } => None,
         }
     }
 
@@ -130,32 +130,27 @@ impl Texts<'_> {
         if !self.templates.needs_rendering(inner, self.format) {
             return;
         }
+        let at = |span: Span| Spot::new(text, moved(&(span.start..span.end), body.start));
         match self.templates.compile(self.format, inner) {
             Ok(template) => {
-                for reference in &template.references().variables {
-                    if let (Some(name), false) = (reference.path.first(), reference.optional) {
-                        let range = reference.span.start..reference.span.end;
-                        let at = part(findings.source, text, moved(&range, body.start));
-                        self.variable(name, at, findings);
+                let references = template.references().variables.iter();
+                for reference in references.filter(|reference| !reference.optional) {
+                    if let Some(name) = reference.path.first() {
+                        self.variable(name, &at(reference.span), findings);
                     }
                 }
             }
-            Err(error) if error.code != "template.format" => {
-                let span = error.span.unwrap_or_default();
-                let at = part(
-                    findings.source,
-                    text,
-                    moved(&(span.start..span.end), body.start),
-                );
-                findings.error(
+            // Told once, where the format is named.
+            Err(error) if error.code == "template.format" => {}
+            Err(error) => {
+                let at = at(error.span.unwrap_or_default());
+                findings.error_in(
                     error.code,
                     error.message,
-                    at,
+                    &at,
                     &error.help.unwrap_or_default(),
                 );
             }
-            // Told once, where the format is named.
-            Err(_) => {}
         }
     }
 
@@ -164,33 +159,25 @@ impl Texts<'_> {
         let Some(inner) = text.value.get(body.clone()) else {
             return;
         };
+        let at = |span: Span| Spot::new(text, moved(&(span.start..span.end), body.start));
         match Expression::parse(inner) {
             Parsed::JavaScript => {}
             Parsed::Invalid(error) => {
-                let range = error.span.start..error.span.end;
-                let at = part(findings.source, text, moved(&range, body.start));
-                findings.error("script.expression", error.message, at, "");
+                findings.error_in("script.expression", error.message, &at(error.span), "");
             }
-            Parsed::Native(expression) => self.names(&expression, findings, &|span, findings| {
-                part(
-                    findings.source,
-                    text,
-                    moved(&(span.start..span.end), body.start),
-                )
-            }),
+            Parsed::Native(expression) => self.names(&expression, &at, findings),
         }
     }
 
     fn names(
         &self,
         expression: &Expression,
+        at: &dyn Fn(Span) -> Spot,
         findings: &mut Findings<'_>,
-        place: &dyn Fn(Span, &Findings<'_>) -> Span,
     ) {
         for used in expression.names() {
             if !used.this {
-                let at = place(used.span, findings);
-                self.variable(&used.name, at, findings);
+                self.variable(&used.name, &at(used.span), findings);
             }
         }
     }
@@ -199,19 +186,29 @@ impl Texts<'_> {
     pub(super) fn arguments(
         &self,
         text: &Text,
+        range: Range<usize>,
         words: Words,
         findings: &mut Findings<'_>,
     ) -> Given {
-        match argument::parse_with(&text.value, text.span, words) {
+        let inner = text.value.get(range.clone()).unwrap_or_default();
+        // Places in the text: where that stands in the file is asked when something is told.
+        let (start, end) = (range.start, range.end);
+        match argument::parse_with(inner, Span { start, end }, words) {
             Ok(arguments) => {
-                self.used(&arguments, findings);
+                for argument in &arguments.items {
+                    if let ArgumentValue::Expression(Parsed::Native(expression)) = &argument.value {
+                        let at = |span: Span| Spot::of(text, argument.place(span));
+                        self.names(expression, &at, findings);
+                    }
+                }
                 given(&arguments)
             }
             Err(error) => {
-                findings.error(
+                let at = Spot::of(text, error.span);
+                findings.error_in(
                     "script.argument",
                     error.message,
-                    error.span,
+                    &at,
                     &error.help.unwrap_or_default(),
                 );
                 Given::Unknown
@@ -219,16 +216,12 @@ impl Texts<'_> {
         }
     }
 
-    fn used(&self, arguments: &Arguments, findings: &mut Findings<'_>) {
-        for argument in &arguments.items {
-            if let ArgumentValue::Expression(Parsed::Native(expression)) = &argument.value {
-                self.names(expression, findings, &|span, _| argument.place(span));
-            }
-        }
-    }
-
-    fn variable(&self, name: &str, at: Span, findings: &mut Findings<'_>) {
-        let Some(near) = self.known.unknown_variable(name) else {
+    fn variable(&self, name: &str, at: &Spot, findings: &mut Findings<'_>) {
+        let Some(near) = self
+            .known
+            .unknown_variable(name)
+            .filter(|_| !findings.full())
+        else {
             return;
         };
         let help = match near {
@@ -236,6 +229,7 @@ impl Texts<'_> {
             None => "declare it under `input:`, give it a value in the front matter, or `$set` it"
                 .to_owned(),
         };
+        let at = at.span(findings.source);
         findings.warning(
             "script.name",
             format!("nothing here gives {name:?} a value"),
@@ -263,19 +257,6 @@ fn given(arguments: &Arguments) -> Given {
     Given::Names(names, places)
 }
 
-/// A regular expression between slashes.
-fn regex(pattern: &Text, flags: &str, findings: &mut Findings<'_>) {
-    if let Err(error) = Regex::compile(&pattern.value, flags) {
-        findings.error("script.regex", error.to_string(), pattern.span, "");
-    }
-}
-
 fn moved(range: &Range<usize>, by: usize) -> Range<usize> {
     range.start + by..range.end + by
-}
-
-fn cut(findings: &Findings<'_>, text: &Text, range: Range<usize>) -> Text {
-    let value = text.value.get(range.clone()).unwrap_or_default().into();
-    let span = part(findings.source, text, range);
-    Text { span, value }
 }

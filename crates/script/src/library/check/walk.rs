@@ -5,7 +5,7 @@ use quillet_yaml::{Data, Node};
 
 use super::callee::{Callee, Given, Way};
 use super::known::Known;
-use super::place::text_of;
+use super::place::{Spot, text_of};
 use super::text::{Texts, every};
 use super::{Findings, flow, meant};
 use crate::argument::Words;
@@ -100,7 +100,11 @@ impl<'a, 'f> Walk<'a, 'f> {
 
     fn call(&mut self, call: &Call, piped: bool) {
         let given = match &call.arguments {
-            Some(text) => self.texts.arguments(text, Words::Refused, self.findings),
+            Some(text) => {
+                let all = 0..text.value.len();
+                self.texts
+                    .arguments(text, all, Words::Refused, self.findings)
+            }
             None => given_by(call),
         };
         let known = directive(&call.name.value);
@@ -109,7 +113,7 @@ impl<'a, 'f> Walk<'a, 'f> {
             Target::Directive => self.named(call, if piped { &Given::Unknown } else { &given }),
             Target::Script => self.calls.push(Callee {
                 name: call.name.value.to_string(),
-                at: call.name.span,
+                at: Spot::all(&call.name),
                 way: Way::Chain,
                 given: Given::Unknown,
             }),
@@ -129,7 +133,7 @@ impl<'a, 'f> Walk<'a, 'f> {
     /// A name with `$`: a directive, a function, an imported script.
     fn named(&mut self, call: &Call, given: &Given) {
         let name = call.name.value.as_ref();
-        if self.known.calls(name) == Some(false) {
+        if self.known.calls(name) == Some(false) && !self.findings.full() {
             let why = format!("there is no directive or function ${}", bare_name(name));
             let near = self.known.meant_call(name);
             let help = near
@@ -142,7 +146,8 @@ impl<'a, 'f> Walk<'a, 'f> {
         let imported = |(id, _): &&(String, Resolved)| id == bare_name(name);
         if let Some((_, script)) = self.known.imported.iter().find(imported) {
             let name = format!("${}", bare_name(name));
-            super::callee::missing_input(&name, call.name.span, script, given, self.findings);
+            let at = Spot::all(&call.name);
+            super::callee::missing_input(&name, &at, script, given, self.findings);
         }
     }
 
@@ -192,12 +197,13 @@ impl<'a, 'f> Walk<'a, 'f> {
         let Some(node) = at("id").or_else(|| at("filename")) else {
             return;
         };
-        if let Some(name) = node.as_str().filter(|name| is_plain(name)) {
+        let text = text_of(node).filter(|text| is_plain(&text.value));
+        if let Some(text) = text {
             let given = match at("args") {
                 None => Given::Names(Vec::new(), 0),
                 Some(args) => given_in(args),
             };
-            let (name, at) = (name.to_owned(), node.span);
+            let (name, at) = (text.value.to_string(), Spot::all(&text));
             self.calls.push(Callee {
                 name,
                 at,

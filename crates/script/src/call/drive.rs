@@ -7,6 +7,8 @@ use super::form::{Form, Verdict};
 use super::guard::Guarded;
 use super::listen::Telling;
 use super::plan::{Plan, tell};
+use super::protocol::{self, Screen};
+use super::tools;
 use super::turn::{self, Said, beginning};
 use super::{Answer, Ask, CallError, CallEvent, Constraint, Progress};
 use crate::ErrorKind;
@@ -109,22 +111,69 @@ impl Call<'_> {
         Ok(said)
     }
 
+    /// One answer, with the calls of tools that it takes.
     async fn take(&mut self, messages: Vec<Message>) -> Result<Said, CallError> {
-        let said = turn::take(
-            &self.model,
-            self.ask,
-            &self.plan.options,
-            messages,
-            self.continues(),
-            &mut self.telling,
-        )
-        .await?;
+        let tools = !self.ask.tools.is_empty();
+        match tools && self.ask.model.abilities.tools {
+            true => {
+                let uses = &mut self.done.tools;
+                let options = &self.plan.options;
+                let telling = &mut self.telling;
+                let said = tools::run(&self.model, self.ask, options, messages, telling, uses);
+                let said = said.await?;
+                self.note(&said);
+                Ok(said)
+            }
+            false if tools => self.converse(messages).await,
+            false => self.say(messages).await,
+        }
+    }
+
+    /// Answers until one calls no tool in words.
+    async fn converse(&mut self, mut messages: Vec<Message>) -> Result<Said, CallError> {
+        for round in 1..=tools::ROUNDS {
+            self.telling.screen = Some(Screen::default());
+            let said = self.say(messages.clone()).await?;
+            let calls = protocol::calls(&said.answer, &self.ask.tools);
+            if calls.is_empty() {
+                self.telling.unscreen().await?;
+                return Ok(said);
+            }
+            self.telling.again("the model calls tools").await?;
+            let uses = tools::make(calls, self.telling.progress).await?;
+            let report = protocol::report(&uses, round == tools::ROUNDS);
+            answered(&mut messages, &said.raw, &report);
+            self.done.tools.extend(uses);
+        }
+        let said = self.say(messages).await?;
+        self.telling.unscreen().await?;
+        match protocol::calls(&said.answer, &self.ask.tools).is_empty() {
+            true => Ok(said),
+            false => {
+                let rounds = tools::ROUNDS;
+                let message = format!("the model called tools in {rounds} turns, and again");
+                Err(CallError::new(ErrorKind::Limit, message))
+            }
+        }
+    }
+
+    /// One answer without tools.
+    async fn say(&mut self, messages: Vec<Message>) -> Result<Said, CallError> {
+        let continues = self.continues();
+        let options = &self.plan.options;
+        let telling = &mut self.telling;
+        let said = turn::take(&self.model, self.ask, options, messages, continues, telling);
+        let said = said.await?;
+        self.note(&said);
+        Ok(said)
+    }
+
+    fn note(&mut self, said: &Said) {
         let done = &mut self.done;
         done.usage += said.usage;
         done.retries += said.retries;
         done.finish_reason = said.finish;
         done.model.clone_from(&said.model);
-        Ok(said)
     }
 
     /// A value that a provider writes in one piece cannot be gone on with (seed 002).

@@ -3,8 +3,8 @@
 //! It is a [`ChatModel`] itself, so that a plain request and the loop of tools are bounded alike.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
@@ -18,6 +18,7 @@ use super::Settings;
 use crate::text::repeat::Repeats;
 
 /// A model within bounds.
+#[derive(Clone)]
 pub(super) struct Guarded {
     model: Arc<dyn ChatModel>,
     bounds: Bounds,
@@ -88,6 +89,40 @@ impl ChatModel for Guarded {
             watched.inner = Some(inner);
             Ok(Box::pin(stream::unfold(watched, step)) as ChatStream)
         })
+    }
+}
+
+/// A model that writes down what it is asked, for whoever cannot be told at once.
+#[derive(Debug)]
+pub(super) struct Logged {
+    model: Guarded,
+    asked: Mutex<Vec<ChatRequest>>,
+}
+
+impl Logged {
+    pub(super) fn new(model: Guarded) -> Self {
+        Logged {
+            model,
+            asked: Mutex::default(),
+        }
+    }
+
+    /// What it was asked since the last time.
+    pub(super) fn take(&self) -> Vec<ChatRequest> {
+        std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl ChatModel for Logged {
+    fn describe(&self) -> String {
+        self.model.describe()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.push(request.clone());
+        drop(asked);
+        self.model.stream(request)
     }
 }
 

@@ -6,6 +6,7 @@ use quillet_core::chat::{
 };
 
 use super::echo::Echo;
+use super::protocol::Screen;
 use super::turn::Ear;
 use super::{CallError, CallEvent, Progress, Settings};
 use crate::ErrorKind;
@@ -49,6 +50,8 @@ pub(super) struct Telling<'a> {
     shows_thinking: bool,
     /// The answer is shown when it is whole.
     pub(super) waits: bool,
+    /// Keeps calls in words from being shown.
+    pub(super) screen: Option<Screen>,
     pub(super) retry: u32,
     /// The visible answer until now.
     visible: String,
@@ -61,6 +64,7 @@ impl<'a> Telling<'a> {
             streams: settings.stream.unwrap_or(true),
             shows_thinking: settings.thinking.visible != Some(false),
             waits: false,
+            screen: None,
             retry: 0,
             visible: String::new(),
         }
@@ -75,6 +79,18 @@ impl<'a> Telling<'a> {
         Ok(self.progress.event(CallEvent::Again { why }).await?)
     }
 
+    /// Shows what might have become a call in words, and did not.
+    pub(super) async fn unscreen(&mut self) -> Result<(), CallError> {
+        let Some(screen) = self.screen.take() else {
+            return Ok(());
+        };
+        let shown = Shown {
+            answer: screen.finish(),
+            thinking: String::new(),
+        };
+        self.show(shown, "").await
+    }
+
     /// Shows an answer that had to be whole.
     pub(super) async fn at_last(&mut self, content: &str) -> Result<(), CallError> {
         if !std::mem::take(&mut self.waits) {
@@ -87,9 +103,12 @@ impl<'a> Telling<'a> {
         self.show(shown, "").await
     }
 
-    pub(super) async fn show(&mut self, shown: Shown, id: &str) -> Result<(), CallError> {
+    pub(super) async fn show(&mut self, mut shown: Shown, id: &str) -> Result<(), CallError> {
         if !self.streams {
             return Ok(());
+        }
+        if let Some(screen) = &mut self.screen {
+            shown.answer = screen.push(&shown.answer);
         }
         if !shown.thinking.is_empty() {
             self.think(&shown.thinking).await?;

@@ -14,8 +14,10 @@ mod guard;
 mod listen;
 mod plan;
 mod progress;
+mod protocol;
 mod reading;
 mod settings;
+mod tools;
 mod turn;
 
 pub use ask::{Answer, Ask, Constraint, ToolUse};

@@ -5,7 +5,7 @@ use quillet_core::{Content, ContentPart, Message, Role};
 use serde_json::json;
 
 use super::form::Form;
-use super::{Ask, CallError};
+use super::{Ask, CallError, protocol};
 use crate::answer::{self, Format, Provided};
 use crate::host::Abilities;
 use crate::run::EnforcedBy;
@@ -35,10 +35,12 @@ impl Plan {
         if ask.settings.stream == Some(false) {
             plan.options.extra.insert("stream".to_owned(), false.into());
         }
+        if !ask.tools.is_empty() && !ask.model.abilities.tools {
+            plan.words.push(protocol::words(&ask.tools));
+        }
         match &form {
             None => {}
             Some(Form::Choice(choice)) => {
-                // A provider that keeps to a schema cannot think in words before.
                 match ask.model.abilities.json_schema && plan.words.is_empty() {
                     true => plan.provide(Provided::new(&choice.schema())),
                     false => plan.words.push(choice.instruction()),
@@ -60,6 +62,8 @@ impl Plan {
         let Form::Value { format, .. } = form else {
             return;
         };
+        // A provider that keeps to a schema leaves no room for thoughts or calls in words.
+        let speaks = !self.words.is_empty();
         let told = told(&ask.messages);
         let tree = form.tree();
         if let Some(tree) = tree.filter(|_| ask.settings.output_prompt) {
@@ -72,7 +76,7 @@ impl Plan {
             json_object,
             ..
         } = ask.model.abilities;
-        if *format != Format::Json || ask.settings.thinking.instruction().is_some() {
+        if *format != Format::Json || speaks {
             return;
         }
         match tree {

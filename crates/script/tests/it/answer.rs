@@ -559,7 +559,7 @@ fn what_is_wrong_with_should_think_is_said() {
         ),
         (
             r#"{"thinkRegex": "(" }"#,
-            "shouldThink.thinkRegex is no regular expression",
+            "shouldThink.thinkRegex: /(/ is no regular expression",
         ),
         ("7", "shouldThink is integer"),
     ] {

@@ -8,6 +8,7 @@ mod argument;
 mod call;
 mod call_form;
 mod call_models;
+mod call_tools;
 mod expression;
 mod expression_data;
 mod expression_engine;

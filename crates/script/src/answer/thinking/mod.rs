@@ -5,8 +5,9 @@ mod pairs;
 mod split;
 mod words;
 
-use fancy_regex::{Regex, RegexBuilder};
 use quillet_core::{Value, nearest};
+
+use crate::pattern::{Regex, RegexError};
 
 pub use split::{Split, Splitter};
 
@@ -129,10 +130,8 @@ impl Thinking {
                 continue;
             };
             match pattern(given) {
-                Some(_) => *regex = Some(given.to_owned()),
-                None => problems.push(format!(
-                    "shouldThink.{name} is no regular expression: {given}"
-                )),
+                Ok(_) => *regex = Some(given.to_owned()),
+                Err(error) => problems.push(format!("shouldThink.{name}: {error}")),
             }
         }
         for (name, tag) in [
@@ -195,23 +194,13 @@ fn read_tag(value: Option<&Value>) -> Result<Option<Tag>, ()> {
     }
 }
 
-/// Steps back of an author's pattern before it gives up.
-const MOST_BACKTRACKS: usize = 100_000;
-
-/// A pattern as authors write it: `/…/flags`, or without the slashes. `.` is any character.
-fn pattern(text: &str) -> Option<Regex> {
-    let (inside, flags) = match text
+/// A pattern as authors write it: `/…/flags`, or without the slashes. `.` is any character,
+/// since thoughts have many lines.
+fn pattern(text: &str) -> Result<Regex, RegexError> {
+    let slashed = text
         .strip_prefix('/')
-        .and_then(|rest| rest.rsplit_once('/'))
-    {
-        Some(parts) => parts,
-        None => (text, ""),
-    };
-    let mut builder = RegexBuilder::new(inside);
-    let builder = builder
-        .backtrack_limit(MOST_BACKTRACKS)
-        .case_insensitive(flags.contains('i'))
-        .multi_line(flags.contains('m'))
-        .dot_matches_new_line(true);
-    builder.build().ok()
+        .and_then(|rest| rest.rsplit_once('/'));
+    let (inside, flags) = slashed.unwrap_or((text, ""));
+    let flags: String = flags.chars().filter(|flag| *flag != 's').collect();
+    Regex::compile(inside, &format!("{flags}s"))
 }

@@ -1,8 +1,11 @@
 //! An answer taken apart into what was thought and what is said, as it comes.
 
+use std::ops::Range;
+
 use super::heads::Heads;
 use super::pairs::{Pairs, Part};
 use super::{Mode, Tag, Thinking};
+use crate::pattern::Regex;
 
 /// What was thought, and what is said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,8 +56,8 @@ struct Marks {
 #[derive(Debug)]
 struct Patterns {
     text: String,
-    thinking: Option<fancy_regex::Regex>,
-    answer: Option<fancy_regex::Regex>,
+    thinking: Option<Regex>,
+    answer: Option<Regex>,
 }
 
 impl Splitter {
@@ -66,8 +69,8 @@ impl Splitter {
             _ if thinking.mode == Mode::Off => By::Marks(Box::new(Marks::new(thinking))),
             (think, answer) => By::Patterns(Box::new(Patterns {
                 text: String::new(),
-                thinking: think.as_deref().and_then(super::pattern),
-                answer: answer.as_deref().and_then(super::pattern),
+                thinking: think.as_deref().and_then(compiled),
+                answer: answer.as_deref().and_then(compiled),
             })),
         };
         Splitter {
@@ -228,9 +231,13 @@ impl Patterns {
     }
 }
 
-fn find(pattern: &fancy_regex::Regex, text: &str) -> Option<(std::ops::Range<usize>, String)> {
+/// Patterns were checked when the settings were read.
+fn compiled(pattern: &str) -> Option<Regex> {
+    super::pattern(pattern).ok()
+}
+
+/// A search that goes back too often finds nothing.
+fn find(pattern: &Regex, text: &str) -> Option<(Range<usize>, String)> {
     let found = pattern.captures(text).ok()??;
-    let whole = found.get(0)?;
-    let group = found.get(1).unwrap_or(whole);
-    Some((whole.range(), group.as_str().to_owned()))
+    Some((found.range(0)?, found.main().to_owned()))
 }

@@ -1,0 +1,247 @@
+//! Calls of tools on the way to an answer.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use futures_util::future::join_all;
+use quillet_agent::{AgentError, AgentEvent, Ending, Limits, Outcome, Run, Window};
+use quillet_core::chat::{ChatModel, ChatOptions};
+use quillet_core::tool::ToolContext;
+use quillet_core::{Content, Map, Message, Role, Value};
+use tokio::time::timeout;
+
+use super::guard::{Guarded, Logged};
+use super::listen::{Shown, Telling};
+use super::protocol::{self, Call};
+use super::turn::{Ear, Said};
+use super::{Ask, CallError, CallEvent, Progress, ToolUse};
+use crate::ErrorKind;
+
+/// Turns of the model that call tools; then one without them.
+pub(super) const ROUNDS: u32 = 30;
+/// One call of a tool. A tool can be a script that asks models of its own.
+const CALL_TIME: Duration = Duration::from_secs(600);
+/// All turns and calls of one answer.
+const RUN_TIME: Duration = Duration::from_secs(3_600);
+
+/// Makes calls that were written in words, side by side.
+pub(super) async fn make(
+    calls: Vec<Call>,
+    progress: &dyn Progress,
+) -> Result<Vec<ToolUse>, CallError> {
+    let made = calls.into_iter().enumerate();
+    let made = join_all(made.map(|(at, call)| make_one(at, call, progress))).await;
+    made.into_iter().collect()
+}
+
+async fn make_one(at: usize, call: Call, progress: &dyn Progress) -> Result<ToolUse, CallError> {
+    let arguments = match &call.arguments {
+        Ok(map) => Value::Map(map.clone()),
+        Err(_) => Value::Map(Map::default()),
+    };
+    let name = &call.name;
+    let event = CallEvent::ToolCall {
+        name,
+        arguments: &arguments,
+    };
+    progress.event(event).await?;
+    let result = match (call.tool, call.arguments) {
+        _ if at >= protocol::MOST_CALLS => Err(format!(
+            "the call was not made: an answer may make {} calls",
+            protocol::MOST_CALLS
+        )),
+        (Some(tool), Ok(map)) => {
+            let context = ToolContext {
+                deadline: Instant::now().checked_add(CALL_TIME),
+                request_id: Arc::from(""),
+            };
+            match timeout(CALL_TIME, tool.call(map, &context)).await {
+                Ok(answer) => answer.map_err(|error| error.for_model),
+                Err(_) => Err(format!("the call took longer than {CALL_TIME:?}")),
+            }
+        }
+        (_, Err(problem)) => Err(problem),
+        (None, Ok(_)) => Err("there is no such tool".to_owned()),
+    };
+    let event = CallEvent::ToolResult {
+        name,
+        result: &result,
+    };
+    progress.event(event).await?;
+    Ok(ToolUse {
+        name: call.name,
+        arguments,
+        result,
+    })
+}
+
+/// An answer of a model whose provider takes tools, with all its calls.
+pub(super) async fn run(
+    model: &Guarded,
+    ask: &Ask,
+    options: &ChatOptions,
+    messages: Vec<Message>,
+    telling: &mut Telling<'_>,
+    uses: &mut Vec<ToolUse>,
+) -> Result<Said, CallError> {
+    let model = Arc::new(Logged::new(model.clone()));
+    let mut turn = Turn::new(ask);
+    let mut events = quillet_agent::run(task(model.clone(), ask, options, messages));
+    while let Some(event) = events.next().await {
+        for request in model.take() {
+            telling.progress.event(CallEvent::Request(&request)).await?;
+        }
+        match event {
+            AgentEvent::Text(piece) => telling.show(turn.text(&piece), "").await?,
+            AgentEvent::Reasoning(piece) => telling.think(&piece).await?,
+            AgentEvent::ToolStarted { id, name, input } => {
+                telling.again("the model calls tools").await?;
+                let arguments = Value::from(serde_json::Value::Object(input));
+                let event = CallEvent::ToolCall {
+                    name: &name,
+                    arguments: &arguments,
+                };
+                telling.progress.event(event).await?;
+                turn.started.push((id, arguments));
+            }
+            AgentEvent::ToolDone {
+                id,
+                name,
+                output,
+                error,
+                ..
+            } => {
+                let result = error.map_or(Ok(output), Err);
+                let event = CallEvent::ToolResult {
+                    name: &name,
+                    result: &result,
+                };
+                telling.progress.event(event).await?;
+                uses.push(turn.done(&id, name, result));
+            }
+            AgentEvent::Ended(outcome) => return turn.end(*outcome, ask, telling).await,
+            _ => {}
+        }
+    }
+    Err(CallError::new(ErrorKind::Model, "the run had no end"))
+}
+
+fn task(
+    model: Arc<dyn ChatModel>,
+    ask: &Ask,
+    options: &ChatOptions,
+    mut messages: Vec<Message>,
+) -> Run {
+    let system = match messages.first() {
+        Some(Message {
+            role: Role::System,
+            content: Content::Text(text),
+            ..
+        }) => text.clone(),
+        _ => String::new(),
+    };
+    if !system.is_empty() {
+        messages.remove(0);
+    }
+    let window = ask.model.window.map(|context| Window {
+        context,
+        output: options.max_tokens.unwrap_or(4_096),
+        known: true,
+    });
+    Run {
+        model_name: ask.model.name.clone(),
+        system,
+        tools: ask.tools.clone(),
+        options: options.clone(),
+        counter: ask.model.counter.clone(),
+        limits: Limits {
+            tool_rounds: ROUNDS,
+            call_time: CALL_TIME,
+            run_time: RUN_TIME,
+            compaction: window.is_some(),
+            limit_notice: "No more tools can be called. Answer with what you have found out."
+                .to_owned(),
+            ..Limits::default()
+        },
+        window: window.unwrap_or_default(),
+        ..Run::new(model, messages)
+    }
+}
+
+/// The turn that the model is in, and what was heard in it.
+struct Turn<'a> {
+    ask: &'a Ask,
+    ear: Ear,
+    started: Vec<(String, Value)>,
+}
+
+impl<'a> Turn<'a> {
+    fn new(ask: &'a Ask) -> Self {
+        Turn {
+            ask,
+            ear: Ear::new(&ask.settings.thinking),
+            started: Vec::new(),
+        }
+    }
+
+    fn text(&mut self, piece: &str) -> Shown {
+        self.ear.text(piece)
+    }
+
+    /// A call has ended, and with it the text before it: the answer comes after the last one.
+    fn done(&mut self, id: &str, name: String, result: Result<Value, String>) -> ToolUse {
+        self.ear = Ear::new(&self.ask.settings.thinking);
+        let at = self.started.iter().position(|(started, _)| started == id);
+        let arguments = at.map(|at| self.started.swap_remove(at).1);
+        ToolUse {
+            name,
+            arguments: arguments.unwrap_or_default(),
+            result,
+        }
+    }
+
+    async fn end(
+        self,
+        outcome: Outcome,
+        ask: &Ask,
+        telling: &mut Telling<'_>,
+    ) -> Result<Said, CallError> {
+        let finish = match outcome.ending {
+            Ending::Finished(reason) => reason,
+            Ending::Failed(error) => return Err(failed(error).partial(&outcome.text)),
+            Ending::CallsRequired | Ending::Silent { .. } | Ending::Cancelled => {
+                return Err(CallError::new(ErrorKind::Aborted, "the run was ended"));
+            }
+        };
+        let (shown, split) = self.ear.finish();
+        telling.show(shown, "").await?;
+        let mut said = Said {
+            raw: last_text(&outcome.messages),
+            thinking: outcome.reasoning,
+            finish,
+            model: ask.model.name.clone().unwrap_or_default(),
+            usage: outcome.usage.unwrap_or_default(),
+            ..Said::default()
+        };
+        said.settle(split);
+        Ok(said)
+    }
+}
+
+fn last_text(messages: &[Message]) -> String {
+    match messages.last().map(|message| &message.content) {
+        Some(Content::Text(text)) => text.clone(),
+        _ => String::new(),
+    }
+}
+
+fn failed(error: AgentError) -> CallError {
+    match error {
+        AgentError::Model(error) => CallError::from(error),
+        AgentError::Window { .. } | AgentError::Time(_) => {
+            CallError::new(ErrorKind::Limit, error.to_string())
+        }
+        AgentError::Setup { .. } => CallError::new(ErrorKind::Model, error.to_string()),
+    }
+}

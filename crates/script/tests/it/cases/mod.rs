@@ -1,0 +1,34 @@
+//! Runs files of script cases. The example `cases` and the tests share this code.
+
+pub(crate) mod case;
+mod check;
+mod folder;
+mod known;
+mod model;
+pub(crate) mod report;
+mod run;
+
+use std::path::Path;
+
+use report::{Report, Verdict};
+
+/// Runs the cases of a file whose ids `wanted` takes.
+///
+/// # Errors
+/// The file cannot be read, or is no file of cases.
+pub(crate) fn run_file(path: &Path, wanted: impl Fn(&str) -> bool) -> Result<Report, String> {
+    let cases = case::load(path)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())?;
+    let taken = cases.into_iter().filter(|case| wanted(&case.id));
+    let verdict = |case: case::Case| Verdict {
+        differences: runtime.block_on(run::twice(&case)),
+        id: case.id,
+        basis: case.basis,
+    };
+    let verdicts = taken.map(verdict).collect();
+    Ok(Report::new(verdicts, known::differences()?))
+}

@@ -1,0 +1,68 @@
+//! What came of a file of cases, counted.
+
+use std::collections::BTreeMap;
+
+/// What came of one case.
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    pub(crate) id: String,
+    pub(crate) basis: String,
+    /// What is not as expected; empty if it passed.
+    pub(crate) differences: Vec<String>,
+}
+
+impl Verdict {
+    pub(crate) fn passed(&self) -> bool {
+        self.differences.is_empty()
+    }
+}
+
+/// A whole file.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) verdicts: Vec<Verdict>,
+    known: BTreeMap<String, String>,
+}
+
+impl Report {
+    pub(super) fn new(verdicts: Vec<Verdict>, known: BTreeMap<String, String>) -> Self {
+        Report { verdicts, known }
+    }
+
+    pub(crate) fn passed(&self) -> usize {
+        self.verdicts.iter().filter(|verdict| verdict.passed()).count()
+    }
+
+    pub(crate) fn failed(&self) -> usize {
+        self.verdicts.len() - self.passed()
+    }
+
+    /// Ids of failures that no line explains.
+    pub(crate) fn unexplained(&self) -> Vec<&str> {
+        let failed = self.verdicts.iter().filter(|verdict| !verdict.passed());
+        let ids = failed.map(|verdict| verdict.id.as_str());
+        ids.filter(|id| !self.known.contains_key(*id)).collect()
+    }
+
+    /// Ids that are listed as known differences and pass.
+    pub(crate) fn stale(&self) -> Vec<&str> {
+        let passed = self.verdicts.iter().filter(|verdict| verdict.passed());
+        let ids = passed.map(|verdict| verdict.id.as_str());
+        ids.filter(|id| self.known.contains_key(*id)).collect()
+    }
+
+    /// Failures with their reasons; with `all`, what passed as well.
+    pub(crate) fn print(&self, all: bool) {
+        for verdict in &self.verdicts {
+            match (verdict.passed(), self.known.get(&verdict.id)) {
+                (true, _) if !all => continue,
+                (true, _) => println!("{}: passed", verdict.id),
+                (false, Some(reason)) => println!("{}: failed (known: {reason})", verdict.id),
+                (false, None) => println!("{}: failed", verdict.id),
+            }
+            for difference in &verdict.differences {
+                println!("  {}", difference.replace('\n', "\n  "));
+            }
+        }
+    }
+}

@@ -264,7 +264,10 @@ pub(crate) fn load(path: &Path) -> Result<Vec<Case>, String> {
     let case = |item: Json| match item.get("must_parse") {
         Some(_) => Ok(block(&item)),
         None => {
-            let id = item["id"].as_str().unwrap_or("a case without id").to_owned();
+            let id = item["id"]
+                .as_str()
+                .unwrap_or("a case without id")
+                .to_owned();
             serde_json::from_value(item).map_err(|error| format!("{place}: {id}: {error}"))
         }
     };

@@ -40,21 +40,35 @@ pub(super) fn differences(case: &Case, ran: &Ran) -> Vec<String> {
 fn watched(case: &Case, ran: &Ran, found: &mut Vec<String>) {
     let calls = &case.expect.tool_calls;
     if let Some(calls) = calls.as_ref().filter(|calls| **calls != ran.tool_calls) {
-        found.push(format!("tools called: {:?}, expected {calls:?}", ran.tool_calls));
+        found.push(format!(
+            "tools called: {:?}, expected {calls:?}",
+            ran.tool_calls
+        ));
     }
     let thinking = case.expect.thinking.as_ref();
     if let Some(thinking) = thinking.filter(|thinking| **thinking != ran.thinking) {
-        found.push(format!("thinking: {:?}, expected {thinking:?}", ran.thinking));
+        found.push(format!(
+            "thinking: {:?}, expected {thinking:?}",
+            ran.thinking
+        ));
     }
     if let Some(said) = &case.expect.said {
-        let wanted = said.iter().map(|turn| (turn.role.clone(), turn.content.clone()));
+        let wanted = said
+            .iter()
+            .map(|turn| (turn.role.clone(), turn.content.clone()));
         if !wanted.eq(ran.said.iter().cloned()) {
             found.push(format!("messages seen: {:?}, expected {said:?}", ran.said));
         }
     }
-    let rendered = case.expect.rendered.filter(|wanted| *wanted != ran.rendered);
+    let rendered = case
+        .expect
+        .rendered
+        .filter(|wanted| *wanted != ran.rendered);
     if let Some(wanted) = rendered {
-        found.push(format!("{} requests rendered, expected {wanted}", ran.rendered));
+        found.push(format!(
+            "{} requests rendered, expected {wanted}",
+            ran.rendered
+        ));
     }
 }
 
@@ -62,36 +76,67 @@ fn watched(case: &Case, ran: &Ran, found: &mut Vec<String>) {
 fn returned(case: &Case, outcome: &Outcome, found: &mut Vec<String>) {
     let expect = &case.expect;
     let value = outcome.value.as_ref().map(to_json);
-    let shown = value.as_ref().map_or("undefined".to_owned(), Json::to_string);
+    let shown = value
+        .as_ref()
+        .map_or("undefined".to_owned(), Json::to_string);
     if expect.error || expect.error_code.is_some() || !expect.error_contains.is_empty() {
         found.push(format!("an error is expected, the result is {shown}"));
         return;
     }
-    if let Some(result) = expect.result.as_ref().filter(|wanted| !is(wanted, value.as_ref())) {
+    if let Some(result) = expect
+        .result
+        .as_ref()
+        .filter(|wanted| !is(wanted, value.as_ref()))
+    {
         found.push(format!("the result is {shown}, expected {result}"));
     }
     if !expect.result_in.is_empty() && !expect.result_in.iter().any(|one| is(one, value.as_ref())) {
-        found.push(format!("the result {shown} is none of {:?}", expect.result_in));
+        found.push(format!(
+            "the result {shown} is none of {:?}",
+            expect.result_in
+        ));
     }
     let text = value.as_ref().map(text_of).unwrap_or_default();
-    contains("the result", &text, &expect.result_contains, &expect.result_excludes, found);
+    contains(
+        "the result",
+        &text,
+        &expect.result_contains,
+        &expect.result_excludes,
+        found,
+    );
     let warnings: Vec<String> = outcome.warnings.iter().map(ToString::to_string).collect();
-    contains("the warnings", &warnings.join("\n"), &expect.warnings_contains, &[], found);
-    if let Some(count) = expect.warning_count.filter(|count| *count != warnings.len()) {
+    contains(
+        "the warnings",
+        &warnings.join("\n"),
+        &expect.warnings_contains,
+        &[],
+        found,
+    );
+    if let Some(count) = expect
+        .warning_count
+        .filter(|count| *count != warnings.len())
+    {
         found.push(format!("{count} warnings are expected: {warnings:#?}"));
     }
     dialogue(case, outcome, found);
     if let Some(hidden) = &expect.hidden {
         let actual = to_json(&outcome.hidden.clone().into());
         if !same(&Json::Object(hidden.clone()), &actual) {
-            found.push(format!("hidden fields: {actual}, expected {}", json!(hidden)));
+            found.push(format!(
+                "hidden fields: {actual}, expected {}",
+                json!(hidden)
+            ));
         }
     }
     if let Some(enforced) = &expect.enforced {
         let actual: Vec<Json> = outcome.enforced.iter().map(constraint).collect();
         let fits = |(wanted, actual)| holds(wanted, actual);
         if enforced.len() != actual.len() || !enforced.iter().zip(&actual).all(fits) {
-            found.push(format!("constraints: {}, expected {}", json!(actual), json!(enforced)));
+            found.push(format!(
+                "constraints: {}, expected {}",
+                json!(actual),
+                json!(enforced)
+            ));
         }
     }
 }
@@ -114,7 +159,9 @@ fn dialogue(case: &Case, outcome: &Outcome, found: &mut Vec<String>) {
     let expect = &case.expect;
     if let Some(prefix) = expect.prefix.filter(|prefix| *prefix != outcome.prefix) {
         let actual = outcome.prefix;
-        found.push(format!("the hidden beginning has {actual} messages, expected {prefix}"));
+        found.push(format!(
+            "the hidden beginning has {actual} messages, expected {prefix}"
+        ));
     }
     let Some(messages) = &expect.messages else {
         return;
@@ -128,7 +175,10 @@ fn dialogue(case: &Case, outcome: &Outcome, found: &mut Vec<String>) {
     };
     let pairs = messages.iter().zip(&outcome.messages);
     if messages.len() != outcome.messages.len() || !pairs.into_iter().all(|(a, b)| is_turn(a, b)) {
-        found.push(format!("messages: {:#?}, expected {messages:#?}", outcome.messages));
+        found.push(format!(
+            "messages: {:#?}, expected {messages:#?}",
+            outcome.messages
+        ));
     }
 }
 
@@ -148,15 +198,27 @@ fn failed(case: &Case, error: &ScriptError, found: &mut Vec<String>) {
     contains("the failure", &shown, &expect.error_contains, &[], found);
     let partial = error.partial.as_ref().map(|value| text_of(&to_json(value)));
     let partial = partial.unwrap_or_default();
-    if let Some(wanted) = expect.partial_contains.as_ref().filter(|text| !partial.contains(*text)) {
-        found.push(format!("what was there until then: {partial:?}, expected {wanted:?}"));
+    if let Some(wanted) = expect
+        .partial_contains
+        .as_ref()
+        .filter(|text| !partial.contains(*text))
+    {
+        found.push(format!(
+            "what was there until then: {partial:?}, expected {wanted:?}"
+        ));
     }
 }
 
 fn printed(case: &Case, ran: &Ran, found: &mut Vec<String>) {
     let expect = &case.expect;
     let all = ran.printed.join("\n");
-    contains("standard output", &all, &expect.stdout_contains, &expect.stdout_excludes, found);
+    contains(
+        "standard output",
+        &all,
+        &expect.stdout_contains,
+        &expect.stdout_excludes,
+        found,
+    );
     let lines = expect.stdout.as_ref();
     if let Some(lines) = lines.filter(|lines| **lines != ran.printed) {
         found.push(format!("printed {:?}, expected {lines:?}", ran.printed));
@@ -168,21 +230,33 @@ fn requests(case: &Case, ran: &Ran, found: &mut Vec<String>) {
     let expect = &case.expect;
     let count = ran.requests.len();
     if let Some(wanted) = expect.request_count.filter(|wanted| *wanted != count) {
-        found.push(format!("{count} requests, expected {wanted}{}", all_of(ran)));
+        found.push(format!(
+            "{count} requests, expected {wanted}{}",
+            all_of(ran)
+        ));
     }
     for (index, wanted) in expect.requests.iter().enumerate() {
-        let wanted = merged(wanted.iter().map(|turn| (turn.role.clone(), turn.content.clone())));
+        let wanted = merged(
+            wanted
+                .iter()
+                .map(|turn| (turn.role.clone(), turn.content.clone())),
+        );
         let Some(request) = ran.requests.get(index) else {
             found.push(format!("there is no request {index}"));
             continue;
         };
         let actual = merged(request.messages.iter().map(turn_of));
         if wanted != actual {
-            found.push(format!("request {index}: {actual:#?}, expected {wanted:#?}"));
+            found.push(format!(
+                "request {index}: {actual:#?}, expected {wanted:#?}"
+            ));
         }
     }
     let none = Vec::new();
-    let indexes = expect.request_contains.keys().chain(expect.request_excludes.keys());
+    let indexes = expect
+        .request_contains
+        .keys()
+        .chain(expect.request_excludes.keys());
     for index in std::collections::BTreeSet::from_iter(indexes) {
         let Some(request) = ran.requests.get(*index) else {
             found.push(format!("there is no request {index}"));
@@ -191,7 +265,13 @@ fn requests(case: &Case, ran: &Ran, found: &mut Vec<String>) {
         let contained = expect.request_contains.get(index).unwrap_or(&none);
         let excluded = expect.request_excludes.get(index).unwrap_or(&none);
         let what = format!("request {index}");
-        contains(&what, &joined(&request.messages), contained, excluded, found);
+        contains(
+            &what,
+            &joined(&request.messages),
+            contained,
+            excluded,
+            found,
+        );
     }
 }
 
@@ -228,7 +308,9 @@ fn options(case: &Case, ran: &Ran, found: &mut Vec<String>) {
         for (name, wanted) in wanted {
             let actual = options.get(name).unwrap_or(&Json::Null);
             if !holds(wanted, actual) {
-                found.push(format!("request {index}: {name} is {actual}, expected {wanted}"));
+                found.push(format!(
+                    "request {index}: {name} is {actual}, expected {wanted}"
+                ));
             }
         }
     }
@@ -241,15 +323,26 @@ fn options(case: &Case, ran: &Ran, found: &mut Vec<String>) {
         tools(*index, wanted, of(index).get("tools"), found);
     }
     for (index, wanted) in &expect.request_names {
-        let messages = ran.requests.get(*index).map(|request| request.messages.as_slice());
-        let names = messages.unwrap_or_default().iter().map(|message| message.name.clone());
+        let messages = ran
+            .requests
+            .get(*index)
+            .map(|request| request.messages.as_slice());
+        let names = messages
+            .unwrap_or_default()
+            .iter()
+            .map(|message| message.name.clone());
         let names: Vec<Option<String>> = names.collect();
         if names != *wanted {
-            found.push(format!("request {index} has names {names:?}, expected {wanted:?}"));
+            found.push(format!(
+                "request {index} has names {names:?}, expected {wanted:?}"
+            ));
         }
     }
     for (index, wanted) in &expect.request_models {
-        let model = ran.requests.get(*index).and_then(|request| request.model.clone());
+        let model = ran
+            .requests
+            .get(*index)
+            .and_then(|request| request.model.clone());
         if model.as_ref() != Some(wanted) {
             found.push(format!("request {index} asks {model:?}, expected {wanted}"));
         }
@@ -271,11 +364,19 @@ fn tools(index: usize, wanted: &[Json], offers: Option<&Json>, found: &mut Vec<S
     };
     if wanted.len() != offers.len() || !wanted.iter().zip(&offers).all(fits) {
         let (offers, wanted) = (json!(offers), json!(wanted));
-        found.push(format!("request {index} offers the tools {offers}, expected {wanted}"));
+        found.push(format!(
+            "request {index} offers the tools {offers}, expected {wanted}"
+        ));
     }
 }
 
-fn contains(what: &str, text: &str, wanted: &[String], unwanted: &[String], found: &mut Vec<String>) {
+fn contains(
+    what: &str,
+    text: &str,
+    wanted: &[String],
+    unwanted: &[String],
+    found: &mut Vec<String>,
+) {
     for part in wanted.iter().filter(|part| !text.contains(*part)) {
         found.push(format!("{what} does not contain {part:?}: {text:?}"));
     }

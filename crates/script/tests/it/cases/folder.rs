@@ -33,7 +33,10 @@ impl Folder {
 fn write(path: &Path, file: &File) -> Result<(), String> {
     let bytes = match file {
         File::Text(text) => text.clone().into_bytes(),
-        File::Lines(lines) => lines.iter().flat_map(|line| [line, "\n"].concat().into_bytes()).collect(),
+        File::Lines(lines) => lines
+            .iter()
+            .flat_map(|line| [line, "\n"].concat().into_bytes())
+            .collect(),
         File::Bytes { base64 } => STANDARD.decode(base64).map_err(|error| error.to_string())?,
     };
     let folder = path.parent().unwrap_or(path);

@@ -6,8 +6,7 @@ use fancy_regex::Regex;
 use futures_util::{StreamExt, stream};
 use quillet_core::BoxFuture;
 use quillet_core::chat::{
-    Bytes4, ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError,
-    ModelErrorKind,
+    Bytes4, ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError, ModelErrorKind,
 };
 use quillet_core::{Content, Message};
 use quillet_script::host::{self, Answering, Models};

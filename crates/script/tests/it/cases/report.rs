@@ -30,7 +30,10 @@ impl Report {
     }
 
     pub(crate) fn passed(&self) -> usize {
-        self.verdicts.iter().filter(|verdict| verdict.passed()).count()
+        self.verdicts
+            .iter()
+            .filter(|verdict| verdict.passed())
+            .count()
     }
 
     pub(crate) fn failed(&self) -> usize {

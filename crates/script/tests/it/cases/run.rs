@@ -42,9 +42,17 @@ async fn compare(case: &Case) -> Result<Vec<String>, String> {
     let folder = Folder::of(case)?;
     let whole = once(case, &folder, false).await?;
     let other = check::differences(case, &whole);
-    found.extend(other.into_iter().map(|text| format!("without a stream: {text}")));
+    found.extend(
+        other
+            .into_iter()
+            .map(|text| format!("without a stream: {text}")),
+    );
     if found.is_empty() && told(&pieces) != told(&whole) {
-        found.push(format!("streamed {:#?}, without {:#?}", told(&pieces), told(&whole)));
+        found.push(format!(
+            "streamed {:#?}, without {:#?}",
+            told(&pieces),
+            told(&whole)
+        ));
     }
     Ok(found)
 }
@@ -56,7 +64,10 @@ fn told(ran: &Ran) -> (String, Vec<String>, Vec<String>) {
         Err(error) => format!("{}", error.kind.code()),
     };
     let requests = ran.requests.iter().map(|request| joined(&request.messages));
-    (value, requests.collect(), ran.printed.clone())
+    // Branches that run at the same time ask in any order.
+    let mut requests: Vec<String> = requests.collect();
+    requests.sort();
+    (value, requests, ran.printed.clone())
 }
 
 fn only_read(case: &Case, folder: &Folder, name: &str) -> Result<Vec<String>, String> {
@@ -75,10 +86,16 @@ fn only_read(case: &Case, folder: &Folder, name: &str) -> Result<Vec<String>, St
     if errors.is_empty() && wanted.error {
         found.push("an error is expected".to_owned());
     }
-    let missing = wanted.error_contains.iter().filter(|part| !text.contains(*part));
+    let missing = wanted
+        .error_contains
+        .iter()
+        .filter(|part| !text.contains(*part));
     found.extend(missing.map(|part| format!("the findings do not contain {part:?}: {text}")));
     if let Some(items) = wanted.items.filter(|items| *items != read.items) {
-        found.push(format!("{} items at the top, expected {items}: {text}", read.items));
+        found.push(format!(
+            "{} items at the top, expected {items}: {text}",
+            read.items
+        ));
     }
     Ok(found)
 }
@@ -92,7 +109,9 @@ async fn once(case: &Case, folder: &Folder, stream: bool) -> Result<Ran, String>
     let outcome = match opened {
         Ok(opened) => {
             let engine = engine(case, folder, OneModel(model.clone()), opened.library);
-            engine.run(job(case, opened.script, stream, watcher.clone())).await
+            engine
+                .run(job(case, opened.script, stream, watcher.clone()))
+                .await
         }
         Err(error) => Err(error),
     };

@@ -1,18 +1,23 @@
 //! Runs files of script cases and says what differs.
 //!
-//! `cargo run --release -p quillet-script --example cases -- [-v] [--only ID] FILE…`
+//! `cargo run --release -p quillet-script --example cases -- [-v] [--only ID] [--feature N] FILE…`
 //!
-//! `-v` names what passed, too; `--only` takes the cases whose id begins with ID.
+//! `-v` names what passed, too; `--only` takes the cases whose id begins with ID, `--feature`
+//! those of a number of the language reference.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
 #[path = "../tests/it/cases/mod.rs"]
 mod cases;
 
+use cases::case::Case;
+use cases::report::Report;
+
 fn main() -> ExitCode {
     let Some(wish) = Wish::read(std::env::args().skip(1)) else {
-        eprintln!("usage: cases [-v] [--only ID] FILE…");
+        eprintln!("usage: cases [-v] [--only ID] [--feature N] FILE…");
         return ExitCode::from(2);
     };
     match run(&wish) {
@@ -25,6 +30,7 @@ fn main() -> ExitCode {
 struct Wish {
     files: Vec<String>,
     only: Option<String>,
+    feature: Option<u32>,
     verbose: bool,
 }
 
@@ -33,12 +39,14 @@ impl Wish {
         let mut wish = Wish {
             files: Vec::new(),
             only: None,
+            feature: None,
             verbose: false,
         };
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "-v" | "--verbose" => wish.verbose = true,
                 "--only" => wish.only = Some(arguments.next()?),
+                "--feature" => wish.feature = Some(arguments.next()?.parse().ok()?),
                 option if option.starts_with('-') => return None,
                 _ => wish.files.push(argument),
             }
@@ -46,8 +54,12 @@ impl Wish {
         (!wish.files.is_empty()).then_some(wish)
     }
 
-    fn takes(&self, id: &str) -> bool {
-        self.only.as_ref().is_none_or(|only| id.starts_with(only))
+    fn takes(&self, case: &Case) -> bool {
+        let only = self.only.as_ref();
+        only.is_none_or(|only| case.id.starts_with(only))
+            && self
+                .feature
+                .is_none_or(|number| case.features.contains(&number))
     }
 }
 
@@ -55,10 +67,11 @@ impl Wish {
 fn run(wish: &Wish) -> bool {
     let (mut passed, mut failed, mut broken) = (0, 0, false);
     for file in &wish.files {
-        match cases::run_file(Path::new(file), |id| wish.takes(id)) {
+        match cases::run_file(Path::new(file), |case| wish.takes(case)) {
             Ok(report) => {
-                println!("{file}: {} of {}", report.passed(), report.verdicts.len());
+                println!("{file}");
                 report.print(wish.verbose);
+                summary(&report);
                 passed += report.passed();
                 failed += report.failed();
             }
@@ -70,4 +83,27 @@ fn run(wish: &Wish) -> bool {
     }
     println!("{passed} passed, {failed} failed");
     failed == 0 && !broken
+}
+
+/// A line for each word that cases stand on, and what the table of differences says of them.
+fn summary(report: &Report) {
+    let bases: BTreeSet<&str> = report.verdicts.iter().map(|v| v.basis.as_str()).collect();
+    for basis in bases.into_iter().filter(|basis| !basis.is_empty()) {
+        let of = report
+            .verdicts
+            .iter()
+            .filter(|verdict| verdict.basis == basis);
+        let passed = of.clone().filter(|verdict| verdict.passed()).count();
+        println!("  {basis}: {passed} of {}", of.count());
+    }
+    let explained = report.failed() - report.unexplained().len();
+    if explained > 0 {
+        println!("  {explained} of the failures are known differences");
+    }
+    if !report.stale().is_empty() {
+        println!(
+            "  listed as differences, and pass: {}",
+            report.stale().join(", ")
+        );
+    }
 }

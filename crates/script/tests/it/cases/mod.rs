@@ -12,22 +12,31 @@ use std::path::Path;
 
 use report::{Report, Verdict};
 
-/// Runs the cases of a file whose ids `wanted` takes.
+/// Runs the cases of a file that `wanted` takes.
 ///
 /// # Errors
 /// The file cannot be read, or is no file of cases.
-pub(crate) fn run_file(path: &Path, wanted: impl Fn(&str) -> bool) -> Result<Report, String> {
+pub(crate) fn run_file(
+    path: &Path,
+    wanted: impl Fn(&case::Case) -> bool,
+) -> Result<Report, String> {
     let cases = case::load(path)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(|error| error.to_string())?;
-    let taken = cases.into_iter().filter(|case| wanted(&case.id));
-    let verdict = |case: case::Case| Verdict {
-        differences: runtime.block_on(run::twice(&case)),
-        id: case.id,
-        basis: case.basis,
+    let taken = cases.into_iter().filter(|case| wanted(case));
+    let verdict = |case: case::Case| {
+        let (id, basis) = (case.id.clone(), case.basis.clone());
+        // On a thread of the usual size: no script may need the main one's stack.
+        let task = runtime.spawn(async move { run::twice(&case).await });
+        let differences = runtime.block_on(task);
+        Verdict {
+            id,
+            basis,
+            differences: differences.unwrap_or_else(|error| vec![error.to_string()]),
+        }
     };
     let verdicts = taken.map(verdict).collect();
     Ok(Report::new(verdicts, known::differences()?))

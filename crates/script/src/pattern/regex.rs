@@ -155,12 +155,6 @@ impl Regex {
     }
 }
 
-impl PartialEq for Regex {
-    fn eq(&self, other: &Self) -> bool {
-        self.compiled.as_str() == other.compiled.as_str()
-    }
-}
-
 fn refused(pattern: &str, error: &fancy_regex::Error) -> RegexError {
     if let fancy_regex::Error::CompileError(error) = error
         && let fancy_regex::CompileError::InnerError(error) = &**error

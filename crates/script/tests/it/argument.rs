@@ -376,7 +376,7 @@ fn what_is_no_argument_says_so() {
 #[test]
 fn hostile_text_costs_no_more_than_its_length() {
     for unit in ["“", "'", "(", "|", "：", ",", "{{", "\\", "@(", "=", "|a:"] {
-        let text = unit.repeat(200_000);
+        let text = unit.repeat(50_000);
         let _ = parse(&text, span_of(&text));
         let _ = parse_command(&text, span_of(&text), Words::Text);
     }

@@ -143,12 +143,6 @@ pub const DIRECTIVES: &[Directive] = &[
     ),
     plain("break", &[], "Leaves the loop.", &[96]).form(Form::InLoop),
     plain("cleanResult", &[], "Forgets the latest result.", &[106]),
-    plain(
-        "consoleInput",
-        &[takes("prompt", "what is shown before it")],
-        "Reads a line that somebody types.",
-        &[107],
-    ),
     plain("continue", &[], "Goes on with the loop's next turn.", &[96]).form(Form::InLoop),
     plain(
         "countTokens",
@@ -204,12 +198,6 @@ pub const DIRECTIVES: &[Directive] = &[
         &[takes("value", "the result")],
         "Ends the script with a result.",
         &[100],
-    ),
-    plain(
-        "fetchText",
-        &[needs("url", "an http or https address")],
-        "Fetches the text of a web address; wants the grant for the network.",
-        &[79],
     ),
     plain(
         "for",

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use quillet_core::Span;
-use quillet_script::host::NoTools;
+use quillet_core::{Map, Span, Value};
+use quillet_script::host::{self, Answering, Grants, Models, NoTools, Unobserved};
+use quillet_script::js::JsOptions;
 use quillet_script::library::{
     Builtin, Folders, Layered, Library, Memory, check, demand, id, open, resolve,
 };
+use quillet_script::run::{self, Engine, Input};
 use quillet_script::syntax::{ItemKind, Source};
 use quillet_script::text::template::{Job, Templates};
 use quillet_script::{ErrorKind, ScriptError};
@@ -325,6 +327,68 @@ async fn nothing_leads_out_of_the_roots() {
         run += 1;
     }
     assert_eq!(run, 15);
+}
+
+/// A host that has no model.
+#[derive(Debug)]
+struct NoModels;
+
+impl Models for NoModels {
+    fn model(&self, _: Option<&str>) -> Result<Answering, String> {
+        Err("there is no model".to_owned())
+    }
+}
+
+async fn ran(text: &str) -> Result<Option<Value>, ScriptError> {
+    let folder = Folder::new(&[("main.ai.yaml", text), ("notes.txt", "remember")]);
+    let opened = open(&folder.path("main.ai.yaml").display().to_string(), &[]).await?;
+    let engine = Engine {
+        models: Arc::new(NoModels),
+        tools: Arc::new(NoTools),
+        library: opened.library,
+        templates: Arc::new(TemplateFactory::standard()),
+        grants: Grants::default(),
+        limits: host::Limits::default(),
+        javascript: JsOptions::default(),
+    };
+    let job = run::Job {
+        script: opened.script,
+        arguments: Input::None,
+        stream: false,
+        parameters: Map::default(),
+        history: Vec::new(),
+        seed: Some(1),
+        dry: false,
+        observer: Arc::new(Unobserved),
+    };
+    Ok(engine.run(job).await?.value)
+}
+
+#[tokio::test]
+async fn the_script_file_reads_beside_whoever_calls_it_and_url_wants_its_tool() {
+    let table = [
+        ("-> file(path=\"notes.txt\")\n", Ok("remember")),
+        (
+            "- $exec: {id: file, args: {path: notes.txt}}\n",
+            Ok("remember"),
+        ),
+        (
+            "- $exec: {id: file, args: {path: ../../../../etc/passwd}}\n",
+            Err(""),
+        ),
+        ("- $exec: {id: file, args: {path: /etc/passwd}}\n", Err("")),
+        (
+            "- $exec: {id: url, args: {url: \"http://localhost/\"}}\n",
+            Err("fetch_url"),
+        ),
+    ];
+    for (text, expected) in table {
+        match (ran(text).await, expected) {
+            (Ok(value), Ok(expected)) => assert_eq!(value, Some(Value::from(expected)), "{text}"),
+            (Err(error), Err(expected)) => assert!(error.message().contains(expected), "{error:?}"),
+            (result, _) => panic!("{text}: {result:?}"),
+        }
+    }
 }
 
 /// Files of hostile scripts: what they name leads nowhere, and whatever they are, an answer comes.

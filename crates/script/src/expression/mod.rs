@@ -13,6 +13,7 @@ mod convert;
 mod data;
 mod evaluate;
 mod lexer;
+mod literal;
 mod methods;
 mod names;
 mod number;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use quillet_core::{Span, Value};
 
 use super::lexer::{Lexer, Token};
-use super::number::{from_number, radix_prefix, whole_number};
+use super::literal::{escape, literal_number};
+use super::number::from_number;
 use super::tree::{Binary, Element, Node, Property, Step, StepKind, Unary};
 use super::{MAX_NESTING, SyntaxError, methods};
 
@@ -17,7 +18,7 @@ pub(super) enum Refusal {
     Invalid(SyntaxError),
 }
 
-type Read<T> = Result<T, Refusal>;
+pub(super) type Read<T> = Result<T, Refusal>;
 
 /// Words that begin something of JavaScript which is not in the subset.
 const RESERVED: [&str; 37] = [
@@ -585,87 +586,6 @@ fn constant(name: &str) -> Option<Node> {
         _ => return None,
     };
     Some(Node::Literal(value))
-}
-
-/// The number, or whether an engine may still know it (`1n`, `1_000`, `010`).
-fn literal_number(text: &str) -> Result<f64, bool> {
-    if let Some((digits, radix)) = radix_prefix(text) {
-        return whole_number(digits, radix).ok_or(text.contains(['n', '_']));
-    }
-    let octal = text.len() > 1
-        && text.starts_with('0')
-        && text[1..].starts_with(|c: char| c.is_ascii_digit());
-    if octal || text.contains('_') || text.ends_with('n') {
-        return Err(true);
-    }
-    match super::parse_number(text) {
-        number if number.is_nan() => Err(false),
-        number => Ok(number),
-    }
-}
-
-fn escape(chars: &mut std::str::CharIndices<'_>, text: &mut String) -> Read<()> {
-    let Some((_, c)) = chars.next() else {
-        return Ok(());
-    };
-    let next = chars.as_str();
-    text.push(match c {
-        'n' => '\n',
-        't' => '\t',
-        'r' => '\r',
-        'b' => '\u{8}',
-        'f' => '\u{c}',
-        'v' => '\u{b}',
-        '0' if !next.starts_with(|c: char| c.is_ascii_digit()) => '\0',
-        '0'..='9' => return Err(Refusal::JavaScript),
-        'x' => hex(chars, 2)?,
-        'u' => unicode(chars)?,
-        // A line that goes on below.
-        '\r' if next.starts_with('\n') => {
-            chars.next();
-            return Ok(());
-        }
-        '\n' | '\r' | '\u{2028}' | '\u{2029}' => return Ok(()),
-        c => c,
-    });
-    Ok(())
-}
-
-fn hex(chars: &mut std::str::CharIndices<'_>, count: usize) -> Read<char> {
-    char::from_u32(units(chars, count)?).ok_or(Refusal::JavaScript)
-}
-
-fn units(chars: &mut std::str::CharIndices<'_>, count: usize) -> Read<u32> {
-    let mut number = 0;
-    for _ in 0..count {
-        let digit = chars.next().and_then(|(_, c)| c.to_digit(16));
-        number = number * 16 + digit.ok_or(Refusal::JavaScript)?;
-    }
-    Ok(number)
-}
-
-/// After `\u`: four digits, two such that make one character, or digits in braces. Half of a
-/// pair is no text of ours: the engine may do something with it.
-fn unicode(chars: &mut std::str::CharIndices<'_>) -> Read<char> {
-    if let Some(braced) = chars.as_str().strip_prefix('{') {
-        let digits = braced.split('}').next().unwrap_or("");
-        let code = u32::from_str_radix(digits, 16).map_err(|_| Refusal::JavaScript)?;
-        chars.nth(digits.len() + 1);
-        return char::from_u32(code).ok_or(Refusal::JavaScript);
-    }
-    let high = units(chars, 4)?;
-    if !(0xd800..0xdc00).contains(&high) {
-        return char::from_u32(high).ok_or(Refusal::JavaScript);
-    }
-    if !chars.as_str().starts_with("\\u") {
-        return Err(Refusal::JavaScript);
-    }
-    chars.nth(1);
-    let low = units(chars, 4)?;
-    if !(0xdc00..0xe000).contains(&low) {
-        return Err(Refusal::JavaScript);
-    }
-    char::from_u32(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00)).ok_or(Refusal::JavaScript)
 }
 
 fn binary(mark: &str) -> Option<Binary> {

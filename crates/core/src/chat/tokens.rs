@@ -14,6 +14,12 @@ pub trait TokenCounter: Send + Sync + fmt::Debug {
     /// Tokens of a text. Texts that look like a model's special tokens are text.
     fn text(&self, text: &str) -> u64;
 
+    /// The model's own ids of a text's tokens, in order, as `logit_bias` names them; `None`
+    /// where tokens are only estimated.
+    fn ids(&self, _text: &str) -> Option<Vec<u32>> {
+        None
+    }
+
     /// Tokens of a message: texts, calls and media, and what stands around them.
     fn message(&self, message: &Message) -> u64 {
         let content = match &message.content {

@@ -36,6 +36,11 @@ impl TokenCounter for Bpe {
             self.tokenizer().encode_ordinary(piece).len()
         })
     }
+
+    /// Of one piece only: longer texts have no bias, and would be cut at places that change ids.
+    fn ids(&self, text: &str) -> Option<Vec<u32>> {
+        (text.len() <= PIECE).then(|| self.tokenizer().encode_ordinary(text))
+    }
 }
 
 /// The sum over pieces of at most so many bytes (and four, so that a character fits).

@@ -10,6 +10,7 @@ use super::Settings;
 use crate::answer::{Choice, Format};
 use crate::host::Answering;
 use crate::run::Enforced;
+use crate::text::bias::Bias;
 
 /// One call of a model: everything that it needs.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub struct Ask {
     pub suffix: String,
     /// What the model may call. Who may call what is checked by the tools themselves.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// Texts whose probability is to change: `((text:bias))`, already taken out of the messages.
+    pub biases: Vec<Bias>,
     /// Where a random choice starts from.
     pub seed: u64,
     /// Tell the request, and ask nobody: the answer is empty.
@@ -44,6 +47,7 @@ impl Ask {
             constraint: None,
             suffix: String::new(),
             tools: Vec::new(),
+            biases: Vec::new(),
             seed: 0,
             dry: false,
         }

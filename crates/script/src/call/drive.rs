@@ -33,12 +33,16 @@ pub async fn ask(ask: Ask, progress: &dyn Progress) -> Result<Answer, CallError>
         return dry(&ask, plan, messages, progress).await;
     }
     let model = Guarded::new(ask.model.model.clone(), &ask.settings);
+    let done = Answer {
+        warnings: plan.warnings.clone(),
+        ..Answer::default()
+    };
     let mut call = Call {
         ask: &ask,
         plan,
         model,
         telling: Telling::new(progress, &ask.settings),
-        done: Answer::default(),
+        done,
     };
     call.quieten();
     let said = call.think(messages.clone()).await?;
@@ -69,7 +73,10 @@ async fn dry(
         options: plan.options,
     };
     progress.event(CallEvent::Request(&request)).await?;
-    Ok(Answer::default())
+    Ok(Answer {
+        warnings: plan.warnings,
+        ..Answer::default()
+    })
 }
 
 /// A call on its way.

@@ -6,6 +6,7 @@
 //! Dropping the future ends everything.
 
 mod ask;
+mod bias;
 mod drive;
 mod echo;
 mod error;

@@ -5,7 +5,7 @@ use quillet_core::{Content, ContentPart, Message, Role};
 use serde_json::json;
 
 use super::form::Form;
-use super::{Ask, CallError, protocol};
+use super::{Ask, CallError, bias, protocol};
 use crate::answer::{self, Format, Provided};
 use crate::host::Abilities;
 use crate::run::EnforcedBy;
@@ -20,6 +20,8 @@ pub(super) struct Plan {
     /// The schema that the provider keeps to.
     pub(super) provided: Option<Provided>,
     pub(super) by: EnforcedBy,
+    /// What the author should know.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Plan {
@@ -31,7 +33,10 @@ impl Plan {
             words: ask.settings.thinking.instruction().into_iter().collect(),
             provided: None,
             by: EnforcedBy::Check,
+            warnings: Vec::new(),
         };
+        let warning = bias::apply(&ask.biases, &ask.model, &mut plan.options);
+        plan.warnings.extend(warning);
         if ask.settings.stream == Some(false) {
             plan.options.extra.insert("stream".to_owned(), false.into());
         }

@@ -509,7 +509,7 @@ impl Instance {
         ask.constraint = constraint;
         ask.settings = settings;
         ask.suffix = question.suffix;
-        drop(biases);
+        ask.biases = biases;
         ask.dry = self.world.dry;
         Ok((ask, question.variable, question.role))
     }

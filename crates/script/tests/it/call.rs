@@ -1,11 +1,12 @@
 //! One call of a model, against scripted ones.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use quillet_core::chat::{ChatEvent, FinishReason};
+use quillet_core::chat::{ChatEvent, FinishReason, TokenCounter};
 use quillet_core::{BoxFuture, Map, Message, Role, json};
 use quillet_script::call::{Ask, CallEvent, Progress, Settings, Unwatched, ask};
 use quillet_script::host::Abilities;
+use quillet_script::text::bias::{Amount, Bias};
 use quillet_script::{ErrorKind, ScriptError};
 
 use crate::call_models::{Rule, Scripted};
@@ -31,7 +32,7 @@ pub(crate) fn parameters(text: &str) -> Map {
     json::parse(text).unwrap().as_map().unwrap().clone()
 }
 
-pub(crate) fn asking(model: &std::sync::Arc<Scripted>, text: &str, settings: &str) -> Ask {
+pub(crate) fn asking(model: &Arc<Scripted>, text: &str, settings: &str) -> Ask {
     let messages = vec![Message::new(Role::User, text)];
     let mut ask = Ask::new(model.answering(Abilities::default()), messages);
     ask.settings = Settings::read(&parameters(settings)).0;
@@ -132,4 +133,66 @@ async fn variables_of_a_script_never_reach_a_provider() {
     let expected =
         serde_json::json!({"temperature": 0.5, "max_tokens": 2048, "seed": 7, "safe": true});
     assert_eq!(sent, expected);
+}
+
+/// Its tokens are characters.
+#[derive(Debug)]
+struct Characters;
+
+impl TokenCounter for Characters {
+    fn text(&self, text: &str) -> u64 {
+        text.chars().count() as u64
+    }
+
+    fn ids(&self, text: &str) -> Option<Vec<u32>> {
+        Some(text.chars().map(u32::from).collect())
+    }
+}
+
+#[tokio::test]
+async fn biases_go_to_who_takes_them_and_are_warned_of_else() {
+    let biases = || {
+        vec![
+            Bias {
+                text: "a".to_owned(),
+                amount: Amount::Percent(20.0),
+            },
+            Bias {
+                text: "bc".to_owned(),
+                amount: Amount::Never,
+            },
+        ]
+    };
+    for (takes, counts, effect) in [
+        (true, true, ""),
+        (
+            false,
+            true,
+            "the provider of this model takes no logit_bias",
+        ),
+        (true, false, "the tokens of this model are not known"),
+    ] {
+        let model = Scripted::new([]);
+        let mut asked = asking(&model, "x", r#"{"logit_bias": {"7": 1}}"#);
+        asked.biases = biases();
+        asked.model.abilities.logit_bias = takes;
+        if counts {
+            asked.model.counter = Arc::new(Characters);
+        }
+        let answer = ask(asked, &Unwatched).await.unwrap();
+        let sent = model.asked()[0].options.extra["logit_bias"].clone();
+        if effect.is_empty() {
+            // a, b, and what the author gave; never the blank.
+            let expected = serde_json::json!({"97": 1.2_f64.ln(), "98": -100.0, "7": 1});
+            assert_eq!(sent.as_object().unwrap().len(), 3);
+            for (id, bias) in expected.as_object().unwrap() {
+                let near = (sent[id].as_f64().unwrap() - bias.as_f64().unwrap()).abs() < 1e-9;
+                assert!(near, "{id}: {sent}");
+            }
+        } else {
+            assert_eq!(sent, serde_json::json!({"7": 1}));
+            let warning = format!("((a:…)) has no effect: {effect}");
+            assert_eq!(answer.warnings, [warning]);
+        }
+    }
 }

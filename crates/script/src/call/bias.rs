@@ -1,0 +1,78 @@
+//! `((text:bias))` as `logit_bias` (note 67).
+
+use quillet_core::chat::ChatOptions;
+use serde_json::{Map as JsonMap, Value as Json};
+
+use crate::host::Answering;
+use crate::text::bias::{Amount, Bias};
+
+/// Tokens that OpenAI's chat wire takes a bias for.
+const MOST_TOKENS: usize = 300;
+/// The strongest bias there is: a token never comes, or always.
+const MOST: f64 = 100.0;
+
+/// Puts the biases into what is sent; gives a word where they have no effect. What the author
+/// put into `logit_bias` counts more.
+pub(super) fn apply(
+    biases: &[Bias],
+    model: &Answering,
+    options: &mut ChatOptions,
+) -> Option<String> {
+    let first = biases.first()?;
+    let no_effect = |why: &str| Some(format!("(({}:…)) has no effect: {why}", first.text));
+    if !model.abilities.logit_bias {
+        return no_effect("the provider of this model takes no logit_bias");
+    }
+    let Some(found) = tokens(biases, model) else {
+        return no_effect("the tokens of this model are not known");
+    };
+    let mut warning = None;
+    if found.len() > MOST_TOKENS {
+        warning = Some(format!(
+            "the texts of (({}:…)) and its like have {} tokens, and a bias goes to the first \
+             {MOST_TOKENS}",
+            first.text,
+            found.len()
+        ));
+    }
+    let mut sent: JsonMap<String, Json> = found.into_iter().take(MOST_TOKENS).collect();
+    if let Some(Json::Object(own)) = options.extra.remove("logit_bias") {
+        sent.extend(own);
+    }
+    options
+        .extra
+        .insert("logit_bias".to_owned(), Json::Object(sent));
+    warning
+}
+
+/// Biases by token: of each text as it is, and behind a blank, as it mostly stands in a sentence.
+/// A text that may never come loses only the token that it begins with: the others are in many words.
+fn tokens(biases: &[Bias], model: &Answering) -> Option<JsonMap<String, Json>> {
+    // Where a word has no token with the blank before it, the blank is one of its own.
+    let blank = model.counter.ids(" ")?;
+    let mut found = JsonMap::new();
+    for bias in biases {
+        let amount = amount(bias.amount);
+        for text in [bias.text.clone(), format!(" {}", bias.text)] {
+            let ids = model.counter.ids(&text)?;
+            let many = match bias.amount {
+                Amount::Never => 1,
+                Amount::Add(_) | Amount::Percent(_) => ids.len(),
+            };
+            let ids = ids.into_iter().filter(|id| !blank.contains(id)).take(many);
+            found.extend(ids.map(|id| (id.to_string(), amount.into())));
+        }
+    }
+    Some(found)
+}
+
+/// What is added to the logit: odds of 120 % are the logarithm of 1.2.
+fn amount(amount: Amount) -> f64 {
+    let added = match amount {
+        Amount::Never => -MOST,
+        Amount::Add(added) => added,
+        Amount::Percent(percent) if percent <= -100.0 => -MOST,
+        Amount::Percent(percent) => (percent / 100.0).ln_1p(),
+    };
+    added.clamp(-MOST, MOST)
+}

@@ -141,7 +141,7 @@ fn skills(config: &Config) -> Vec<skills::Definition> {
 }
 
 /// The servers of the configured file: JSON as every client of MCP has it.
-fn mcp_servers(config: &Config) -> Result<McpServers, Failure> {
+pub(crate) fn mcp_servers(config: &Config) -> Result<McpServers, Failure> {
     let Some(path) = config.text(&config::AGENT_MCP_SERVERS) else {
         return Ok(McpServers::default());
     };

@@ -1,5 +1,7 @@
 //! The command line.
 
+mod script;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -7,6 +9,7 @@ use clap_complete::Shell;
 
 use crate::config::{self, Flags, Setting};
 use crate::key_file::Provider;
+pub(crate) use script::{Chats, Echo, Fmt, Grants, Limits, Run, Test, With};
 
 /// A prompt engine: templates compiled once, variables and tools bound late.
 #[derive(Debug, Parser)]
@@ -22,6 +25,8 @@ use crate::key_file::Provider;
   quillet serve --demo                          a prompt service to try, with a mock model
   quillet ask \"What is a monad?\" -m gpt-4o     ask a model; standard input is appended
   quillet chat --demo                           talk with a mock model that calls tools
+  quillet run hello.ai.yaml                     run a script
+  quillet test scripts/                         run the tests beside scripts
   quillet render greeting.tmpl -D name=Ada      fill in a template
   quillet check prompts/                        find what is wrong with templates
   quillet convert old.j2 --to go                write a template in another format
@@ -66,6 +71,12 @@ pub(crate) enum Command {
     Check(Check),
     /// Write a template or a prompt file in another format, where there is an exact counterpart.
     Convert(Convert),
+    /// Run a script.
+    Run(Box<Run>),
+    /// Run the tests of scripts.
+    Test(Box<Test>),
+    /// Lay out scripts alike.
+    Fmt(Fmt),
     /// Serve the stored prompts and tools to an MCP client on standard input and output.
     Mcp(Mcp),
     /// Ask a model one question; its answer goes to standard output.
@@ -465,6 +476,8 @@ impl Cli {
             Command::Serve(serve) => serve.flags(&mut flags),
             Command::Ask(ask) => ask.talk.flags(&mut flags),
             Command::Chat(chat) => chat.talk.flags(&mut flags),
+            Command::Run(run) => run.with.flags(&mut flags),
+            Command::Test(test) => test.with.flags(&mut flags),
             _ => {}
         }
         if let Command::Mcp(mcp) = &self.command {
@@ -499,7 +512,11 @@ impl Command {
             | Command::Tool(stored)
             | Command::Var(stored)
             | Command::Ext(stored) => Some(stored.store()),
-            Command::Convert(_)
+            // Scripts name their store themselves, since -s is their search path.
+            Command::Run(_)
+            | Command::Test(_)
+            | Command::Fmt(_)
+            | Command::Convert(_)
             | Command::Demo { .. }
             | Command::Config(_)
             | Command::Keys(_)

@@ -14,6 +14,7 @@ mod failure;
 mod key_file;
 mod overlay;
 mod report;
+mod scripts;
 mod source;
 mod surroundings;
 mod talk;
@@ -76,6 +77,7 @@ async fn dispatch(cli: &Cli, config: &Config) -> Result<(), Failure> {
         Command::Serve(args) => return command::serve::run(args, config).await,
         Command::Ask(args) => return command::ask::run(args, config).await,
         Command::Chat(args) => return command::chat::run(args, config).await,
+        Command::Run(args) => return command::run::run(args, config).await,
         _ => {}
     }
     let command = async {
@@ -87,6 +89,8 @@ async fn dispatch(cli: &Cli, config: &Config) -> Result<(), Failure> {
             Command::Render(args) => command::render::run(args, config).await,
             Command::Check(args) => command::check::run(args, config).await,
             Command::Convert(args) => command::convert::run(args),
+            Command::Fmt(args) => command::fmt::run(args),
+            Command::Test(args) => command::test::run(args, config).await,
             Command::Mcp(_) => command::mcp::run(config).await,
             Command::Models(args) => command::models::run(args, config).await,
             Command::Keys(args) => command::keys::run(args, config),
@@ -100,6 +104,7 @@ async fn dispatch(cli: &Cli, config: &Config) -> Result<(), Failure> {
             Command::Serve(_)
             | Command::Ask(_)
             | Command::Chat(_)
+            | Command::Run(_)
             | Command::Config(_)
             | Command::Completions { .. } => Ok(()),
         }

@@ -179,10 +179,7 @@ pub(crate) fn kind_of(definition: &Value) -> Option<Kind> {
 /// Something cannot be read, or is no `name=value`.
 pub(crate) fn variables(data: Option<&str>, defines: &[String]) -> Result<Map, Failure> {
     let mut root = match data {
-        Some(path) => {
-            let form = form_of(path).unwrap_or(Form::Yaml);
-            parse(path, &read(path)?, form)?
-        }
+        Some(path) => self::data(path)?,
         None => Value::Map(Map::default()),
     };
     for define in defines {
@@ -199,6 +196,15 @@ pub(crate) fn variables(data: Option<&str>, defines: &[String]) -> Result<Map, F
             other.kind()
         ))),
     }
+}
+
+/// The value of a file: by its name JSON or TOML, else YAML.
+///
+/// # Errors
+/// It cannot be read, with its place.
+pub(crate) fn data(path: &str) -> Result<Value, Failure> {
+    let form = form_of(path).unwrap_or(Form::Yaml);
+    parse(path, &read(path)?, form)
 }
 
 /// `name=text`, `name=@file` or `name:=json`.
@@ -226,7 +232,7 @@ fn defined(define: &str) -> Result<(&str, Value), Failure> {
 }
 
 /// The object with the value under a path; what is in the way is replaced.
-fn with(root: &Value, path: &[&str], value: Value) -> Value {
+pub(crate) fn with(root: &Value, path: &[&str], value: Value) -> Value {
     let [first, rest @ ..] = path else {
         return value;
     };

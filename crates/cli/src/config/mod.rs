@@ -271,6 +271,11 @@ impl Config {
             .map_err(|error| Failure::Usage(format!("tools: {}", error.message())))
     }
 
+    /// Whether anything is set for tools.
+    pub(crate) fn has_tools(&self) -> bool {
+        !self.tools.is_empty()
+    }
+
     /// All settings as lines of TOML, secrets hidden; with where each came from if asked.
     pub(crate) fn show(&self, with_origin: bool) -> String {
         let mut shown = String::new();

@@ -11,7 +11,14 @@ use super::pattern::Pattern;
 use super::wanted::text_of;
 use crate::syntax::Source;
 
-const KEYS: [&str; 6] = ["match", "reply", "finish", "tool_calls", "thinking", "error"];
+const KEYS: [&str; 6] = [
+    "match",
+    "reply",
+    "finish",
+    "tool_calls",
+    "thinking",
+    "error",
+];
 const FINISHES: [(&str, FinishReason); 4] = [
     ("stop", FinishReason::Stop),
     ("length", FinishReason::Length),
@@ -62,7 +69,8 @@ impl Reader<'_> {
                 "tool_calls" => reply.tool_calls = self.calls(value),
                 other => {
                     let near = nearest(other, KEYS);
-                    let hint = near.map_or_else(String::new, |near| format!(": did you mean {near}?"));
+                    let hint =
+                        near.map_or_else(String::new, |near| format!(": did you mean {near}?"));
                     self.error(format!("a reply has no {other}{hint}"), &entry.key);
                 }
             }
@@ -97,11 +105,16 @@ impl Reader<'_> {
             None => std::slice::from_ref(node),
         };
         let calls = (1..).zip(items);
-        calls.filter_map(|(number, item)| self.call(number, item)).collect()
+        calls
+            .filter_map(|(number, item)| self.call(number, item))
+            .collect()
     }
 
     fn call(&mut self, number: usize, node: &Node) -> Option<ToolCall> {
-        let name = node.get("name").and_then(Node::text).or_else(|| node.text());
+        let name = node
+            .get("name")
+            .and_then(Node::text)
+            .or_else(|| node.text());
         if name.is_none() {
             self.error("a call has a name, and args: if it has arguments", node);
         }

@@ -23,7 +23,12 @@ pub(super) struct Compare<'a> {
 
 impl Compare<'_> {
     /// Everything in which a value is not as wanted; `None` is a value that is not there.
-    pub(super) fn check(self, wanted: &Wanted, actual: Option<&Value>, path: &str) -> Vec<Mismatch> {
+    pub(super) fn check(
+        self,
+        wanted: &Wanted,
+        actual: Option<&Value>,
+        path: &str,
+    ) -> Vec<Mismatch> {
         let span = wanted.span;
         let differs = |expected: String| vec![Mismatch::new(path, expected, actual, span)];
         match &wanted.rule {
@@ -195,7 +200,9 @@ impl Compare<'_> {
                     found.extend(self.check(&field.wanted, value, &joined(path, name)));
                 }
                 FieldKey::Pattern(pattern) => {
-                    let keys = map.iter().filter(|(key, _)| pattern.is_found(key) == Ok(true));
+                    let keys = map
+                        .iter()
+                        .filter(|(key, _)| pattern.is_found(key) == Ok(true));
                     let keys: Vec<_> = keys.collect();
                     meant.extend(keys.iter().map(|(key, _)| key.to_string()));
                     let fits = |(_, value): &(_, &Value)| self.fits(&field.wanted, Some(value));
@@ -214,7 +221,12 @@ impl Compare<'_> {
             let is_other = |key: &&std::sync::Arc<str>| !meant.iter().any(|name| **name == ***key);
             let others = map.iter().map(|(key, _)| key).filter(is_other);
             found.extend(others.map(|key| {
-                Mismatch::new(&joined(path, key), "no such field (strict)", map.get(key), span)
+                Mismatch::new(
+                    &joined(path, key),
+                    "no such field (strict)",
+                    map.get(key),
+                    span,
+                )
             }));
         }
         found.truncate(MOST_TOLD);
@@ -242,7 +254,11 @@ impl Compare<'_> {
                 Rule::Equal(part) => text.contains(&text_of(part)),
                 _ => self.fits(wanted, actual),
             },
-            _ => Compare { strict: false, ..self }.fits(wanted, actual),
+            _ => Compare {
+                strict: false,
+                ..self
+            }
+            .fits(wanted, actual),
         }
     }
 
@@ -307,7 +323,9 @@ fn named<'v, 'n>(actual: Option<&'v Value>, name: &'n str) -> (Option<&'v Value>
 
 /// The value at the end of a path as `a.b[0].c`; the empty path is the value itself.
 pub(super) fn at<'v>(value: Option<&'v Value>, path: &str) -> Option<&'v Value> {
-    let steps = path.split(['.', '[']).map(|step| step.trim_end_matches(']'));
+    let steps = path
+        .split(['.', '['])
+        .map(|step| step.trim_end_matches(']'));
     steps
         .filter(|step| !step.is_empty())
         .try_fold(value?, |value, step| match value {

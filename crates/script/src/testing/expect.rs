@@ -102,7 +102,7 @@ impl<'a> Expectations<'a> {
             }
             "not_contains" => {
                 let rules = self.one_or_more(node);
-                let none = rules.into_iter().map(|rule| not_contained(rule)).collect();
+                let none = rules.into_iter().map(not_contained).collect();
                 self.output_rule(node, Rule::All(none));
             }
             "regex" => match Pattern::tagged(node.text().unwrap_or_default()) {
@@ -124,9 +124,7 @@ impl<'a> Expectations<'a> {
     fn unknown(&mut self, entry: &Entry) {
         let name = entry.name();
         let message = format!("expect has no {name}");
-        let found = self
-            .source
-            .error("test.expected", message, entry.key.span);
+        let found = self.source.error("test.expected", message, entry.key.span);
         let help = match nearest(&name.replace('-', "_"), KEYS) {
             Some(near) => format!("did you mean {near}?"),
             None => format!("it has {}", KEYS.join(", ")),
@@ -270,7 +268,10 @@ impl<'a> Expectations<'a> {
                     let expectation = Expectation::Judged(text.to_owned(), rubric.span);
                     self.expectations.push(expectation);
                 }
-                None => self.error("judge wants a text that says what has to be so", rubric.span),
+                None => self.error(
+                    "judge wants a text that says what has to be so",
+                    rubric.span,
+                ),
             }
         }
     }

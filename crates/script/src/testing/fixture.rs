@@ -8,7 +8,7 @@ use quillet_core::{Diagnostic, Map, Span, ToolCall, Value};
 use super::pattern::Pattern;
 use super::wanted::{Schema, Wanted};
 use crate::run::Input;
-use crate::syntax::Source;
+use crate::syntax::{Script, Source};
 
 /// A fixture file.
 #[derive(Clone, Debug)]
@@ -118,6 +118,31 @@ impl Aspect {
             Aspect::Tokens => "tokens",
             Aspect::Printed => "printed",
             Aspect::Error => "error",
+        }
+    }
+}
+
+/// What a script says about tests of itself: `test: {skip, only}` in its front matter (note 145).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// Not to be tested.
+    pub skip: bool,
+    /// Other scripts of the fixture are not to be tested.
+    pub only: bool,
+}
+
+impl Wish {
+    /// Of a script.
+    #[must_use]
+    pub fn of(script: &Script) -> Self {
+        let test = script.config.get("test");
+        let flag = |name: &str| {
+            let value = test.and_then(|test| test.get(name));
+            value.is_some_and(|value| value.value() == Value::Bool(true))
+        };
+        Wish {
+            skip: flag("skip"),
+            only: flag("only"),
         }
     }
 }

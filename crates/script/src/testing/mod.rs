@@ -1,1 +1,68 @@
-//! Fixtures: scripts that are run against scripted or recorded models and checked.
+//! Tests of scripts: `name.fixture.yaml` beside `name.ai.yaml` (notes 145 to 151 on seed 002).
+//!
+//! A fixture is read once, with everything that is wrong in it told at once ([`read`]). A
+//! [`Bench`] runs its tests over an [`Engine`](crate::run::Engine) and says in which places a
+//! run was not as wanted. Files, recordings, the judge's model, and what people see of a report
+//! are the caller's.
+//!
+//! Expectations are data: `variables` fills templates in, `wanted` and `expect` read what is
+//! left, `compare` holds a value against it. None of them knows how a script runs.
+
+mod answers;
+mod compare;
+mod expect;
+mod expression;
+mod fixture;
+mod judge;
+mod pattern;
+mod read;
+mod replies;
+mod report;
+mod run;
+mod snapshot;
+mod split;
+mod variables;
+mod wanted;
+mod witness;
+
+use std::sync::Arc;
+
+use quillet_core::Diagnostic;
+use quillet_template::TemplateFactory;
+use quillet_yaml::{Options, Tags};
+
+use crate::syntax::Source;
+
+pub use fixture::{Answers, Case, Fixture, Reply, Wish};
+pub use report::{CaseReport, Counts, Mismatch, Verdict};
+pub use run::Bench;
+pub use snapshot::Snapshots;
+pub use split::{appended, script_names};
+
+/// Reads a fixture file.
+///
+/// # Errors
+/// Everything that is wrong with it, with places.
+pub async fn read(
+    source: Arc<Source>,
+    templates: &TemplateFactory,
+) -> Result<Fixture, Vec<Diagnostic>> {
+    let options = Options {
+        code: "test.fixture",
+        tags: Tags::Keep,
+        ..Options::default()
+    };
+    let (front, body) = split::split(&source.text);
+    let mut found = Vec::new();
+    let mut parse = |part| {
+        let (node, wrong) = quillet_yaml::parse(&source.name, &source.text, part, &options);
+        found.extend(wrong);
+        node
+    };
+    let front = front.and_then(&mut parse);
+    let body = parse(body);
+    if !found.is_empty() {
+        return Err(found);
+    }
+    read::fixture(source, front, body.as_ref(), templates).await
+}

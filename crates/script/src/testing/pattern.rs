@@ -46,7 +46,8 @@ impl Pattern {
             .dot_matches_new_line(has('s'))
             .backtrack_limit(MOST_BACKTRACKS)
             .build();
-        let regex = regex.map_err(|error| format!("{written} is no regular expression: {error}"))?;
+        let regex =
+            regex.map_err(|error| format!("{written} is no regular expression: {error}"))?;
         Ok(Pattern {
             written: written.to_owned(),
             regex,

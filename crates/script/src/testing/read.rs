@@ -58,7 +58,7 @@ const UNSUPPORTED: [&str; 13] = [
 pub(super) async fn fixture(
     source: Arc<Source>,
     front: Option<Node>,
-    body: &Node,
+    body: Option<&Node>,
     templates: &TemplateFactory,
 ) -> Result<Fixture, Vec<Diagnostic>> {
     let mut reader = Reader {
@@ -148,7 +148,8 @@ impl<'a> Reader<'a> {
         names.collect()
     }
 
-    fn items<'b>(&mut self, body: &'b Node) -> &'b [Node] {
+    fn items<'b>(&mut self, body: Option<&'b Node>) -> &'b [Node] {
+        let Some(body) = body else { return &[] };
         match &body.data {
             Data::List(items) => items,
             _ if body.is_null() => &[],

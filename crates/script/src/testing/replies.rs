@@ -159,7 +159,10 @@ fn events(reply: &Reply, request: &ChatRequest) -> Vec<ChatEvent> {
         reason,
         raw: reason.as_str().to_owned(),
     });
-    let asked = request.messages.iter().map(|message| Bytes4.message(message));
+    let asked = request
+        .messages
+        .iter()
+        .map(|message| Bytes4.message(message));
     events.push(ChatEvent::Usage(Usage {
         input_tokens: asked.sum(),
         output_tokens: Bytes4.text(&reply.text),

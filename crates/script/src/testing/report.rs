@@ -5,7 +5,9 @@ use std::time::Duration;
 use quillet_core::chat::Usage;
 use quillet_core::{Span, Value};
 
+use super::fixture::Case;
 use crate::error::ScriptError;
+use crate::syntax::Script;
 
 /// One place in which a run was not as its fixture wants it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +76,30 @@ pub struct CaseReport {
 }
 
 impl CaseReport {
+    /// Of a test that is not run.
+    #[must_use]
+    pub fn skipped(case: &Case, script: &Script) -> Self {
+        CaseReport {
+            verdict: Verdict::Skipped,
+            ..CaseReport::new(case, script)
+        }
+    }
+
+    /// Of a test that did not run yet.
+    pub(super) fn new(case: &Case, script: &Script) -> Self {
+        CaseReport {
+            script: script.source.name.clone(),
+            number: case.number,
+            title: case.title.clone(),
+            verdict: Verdict::Passed,
+            runs: 0,
+            passed: 0,
+            took: Duration::ZERO,
+            usage: Usage::default(),
+            output: None,
+        }
+    }
+
     /// Whether some runs passed and some did not.
     #[must_use]
     pub fn is_flaky(&self) -> bool {

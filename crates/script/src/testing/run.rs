@@ -7,6 +7,7 @@ use quillet_core::chat::Usage;
 use quillet_core::{Map, Value};
 
 use super::compare::Compare;
+use super::expression::Names;
 use super::fixture::{Answers, Aspect, Case, Expectation, Fixture};
 use super::judge;
 use super::replies::Scripted;
@@ -52,17 +53,7 @@ impl Bench {
         models: Option<Arc<dyn Models>>,
     ) -> CaseReport {
         let begun = Instant::now();
-        let mut report = CaseReport {
-            script: script.source.name.clone(),
-            number: case.number,
-            title: case.title.clone(),
-            verdict: Verdict::Passed,
-            runs: 0,
-            passed: 0,
-            took: std::time::Duration::ZERO,
-            usage: Usage::default(),
-            output: None,
-        };
+        let mut report = CaseReport::new(case, script);
         for _ in 0..self.repeats.max(1) {
             let ran = self.once(fixture, case, script, models.clone()).await;
             report.runs += 1;
@@ -99,7 +90,11 @@ impl Bench {
         }
         let ran = engine.run(self.job(case, script, witness.clone())).await;
         if let Some(why) = scripted.and_then(|model| model.missed()) {
-            return broken(ScriptError::plain(ErrorKind::Model, &fixture.source.name, why));
+            return broken(ScriptError::plain(
+                ErrorKind::Model,
+                &fixture.source.name,
+                why,
+            ));
         }
         let found = match ran {
             Err(error) if !case.wants_failure() => return broken(error),
@@ -159,7 +154,8 @@ impl Bench {
         found: &Found,
         expectation: &Expectation,
     ) -> Result<Vec<Mismatch>, ScriptError> {
-        let evaluate = |text: &str, actual: Option<&Value>| evaluate(text, actual, case, found);
+        let names = found.names(case);
+        let evaluate = |text: &str, actual: Option<&Value>| names.is_true(text, actual);
         let compare = Compare {
             strict: case.strict,
             evaluate: &evaluate,
@@ -246,6 +242,20 @@ impl Found {
                 seen,
             },
         }
+    }
+
+    /// What `$expr` may name.
+    fn names(&self, case: &Case) -> Names {
+        const PARTS: [Aspect; 6] = [
+            Aspect::Output,
+            Aspect::Messages,
+            Aspect::Requests,
+            Aspect::Tools,
+            Aspect::Tokens,
+            Aspect::Printed,
+        ];
+        let part = |part: Aspect| Some((part.name(), self.aspect(part)?));
+        Names::new(&case.variables, PARTS.into_iter().filter_map(part))
     }
 
     fn aspect(&self, aspect: Aspect) -> Option<Value> {

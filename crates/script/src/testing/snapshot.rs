@@ -50,7 +50,10 @@ fn add(text: &mut String, message: &Value) {
 
 /// The number of the first line that differs, from 1.
 fn first_difference(one: &str, other: &str) -> usize {
-    let same = one.lines().zip(other.lines()).take_while(|(one, other)| one == other);
+    let same = one
+        .lines()
+        .zip(other.lines())
+        .take_while(|(one, other)| one == other);
     same.count() + 1
 }
 

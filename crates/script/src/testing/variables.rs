@@ -13,6 +13,7 @@ use crate::syntax::Source;
 
 /// The format of templates in fixtures: that of scripts.
 const FORMAT: &str = "hf";
+const HELP: &str = "variables are the keys of the test and of the front matter, and its input";
 
 /// The variables of one test.
 #[derive(Clone, Copy, Debug)]
@@ -72,12 +73,12 @@ impl Variables<'_> {
             None => self.rendered(node, text).await,
         };
         filled.unwrap_or_else(|wrong| {
-            found.push(wrong);
+            found.push(*wrong);
             node.clone()
         })
     }
 
-    fn value(&self, path: &str, span: Span) -> Result<&Value, Diagnostic> {
+    fn value(&self, path: &str, span: Span) -> Result<&Value, Box<Diagnostic>> {
         let root = path.split(['.', '[']).next().unwrap_or_default();
         let value = match self.values.get(root) {
             Some(value) => at(Some(value), path.get(root.len()..).unwrap_or_default()),
@@ -87,15 +88,16 @@ impl Variables<'_> {
             let message = format!("there is no variable {path} in this test");
             let wrong = self.source.error("test.variable", message, span);
             let known = self.values.iter().map(|(name, _)| &**name);
-            match nearest(root, known) {
-                Some(near) if near != root => wrong.help(format!("did you mean {near}?")),
-                _ => wrong.help("variables are the keys of the test and of the front matter, and its input"),
-            }
+            let help = match nearest(root, known) {
+                Some(near) if near != root => format!("did you mean {near}?"),
+                _ => HELP.to_owned(),
+            };
+            Box::new(wrong.help(help))
         })
     }
 
-    async fn rendered(&self, node: &Node, text: &str) -> Result<Node, Diagnostic> {
-        let wrong = |why: String| self.source.error("test.template", why, node.span);
+    async fn rendered(&self, node: &Node, text: &str) -> Result<Node, Box<Diagnostic>> {
+        let wrong = |why: String| Box::new(self.source.error("test.template", why, node.span));
         let name = "template";
         let source = Text::new(name, text);
         let template = self

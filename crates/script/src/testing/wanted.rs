@@ -276,14 +276,18 @@ impl<'a> Reader<'a> {
         let name = entry.name();
         let at = entry.key.span;
         if SCORING.contains(&name) {
-            let message = format!("{name} is not supported yet and changes nothing: every expectation counts alike");
+            let message = format!(
+                "{name} is not supported yet and changes nothing: every expectation counts alike"
+            );
             self.found
                 .push(self.source.warning("test.unsupported", message, at));
             return None;
         }
         let near = nearest(name, OPERATORS);
         let help = match near {
-            Some(near) => format!("did you mean {near}? A field of this name is written /^\\{name}$/"),
+            Some(near) => {
+                format!("did you mean {near}? A field of this name is written /^\\{name}$/")
+            }
             None => format!("operators are {}", OPERATORS.join(", ")),
         };
         let found = self
@@ -297,11 +301,7 @@ impl<'a> Reader<'a> {
         match entry.value.items() {
             Some(items) => self.all(items),
             None => {
-                let message = format!(
-                    "{} wants a list, not {}",
-                    entry.name(),
-                    entry.value.kind()
-                );
+                let message = format!("{} wants a list, not {}", entry.name(), entry.value.kind());
                 self.error(message, entry.value.span);
                 Vec::new()
             }
@@ -406,7 +406,9 @@ impl<'a> Reader<'a> {
     /// Compiles a JSON Schema. Nothing is fetched for it.
     pub(super) fn schema(&mut self, node: &Node) -> Option<Schema> {
         let written = serde_json::to_value(node.value()).unwrap_or_default();
-        let options = jsonschema::options().offline().should_validate_formats(true);
+        let options = jsonschema::options()
+            .offline()
+            .should_validate_formats(true);
         match options.build(&written) {
             Ok(validator) => Some(Schema(std::sync::Arc::new(validator))),
             Err(error) => {

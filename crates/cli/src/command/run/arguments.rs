@@ -1,0 +1,198 @@
+//! What a script is given: files, texts, definitions, standard input.
+
+use std::io::{IsTerminal, stdin};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use quillet_core::value::Table;
+use quillet_core::{Map, Value, json};
+use quillet_script::expression;
+use quillet_script::library::{Builtin, Folders, Layered, Library, Opened};
+use quillet_script::run::Input;
+use quillet_script::syntax::Source;
+use quillet_script::{ErrorKind, ScriptError, reader};
+
+use crate::args::Run;
+use crate::failure::Failure;
+use crate::source;
+
+/// The name of the argument that a text becomes beside named ones, and that standard input is.
+const CONTENT: &str = "content";
+
+/// All arguments, the later over the earlier: the file of -d, -a, the text, -D, standard input
+/// as `content`.
+///
+/// # Errors
+/// One cannot be read.
+pub(super) fn read(args: &Run, text: Option<&str>, script_is_stdin: bool) -> Result<Input, Failure> {
+    let mut all = Arguments::default();
+    if let Some(path) = &args.data {
+        all.add(source::data(path)?);
+    }
+    if let Some(text) = &args.argument {
+        all.add(data("-a", text)?);
+    }
+    if let Some(text) = text {
+        all.add(typed(text)?);
+    }
+    for define in &args.define {
+        all.define(define)?;
+    }
+    let piped = !script_is_stdin && args.data.as_deref() != Some("-") && !args.interactive;
+    if piped && !stdin().is_terminal() {
+        all.content(&source::read("-")?);
+    }
+    Ok(all.input())
+}
+
+#[derive(Default)]
+struct Arguments {
+    named: Map,
+    single: Option<Value>,
+}
+
+impl Arguments {
+    fn add(&mut self, value: Value) {
+        match value {
+            Value::Null => {}
+            Value::Map(map) => {
+                let mut table = self.named.to_table();
+                table.extend(map.to_table());
+                self.named = Map::new(table);
+            }
+            other => self.single = Some(other),
+        }
+    }
+
+    fn define(&mut self, define: &str) -> Result<(), Failure> {
+        let (path, value) = defined(define)?;
+        let path: Vec<&str> = path.split('.').collect();
+        let root = source::with(&Value::Map(self.named.clone()), &path, value);
+        self.named = root.as_map().cloned().unwrap_or_default();
+        Ok(())
+    }
+
+    /// Standard input that says nothing is none.
+    fn content(&mut self, text: &str) {
+        let is_given = self.named.get(CONTENT).is_some() || self.single.is_some();
+        if !is_given && !text.trim().is_empty() {
+            let mut table = self.named.to_table();
+            let text = text.strip_suffix('\n').unwrap_or(text);
+            table.insert(CONTENT.into(), text.into());
+            self.named = Map::new(table);
+        }
+    }
+
+    fn input(self) -> Input {
+        match (self.single, self.named.is_empty()) {
+            (None, true) => Input::None,
+            (Some(single), true) => Input::Single(single),
+            (None, false) => Input::Named(self.named),
+            (Some(single), false) => {
+                let mut table: Table = self.named.to_table();
+                table.entry(CONTENT.into()).or_insert(single);
+                Input::Named(Map::new(table))
+            }
+        }
+    }
+}
+
+/// What stands behind the script: an object or list as JavaScript writes it, other JSON, or a text.
+fn typed(text: &str) -> Result<Value, Failure> {
+    if text.trim_start().starts_with(['{', '[']) {
+        return data("the arguments", text);
+    }
+    Ok(json::parse(text).unwrap_or_else(|_| text.into()))
+}
+
+fn data(what: &str, text: &str) -> Result<Value, Failure> {
+    let value = expression::data(text, &Map::default());
+    let value = value.map_err(|error| Failure::Usage(format!("{what}: {error}: {text}")))?;
+    Ok(value.unwrap_or_default())
+}
+
+/// `name=value`, where a value is JSON if it reads as such; `name=@file`.
+fn defined(define: &str) -> Result<(&str, Value), Failure> {
+    let parts = define.split_once('=').filter(|(name, _)| !name.is_empty());
+    let Some((name, value)) = parts else {
+        return Err(Failure::Usage(format!(
+            "-D {define:?} must be name=value or name=@file"
+        )));
+    };
+    let value = match value.strip_prefix('@') {
+        Some(path) => source::read(path)?.into(),
+        None => json::parse(value).unwrap_or_else(|_| value.into()),
+    };
+    Ok((name.strip_suffix(':').unwrap_or(name), value))
+}
+
+/// The script that standard input is; names in it start in the working folder.
+pub(super) fn script_of_stdin(search: &[PathBuf]) -> Result<Opened, ScriptError> {
+    let name = source::shown("-");
+    let text = source::read("-")
+        .map_err(|failure| ScriptError::plain(ErrorKind::Script, name, failure.to_string()))?;
+    let source = Source {
+        name: name.to_owned(),
+        path: None,
+        text: text.into(),
+    };
+    let script = reader::read(Arc::new(source)).finish();
+    let script = script.map_err(|diagnostics| ScriptError {
+        diagnostics,
+        ..ScriptError::plain(ErrorKind::Script, name, "")
+    })?;
+    let own = std::iter::once(Path::new(".").to_owned());
+    let folders: Vec<PathBuf> = own.chain(search.iter().cloned()).collect();
+    let layers: Vec<Arc<dyn Library>> = vec![Arc::new(Folders::new(&folders)?), Arc::new(Builtin)];
+    Ok(Opened {
+        script: Arc::new(script),
+        library: Arc::new(Layered::new(layers)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_are_json_where_they_read_as_json() {
+        let cases = [
+            ("a=1", "1"),
+            ("a=true", "true"),
+            ("a=x y", "\"x y\""),
+            ("a=[1, 2]", "[1,2]"),
+            ("a:={\"b\":1}", "{\"b\":1}"),
+            ("a=", "\"\""),
+            ("a=b=c", "\"b=c\""),
+        ];
+        for (define, expected) in cases {
+            let (name, value) = defined(define).unwrap();
+            assert_eq!((name, json::to_string(&value).as_str()), ("a", expected));
+        }
+        for wrong in ["a", "=1"] {
+            assert!(matches!(defined(wrong), Err(Failure::Usage(_))), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn texts_objects_and_standard_input_come_together() {
+        let input = |texts: &[&str], defines: &[&str], piped: &str| {
+            let mut all = Arguments::default();
+            texts.iter().for_each(|text| all.add(typed(text).unwrap()));
+            defines.iter().for_each(|text| all.define(text).unwrap());
+            all.content(piped);
+            match all.input() {
+                Input::None => "none".to_owned(),
+                Input::Named(map) => json::to_string(&map.into()),
+                Input::Single(value) => format!("single {}", json::to_string(&value)),
+            }
+        };
+        assert_eq!(input(&[], &[], " \n"), "none");
+        assert_eq!(input(&["hello you"], &[], "piped"), "single \"hello you\"");
+        assert_eq!(input(&["5"], &[], ""), "single 5");
+        assert_eq!(input(&["{a: 'x', b: 2,}"], &["b=3"], ""), r#"{"a":"x","b":3}"#);
+        assert_eq!(input(&["hi"], &["a.b=1"], ""), r#"{"a":{"b":1},"content":"hi"}"#);
+        assert_eq!(input(&[], &[], "piped\n"), r#"{"content":"piped"}"#);
+        assert_eq!(input(&["{content: 'x'}"], &[], "piped"), r#"{"content":"x"}"#);
+    }
+}

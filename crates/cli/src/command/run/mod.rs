@@ -1,0 +1,162 @@
+//! `quillet run`: a script, its arguments, its result.
+
+mod arguments;
+mod outcome;
+mod screen;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::{Map, Value};
+use quillet_script::library::{self, Opened};
+use quillet_script::run::{Engine, Job, Outcome};
+use quillet_script::{ErrorKind, ScriptError};
+
+use crate::args::Run;
+use crate::config::Config;
+use crate::failure::{Failure, code};
+use crate::scripts::{self, exit};
+use crate::terminal;
+
+use screen::Screen;
+
+pub(crate) async fn run(args: &Run, config: &Config) -> Result<(), Failure> {
+    match work(args, config).await {
+        Ok(()) => Ok(()),
+        Err(failure) => {
+            crate::tell(&failure);
+            Err(Failure::Said(code_of(&failure)))
+        }
+    }
+}
+
+/// Scripts have exit codes of their own (note 144).
+fn code_of(failure: &Failure) -> u8 {
+    match failure.code() {
+        _ if matches!(failure, Failure::Said(_)) => failure.code(),
+        code::USAGE => exit::USAGE,
+        code::TEMPLATE => exit::SCRIPT,
+        code::PROVIDER => exit::MODEL,
+        code::REFUSED => exit::REFUSED,
+        other => other,
+    }
+}
+
+async fn work(args: &Run, config: &Config) -> Result<(), Failure> {
+    let (opened, arguments) = open(args).await?;
+    let models = scripts::models(config)?;
+    let engine = scripts::engine(
+        &args.with,
+        config,
+        Arc::new(models),
+        opened.library.clone(),
+    );
+    let engine = engine.await?;
+    let screen = Arc::new(Screen::new(args, &opened.script));
+    let job = Job {
+        script: opened.script.clone(),
+        arguments,
+        stream: !args.no_stream,
+        parameters: parameters(args),
+        history: Vec::new(),
+        seed: args.seed,
+        dry: args.dry_run,
+        observer: screen.clone(),
+    };
+    let ran = once(args, &engine, job, &screen).await?;
+    match ran {
+        Ok(outcome) => end(args, &screen, &outcome),
+        Err(error) => {
+            screen.end_partial(&error)?;
+            scripts::tell(&error, Some(&opened.script.source));
+            Err(Failure::Said(scripts::code_of(error.kind)))
+        }
+    }
+}
+
+/// The script and what it is given.
+async fn open(args: &Run) -> Result<(Opened, quillet_script::run::Input), Failure> {
+    // With -f, what stands first is no script.
+    let (name, text) = match (&args.file, &args.script) {
+        (Some(file), first) => (file.as_str(), first.as_deref().or(args.arguments.as_deref())),
+        (None, Some(script)) => (script.as_str(), args.arguments.as_deref()),
+        (None, None) => return Err(Failure::Usage("no script is named".into())),
+    };
+    let arguments = arguments::read(args, text, name == "-")?;
+    let search = scripts::search(&args.with)?;
+    let opened = match name {
+        "-" => arguments::script_of_stdin(&search),
+        name => library::open(name, &search).await,
+    };
+    match opened {
+        Ok(opened) => Ok((opened, arguments)),
+        Err(error) => {
+            scripts::tell(&error, None);
+            let code = match error.kind {
+                ErrorKind::NotFound => exit::USAGE,
+                kind => scripts::code_of(kind),
+            };
+            Err(Failure::Said(code))
+        }
+    }
+}
+
+/// Parameters of models that the command line sets over those of the script.
+fn parameters(args: &Run) -> Map {
+    let number = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
+    let entries = [
+        ("model", args.with.named().map(Value::from)),
+        ("temperature", args.temperature.map(Value::Float)),
+        ("max_tokens", args.max_tokens.map(number)),
+    ];
+    let entries = entries.into_iter();
+    entries
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect()
+}
+
+/// Runs until the script ends, the time is over, the reader of the output leaves or the user
+/// presses control-C.
+async fn once(
+    args: &Run,
+    engine: &Engine,
+    job: Job,
+    screen: &Screen,
+) -> Result<Result<Outcome, ScriptError>, Failure> {
+    let source = job.script.source.name.clone();
+    let time = args.with.limits.timeout.map(Duration::from_secs_f64);
+    let late = async {
+        match time {
+            Some(time) => tokio::time::sleep(time).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        () = screen.closed() => Err(Failure::ClosedPipe),
+        ran = engine.run(job) => Ok(ran),
+        () = late => {
+            let seconds = time.unwrap_or_default().as_secs_f64();
+            let why = format!("the run took longer than {seconds} s, the limit of --timeout");
+            Ok(Err(ScriptError::plain(ErrorKind::Limit, &source, why)))
+        }
+        _ = tokio::signal::ctrl_c() => {
+            screen.end_interrupted()?;
+            Err(Failure::Interrupted)
+        }
+    }
+}
+
+fn end(args: &Run, screen: &Screen, outcome: &Outcome) -> Result<(), Failure> {
+    screen.check()?;
+    if args.dry_run {
+        return outcome::requests(args, &screen.requests());
+    }
+    if screen.used_mock() && args.with.named().is_none() {
+        terminal::note("no model is configured: the built-in mock answered; name one with -m");
+    }
+    if args.json {
+        return Ok(terminal::line(&outcome::json(outcome, &screen.printed()))?);
+    }
+    Ok(screen.result(outcome.value.as_ref())?)
+}

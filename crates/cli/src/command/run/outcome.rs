@@ -1,0 +1,89 @@
+//! Results and requests as they are printed.
+
+use std::fmt::Write as _;
+
+use quillet_core::{Map, Value};
+use quillet_script::run::{EnforcedBy, Enforced, Outcome, Turn};
+use serde_json::{Value as Json, json};
+
+use crate::args::Run;
+use crate::failure::Failure;
+use crate::scripts::{pretty, printed};
+use crate::terminal;
+
+/// All of an outcome.
+pub(super) fn json(outcome: &Outcome, lines: &[String]) -> String {
+    let messages: Vec<Json> = outcome.messages.iter().map(turn).collect();
+    let enforced: Vec<Json> = outcome.enforced.iter().map(enforced).collect();
+    let shown = json!({
+        "result": outcome.value,
+        "printed": lines,
+        "messages": messages,
+        "prefix": outcome.prefix,
+        "model_calls": outcome.model_calls,
+        "usage": outcome.usage,
+        "enforced": enforced,
+        "warnings": outcome.warnings,
+    });
+    pretty(&shown)
+}
+
+fn turn(turn: &Turn) -> Json {
+    let mut shown = json!({"role": turn.role, "content": turn.content});
+    let mut add = |name: &str, value: Option<Json>| {
+        if let Some(value) = value {
+            shown[name] = value;
+        }
+    };
+    add("name", turn.name.clone().map(Json::from));
+    add("to", (!turn.to.is_empty()).then(|| json!(turn.to)));
+    add("thinking", turn.thinking.clone().map(Json::from));
+    shown
+}
+
+fn enforced(enforced: &Enforced) -> Json {
+    json!({
+        "variable": enforced.variable,
+        "constraint": enforced.constraint,
+        "by": match enforced.by {
+            EnforcedBy::Provider => "provider",
+            EnforcedBy::Check => "check",
+        },
+        "repairs": enforced.repairs,
+        "kept": enforced.kept,
+    })
+}
+
+/// The requests of a run that asked nobody.
+pub(super) fn requests(args: &Run, requests: &[Map]) -> Result<(), Failure> {
+    let text = match args.json {
+        true => pretty(&requests.iter().cloned().map(Value::Map).collect::<Vec<_>>()),
+        false => readable(requests),
+    };
+    Ok(terminal::line(&text)?)
+}
+
+/// Requests for people: parameters, then each message under its role.
+fn readable(requests: &[Map]) -> String {
+    let mut text = String::new();
+    for (number, request) in (1..).zip(requests) {
+        let _ = writeln!(text, "# Request {number}\n");
+        for (name, value) in request.iter().filter(|(name, _)| &***name != "messages") {
+            let _ = writeln!(text, "{name}: {}", printed(value));
+        }
+        let Some(Value::List(messages)) = request.get("messages") else {
+            continue;
+        };
+        for message in messages.iter().filter_map(Value::as_map) {
+            let field = |name: &str| message.get(name).map(printed).unwrap_or_default();
+            let from = message.get("source").map(printed);
+            let from = from.map_or_else(String::new, |from| format!(" ({from})"));
+            let _ = writeln!(text, "\n[{}]{from}\n{}", field("role"), field("content").trim_end());
+        }
+        text.push('\n');
+    }
+    if requests.is_empty() {
+        text.push_str("no model would be asked\n");
+    }
+    text
+}

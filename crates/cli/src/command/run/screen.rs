@@ -1,0 +1,272 @@
+//! What a run shows: results and `$print` on standard output, everything else on standard error.
+//!
+//! An answer goes to standard output as it comes only if it is known to be the result: standard
+//! output is a terminal, and the script has nothing but messages and separators, so that its
+//! one answer is what it gives. What was streamed is not printed again.
+
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use quillet_core::{Map, Value};
+use quillet_script::ScriptError;
+use quillet_script::host::{Observer, RunEvent};
+use quillet_script::syntax::{ItemKind, Script};
+use tokio::sync::Notify;
+
+use crate::args::{Echo, Run};
+use crate::report;
+use crate::scripts::{self, MOCK, printed};
+use crate::talk::{harmless, one_line};
+use crate::terminal::{self, Stream, Style, styled};
+
+/// Characters of arguments and results of tools in a note.
+const MOST_NOTED: usize = 160;
+
+/// Where a run is shown.
+#[derive(Debug)]
+pub(crate) struct Screen {
+    /// Whether answers go to standard output as they come.
+    streams: bool,
+    /// Whether `$print` is kept for a report in place of being printed.
+    collects: bool,
+    echo: Echo,
+    out_is_looked_at: bool,
+    err_has_colour: bool,
+    source: std::sync::Arc<quillet_script::syntax::Source>,
+    state: Mutex<State>,
+    closed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The answer that is coming or came last.
+    answer: String,
+    /// What of it went to standard output.
+    streamed: String,
+    /// Whether standard error stands in the middle of a line.
+    open: bool,
+    printed: Vec<String>,
+    requests: Vec<Map>,
+    used_mock: bool,
+    failed: Option<io::Error>,
+}
+
+impl Screen {
+    pub(crate) fn new(args: &Run, script: &Script) -> Self {
+        let out_is_looked_at = Stream::Out.is_terminal();
+        Screen {
+            streams: out_is_looked_at && !args.no_stream && !args.json && gives_its_answer(script),
+            collects: args.json || args.dry_run,
+            echo: args.echo,
+            out_is_looked_at,
+            err_has_colour: Stream::Err.has_colour(),
+            source: script.source.clone(),
+            state: Mutex::default(),
+            closed: Notify::new(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ready when the reader of standard output left.
+    pub(crate) async fn closed(&self) {
+        self.closed.notified().await;
+    }
+
+    /// Whether everything could be written.
+    ///
+    /// # Errors
+    /// It could not.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        self.state().failed.take().map_or(Ok(()), Err)
+    }
+
+    /// The lines of `$print` that were not printed.
+    pub(crate) fn printed(&self) -> Vec<String> {
+        self.state().printed.clone()
+    }
+
+    /// The requests.
+    pub(crate) fn requests(&self) -> Vec<Map> {
+        self.state().requests.clone()
+    }
+
+    /// Whether the mock was asked.
+    pub(crate) fn used_mock(&self) -> bool {
+        self.state().used_mock
+    }
+
+    /// Prints the result, unless it went out as it came.
+    ///
+    /// # Errors
+    /// The reader left.
+    pub(crate) fn result(&self, value: Option<&Value>) -> io::Result<()> {
+        let text = value.map(printed).unwrap_or_default();
+        let mut state = self.state();
+        let streamed = std::mem::take(&mut state.streamed);
+        if !streamed.is_empty() {
+            terminal::result(if streamed.ends_with('\n') { "" } else { "\n" })?;
+            if streamed.trim() == text.trim() {
+                return Ok(());
+            }
+        }
+        match text.is_empty() {
+            true => Ok(()),
+            false => terminal::line(&self.safe(&text)),
+        }
+    }
+
+    /// Prints what a model had said before its script failed.
+    ///
+    /// # Errors
+    /// The reader left.
+    pub(crate) fn end_partial(&self, error: &ScriptError) -> io::Result<()> {
+        if self.collects {
+            return Ok(());
+        }
+        let partial = error.partial.as_ref().map(printed).unwrap_or_default();
+        self.result((!partial.is_empty()).then(|| Value::from(partial)).as_ref())
+    }
+
+    /// Prints what a model had said when the user ended the run.
+    ///
+    /// # Errors
+    /// The reader left.
+    pub(crate) fn end_interrupted(&self) -> io::Result<()> {
+        let answer = self.state().answer.clone();
+        match self.collects {
+            true => Ok(()),
+            false => self.result(Some(&Value::from(answer))),
+        }
+    }
+
+    /// What a terminal would obey is made harmless for it.
+    fn safe(&self, text: &str) -> String {
+        match self.out_is_looked_at {
+            true => harmless(text),
+            false => text.to_owned(),
+        }
+    }
+
+    fn write(&self, state: &mut State, written: io::Result<()>) {
+        if let Err(error) = written {
+            state.failed.get_or_insert(error);
+            self.closed.notify_one();
+        }
+    }
+
+    fn delta(&self, state: &mut State, role: &str, text: &str) {
+        state.answer.push_str(text);
+        if self.streams {
+            state.streamed.push_str(text);
+            let written = terminal::result(&harmless(text));
+            self.write(state, written);
+        }
+        if self.echo == Echo::Line {
+            if !state.open {
+                terminal::piece(&styled(&format!("[{role}]: "), Style::Dim, self.err_has_colour));
+            }
+            terminal::piece(&harmless(text));
+            state.open = true;
+        }
+    }
+
+    fn note(&self, state: &mut State, text: &str) {
+        if std::mem::take(&mut state.open) {
+            terminal::piece("\n");
+        }
+        terminal::note(text);
+    }
+
+    fn message(&self, state: &mut State, role: &str, content: &str) {
+        let is_shown = state.open;
+        match self.echo {
+            Echo::False => {}
+            // It was shown as it came.
+            Echo::Line if is_shown => {
+                state.open = false;
+                terminal::piece("\n");
+            }
+            Echo::True | Echo::Line => {
+                let role = styled(&format!("[{role}]:"), Style::Dim, self.err_has_colour);
+                self.note(state, &format!("{role} {}", harmless(content)));
+            }
+        }
+    }
+
+    fn tool(&self, state: &mut State, text: &str) {
+        if self.echo != Echo::False {
+            let text = styled(text, Style::Dim, self.err_has_colour);
+            self.note(state, &text);
+        }
+    }
+}
+
+impl Observer for Screen {
+    fn event(&self, event: RunEvent) {
+        let mut state = self.state();
+        let state = &mut *state;
+        match event {
+            RunEvent::Printed(line) if self.collects => state.printed.push(line),
+            RunEvent::Printed(line) => {
+                let written = terminal::line(&self.safe(&line));
+                self.write(state, written);
+            }
+            RunEvent::Message { role, content } => self.message(state, &role, &content),
+            RunEvent::Delta { role, text } => self.delta(state, &role, &text),
+            RunEvent::Thinking { text } => {
+                if self.echo == Echo::Line {
+                    terminal::piece(&styled(&harmless(&text), Style::Dim, self.err_has_colour));
+                    state.open = true;
+                }
+            }
+            RunEvent::Request(request) => {
+                state.answer.clear();
+                state.used_mock |= request.get("model").and_then(Value::as_str) == Some(MOCK);
+                if self.collects {
+                    state.requests.push(request);
+                }
+            }
+            RunEvent::ToolCall { name, arguments } => {
+                let arguments = quillet_core::json::to_string(&arguments);
+                let arguments = one_line(&arguments, MOST_NOTED);
+                self.tool(state, &format!("→ {} {arguments}", one_line(&name, 64)));
+            }
+            RunEvent::ToolResult { name, result } => {
+                let name = one_line(&name, 64);
+                let text = match result {
+                    Ok(value) => one_line(&printed(&value), MOST_NOTED),
+                    Err(why) => format!("failed: {}", one_line(&why, MOST_NOTED)),
+                };
+                self.tool(state, &format!("← {name}: {text}"));
+            }
+            RunEvent::Warning(found) => {
+                let finding = scripts::finding(&found, Some(&self.source));
+                let text = report::show(&finding, self.err_has_colour);
+                self.note(state, text.trim_end());
+            }
+        }
+    }
+}
+
+/// Whether all that a script does is to say messages and have the last one answered.
+fn gives_its_answer(script: &Script) -> bool {
+    let converts = ["output", "forceJson", "type", "extends", "shouldThink"];
+    let has = |name: &&str| script.config.get(name).is_some();
+    let parameters = script.config.get("parameters");
+    let has_form = parameters.is_some_and(|node| node.get("response_format").is_some());
+    let is_plain = |kind: &ItemKind| match kind {
+        ItemKind::Separator { .. } => true,
+        ItemKind::Message(message) => {
+            let text = message.content.text().unwrap_or_default();
+            message.to.is_none() && !text.contains("[[") && !text.trim_start().starts_with('@')
+        }
+        ItemKind::Call(_) | ItemKind::Chain(_) | ItemKind::Expression(_) | ItemKind::Block(_) => {
+            false
+        }
+    };
+    let mut items = script.body.items.iter();
+    !has_form && !converts.iter().any(|name| has(&name)) && items.all(|item| is_plain(&item.kind))
+}

@@ -1,0 +1,36 @@
+//! Recordings of a fixture in place of models.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use quillet_llm::{Record, Replay};
+use quillet_script::host;
+use quillet_server::script::ScriptModels;
+
+use crate::agents;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::scripts::MOCK;
+
+/// Models that answer from a folder of recordings, or that are recorded into it.
+///
+/// # Errors
+/// The folder cannot be read or made.
+pub(super) fn models(
+    folder: &Path,
+    config: &Config,
+    records: bool,
+) -> Result<Arc<dyn host::Models>, Failure> {
+    let door = agents::models(config)?;
+    let models = ScriptModels::new(door.clone()).or_default(MOCK);
+    if records {
+        return Ok(Arc::new(models.behind(Arc::new(Record::new(door, folder)?))));
+    }
+    if !folder.is_dir() {
+        return Err(Failure::Usage(format!(
+            "cassette {}: there are no recordings; --record-cassettes asks the model and writes them",
+            folder.display()
+        )));
+    }
+    Ok(Arc::new(models.behind(Arc::new(Replay::open(folder)?))))
+}

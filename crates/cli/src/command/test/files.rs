@@ -1,0 +1,139 @@
+//! Fixtures on this disk, and the scripts beside them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use quillet_script::syntax::Source;
+use quillet_script::testing;
+
+use crate::failure::Failure;
+use crate::source;
+
+/// How deep folders are searched.
+const MOST_DEPTH: usize = 16;
+
+/// A fixture's file.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// As people see it.
+    pub(super) path: String,
+    pub(super) folder: PathBuf,
+    /// The files of the scripts of its name.
+    pub(super) scripts: Vec<String>,
+}
+
+/// The fixtures that paths name.
+///
+/// # Errors
+/// A path is nothing, or there is no fixture at all.
+pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            collect(path, &mut files, 0);
+        } else if path.is_file() {
+            files.push(fixture_of(path)?);
+        } else {
+            let shown = path.display();
+            return Err(Failure::Usage(format!("{shown}: there is no such file or folder")));
+        }
+    }
+    if files.is_empty() {
+        return Err(Failure::Usage(
+            "there are no fixtures: tests of name.ai.yaml stand in name.fixture.yaml".into(),
+        ));
+    }
+    files.dedup();
+    Ok(files.into_iter().map(|file| Found::new(&file)).collect())
+}
+
+/// The fixture itself, or the one of a script.
+fn fixture_of(path: &Path) -> Result<PathBuf, Failure> {
+    let shown = path.to_string_lossy();
+    let script = shown.strip_suffix(".ai.yaml").or(shown.strip_suffix(".ai.yml"));
+    let Some(name) = script else {
+        return Ok(path.to_owned());
+    };
+    let endings = [".fixture.yaml", ".fixture.yml"];
+    let mut fixtures = endings.iter().map(|ending| PathBuf::from(format!("{name}{ending}")));
+    fixtures.find(|path| path.is_file()).ok_or_else(|| {
+        Failure::Usage(format!("{shown}: there is no {name}.fixture.yaml with tests of it"))
+    })
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) {
+    for path in entries(folder) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if path.is_dir() {
+            let is_meant = !path.is_symlink() && !name.starts_with('.') && name != "node_modules";
+            if is_meant && depth < MOST_DEPTH {
+                collect(&path, files, depth + 1);
+            }
+        } else if testing::script_names(&name, []).is_some() {
+            files.push(path);
+        }
+    }
+}
+
+/// What is in a folder, sorted.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+impl Found {
+    fn new(file: &Path) -> Self {
+        let folder = match file.parent() {
+            Some(folder) if folder != Path::new("") => folder.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let names = entries(&folder).into_iter().filter(|path| path.is_file());
+        let names: Vec<String> = names
+            .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
+            .collect();
+        let scripts = testing::script_names(&name, names.iter().map(String::as_str));
+        let mut found = Found {
+            path: file.to_string_lossy().into_owned(),
+            folder,
+            scripts: Vec::new(),
+        };
+        let scripts = scripts.unwrap_or_default().into_iter();
+        found.scripts = scripts.map(|script| found.beside(script)).collect();
+        found
+    }
+
+    /// A name as the fixture means it: a file beside it if there is one, else an id.
+    pub(super) fn beside(&self, name: &str) -> String {
+        let path = match self.folder.as_path() == Path::new(".") {
+            true => PathBuf::from(name),
+            false => self.folder.join(name),
+        };
+        let with_ending = PathBuf::from(format!("{}.ai.yaml", path.display()));
+        let files = [path, with_ending];
+        let file = files.iter().find(|path| path.exists());
+        file.map_or_else(|| name.to_owned(), |file| file.to_string_lossy().into_owned())
+    }
+
+    /// The fixture's file without its ending.
+    pub(super) fn stem(&self) -> &str {
+        let endings = [".fixture.yaml", ".fixture.yml"];
+        let stem = endings.iter().find_map(|ending| self.path.strip_suffix(ending));
+        stem.unwrap_or(&self.path)
+    }
+}
+
+/// The text of a fixture.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn source(path: &str) -> Result<Arc<Source>, Failure> {
+    Ok(Arc::new(Source {
+        name: path.to_owned(),
+        path: Path::new(path).canonicalize().ok(),
+        text: source::read(path)?.into(),
+    }))
+}

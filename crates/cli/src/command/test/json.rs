@@ -1,0 +1,75 @@
+//! Tests as JSON.
+
+use quillet_script::ScriptError;
+use quillet_script::testing::{CaseReport, Counts, Mismatch, Verdict};
+use serde_json::{Value, json};
+
+use super::Tested;
+use crate::scripts::pretty;
+
+/// Everything that ran and how it ended.
+pub(super) fn report(all: &[Tested], counts: &Counts) -> String {
+    let fixtures: Vec<Value> = all.iter().map(fixture).collect();
+    pretty(&json!({
+        "passed": counts.passed,
+        "failed": counts.failed,
+        "broken": counts.broken + all.iter().map(|tested| tested.broken.len()).sum::<usize>(),
+        "skipped": counts.skipped,
+        "flaky": counts.flaky,
+        "fixtures": fixtures,
+    }))
+}
+
+fn fixture(tested: &Tested) -> Value {
+    let errors: Vec<Value> = tested.broken.iter().map(error).collect();
+    let cases: Vec<Value> = tested.reports.iter().map(case).collect();
+    json!({"fixture": tested.path, "errors": errors, "tests": cases})
+}
+
+fn case(report: &CaseReport) -> Value {
+    let mut shown = json!({
+        "script": report.script,
+        "number": report.number,
+        "title": report.title,
+        "verdict": verdict(&report.verdict),
+        "runs": report.runs,
+        "passed_runs": report.passed,
+        "ms": u64::try_from(report.took.as_millis()).unwrap_or(u64::MAX),
+        "usage": report.usage,
+        "output": report.output,
+    });
+    match &report.verdict {
+        Verdict::Failed(found) => {
+            shown["mismatches"] = found.iter().map(mismatch).collect();
+        }
+        Verdict::Broken(why) => shown["error"] = error(why),
+        Verdict::Passed | Verdict::Skipped => {}
+    }
+    shown
+}
+
+/// The name of a verdict.
+pub(super) fn verdict(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Passed => "passed",
+        Verdict::Skipped => "skipped",
+        Verdict::Failed(_) => "failed",
+        Verdict::Broken(_) => "broken",
+    }
+}
+
+fn mismatch(mismatch: &Mismatch) -> Value {
+    json!({
+        "path": mismatch.path,
+        "expected": mismatch.expected,
+        "actual": mismatch.actual,
+    })
+}
+
+fn error(error: &ScriptError) -> Value {
+    json!({
+        "code": error.kind.code(),
+        "message": error.message(),
+        "diagnostics": error.diagnostics,
+    })
+}

@@ -1,0 +1,108 @@
+//! Tests as JUnit XML, which CI reads.
+
+use std::fmt::Write as _;
+
+use quillet_script::testing::{CaseReport, Counts, Mismatch, Verdict};
+
+use super::Tested;
+
+/// The whole report: a suite for each fixture.
+pub(super) fn xml(all: &[Tested]) -> String {
+    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
+    for tested in all {
+        suite(&mut text, tested);
+    }
+    text.push_str("</testsuites>\n");
+    text
+}
+
+fn suite(text: &mut String, tested: &Tested) {
+    let counts = Counts::of(&tested.reports);
+    let seconds: f64 = tested.reports.iter().map(seconds).sum();
+    let _ = writeln!(
+        text,
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{seconds:.3}\">",
+        escaped(&tested.path),
+        tested.reports.len() + tested.broken.len(),
+        counts.failed,
+        counts.broken + tested.broken.len(),
+        counts.skipped,
+    );
+    for error in &tested.broken {
+        let _ = writeln!(
+            text,
+            "    <testcase name=\"reading\" classname=\"{}\"><error message=\"{}\"/></testcase>",
+            escaped(&tested.path),
+            escaped(&error.to_string()),
+        );
+    }
+    tested.reports.iter().for_each(|report| case(text, report));
+    text.push_str("  </testsuite>\n");
+}
+
+fn case(text: &mut String, report: &CaseReport) {
+    let _ = write!(
+        text,
+        "    <testcase name=\"{}. {}\" classname=\"{}\" time=\"{:.3}\"",
+        report.number,
+        escaped(&report.title),
+        escaped(&report.script),
+        seconds(report),
+    );
+    match &report.verdict {
+        Verdict::Passed => text.push_str("/>\n"),
+        Verdict::Skipped => text.push_str("><skipped/></testcase>\n"),
+        Verdict::Failed(found) => {
+            let first = found.first().map(words).unwrap_or_default();
+            let all: Vec<String> = found.iter().map(words).collect();
+            let _ = writeln!(
+                text,
+                "><failure message=\"{}\">{}</failure></testcase>",
+                escaped(&first),
+                escaped(&all.join("\n"))
+            );
+        }
+        Verdict::Broken(error) => {
+            let message = escaped(&error.to_string());
+            let _ = writeln!(text, "><error message=\"{message}\"/></testcase>");
+        }
+    }
+}
+
+fn words(mismatch: &Mismatch) -> String {
+    let actual = mismatch.actual.as_deref().unwrap_or("nothing");
+    format!("{}: expected {}, got {actual}", mismatch.path, mismatch.expected)
+}
+
+fn seconds(report: &CaseReport) -> f64 {
+    report.took.as_secs_f64()
+}
+
+/// Text for an attribute or an element. What XML 1.0 cannot say becomes `?`.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\n' => safe.push_str("&#10;"),
+            '\t' => safe.push_str("&#9;"),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push('?'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_cannot_break_out_of_xml() {
+        let text = "<a b=\"c\">&\u{1b}]]>\n";
+        assert_eq!(escaped(text), "&lt;a b=&quot;c&quot;&gt;&amp;?]]&gt;&#10;");
+    }
+}

@@ -1,0 +1,178 @@
+//! Tests on the terminal.
+
+use std::io;
+
+use quillet_core::json;
+use quillet_script::testing::{CaseReport, Counts, Fixture, Mismatch, Verdict};
+
+use super::Tested;
+use crate::args::Test;
+use crate::report::{self, Finding};
+use crate::scripts;
+use crate::talk::{harmless, one_line};
+use crate::terminal::{self, Stream, Style, styled};
+
+/// Mismatches of one test that are shown.
+const MOST_SHOWN: usize = 10;
+/// Characters of a value that is shown on one line.
+const MOST_CHARACTERS: usize = 400;
+/// Lines of a difference that are shown.
+const MOST_LINES: usize = 60;
+/// Lines around what differs.
+const AROUND: usize = 2;
+
+/// The tests of a fixture, each with its mark, and what failed.
+///
+/// # Errors
+/// The reader left.
+pub(super) fn fixture(args: &Test, tested: &Tested) -> io::Result<()> {
+    let colour = Stream::Out.has_colour();
+    terminal::line(&styled(&tested.path, Style::Bold, colour))?;
+    for error in &tested.broken {
+        let source = tested.fixture.as_ref().map(|fixture| &*fixture.source);
+        terminal::line(indented(&scripts::shown(error, source, colour)).trim_end())?;
+    }
+    if let Some(fixture) = &tested.fixture {
+        warnings(fixture);
+    }
+    let mut script = "";
+    for report in &tested.reports {
+        if report.script != script {
+            script = &report.script;
+            terminal::line(&format!("  {}", styled(script, Style::Dim, colour)))?;
+        }
+        case(args, tested, report, colour)?;
+    }
+    Ok(())
+}
+
+fn warnings(fixture: &Fixture) {
+    let colour = Stream::Err.has_colour();
+    for found in &fixture.warnings {
+        let finding = Finding {
+            diagnostic: found.clone(),
+            text: Some(fixture.source.text.to_string()),
+        };
+        terminal::note(report::show(&finding, colour).trim_end());
+    }
+}
+
+fn case(args: &Test, tested: &Tested, report: &CaseReport, colour: bool) -> io::Result<()> {
+    let (mark, style) = match &report.verdict {
+        Verdict::Passed => ("ok", Style::Green),
+        Verdict::Skipped => ("skipped", Style::Dim),
+        Verdict::Failed(_) => ("FAILED", Style::Red),
+        Verdict::Broken(_) => ("ERROR", Style::Red),
+    };
+    let mark = styled(mark, style, colour);
+    let title = one_line(&report.title, 100);
+    let flaky = match report.runs > 1 || args.count > 1 {
+        true => format!(" ({} of {} runs passed)", report.passed, report.runs),
+        false => String::new(),
+    };
+    terminal::line(&format!("    {mark} {} {title}{flaky}", report.number))?;
+    match &report.verdict {
+        Verdict::Passed | Verdict::Skipped => Ok(()),
+        Verdict::Failed(mismatches) => failed(tested, mismatches, colour),
+        Verdict::Broken(error) => {
+            let source = tested.fixture.as_ref().map(|fixture| &*fixture.source);
+            let shown = scripts::shown(error, source, colour);
+            terminal::line(indented(&indented(&shown)).trim_end())
+        }
+    }
+}
+
+fn failed(tested: &Tested, mismatches: &[Mismatch], colour: bool) -> io::Result<()> {
+    for mismatch in mismatches.iter().take(MOST_SHOWN) {
+        let place = tested.fixture.as_ref().map(|fixture| {
+            let place = quillet_core::Position::of(&fixture.source.text, mismatch.span.start);
+            format!(" ({}:{}:{})", tested.path, place.line, place.column)
+        });
+        let place = styled(&place.unwrap_or_default(), Style::Dim, colour);
+        terminal::line(&format!("      at {}{place}", mismatch.path))?;
+        terminal::line(&sides(mismatch, colour))?;
+    }
+    match mismatches.len().saturating_sub(MOST_SHOWN) {
+        0 => Ok(()),
+        more => terminal::line(&format!("      and {more} more")),
+    }
+}
+
+/// Both sides: over lines where both are texts of several lines.
+fn sides(mismatch: &Mismatch, colour: bool) -> String {
+    let expected = text_of(&mismatch.expected);
+    let actual = mismatch.actual.as_deref().map(text_of);
+    let has_lines = |text: &String| text.contains('\n');
+    if let Some(actual) = &actual
+        && (has_lines(&expected) && has_lines(actual))
+    {
+        return lines(&expected, actual, colour);
+    }
+    let short = |text: &str| one_line(text, MOST_CHARACTERS);
+    let actual = mismatch.actual.as_deref().map_or("nothing".to_owned(), short);
+    format!(
+        "        {} {}\n        {} {actual}",
+        styled("expected", Style::Green, colour),
+        short(&mismatch.expected),
+        styled("     got", Style::Red, colour),
+    )
+}
+
+/// The text that a mismatch has as JSON; words and other values as they are.
+fn text_of(written: &str) -> String {
+    match json::parse(written) {
+        Ok(quillet_core::Value::Str(text)) => text.to_string(),
+        _ => written.to_owned(),
+    }
+}
+
+/// Lines that are the same at both ends are left out, except for a few.
+fn lines(expected: &str, actual: &str, colour: bool) -> String {
+    let expected: Vec<&str> = expected.lines().collect();
+    let actual: Vec<&str> = actual.lines().collect();
+    let same = expected.iter().zip(&actual).take_while(|(one, other)| one == other);
+    let start = same.count();
+    let most = expected.len().min(actual.len()) - start;
+    let ends = expected.iter().rev().zip(actual.iter().rev());
+    let end = ends.take(most).take_while(|(one, other)| one == other).count();
+    let near = start.saturating_sub(AROUND);
+    let rest = expected.len() - end;
+    let groups = [
+        (" ", None, &expected[near..start]),
+        ("-", Some(Style::Green), &expected[start..rest]),
+        ("+", Some(Style::Red), &actual[start..actual.len() - end]),
+        (" ", None, &expected[rest..expected.len().min(rest + AROUND)]),
+    ];
+    let mut shown = vec![format!("        line {}", start + 1)];
+    for (sign, style, lines) in groups {
+        let line = |line: &&str| {
+            let line = format!("        {sign} {}", harmless(line));
+            style.map_or_else(|| line.clone(), |style| styled(&line, style, colour))
+        };
+        shown.extend(lines.iter().map(line));
+    }
+    shown.truncate(MOST_LINES);
+    shown.join("\n")
+}
+
+fn indented(text: &str) -> String {
+    let line = |line: &str| format!("    {line}");
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// How many tests ended how.
+///
+/// # Errors
+/// The reader left.
+pub(super) fn summary(counts: &Counts, broken: usize) -> io::Result<()> {
+    let mut parts = vec![format!("{} passed", counts.passed)];
+    let more = [
+        (counts.failed, "failed"),
+        (counts.broken + broken, "broken"),
+        (counts.skipped, "skipped"),
+        (counts.flaky, "flaky"),
+    ];
+    let more = more.iter().filter(|(count, _)| *count > 0);
+    parts.extend(more.map(|(count, name)| format!("{count} {name}")));
+    terminal::line(&parts.join(", "))
+}

@@ -1,0 +1,42 @@
+//! Snapshots beside a fixture: `name.snapshots/SCRIPT.NUMBER.md`.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use quillet_script::testing::Snapshots;
+
+use super::files::Found;
+
+/// The folder of a fixture's snapshots.
+#[derive(Debug)]
+pub(super) struct Folder {
+    folder: PathBuf,
+    updates: bool,
+}
+
+impl Folder {
+    pub(super) fn new(found: &Found, updates: bool) -> Self {
+        Folder {
+            folder: PathBuf::from(format!("{}.snapshots", found.stem())),
+            updates,
+        }
+    }
+}
+
+impl Snapshots for Folder {
+    fn kept(&self, name: &str, text: &str) -> Result<Option<String>, String> {
+        let path = self.folder.join(format!("{name}.md"));
+        let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+        if self.updates {
+            fs::create_dir_all(&self.folder).map_err(wrong)?;
+            fs::write(&path, text).map_err(wrong)?;
+            return Ok(Some(text.to_owned()));
+        }
+        match fs::read_to_string(&path) {
+            Ok(kept) => Ok(Some(kept)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(wrong(error)),
+        }
+    }
+}

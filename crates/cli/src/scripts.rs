@@ -1,0 +1,210 @@
+//! What scripts run with: the engine out of settings and arguments, and their failures as
+//! people see them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use quillet_core::chat::{ChatModel, TokenCounter};
+use quillet_core::{Diagnostic, Map, Value};
+use quillet_prompt::Variables;
+use quillet_script::host;
+use quillet_script::library::Library;
+use quillet_script::run::Engine;
+use quillet_script::syntax::Source;
+use quillet_script::{ErrorKind, ScriptError};
+use quillet_server::script::{ScriptModels, ScriptTools};
+use quillet_store::MemoryStore;
+use quillet_template::TemplateFactory;
+
+use crate::agents;
+use crate::args::With;
+use crate::assemble;
+use crate::config::{self, Config};
+use crate::failure::{Failure, code};
+use crate::report::{self, Finding};
+use crate::tape::Tape;
+use crate::terminal::{self, Stream};
+
+/// The model where nothing else is configured. It says in its answers what it is.
+pub(crate) const MOCK: &str = "mock";
+/// A longer file is not read to show a line of it.
+const MOST_BYTES: u64 = 8 << 20;
+
+/// Exit codes of scripts (note 144 on seed 002).
+pub(crate) mod exit {
+    /// The command line is wrong.
+    pub(crate) const USAGE: u8 = 1;
+    /// The script is wrong or failed.
+    pub(crate) const SCRIPT: u8 = 2;
+    /// The model failed.
+    pub(crate) const MODEL: u8 = 3;
+    /// Something was not permitted.
+    pub(crate) const REFUSED: u8 = 4;
+    /// A test failed.
+    pub(crate) const TEST: u8 = 100;
+}
+
+/// The models of the settings, behind their tape.
+///
+/// # Errors
+/// A setting is wrong.
+pub(crate) fn models(config: &Config) -> Result<ScriptModels, Failure> {
+    let door = agents::models(config)?;
+    let models = ScriptModels::new(door.clone());
+    let behind = Tape::of(config)?.around(door);
+    Ok(models.behind(behind?).or_default(MOCK))
+}
+
+/// The engine that the arguments ask for.
+///
+/// # Errors
+/// A setting is wrong, or the store cannot be opened.
+pub(crate) async fn engine(
+    with: &With,
+    config: &Config,
+    models: Arc<dyn host::Models>,
+    library: Arc<dyn Library>,
+) -> Result<Engine, Failure> {
+    Ok(Engine {
+        models,
+        tools: tools(config).await?,
+        library,
+        templates: Arc::new(TemplateFactory::standard()),
+        grants: grants(with)?,
+        limits: limits(with),
+    })
+}
+
+/// Tools of the store, of MCP servers and built-in ones, as far as any are configured.
+async fn tools(config: &Config) -> Result<Arc<dyn host::Tools>, Failure> {
+    let store = assemble::optional_store(config).await?;
+    let servers = agents::mcp_servers(config)?;
+    if store.is_none() && servers.is_empty() && !config.has_tools() {
+        return Ok(Arc::new(host::NoTools));
+    }
+    let has_store = store.is_some();
+    let store = store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
+    let tools = assemble::tools(config, Arc::new(Variables::new(store.clone())))?;
+    let mut all = ScriptTools::default().builtin(tools.clone());
+    if has_store {
+        let prompts = assemble::service(config, store, None, Arc::default())?;
+        prompts.load().await?;
+        all = all.stored(Arc::new(prompts));
+    }
+    let found = tools.mcp_tools(&servers, &[]).await;
+    for warning in &found.warnings {
+        terminal::warning(&warning.to_string());
+    }
+    Ok(Arc::new(all.and(found.tools)))
+}
+
+fn grants(with: &With) -> Result<host::Grants, Failure> {
+    let asked = &with.grants;
+    Ok(host::Grants {
+        read: folders("--allow-read", &asked.allow_read)?,
+        write: folders("--allow-write", &asked.allow_write)?,
+        net: asked.allow_net,
+        run: asked.allow_run,
+        env: asked.allow_env.clone(),
+    })
+}
+
+fn folders(flag: &str, folders: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let real = folders.iter().map(|folder| {
+        let wrong = |error| Failure::Usage(format!("{flag} {}: {error}", folder.display()));
+        folder.canonicalize().map_err(wrong)
+    });
+    real.collect()
+}
+
+fn limits(with: &With) -> host::Limits {
+    let asked = &with.limits;
+    let defaults = host::Limits::default();
+    host::Limits {
+        steps: asked.max_steps.unwrap_or(defaults.steps),
+        model_calls: asked.max_calls.unwrap_or(defaults.model_calls),
+        depth: asked.max_depth.unwrap_or(defaults.depth),
+        ..defaults
+    }
+}
+
+/// The folders of the search path, each of which has to be one.
+///
+/// # Errors
+/// One is none.
+pub(crate) fn search(with: &With) -> Result<Vec<PathBuf>, Failure> {
+    let wrong = with.search.iter().find(|folder| !folder.is_dir());
+    match wrong {
+        Some(wrong) => Err(Failure::Usage(format!(
+            "-s {}: there is no such folder",
+            wrong.display()
+        ))),
+        None => Ok(with.search.clone()),
+    }
+}
+
+/// The exit code of a failure.
+pub(crate) fn code_of(kind: ErrorKind) -> u8 {
+    match kind {
+        ErrorKind::Model => exit::MODEL,
+        ErrorKind::Denied | ErrorKind::MethodNotAllowed => exit::REFUSED,
+        ErrorKind::Aborted => code::INTERRUPTED,
+        ErrorKind::Script
+        | ErrorKind::Input
+        | ErrorKind::Output
+        | ErrorKind::NotFound
+        | ErrorKind::Limit
+        | ErrorKind::Thrown
+        | ErrorKind::Tool
+        | ErrorKind::Template => exit::SCRIPT,
+    }
+}
+
+/// Tells why a script failed. `source` is the script that was run, if it was read.
+pub(crate) fn tell(error: &ScriptError, source: Option<&Source>) {
+    let colour = Stream::Err.has_colour();
+    terminal::note(shown(error, source, colour).trim_end());
+}
+
+/// Why a script failed: the places, the lines, and who called whom.
+pub(crate) fn shown(error: &ScriptError, source: Option<&Source>, colour: bool) -> String {
+    let findings = error.diagnostics.iter();
+    let findings = findings.map(|found| report::show(&finding(found, source), colour));
+    let mut text: String = findings.collect::<Vec<_>>().join("\n");
+    if error.chain.len() > 1 {
+        let chain = error.chain.join(" → ");
+        text.push_str(&format!("in {chain}\n"));
+    }
+    text
+}
+
+/// A finding with the text that it is in: of the script that was run, or of a file.
+pub(crate) fn finding(found: &Diagnostic, source: Option<&Source>) -> Finding {
+    let text = match source {
+        Some(source) if source.name == found.source => Some(source.text.to_string()),
+        _ => text_of_file(Path::new(&found.source)),
+    };
+    Finding {
+        diagnostic: found.clone(),
+        text,
+    }
+}
+
+fn text_of_file(path: &Path) -> Option<String> {
+    let about = path.metadata().ok()?;
+    let is_small = about.is_file() && about.len() <= MOST_BYTES;
+    is_small.then(|| std::fs::read_to_string(path).ok())?
+}
+
+/// Values for people: texts as they are, everything else as JSON over lines.
+pub(crate) fn printed(value: &Value) -> String {
+    match value {
+        Value::Str(text) => text.to_string(),
+        other => pretty(other),
+    }
+}
+
+/// JSON over lines.
+pub(crate) fn pretty(value: &impl serde::Serialize) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}

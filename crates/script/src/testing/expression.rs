@@ -1,0 +1,52 @@
+//! `$expr`: an expression about a value, in the subset of JavaScript that needs no engine.
+
+use quillet_core::value::Table;
+use quillet_core::{Map, Value};
+
+use crate::expression::{Expression, Parsed, truthy};
+
+/// What an expression may name besides `actual`.
+#[derive(Clone, Debug)]
+pub(super) struct Names {
+    table: Table,
+}
+
+impl Names {
+    /// The variables of a test under their names and in `data`, over the parts of its run.
+    pub(super) fn new(
+        variables: &Map,
+        parts: impl IntoIterator<Item = (&'static str, Value)>,
+    ) -> Self {
+        let parts = parts.into_iter().map(|(name, value)| (name.into(), value));
+        let mut table: Table = parts.collect();
+        table.extend(
+            variables
+                .iter()
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
+        table.insert("data".into(), Value::Map(variables.clone()));
+        Names { table }
+    }
+
+    /// Whether the expression is true of the value.
+    ///
+    /// # Errors
+    /// It is none, names what nobody knows, or needs more than this subset.
+    pub(super) fn is_true(&self, text: &str, actual: Option<&Value>) -> Result<bool, String> {
+        let expression = match Expression::parse(text) {
+            Parsed::Native(expression) => expression,
+            Parsed::Invalid(error) => return Err(format!("it is no expression: {error}")),
+            Parsed::JavaScript => {
+                return Err("it needs functions, which $expr does not have".to_owned());
+            }
+        };
+        let mut table = self.table.clone();
+        if let Some(actual) = actual {
+            table.insert("actual".into(), actual.clone());
+        }
+        let value = expression.evaluate(&Map::new(table));
+        value
+            .map(|value| truthy(&value))
+            .map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,134 @@
+//! The text of a fixture as a text: its front matter, the scripts beside it, and writing an
+//! expectation into it.
+
+use quillet_core::{Span, Value};
+
+use super::fixture::{Case, Fixture};
+
+const ENDINGS: [&str; 2] = [".fixture.yaml", ".fixture.yml"];
+
+/// Front matter, if there is any, and everything behind it, as in scripts (note 2a).
+pub(super) fn split(text: &str) -> (Option<Span>, Span) {
+    let mut lines = lines(text);
+    let is_blank = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    let first = lines.find(|(_, line)| !is_blank(line));
+    let whole = Span {
+        start: 0,
+        end: text.len(),
+    };
+    let Some((at, "---")) = first.map(|(at, line)| (at, line.trim_end())) else {
+        return (None, whole);
+    };
+    let start = at + text.get(at..).and_then(|rest| rest.find('\n')).unwrap_or(0) + 1;
+    match lines.find(|(_, line)| line.starts_with("---")) {
+        Some((end, line)) => (
+            Some(Span { start, end }),
+            Span {
+                start: end + line.len(),
+                end: text.len(),
+            },
+        ),
+        // One mark alone begins a YAML document, and there is no front matter.
+        None => (None, whole),
+    }
+}
+
+/// Lines with their new lines, and where each begins.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    text.split_inclusive('\n').map(move |line| {
+        let start = at;
+        at += line.len();
+        (start, line)
+    })
+}
+
+/// Of the names of files, those of the scripts that belong to a fixture: `name.ai.yaml` and
+/// `name.VARIANT.ai.yaml` for `name.fixture.yaml`, sorted (note 145). `None` if the file is no
+/// fixture by its name.
+#[must_use]
+pub fn script_names<'a>(
+    fixture: &str,
+    files: impl IntoIterator<Item = &'a str>,
+) -> Option<Vec<&'a str>> {
+    let ending = ENDINGS
+        .iter()
+        .find_map(|ending| fixture.strip_suffix(ending));
+    let name = ending.filter(|name| !name.is_empty())?;
+    let belongs = |file: &&str| {
+        let file = file
+            .strip_suffix(".ai.yaml")
+            .or(file.strip_suffix(".ai.yml"));
+        file.and_then(|file| file.strip_prefix(name))
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let mut scripts: Vec<&str> = files.into_iter().filter(belongs).collect();
+    scripts.sort_unstable();
+    Some(scripts)
+}
+
+/// The text of a fixture with outputs written behind tests that want none yet. Outputs are in
+/// JSON, which is YAML.
+#[must_use]
+pub fn appended(fixture: &Fixture, outputs: &[(usize, Value)]) -> String {
+    let mut text = fixture.source.text.to_string();
+    // From the end, so that places before stay right.
+    for case in fixture.cases.iter().rev() {
+        let output = outputs.iter().find(|(number, _)| *number == case.number);
+        if let Some((_, output)) = output {
+            insert(&mut text, case, output);
+        }
+    }
+    text
+}
+
+fn insert(text: &mut String, case: &Case, output: &Value) {
+    let start = case.span.start.min(text.len());
+    let line = text.get(..start).unwrap_or_default();
+    let line = line.rfind('\n').map_or(0, |newline| newline + 1);
+    let indent = text
+        .get(line..start)
+        .map_or(0, |before| before.chars().count());
+    let body = text.get(..case.span.end).unwrap_or(text);
+    let end = body.trim_end().len();
+    let output = quillet_core::json::to_string(output);
+    text.insert_str(end, &format!("\n{}output: {output}", " ".repeat(indent)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn front_matter_ends_at_the_next_mark() {
+        let cases = [
+            ("- a", None, "- a"),
+            ("---\na: 1\n---\n- b", Some("a: 1\n"), "- b"),
+            ("# c\n\n---\n---\n- b", Some(""), "- b"),
+            ("---\n- b", None, "---\n- b"),
+            ("", None, ""),
+            ("---", None, "---"),
+        ];
+        for (text, front, body) in cases {
+            let (found, rest) = split(text);
+            let part = |span: Span| &text[span.start..span.end];
+            assert_eq!(found.map(part), front, "{text:?}");
+            assert_eq!(part(rest), body, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn scripts_of_a_fixture_have_its_name() {
+        let files = [
+            "a.ai.yaml",
+            "a.b.ai.yaml",
+            "ab.ai.yaml",
+            "a.yaml",
+            "a.ai.yml",
+        ];
+        let found = script_names("a.fixture.yaml", files);
+        assert_eq!(found.unwrap(), ["a.ai.yaml", "a.ai.yml", "a.b.ai.yaml"]);
+        assert_eq!(script_names("a.yaml", files), None);
+        assert_eq!(script_names(".fixture.yaml", files), None);
+    }
+}

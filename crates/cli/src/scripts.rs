@@ -4,8 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quillet_core::chat::{ChatModel, TokenCounter};
-use quillet_core::{Diagnostic, Map, Value};
+use quillet_core::{Diagnostic, Value};
 use quillet_prompt::Variables;
 use quillet_script::host;
 use quillet_script::library::Library;
@@ -19,7 +18,7 @@ use quillet_template::TemplateFactory;
 use crate::agents;
 use crate::args::With;
 use crate::assemble;
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::failure::{Failure, code};
 use crate::report::{self, Finding};
 use crate::tape::Tape;
@@ -76,7 +75,10 @@ pub(crate) async fn engine(
 }
 
 /// Tools of the store, of MCP servers and built-in ones, as far as any are configured.
-async fn tools(config: &Config) -> Result<Arc<dyn host::Tools>, Failure> {
+///
+/// # Errors
+/// A setting is wrong, or the store cannot be opened.
+pub(crate) async fn tools(config: &Config) -> Result<Arc<dyn host::Tools>, Failure> {
     let store = assemble::optional_store(config).await?;
     let servers = agents::mcp_servers(config)?;
     if store.is_none() && servers.is_empty() && !config.has_tools() {

@@ -19,6 +19,8 @@ use crate::explain::Texts;
 use crate::failure::{Failure, code};
 use crate::overlay::Overlay;
 use crate::report::{self, Finding};
+use crate::script_file;
+use crate::scripts;
 use crate::source::{self, Form};
 use crate::terminal::{self, Stream};
 
@@ -77,6 +79,14 @@ async fn look_at_all(args: &Check, config: &Config) -> Result<Findings, Failure>
     }
     for file in loose.extract_if(.., |path| agent_file::is_skill(path)) {
         skills(&mut findings, file.parent().unwrap_or(&file));
+    }
+    let scripts: Vec<PathBuf> = loose.extract_if(.., |path| script_file::is_one(path)).collect();
+    if !scripts.is_empty() {
+        let tools = scripts::tools(config).await?;
+        for file in &scripts {
+            findings.looked_at += 1;
+            findings.extend(script_file::check(file, tools.as_ref()).await?);
+        }
     }
     if !loose.is_empty() {
         check_loose(&mut findings, args, config, &loose).await?;
@@ -155,6 +165,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) {
         if path.is_dir() && !path.is_symlink() && !hidden && depth < MOST_DEPTH {
             collect(&path, files, depth + 1);
         } else if agent_file::is_skill(&path)
+            || script_file::is_one(&path)
             || source::form_of(&path.to_string_lossy()).is_some_and(|form| form != Form::Toml)
         {
             files.push(path);

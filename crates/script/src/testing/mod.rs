@@ -21,6 +21,8 @@ mod report;
 mod run;
 mod snapshot;
 mod split;
+#[cfg(test)]
+mod tests;
 mod variables;
 mod wanted;
 mod witness;

@@ -104,8 +104,8 @@ mod tests {
 
     #[test]
     fn an_expression_that_backtracks_ends_with_an_error() {
-        let pattern = Pattern::tagged(r"^(a+)+(?=b)\1$").unwrap();
-        let error = pattern.is_found(&"a".repeat(40)).unwrap_err();
+        let pattern = Pattern::tagged("(a|b|ab)*(?=c)").unwrap();
+        let error = pattern.is_found(&"ab".repeat(40)).unwrap_err();
         assert!(error.contains("could not be searched for"), "{error}");
     }
 }

@@ -145,7 +145,7 @@ impl Screen {
     /// What a terminal would obey is made harmless for it.
     fn safe(&self, text: &str) -> String {
         match self.out_is_looked_at {
-            true => harmless(text),
+            true => harmless(text).into_owned(),
             false => text.to_owned(),
         }
     }

@@ -1,0 +1,68 @@
+//! Scripts and their tests, as `quillet check` sees them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use quillet_script::library::{Builtin, Folders, Layered, Library, check as check_names};
+use quillet_script::syntax::Source;
+use quillet_script::{ScriptError, host, reader, testing};
+use quillet_template::TemplateFactory;
+
+use crate::failure::Failure;
+use crate::report::Finding;
+use crate::scripts::finding;
+use crate::source;
+
+const SCRIPTS: [&str; 2] = [".ai.yaml", ".ai.yml"];
+const FIXTURES: [&str; 2] = [".fixture.yaml", ".fixture.yml"];
+
+/// Whether a file is a script or tests of one, by its name.
+pub(crate) fn is_one(path: &Path) -> bool {
+    let name = path.to_string_lossy();
+    let is = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    is(&SCRIPTS) || is(&FIXTURES)
+}
+
+/// Everything that is wrong with a script, or with a fixture.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) async fn check(
+    path: &Path,
+    tools: &dyn host::Tools,
+) -> Result<Vec<Finding>, Failure> {
+    let name = path.strip_prefix(".").unwrap_or(path).to_string_lossy();
+    let source = Arc::new(Source {
+        name: name.clone().into_owned(),
+        path: path.canonicalize().ok(),
+        text: source::read(&name)?.into(),
+    });
+    let found = match FIXTURES.iter().any(|ending| name.ends_with(ending)) {
+        true => fixture(source.clone()).await,
+        false => script(source.clone(), path, tools).await,
+    };
+    let found = found.unwrap_or_else(|error| error.diagnostics);
+    Ok(found.iter().map(|found| finding(found, Some(&source))).collect())
+}
+
+type Found = Result<Vec<quillet_core::Diagnostic>, ScriptError>;
+
+async fn fixture(source: Arc<Source>) -> Found {
+    let read = testing::read(source, &TemplateFactory::standard()).await;
+    Ok(read.map_or_else(|wrong| wrong, |fixture| fixture.warnings))
+}
+
+async fn script(source: Arc<Source>, path: &Path, tools: &dyn host::Tools) -> Found {
+    let read = reader::read(source);
+    if !read.diagnostics.is_empty() {
+        return Ok(read.diagnostics);
+    }
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    let layers: Vec<Arc<dyn Library>> =
+        vec![Arc::new(Folders::new(&[folder])?), Arc::new(Builtin)];
+    let library = Layered::new(layers);
+    Ok(check_names(&Arc::new(read.script), &library, tools).await)
+}

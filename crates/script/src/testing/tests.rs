@@ -1,0 +1,266 @@
+//! Expectations against values, and fixtures against their authors.
+
+use std::sync::Arc;
+
+use quillet_core::{Map, Value, json};
+use quillet_template::TemplateFactory;
+use quillet_yaml::{Options, Tags};
+
+use super::compare::Compare;
+use super::expression::Names;
+use super::fixture::{Answers, Fixture};
+use super::wanted::{Reader, Wanted};
+use crate::run::Input;
+use crate::syntax::Source;
+
+fn source(text: &str) -> Source {
+    Source {
+        name: "a.fixture.yaml".into(),
+        path: None,
+        text: text.into(),
+    }
+}
+
+fn wanted(text: &str) -> Result<Wanted, Vec<String>> {
+    let source = source(text);
+    let options = Options {
+        tags: Tags::Keep,
+        ..Options::default()
+    };
+    let whole = quillet_core::Span {
+        start: 0,
+        end: text.len(),
+    };
+    let (node, found) = quillet_yaml::parse("a", text, whole, &options);
+    assert!(found.is_empty(), "{text}: {found:?}");
+    let mut reader = Reader::new(&source);
+    let wanted = reader.read(&node.unwrap());
+    match reader.found.is_empty() {
+        true => Ok(wanted),
+        false => Err(reader.found.iter().map(ToString::to_string).collect()),
+    }
+}
+
+/// The places where a value in JSON (`-` for none) is not as wanted.
+fn places(expected: &str, actual: &str, strict: bool) -> Vec<String> {
+    let names = Names::new(&Map::default(), []);
+    let evaluate = |text: &str, actual: Option<&Value>| names.is_true(text, actual);
+    let compare = Compare {
+        strict,
+        evaluate: &evaluate,
+    };
+    let actual = (actual != "-").then(|| json::parse(actual).unwrap());
+    let wanted = wanted(expected).unwrap();
+    let found = compare.check(&wanted, actual.as_ref(), "output");
+    found.into_iter().map(|mismatch| mismatch.path).collect()
+}
+
+#[test]
+fn values_are_as_wanted_or_part_somewhere() {
+    let fine: [&str; 0] = [];
+    let cases: [(&str, &str, &[&str]); 66] = [
+        // Scalars.
+        ("four", r#""four""#, &fine),
+        ("four", r#"" four\n""#, &fine),
+        ("four", r#""five""#, &["output"]),
+        ("four", "-", &["output"]),
+        ("262500", "262500.0", &fine),
+        ("262500", r#""262500""#, &["output"]),
+        ("true", "true", &fine),
+        ("null", "-", &fine),
+        ("'5'", r#""5""#, &fine),
+        // Regular expressions.
+        ("/^hello, .+!$/i", r#""Hello, Ada!""#, &fine),
+        ("/^hello/", r#""Hello""#, &["output"]),
+        ("!re ^H.l", r#""Hello""#, &fine),
+        ("!re /h.l/i", r#""Hello""#, &fine),
+        (r"/\d+/", "42", &fine),
+        ("/a/", "-", &["output"]),
+        ("/a/", "[\"a\"]", &["output"]),
+        // Objects and lists.
+        ("{a: 1}", r#"{"a":1,"b":2}"#, &fine),
+        ("{a: 1, b: {c: x}}", r#"{"a":1,"b":{"c":"y"}}"#, &["output.b.c"]),
+        ("{a: 1}", "{}", &["output.a"]),
+        ("{a: 1}", "[]", &["output"]),
+        ("[1, 2]", "[1,2]", &fine),
+        ("[1, 2]", "[1,3]", &["output[1]"]),
+        ("[1, 2]", "[1,2,3]", &["output"]),
+        ("[{a: 1}]", r#"[{"a":1,"b":2}]"#, &fine),
+        // Keys.
+        ("{a.b: 1}", r#"{"a":{"b":1}}"#, &fine),
+        ("{'a.b': 1}", r#"{"a.b":1}"#, &fine),
+        ("{'a[0].b': 1}", r#"{"a":[{"b":1}]}"#, &fine),
+        ("{'a[-1]': 2}", r#"{"a":[1,2]}"#, &fine),
+        ("{a.b: 1}", r#"{"a":{"b":2}}"#, &["output.a.b"]),
+        ("{/^a\\d$/: 1}", r#"{"a1":1}"#, &fine),
+        ("{/^a\\d$/: 1}", r#"{"b":1}"#, &["output"]),
+        // Logic.
+        ("$and: [/^H/, {$not: /World/}]", r#""Hello""#, &fine),
+        ("$and: [/^H/, {$not: /World/}]", r#""Hello World""#, &["output"]),
+        ("$or: [a, b]", r#""b""#, &fine),
+        ("$or: [a, b]", r#""c""#, &["output"]),
+        ("$not: a", r#""b""#, &fine),
+        ("{$not: {b: 1}, a: 1}", r#"{"a":1,"b":2}"#, &fine),
+        ("{$not: {b: 2}, a: 1}", r#"{"a":1,"b":2}"#, &["output"]),
+        // Collections.
+        ("$contains: ell", r#""Hello""#, &fine),
+        ("$contains: [ell, 'no']", r#""Hello""#, &["output"]),
+        ("$contains: {a: 1}", r#"[{"a":1,"b":2}]"#, &fine),
+        ("$contains: {a: 1}", r#"{"a":1,"b":2}"#, &fine),
+        ("$contains: 3", "[1,2]", &["output"]),
+        ("$all: [2, 1]", "[1,2,3]", &fine),
+        ("$all: [4, 1]", "[1,2,3]", &["output"]),
+        ("$each: {$gt: 0}", "[1,2,0]", &["output[2]"]),
+        ("$each: {$gt: 0}", "[]", &fine),
+        ("$sequence: [1, 3]", "[1,2,3]", &fine),
+        ("$sequence: [3, 1]", "[1,2,3]", &["output"]),
+        ("$length: 3", "[1,2,3]", &fine),
+        ("$length: {$lt: 3}", r#""äöü""#, &["output.length"]),
+        ("$first: 1", "[1,2]", &fine),
+        ("$last: {a: 2}", r#"[{"a":1},{"a":3}]"#, &["output[1].a"]),
+        ("$nth: {$index: -1, a: 2}", r#"[{"a":1},{"a":2}]"#, &fine),
+        ("$nth: {$index: 5, $value: 1}", "[1]", &["output[5]"]),
+        // Existence and comparison.
+        ("{a: {$exists: true}, b: {$exists: false}}", r#"{"a":0}"#, &fine),
+        ("{a: {$exists: false}}", r#"{"a":null}"#, &fine),
+        ("{a: {$exists: {$value: false, strict: true}}}", r#"{"a":null}"#, &["output.a"]),
+        ("{$gte: 1, $lt: 2}", "1.5", &fine),
+        ("{$gt: 1.5, $lte: 2}", "1.5", &["output"]),
+        ("$gt: b", r#""c""#, &fine),
+        ("$eq: /x/", r#""/x/""#, &fine),
+        ("$ne: {a: 1}", r#"{"a":1}"#, &["output"]),
+        ("$in: [1, 2]", "2", &fine),
+        ("$nin: [1, 2]", "2", &["output"]),
+        // A schema and an expression.
+        (
+            "$schema: {type: object, properties: {a: {type: integer}}}",
+            r#"{"a":"x"}"#,
+            &["output.a"],
+        ),
+    ];
+    for (expected, actual, parts) in cases {
+        assert_eq!(places(expected, actual, false), parts, "{expected} of {actual}");
+    }
+    assert_eq!(places("$expr: actual.length === 2", "[1,2]", false), fine);
+    assert_eq!(places("$expr: actual > 2", "1", false), ["output"]);
+}
+
+#[test]
+fn strict_leaves_nothing_over() {
+    assert_eq!(places("{a: 1}", r#"{"a":1,"b":2}"#, true), ["output.b"]);
+    assert_eq!(places("a", r#""a ""#, true), ["output"]);
+    assert_eq!(places("{a: {b: 1}}", r#"{"a":{"b":1}}"#, true).len(), 0);
+}
+
+#[test]
+fn a_broken_expectation_names_its_mend() {
+    let cases = [
+        ("$contians: a", "did you mean $contains?"),
+        ("$or: a", "$or wants a list"),
+        ("/a(/", "is no regular expression"),
+        ("$gt: [1]", "$gt wants a number or a text"),
+        ("$exists: maybe", "$exists wants true or false"),
+        ("$nth: {a: 1}", "$nth wants $index"),
+        ("$schema: {type: 5}", "no JSON Schema"),
+        ("$score: 5", "not supported yet"),
+    ];
+    for (text, expected) in cases {
+        let found = wanted(text).unwrap_err().join("; ");
+        assert!(found.contains(expected), "{text}: {found}");
+    }
+}
+
+async fn read(text: &str) -> Result<Fixture, Vec<String>> {
+    let read = super::read(Arc::new(source(text)), &TemplateFactory::standard()).await;
+    read.map_err(|found| found.iter().map(ToString::to_string).collect())
+}
+
+#[tokio::test]
+async fn defaults_variables_and_inputs_come_together() {
+    let text = "---
+output: '/is {{answer}}$/'
+input:
+  content: '{{question}}'
+  lang: '{% if lang %}in {{ lang }}{% endif %}'
+  all: '{{items}}'
+level: 3
+---
+- question: 1+1
+  answer: 2
+  items: [a, {b: c}]
+- {title: T, question: x, answer: 'y', items: '{{level}}', lang: fr, only: true, skip: true}
+- plain text
+";
+    let fixture = read(text).await.unwrap();
+    let inputs = fixture.cases.iter().map(|case| match &case.input {
+        Input::Named(map) => json::to_string(&map.clone().into()),
+        Input::Single(value) => json::to_string(value),
+        Input::None => "none".into(),
+    });
+    let inputs = inputs.collect::<Vec<_>>();
+    assert_eq!(inputs[0], r#"{"content":"1+1","lang":"","all":["a",{"b":"c"}]}"#);
+    assert_eq!(inputs[1], r#"{"content":"x","lang":"in fr","all":3}"#);
+    assert_eq!(inputs[2], r#""plain text""#);
+    let second = &fixture.cases[1];
+    assert_eq!((second.title.as_str(), second.only, second.skip), ("T", true, true));
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_fixture_is_told_at_once() {
+    let text = "- input: '{{nmae}}'
+  name: x
+  skip: maybe
+  expect: {tols: [a], output: {$o: 1}, snapshot: a/b}
+  replies: [{reply: a, finsh: stop}, {match: '/(/', reply: b}]
+";
+    let found = read(text).await.unwrap_err().join("\n");
+    for expected in [
+        "a.fixture.yaml:1:10: there is no variable nmae in this test (did you mean name?)",
+        "skip is true or false",
+        "expect has no tols (did you mean tools?)",
+        "there is no operator $o",
+        "snapshot is true or a name",
+        "a reply has no finsh: did you mean finish?",
+        "is no regular expression",
+    ] {
+        assert!(found.contains(expected), "{expected} is not in:\n{found}");
+    }
+    assert!(read("a: 1").await.unwrap_err()[0].contains("a fixture is a list of tests"));
+}
+
+#[tokio::test]
+async fn what_is_not_supported_is_said_and_harms_nothing() {
+    let text = "---\nscoring: true\n---\n- {input: a, ouput: b, passScore: 5}\n";
+    let fixture = read(text).await.unwrap();
+    let warnings: Vec<String> = fixture.warnings.iter().map(ToString::to_string).collect();
+    let warnings = warnings.join("\n");
+    for expected in [
+        "scoring is not supported yet",
+        "passScore is not supported yet",
+        "ouput is taken for a variable of templates (did you mean output?)",
+        "this test wants nothing",
+    ] {
+        assert!(warnings.contains(expected), "{expected} is not in:\n{warnings}");
+    }
+}
+
+#[tokio::test]
+async fn replies_and_cassettes_are_of_the_test_before_the_file() {
+    let text = "---\nreplies: [a, b]\n---\n- {input: 1, output: 1}\n- {input: 1, output: 1, cassette: tapes}\n- {input: 1, output: 1, replies: [{reply: x, tool_calls: [{name: t, args: {a: 1}}]}]}\n";
+    let fixture = read(text).await.unwrap();
+    let answers: Vec<String> = fixture.cases.iter().map(|case| match &case.answers {
+        Answers::Model => "model".into(),
+        Answers::Replies(replies) => format!("{} replies", replies.len()),
+        Answers::Cassette(folder) => folder.clone(),
+    }).collect();
+    assert_eq!(answers, ["2 replies", "tapes", "1 replies"]);
+}
+
+#[tokio::test]
+async fn outputs_are_written_behind_their_tests() {
+    let text = "# Tests\n- input: a\n  title: A\n- {input: b, output: x}\n-   input: c # last\n";
+    let fixture = read(text).await.unwrap();
+    let written = super::appended(&fixture, &[(1, "one".into()), (3, Value::Int(3))]);
+    let expected = "# Tests\n- input: a\n  title: A\n  output: \"one\"\n- {input: b, output: x}\n-   input: c # last\n    output: 3\n";
+    assert_eq!(written, expected);
+}

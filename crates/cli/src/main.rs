@@ -90,7 +90,7 @@ async fn dispatch(cli: &Cli, config: &Config) -> Result<(), Failure> {
             Command::Render(args) => command::render::run(args, config).await,
             Command::Check(args) => command::check::run(args, config).await,
             Command::Convert(args) => command::convert::run(args),
-            Command::Fmt(_) => Ok(()),
+            Command::Fmt(args) => command::fmt::run(args),
             Command::Test(args) => command::test::run(args, config).await,
             Command::Mcp(_) => command::mcp::run(config).await,
             Command::Models(args) => command::models::run(args, config).await,
@@ -150,7 +150,8 @@ fn tell(failure: &Failure) {
         Failure::Config(wrong) => show_all(&wrong.findings()),
         other => terminal::error(&other.to_string()),
     }
-    if failure.code() == code::USAGE {
+    let was_said = matches!(failure, Failure::Said(_));
+    if failure.code() == code::USAGE && !was_said {
         terminal::note("`quillet help` shows how it is used");
     }
 }

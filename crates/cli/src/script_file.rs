@@ -27,10 +27,7 @@ pub(crate) fn is_one(path: &Path) -> bool {
 ///
 /// # Errors
 /// It cannot be read.
-pub(crate) async fn check(
-    path: &Path,
-    tools: &dyn host::Tools,
-) -> Result<Vec<Finding>, Failure> {
+pub(crate) async fn check(path: &Path, tools: &dyn host::Tools) -> Result<Vec<Finding>, Failure> {
     let name = path.strip_prefix(".").unwrap_or(path).to_string_lossy();
     let source = Arc::new(Source {
         name: name.clone().into_owned(),
@@ -42,7 +39,10 @@ pub(crate) async fn check(
         false => script(source.clone(), path, tools).await,
     };
     let found = found.unwrap_or_else(|error| error.diagnostics);
-    Ok(found.iter().map(|found| finding(found, Some(&source))).collect())
+    Ok(found
+        .iter()
+        .map(|found| finding(found, Some(&source)))
+        .collect())
 }
 
 type Found = Result<Vec<quillet_core::Diagnostic>, ScriptError>;
@@ -61,8 +61,7 @@ async fn script(source: Arc<Source>, path: &Path, tools: &dyn host::Tools) -> Fo
         Some(folder) if folder != Path::new("") => folder.to_owned(),
         _ => PathBuf::from("."),
     };
-    let layers: Vec<Arc<dyn Library>> =
-        vec![Arc::new(Folders::new(&[folder])?), Arc::new(Builtin)];
+    let layers: Vec<Arc<dyn Library>> = vec![Arc::new(Folders::new(&[folder])?), Arc::new(Builtin)];
     let library = Layered::new(layers);
     Ok(check_names(&Arc::new(read.script), &library, tools).await)
 }

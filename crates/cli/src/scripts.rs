@@ -7,6 +7,7 @@ use std::sync::Arc;
 use quillet_core::{Diagnostic, Value};
 use quillet_prompt::Variables;
 use quillet_script::host;
+use quillet_script::js::JsOptions;
 use quillet_script::library::Library;
 use quillet_script::run::Engine;
 use quillet_script::syntax::Source;
@@ -71,6 +72,7 @@ pub(crate) async fn engine(
         templates: Arc::new(TemplateFactory::standard()),
         grants: grants(with)?,
         limits: limits(with),
+        javascript: JsOptions::default(),
     })
 }
 

@@ -80,7 +80,9 @@ async fn look_at_all(args: &Check, config: &Config) -> Result<Findings, Failure>
     for file in loose.extract_if(.., |path| agent_file::is_skill(path)) {
         skills(&mut findings, file.parent().unwrap_or(&file));
     }
-    let scripts: Vec<PathBuf> = loose.extract_if(.., |path| script_file::is_one(path)).collect();
+    let scripts: Vec<PathBuf> = loose
+        .extract_if(.., |path| script_file::is_one(path))
+        .collect();
     if !scripts.is_empty() {
         let tools = scripts::tools(config).await?;
         for file in &scripts {

@@ -7,7 +7,7 @@ pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod demo_formats;
 pub(crate) mod doctor;
-// pub(crate) mod fmt;
+pub(crate) mod fmt;
 pub(crate) mod keys;
 pub(crate) mod mcp;
 pub(crate) mod models;

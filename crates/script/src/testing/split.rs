@@ -4,43 +4,22 @@
 use quillet_core::{Span, Value};
 
 use super::fixture::{Case, Fixture};
+use crate::reader;
 
 const ENDINGS: [&str; 2] = [".fixture.yaml", ".fixture.yml"];
 
-/// Front matter, if there is any, and everything behind it, as in scripts (note 2a).
+/// Front matter, if there is any, and everything behind it, as in scripts.
 pub(super) fn split(text: &str) -> (Option<Span>, Span) {
-    let mut lines = lines(text);
-    let is_blank = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
-    let first = lines.find(|(_, line)| !is_blank(line));
-    let whole = Span {
-        start: 0,
-        end: text.len(),
+    let front = reader::split(text).front;
+    let mark = front.map_or(0, |front| front.end);
+    let rest = text.get(mark..).unwrap_or_default();
+    let start = match front.and(rest.find('\n')) {
+        Some(line) => mark + line + 1,
+        None if front.is_some() => text.len(),
+        None => 0,
     };
-    let Some((at, "---")) = first.map(|(at, line)| (at, line.trim_end())) else {
-        return (None, whole);
-    };
-    let start = at + text.get(at..).and_then(|rest| rest.find('\n')).unwrap_or(0) + 1;
-    match lines.find(|(_, line)| line.starts_with("---")) {
-        Some((end, line)) => (
-            Some(Span { start, end }),
-            Span {
-                start: end + line.len(),
-                end: text.len(),
-            },
-        ),
-        // One mark alone begins a YAML document, and there is no front matter.
-        None => (None, whole),
-    }
-}
-
-/// Lines with their new lines, and where each begins.
-fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut at = 0;
-    text.split_inclusive('\n').map(move |line| {
-        let start = at;
-        at += line.len();
-        (start, line)
-    })
+    let end = text.len();
+    (front, Span { start, end })
 }
 
 /// Of the names of files, those of the scripts that belong to a fixture: `name.ai.yaml` and
@@ -89,8 +68,10 @@ fn insert(text: &mut String, case: &Case, output: &Value) {
     let indent = text
         .get(line..start)
         .map_or(0, |before| before.chars().count());
-    let body = text.get(..case.span.end).unwrap_or(text);
-    let end = body.trim_end().len();
+    let body = text.get(..case.span.end).unwrap_or(text).trim_end().len();
+    // A comment may stand behind the last value.
+    let rest = text.get(body..).unwrap_or_default();
+    let end = body + rest.find('\n').unwrap_or(rest.len());
     let output = quillet_core::json::to_string(output);
     text.insert_str(end, &format!("\n{}output: {output}", " ".repeat(indent)));
 }
@@ -104,6 +85,7 @@ mod tests {
         let cases = [
             ("- a", None, "- a"),
             ("---\na: 1\n---\n- b", Some("a: 1\n"), "- b"),
+            ("---\na: 1\n---", Some("a: 1\n"), ""),
             ("# c\n\n---\n---\n- b", Some(""), "- b"),
             ("---\n- b", None, "---\n- b"),
             ("", None, ""),

@@ -79,7 +79,11 @@ fn values_are_as_wanted_or_part_somewhere() {
         ("/a/", "[\"a\"]", &["output"]),
         // Objects and lists.
         ("{a: 1}", r#"{"a":1,"b":2}"#, &fine),
-        ("{a: 1, b: {c: x}}", r#"{"a":1,"b":{"c":"y"}}"#, &["output.b.c"]),
+        (
+            "{a: 1, b: {c: x}}",
+            r#"{"a":1,"b":{"c":"y"}}"#,
+            &["output.b.c"],
+        ),
         ("{a: 1}", "{}", &["output.a"]),
         ("{a: 1}", "[]", &["output"]),
         ("[1, 2]", "[1,2]", &fine),
@@ -96,7 +100,11 @@ fn values_are_as_wanted_or_part_somewhere() {
         ("{/^a\\d$/: 1}", r#"{"b":1}"#, &["output"]),
         // Logic.
         ("$and: [/^H/, {$not: /World/}]", r#""Hello""#, &fine),
-        ("$and: [/^H/, {$not: /World/}]", r#""Hello World""#, &["output"]),
+        (
+            "$and: [/^H/, {$not: /World/}]",
+            r#""Hello World""#,
+            &["output"],
+        ),
         ("$or: [a, b]", r#""b""#, &fine),
         ("$or: [a, b]", r#""c""#, &["output"]),
         ("$not: a", r#""b""#, &fine),
@@ -121,9 +129,17 @@ fn values_are_as_wanted_or_part_somewhere() {
         ("$nth: {$index: -1, a: 2}", r#"[{"a":1},{"a":2}]"#, &fine),
         ("$nth: {$index: 5, $value: 1}", "[1]", &["output[5]"]),
         // Existence and comparison.
-        ("{a: {$exists: true}, b: {$exists: false}}", r#"{"a":0}"#, &fine),
+        (
+            "{a: {$exists: true}, b: {$exists: false}}",
+            r#"{"a":0}"#,
+            &fine,
+        ),
         ("{a: {$exists: false}}", r#"{"a":null}"#, &fine),
-        ("{a: {$exists: {$value: false, strict: true}}}", r#"{"a":null}"#, &["output.a"]),
+        (
+            "{a: {$exists: {$value: false, strict: true}}}",
+            r#"{"a":null}"#,
+            &["output.a"],
+        ),
         ("{$gte: 1, $lt: 2}", "1.5", &fine),
         ("{$gt: 1.5, $lte: 2}", "1.5", &["output"]),
         ("$gt: b", r#""c""#, &fine),
@@ -139,7 +155,11 @@ fn values_are_as_wanted_or_part_somewhere() {
         ),
     ];
     for (expected, actual, parts) in cases {
-        assert_eq!(places(expected, actual, false), parts, "{expected} of {actual}");
+        assert_eq!(
+            places(expected, actual, false),
+            parts,
+            "{expected} of {actual}"
+        );
     }
     assert_eq!(places("$expr: actual.length === 2", "[1,2]", false), fine);
     assert_eq!(places("$expr: actual > 2", "1", false), ["output"]);
@@ -198,11 +218,17 @@ level: 3
         Input::None => "none".into(),
     });
     let inputs = inputs.collect::<Vec<_>>();
-    assert_eq!(inputs[0], r#"{"content":"1+1","lang":"","all":["a",{"b":"c"}]}"#);
+    assert_eq!(
+        inputs[0],
+        r#"{"content":"1+1","lang":"","all":["a",{"b":"c"}]}"#
+    );
     assert_eq!(inputs[1], r#"{"content":"x","lang":"in fr","all":3}"#);
     assert_eq!(inputs[2], r#""plain text""#);
     let second = &fixture.cases[1];
-    assert_eq!((second.title.as_str(), second.only, second.skip), ("T", true, true));
+    assert_eq!(
+        (second.title.as_str(), second.only, second.skip),
+        ("T", true, true)
+    );
 }
 
 #[tokio::test]
@@ -240,7 +266,10 @@ async fn what_is_not_supported_is_said_and_harms_nothing() {
         "ouput is taken for a variable of templates (did you mean output?)",
         "this test wants nothing",
     ] {
-        assert!(warnings.contains(expected), "{expected} is not in:\n{warnings}");
+        assert!(
+            warnings.contains(expected),
+            "{expected} is not in:\n{warnings}"
+        );
     }
 }
 
@@ -248,11 +277,15 @@ async fn what_is_not_supported_is_said_and_harms_nothing() {
 async fn replies_and_cassettes_are_of_the_test_before_the_file() {
     let text = "---\nreplies: [a, b]\n---\n- {input: 1, output: 1}\n- {input: 1, output: 1, cassette: tapes}\n- {input: 1, output: 1, replies: [{reply: x, tool_calls: [{name: t, args: {a: 1}}]}]}\n";
     let fixture = read(text).await.unwrap();
-    let answers: Vec<String> = fixture.cases.iter().map(|case| match &case.answers {
-        Answers::Model => "model".into(),
-        Answers::Replies(replies) => format!("{} replies", replies.len()),
-        Answers::Cassette(folder) => folder.clone(),
-    }).collect();
+    let answers: Vec<String> = fixture
+        .cases
+        .iter()
+        .map(|case| match &case.answers {
+            Answers::Model => "model".into(),
+            Answers::Replies(replies) => format!("{} replies", replies.len()),
+            Answers::Cassette(folder) => folder.clone(),
+        })
+        .collect();
     assert_eq!(answers, ["2 replies", "tapes", "1 replies"]);
 }
 

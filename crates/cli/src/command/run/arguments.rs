@@ -24,7 +24,11 @@ const CONTENT: &str = "content";
 ///
 /// # Errors
 /// One cannot be read.
-pub(super) fn read(args: &Run, text: Option<&str>, script_is_stdin: bool) -> Result<Input, Failure> {
+pub(super) fn read(
+    args: &Run,
+    text: Option<&str>,
+    script_is_stdin: bool,
+) -> Result<Input, Failure> {
     let mut all = Arguments::default();
     if let Some(path) = &args.data {
         all.add(source::data(path)?);
@@ -190,9 +194,18 @@ mod tests {
         assert_eq!(input(&[], &[], " \n"), "none");
         assert_eq!(input(&["hello you"], &[], "piped"), "single \"hello you\"");
         assert_eq!(input(&["5"], &[], ""), "single 5");
-        assert_eq!(input(&["{a: 'x', b: 2,}"], &["b=3"], ""), r#"{"a":"x","b":3}"#);
-        assert_eq!(input(&["hi"], &["a.b=1"], ""), r#"{"a":{"b":1},"content":"hi"}"#);
+        assert_eq!(
+            input(&["{a: 'x', b: 2,}"], &["b=3"], ""),
+            r#"{"a":"x","b":3}"#
+        );
+        assert_eq!(
+            input(&["hi"], &["a.b=1"], ""),
+            r#"{"a":{"b":1},"content":"hi"}"#
+        );
         assert_eq!(input(&[], &[], "piped\n"), r#"{"content":"piped"}"#);
-        assert_eq!(input(&["{content: 'x'}"], &[], "piped"), r#"{"content":"x"}"#);
+        assert_eq!(
+            input(&["{content: 'x'}"], &[], "piped"),
+            r#"{"content":"x"}"#
+        );
     }
 }

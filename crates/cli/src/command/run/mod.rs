@@ -45,12 +45,7 @@ fn code_of(failure: &Failure) -> u8 {
 async fn work(args: &Run, config: &Config) -> Result<(), Failure> {
     let (opened, arguments) = open(args).await?;
     let models = scripts::models(config)?;
-    let engine = scripts::engine(
-        &args.with,
-        config,
-        Arc::new(models),
-        opened.library.clone(),
-    );
+    let engine = scripts::engine(&args.with, config, Arc::new(models), opened.library.clone());
     let engine = engine.await?;
     let screen = Arc::new(Screen::new(args, &opened.script));
     let job = Job {
@@ -78,7 +73,10 @@ async fn work(args: &Run, config: &Config) -> Result<(), Failure> {
 async fn open(args: &Run) -> Result<(Opened, quillet_script::run::Input), Failure> {
     // With -f, what stands first is no script.
     let (name, text) = match (&args.file, &args.script) {
-        (Some(file), first) => (file.as_str(), first.as_deref().or(args.arguments.as_deref())),
+        (Some(file), first) => (
+            file.as_str(),
+            first.as_deref().or(args.arguments.as_deref()),
+        ),
         (None, Some(script)) => (script.as_str(), args.arguments.as_deref()),
         (None, None) => return Err(Failure::Usage("no script is named".into())),
     };

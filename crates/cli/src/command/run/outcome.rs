@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use quillet_core::{Map, Value};
-use quillet_script::run::{EnforcedBy, Enforced, Outcome, Turn};
+use quillet_script::run::{Enforced, EnforcedBy, Outcome, Turn};
 use serde_json::{Value as Json, json};
 
 use crate::args::Run;
@@ -78,7 +78,12 @@ fn readable(requests: &[Map]) -> String {
             let field = |name: &str| message.get(name).map(printed).unwrap_or_default();
             let from = message.get("source").map(printed);
             let from = from.map_or_else(String::new, |from| format!(" ({from})"));
-            let _ = writeln!(text, "\n[{}]{from}\n{}", field("role"), field("content").trim_end());
+            let _ = writeln!(
+                text,
+                "\n[{}]{from}\n{}",
+                field("role"),
+                field("content").trim_end()
+            );
         }
         text.push('\n');
     }

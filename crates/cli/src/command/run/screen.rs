@@ -166,7 +166,11 @@ impl Screen {
         }
         if self.echo == Echo::Line {
             if !state.open {
-                terminal::piece(&styled(&format!("[{role}]: "), Style::Dim, self.err_has_colour));
+                terminal::piece(&styled(
+                    &format!("[{role}]: "),
+                    Style::Dim,
+                    self.err_has_colour,
+                ));
             }
             terminal::piece(&harmless(text));
             state.open = true;

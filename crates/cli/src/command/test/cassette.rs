@@ -24,7 +24,9 @@ pub(super) fn models(
     let door = agents::models(config)?;
     let models = ScriptModels::new(door.clone()).or_default(MOCK);
     if records {
-        return Ok(Arc::new(models.behind(Arc::new(Record::new(door, folder)?))));
+        return Ok(Arc::new(
+            models.behind(Arc::new(Record::new(door, folder)?)),
+        ));
     }
     if !folder.is_dir() {
         return Err(Failure::Usage(format!(

@@ -36,7 +36,9 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
             files.push(fixture_of(path)?);
         } else {
             let shown = path.display();
-            return Err(Failure::Usage(format!("{shown}: there is no such file or folder")));
+            return Err(Failure::Usage(format!(
+                "{shown}: there is no such file or folder"
+            )));
         }
     }
     if files.is_empty() {
@@ -44,6 +46,8 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
             "there are no fixtures: tests of name.ai.yaml stand in name.fixture.yaml".into(),
         ));
     }
+    let shown = |path: PathBuf| path.strip_prefix(".").map(Path::to_owned).unwrap_or(path);
+    let mut files: Vec<PathBuf> = files.into_iter().map(shown).collect();
     files.dedup();
     Ok(files.into_iter().map(|file| Found::new(&file)).collect())
 }
@@ -51,14 +55,20 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
 /// The fixture itself, or the one of a script.
 fn fixture_of(path: &Path) -> Result<PathBuf, Failure> {
     let shown = path.to_string_lossy();
-    let script = shown.strip_suffix(".ai.yaml").or(shown.strip_suffix(".ai.yml"));
+    let script = shown
+        .strip_suffix(".ai.yaml")
+        .or(shown.strip_suffix(".ai.yml"));
     let Some(name) = script else {
         return Ok(path.to_owned());
     };
     let endings = [".fixture.yaml", ".fixture.yml"];
-    let mut fixtures = endings.iter().map(|ending| PathBuf::from(format!("{name}{ending}")));
+    let mut fixtures = endings
+        .iter()
+        .map(|ending| PathBuf::from(format!("{name}{ending}")));
     fixtures.find(|path| path.is_file()).ok_or_else(|| {
-        Failure::Usage(format!("{shown}: there is no {name}.fixture.yaml with tests of it"))
+        Failure::Usage(format!(
+            "{shown}: there is no {name}.fixture.yaml with tests of it"
+        ))
     })
 }
 
@@ -115,13 +125,18 @@ impl Found {
         let with_ending = PathBuf::from(format!("{}.ai.yaml", path.display()));
         let files = [path, with_ending];
         let file = files.iter().find(|path| path.exists());
-        file.map_or_else(|| name.to_owned(), |file| file.to_string_lossy().into_owned())
+        file.map_or_else(
+            || name.to_owned(),
+            |file| file.to_string_lossy().into_owned(),
+        )
     }
 
     /// The fixture's file without its ending.
     pub(super) fn stem(&self) -> &str {
         let endings = [".fixture.yaml", ".fixture.yml"];
-        let stem = endings.iter().find_map(|ending| self.path.strip_suffix(ending));
+        let stem = endings
+            .iter()
+            .find_map(|ending| self.path.strip_suffix(ending));
         stem.unwrap_or(&self.path)
     }
 }

@@ -71,7 +71,10 @@ fn case(text: &mut String, report: &CaseReport) {
 
 fn words(mismatch: &Mismatch) -> String {
     let actual = mismatch.actual.as_deref().unwrap_or("nothing");
-    format!("{}: expected {}, got {actual}", mismatch.path, mismatch.expected)
+    format!(
+        "{}: expected {}, got {actual}",
+        mismatch.path, mismatch.expected
+    )
 }
 
 fn seconds(report: &CaseReport) -> f64 {

@@ -100,11 +100,16 @@ async fn test(
     };
     let names = running.scripts(&mut tested.broken);
     let opened = running.open(names, &mut tested.broken).await?;
-    let wishes: Vec<Wish> = opened.iter().map(|(_, opened)| Wish::of(&opened.script)).collect();
+    let wishes: Vec<Wish> = opened
+        .iter()
+        .map(|(_, opened)| Wish::of(&opened.script))
+        .collect();
     let has_only = wishes.iter().any(|wish| wish.only);
     for ((name, opened), wish) in opened.into_iter().zip(wishes) {
         let is_left_out = wish.skip || (has_only && !wish.only);
-        running.script(&name, opened, is_left_out, &mut tested).await?;
+        running
+            .script(&name, opened, is_left_out, &mut tested)
+            .await?;
     }
     running.write_generated()?;
     tested.fixture = Some(fixture);
@@ -127,17 +132,31 @@ impl<'a> Running<'a> {
     fn scripts(&self, broken: &mut Vec<ScriptError>) -> Vec<String> {
         let mut names: Vec<String> = match self.fixture.scripts.is_empty() {
             true => self.found.scripts.clone(),
-            false => self.fixture.scripts.iter().map(|name| self.found.beside(name)).collect(),
+            false => self
+                .fixture
+                .scripts
+                .iter()
+                .map(|name| self.found.beside(name))
+                .collect(),
         };
-        let own = self.fixture.cases.iter().filter_map(|case| case.script.as_deref());
+        let own = self
+            .fixture
+            .cases
+            .iter()
+            .filter_map(|case| case.script.as_deref());
         for name in own.map(|name| self.found.beside(name)) {
             if !names.contains(&name) {
                 names.push(name);
             }
         }
         if names.is_empty() {
-            let why = "there is no script beside it that has its name, and it names none with script:";
-            broken.push(ScriptError::plain(ErrorKind::NotFound, &self.found.path, why));
+            let why =
+                "there is no script beside it that has its name, and it names none with script:";
+            broken.push(ScriptError::plain(
+                ErrorKind::NotFound,
+                &self.found.path,
+                why,
+            ));
         }
         names
     }
@@ -228,7 +247,11 @@ impl<'a> Running<'a> {
         let models: Option<Arc<dyn host::Models>> = match &case.answers {
             Answers::Cassette(folder) => {
                 let folder = self.found.folder.join(folder);
-                Some(cassette::models(&folder, self.config, self.args.record_cassettes)?)
+                Some(cassette::models(
+                    &folder,
+                    self.config,
+                    self.args.record_cassettes,
+                )?)
             }
             Answers::Model | Answers::Replies(_) => None,
         };
@@ -251,7 +274,9 @@ impl<'a> Running<'a> {
         let wrong = |error| Failure::Other(format!("{path}: {error}"));
         std::fs::write(path, text).map_err(wrong)?;
         let count = self.generated.len();
-        terminal::note(&format!("{path}: {count} outputs were written, look at them"));
+        terminal::note(&format!(
+            "{path}: {count} outputs were written, look at them"
+        ));
         Ok(())
     }
 }

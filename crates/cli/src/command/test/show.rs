@@ -109,7 +109,10 @@ fn sides(mismatch: &Mismatch, colour: bool) -> String {
         return lines(&expected, actual, colour);
     }
     let short = |text: &str| one_line(text, MOST_CHARACTERS);
-    let actual = mismatch.actual.as_deref().map_or("nothing".to_owned(), short);
+    let actual = mismatch
+        .actual
+        .as_deref()
+        .map_or("nothing".to_owned(), short);
     format!(
         "        {} {}\n        {} {actual}",
         styled("expected", Style::Green, colour),
@@ -130,18 +133,28 @@ fn text_of(written: &str) -> String {
 fn lines(expected: &str, actual: &str, colour: bool) -> String {
     let expected: Vec<&str> = expected.lines().collect();
     let actual: Vec<&str> = actual.lines().collect();
-    let same = expected.iter().zip(&actual).take_while(|(one, other)| one == other);
+    let same = expected
+        .iter()
+        .zip(&actual)
+        .take_while(|(one, other)| one == other);
     let start = same.count();
     let most = expected.len().min(actual.len()) - start;
     let ends = expected.iter().rev().zip(actual.iter().rev());
-    let end = ends.take(most).take_while(|(one, other)| one == other).count();
+    let end = ends
+        .take(most)
+        .take_while(|(one, other)| one == other)
+        .count();
     let near = start.saturating_sub(AROUND);
     let rest = expected.len() - end;
     let groups = [
         (" ", None, &expected[near..start]),
         ("-", Some(Style::Green), &expected[start..rest]),
         ("+", Some(Style::Red), &actual[start..actual.len() - end]),
-        (" ", None, &expected[rest..expected.len().min(rest + AROUND)]),
+        (
+            " ",
+            None,
+            &expected[rest..expected.len().min(rest + AROUND)],
+        ),
     ];
     let mut shown = vec![format!("        line {}", start + 1)];
     for (sign, style, lines) in groups {

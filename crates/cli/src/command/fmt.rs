@@ -1,0 +1,69 @@
+//! `quillet fmt`: scripts in one layout.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use quillet_script::format::format;
+use quillet_script::syntax::Source;
+
+use crate::args::Fmt;
+use crate::failure::{Failure, code};
+use crate::report;
+use crate::scripts::{exit, finding};
+use crate::source;
+use crate::terminal::{self, Stream};
+
+/// What became of a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Done {
+    Same,
+    Changed,
+    Broken,
+}
+
+pub(crate) fn run(args: &Fmt) -> Result<(), Failure> {
+    let mut all = Vec::new();
+    for file in &args.files {
+        all.push(one(file, args.check)?);
+    }
+    if all.contains(&Done::Broken) {
+        return Err(Failure::Said(exit::SCRIPT));
+    }
+    match args.check && all.contains(&Done::Changed) {
+        true => Err(Failure::Said(code::FAILURE)),
+        false => Ok(()),
+    }
+}
+
+fn one(file: &str, checks: bool) -> Result<Done, Failure> {
+    let source = Arc::new(Source {
+        name: source::shown(file).to_owned(),
+        path: Path::new(file).canonicalize().ok(),
+        text: source::read(file)?.into(),
+    });
+    let text = match format(&source) {
+        Ok(text) => text,
+        Err(found) => {
+            let colour = Stream::Err.has_colour();
+            for found in &found {
+                let shown = report::show(&finding(found, Some(&source)), colour);
+                terminal::note(shown.trim_end());
+            }
+            return Ok(Done::Broken);
+        }
+    };
+    let done = match text == *source.text {
+        true => Done::Same,
+        false => Done::Changed,
+    };
+    match (file, checks) {
+        (_, true) if done == Done::Changed => terminal::line(&source.name)?,
+        ("-", false) => terminal::result(&text)?,
+        (_, false) if done == Done::Changed => {
+            let wrong = |error| Failure::Other(format!("{file}: {error}"));
+            std::fs::write(file, &text).map_err(wrong)?;
+        }
+        _ => {}
+    }
+    Ok(done)
+}

@@ -258,7 +258,7 @@ impl Observer for Screen {
 /// Whether all that a script does is to say messages and have the last one answered.
 fn gives_its_answer(script: &Script) -> bool {
     let converts = ["output", "forceJson", "type", "extends", "shouldThink"];
-    let has = |name: &&str| script.config.get(name).is_some();
+    let has = |name: &str| script.config.get(name).is_some();
     let parameters = script.config.get("parameters");
     let has_form = parameters.is_some_and(|node| node.get("response_format").is_some());
     let is_plain = |kind: &ItemKind| match kind {
@@ -272,5 +272,5 @@ fn gives_its_answer(script: &Script) -> bool {
         }
     };
     let mut items = script.body.items.iter();
-    !has_form && !converts.iter().any(|name| has(&name)) && items.all(|item| is_plain(&item.kind))
+    !has_form && !converts.iter().any(|name| has(name)) && items.all(|item| is_plain(&item.kind))
 }

@@ -1,6 +1,6 @@
 //! The run's side of the messages: who waits for which piece, and whether the worker still moves.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,8 @@ pub(super) struct Board {
 #[derive(Debug)]
 struct State {
     inboxes: HashMap<u64, mpsc::UnboundedSender<FromWorker>>,
+    /// Pieces that somebody waits for and that the worker has begun.
+    begun: HashSet<u64>,
     sent: u64,
     /// Since when the worker computes without a word; `None` while it waits for us.
     busy: Option<Instant>,
@@ -47,6 +49,7 @@ impl Board {
         Board {
             state: Mutex::new(State {
                 inboxes: HashMap::new(),
+                begun: HashSet::new(),
                 sent: 0,
                 busy: None,
                 turn: None,
@@ -75,7 +78,9 @@ impl Board {
 
     /// Nobody waits for a piece any more.
     pub(super) fn close(&self, piece: u64) {
-        self.state().inboxes.remove(&piece);
+        let mut state = self.state();
+        state.inboxes.remove(&piece);
+        state.begun.remove(&piece);
     }
 
     /// A message is about to be sent to the worker.
@@ -124,6 +129,7 @@ impl Board {
         match message {
             FromWorker::Turn { piece, handled } => {
                 state.turn = *piece;
+                state.begun.extend(piece);
                 let is_idle = piece.is_none() && *handled >= state.sent;
                 state.busy = (!is_idle).then(Instant::now);
                 None
@@ -156,6 +162,11 @@ impl Board {
         let mut state = self.state();
         state.closed = true;
         state.inboxes.clear();
+    }
+
+    /// Whether the worker has come to a piece that somebody still waits for.
+    pub(super) fn has_begun(&self, piece: u64) -> bool {
+        self.state().begun.contains(&piece)
     }
 
     pub(super) fn is_closed(&self) -> bool {

@@ -9,14 +9,17 @@
 //! without any JavaScript.
 
 mod board;
+mod child;
 mod error;
 mod files;
 mod modules;
 mod package;
+mod process;
 mod protocol;
 mod runtime;
 mod signature;
 mod thread;
+mod wire;
 mod worker;
 
 use std::path::PathBuf;
@@ -29,9 +32,12 @@ use quillet_core::BoxFuture;
 
 use crate::host::Grants;
 use board::{Board, Inbox, Silence};
+pub use child::serve as serve_process;
 pub use error::{Code, Frame, JsError, JsErrorKind, Place};
 use files::Files;
 use modules::Modules;
+use process::Process;
+pub use process::{JsPool, Program};
 use protocol::{Answer, Ask, Done, FromWorker, Request, Source, ToWorker, Work};
 pub use protocol::{Bounds, Definition, Export, ExportKind};
 pub use runtime::{Called, Found, FunctionId, Level, ModuleId, Passed, Runtime, Target};
@@ -39,7 +45,7 @@ pub use signature::{Parameter, Signature, signature};
 use thread::Thread;
 
 /// How one run's JavaScript is run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct JsOptions {
     /// Its bounds.
     pub bounds: Bounds,
@@ -53,12 +59,16 @@ pub struct JsOptions {
 }
 
 /// Where JavaScript runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub enum Transport {
     /// In a thread of this process. A few operations of QuickJS cannot be interrupted (large `BigInt`,
     /// `join` and `sort` of large arrays): they are reported in time, and go on in the background.
     #[default]
     Thread,
+    /// In a process of its own, which is killed when it does not end in time.
+    Process(Program),
+    /// In a process that was started beforehand.
+    Pool(Arc<JsPool>),
 }
 
 /// What a call gave.
@@ -88,6 +98,9 @@ pub struct Imported {
     pub exports: Vec<Export>,
 }
 
+/// Workers that may end before they come to a piece.
+const RESTARTS: usize = 2;
+
 /// One run's JavaScript. Cheap to make: a thread or process starts with the first piece of work.
 #[derive(Debug)]
 pub struct Js {
@@ -106,13 +119,30 @@ struct State {
 #[derive(Debug)]
 struct Worker {
     board: Arc<Board>,
-    link: Thread,
+    link: Link,
+}
+
+#[derive(Debug)]
+enum Link {
+    Thread(Thread),
+    Process(Process),
 }
 
 impl Worker {
     fn send(&self, message: ToWorker) {
         self.board.sending();
-        self.link.send(message);
+        match &self.link {
+            Link::Thread(thread) => thread.send(message),
+            Link::Process(process) => process.send(message),
+        }
+    }
+
+    fn end(&self) {
+        self.board.end();
+        match &self.link {
+            Link::Thread(thread) => thread.end(),
+            Link::Process(process) => process.kill(),
+        }
     }
 }
 
@@ -262,7 +292,7 @@ impl Js {
             return Ok(Arc::clone(worker));
         }
         let board = Arc::new(self.board());
-        let link = Thread::start(&self.options.bounds, &board).map_err(|error| {
+        let link = self.link(&board).map_err(|error| {
             JsError::new(
                 JsErrorKind::Killed,
                 format!("JavaScript cannot start: {error}"),
@@ -274,6 +304,17 @@ impl Js {
         }
         state.worker = Some(Arc::clone(&worker));
         Ok(worker)
+    }
+
+    fn link(&self, board: &Arc<Board>) -> std::io::Result<Link> {
+        let bounds = &self.options.bounds;
+        match &self.options.transport {
+            Transport::Thread => Thread::start(bounds, board).map(Link::Thread),
+            Transport::Process(program) => {
+                Process::start(program, bounds, board).map(Link::Process)
+            }
+            Transport::Pool(pool) => Process::take(pool, bounds, board).map(Link::Process),
+        }
     }
 
     fn board(&self) -> Board {
@@ -288,7 +329,7 @@ impl Js {
 
     /// Gives up a worker that does not move any more.
     fn abandon(&self, worker: &Arc<Worker>) {
-        worker.board.end();
+        worker.end();
         let mut state = self.state();
         if state
             .worker
@@ -299,9 +340,21 @@ impl Js {
         }
     }
 
-    /// Starts a piece and answers what it asks until it is over.
+    /// Does work. A worker that ends before it comes to it is replaced: its end was another piece's fault.
     async fn work(&self, work: Work, runtime: &dyn Runtime) -> Result<Done, JsError> {
+        for _ in 0..RESTARTS {
+            let mut piece = self.open(work.clone())?;
+            let result = self.follow(&mut piece, runtime).await;
+            if result.is_ok() || piece.worker.board.has_begun(piece.id) {
+                return result;
+            }
+        }
         let mut piece = self.open(work)?;
+        self.follow(&mut piece, runtime).await
+    }
+
+    /// Answers what a piece asks until it is over.
+    async fn follow(&self, piece: &mut Piece, runtime: &dyn Runtime) -> Result<Done, JsError> {
         let mut later: Later<'_> = FuturesUnordered::new();
         loop {
             tokio::select! {

@@ -13,7 +13,7 @@ pub enum Passed {
     #[default]
     Undefined,
     /// Data.
-    Value(Value),
+    Value(#[serde(with = "super::wire")] Value),
     /// A function of this run's JavaScript.
     Function(FunctionId),
 }
@@ -73,7 +73,7 @@ pub enum Found {
     /// A variable that is `undefined`.
     Undefined,
     /// A variable.
-    Value(Value),
+    Value(#[serde(with = "super::wire")] Value),
     /// A directive or function of the host: calling it asks [`Runtime::call`] with the same name.
     Host,
     /// A function or module of this run's JavaScript: used at once, without asking.

@@ -3,15 +3,16 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
 use super::board::Board;
+use super::child::receive;
 use super::protocol::{Bounds, FromWorker, ToWorker};
 use super::worker::{self, Control, Port, Received};
 
 /// What QuickJS's own code and ours take of the stack beside what JavaScript may.
-const STACK: usize = 2 << 20;
+pub(super) const STACK: usize = 2 << 20;
 
 /// The run's end of it. Dropping it ends the thread as soon as JavaScript can be interrupted.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub(super) struct Thread {
 
 impl Drop for Thread {
     fn drop(&mut self) {
-        self.control.stop();
+        self.end();
     }
 }
 
@@ -52,6 +53,11 @@ impl Thread {
         Ok(Thread { sender, control })
     }
 
+    /// Ends JavaScript as soon as it can be interrupted.
+    pub(super) fn end(&self) {
+        self.control.stop();
+    }
+
     /// Says something to the worker. One that is gone hears nothing: the board tells who waits.
     pub(super) fn send(&self, message: ToWorker) {
         if let ToWorker::Cancel { piece } = message {
@@ -79,19 +85,6 @@ impl Port for ThreadPort {
         if let Some(message) = self.own.borrow_mut().pop_front() {
             return Received::Message(message);
         }
-        let Some(until) = until else {
-            return self
-                .receiver
-                .recv()
-                .map_or(Received::Closed, Received::Message);
-        };
-        match self
-            .receiver
-            .recv_timeout(until.saturating_duration_since(Instant::now()))
-        {
-            Ok(message) => Received::Message(message),
-            Err(RecvTimeoutError::Timeout) => Received::TimedOut,
-            Err(RecvTimeoutError::Disconnected) => Received::Closed,
-        }
+        receive(&self.receiver, until)
     }
 }

@@ -16,6 +16,7 @@ mod format;
 mod js;
 mod js_modules;
 mod js_node;
+mod js_process;
 mod library;
 mod library_check;
 mod library_import;

@@ -173,9 +173,9 @@ impl Shell {
         self.port.send(message);
     }
 
-    /// Asks the run and waits. Time that goes by does not count.
+    /// Asks the run and waits. The run answers at once, so this counts as the piece's own time: else a
+    /// loop of questions could go on for ever.
     pub(super) fn ask(&self, piece: u64, ask: Ask) -> Answer {
-        let asked = Instant::now();
         let question = self.number();
         self.send(FromWorker::Ask {
             piece,
@@ -199,10 +199,6 @@ impl Shell {
         if answer == Answer::Later {
             self.waiting.borrow_mut().insert(question, piece);
         }
-        let waited = asked.elapsed();
-        self.clock
-            .deadline
-            .set(self.clock.deadline.get().map(|at| at + waited));
         self.counter.set(question);
         answer
     }

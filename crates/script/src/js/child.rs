@@ -1,0 +1,91 @@
+//! A worker that is a process of its own: it reads messages from its input and writes to its output.
+
+use std::cell::RefCell;
+use std::io::{self, BufReader, Read, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Instant;
+
+use super::protocol::{Bounds, FromWorker, ToWorker};
+use super::thread::STACK;
+use super::wire;
+use super::worker::{self, Control, Port, Received};
+
+/// Serves one run: greets, is told its bounds, works until its input ends or JavaScript went over a
+/// bound. `leave` is called as soon as the input ends, and must end the process: JavaScript may be in
+/// the middle of something that nothing else ends.
+///
+/// # Errors
+/// That the input cannot be read or the output cannot be written.
+pub fn serve(
+    input: impl Read + Send + 'static,
+    mut output: impl Write + Send + 'static,
+    leave: fn(),
+) -> io::Result<()> {
+    output.write_all(wire::GREETING)?;
+    output.flush()?;
+    let mut input = BufReader::new(input);
+    let Some(bounds) = wire::read::<Bounds>(&mut input)? else {
+        return Ok(());
+    };
+    let control = Arc::new(Control::default());
+    let (sender, receiver) = channel();
+    let shared = Arc::clone(&control);
+    std::thread::spawn(move || {
+        listen(&mut input, &sender, &shared);
+        leave();
+    });
+    let stack = bounds.stack + STACK;
+    let work = move || {
+        let port = ChildPort {
+            receiver,
+            output: RefCell::new(output),
+        };
+        worker::serve(&bounds, Box::new(port), control);
+    };
+    let thread = std::thread::Builder::new().stack_size(stack).spawn(work)?;
+    thread
+        .join()
+        .map_err(|_| io::Error::other("the worker failed"))
+}
+
+/// Hands on messages; those that end a piece reach it while it computes.
+fn listen(input: &mut impl Read, sender: &Sender<ToWorker>, control: &Control) {
+    while let Ok(Some(message)) = wire::read::<ToWorker>(input) {
+        if let ToWorker::Cancel { piece } = message {
+            control.cancel(piece);
+        }
+        if sender.send(message).is_err() {
+            break;
+        }
+    }
+    control.stop();
+}
+
+struct ChildPort<W> {
+    receiver: Receiver<ToWorker>,
+    output: RefCell<W>,
+}
+
+impl<W: Write> Port for ChildPort<W> {
+    fn send(&self, message: FromWorker) {
+        // Where nobody reads any more, the input ends too.
+        let _ = wire::write(&mut *self.output.borrow_mut(), &message);
+    }
+
+    fn receive(&self, until: Option<Instant>) -> Received {
+        receive(&self.receiver, until)
+    }
+}
+
+/// Waits for a message, at most until the given time.
+pub(super) fn receive(receiver: &Receiver<ToWorker>, until: Option<Instant>) -> Received {
+    let Some(until) = until else {
+        return receiver.recv().map_or(Received::Closed, Received::Message);
+    };
+    match receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
+        Ok(message) => Received::Message(message),
+        Err(RecvTimeoutError::Timeout) => Received::TimedOut,
+        Err(RecvTimeoutError::Disconnected) => Received::Closed,
+    }
+}

@@ -1,0 +1,179 @@
+//! Messages as bytes: a greeting, then frames of a length (four bytes, little end first) and JSON.
+//!
+//! Data inside of a message is JSON in a text of its own: so it may nest as deeply as data may, and
+//! numbers that JSON lacks (`NaN`, the infinities) can be written in a way that nothing else is.
+
+use std::io::{self, Read, Write};
+
+use quillet_core::{List, Map, Table, Value, json};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// What a worker in a process says first. A program that says something else is none.
+pub(super) const GREETING: &[u8] = b"quillet javascript 1\n";
+
+/// Bytes of one message.
+const LARGEST: usize = 256 << 20;
+
+/// Bytes before the greeting that are passed over.
+const NOISE: usize = 4 << 10;
+
+/// Writes a message and sends it off.
+pub(super) fn write<T: Serialize>(out: &mut impl Write, message: &T) -> io::Result<()> {
+    let body = serde_json::to_vec(message)?;
+    let length = u32::try_from(body.len())
+        .ok()
+        .filter(|length| *length as usize <= LARGEST);
+    let length = length.ok_or_else(|| io::Error::other("a message is larger than 256 MiB"))?;
+    out.write_all(&length.to_le_bytes())?;
+    out.write_all(&body)?;
+    out.flush()
+}
+
+/// Reads a message; `None` where the other side has closed.
+pub(super) fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<T>> {
+    let mut length = [0; 4];
+    match from.read_exact(&mut length) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        result => result?,
+    }
+    let length = u32::from_le_bytes(length) as usize;
+    if length > LARGEST {
+        return Err(io::Error::other("a message is larger than 256 MiB"));
+    }
+    // Grows with what arrives: a length alone takes no memory.
+    let mut body = Vec::new();
+    from.take(length as u64).read_to_end(&mut body)?;
+    Ok(Some(serde_json::from_slice(&body)?))
+}
+
+/// Reads up to the end of the greeting.
+pub(super) fn greeted(from: &mut impl Read) -> io::Result<()> {
+    let mut seen = Vec::new();
+    let mut byte = [0];
+    while !seen.ends_with(GREETING) {
+        if seen.len() >= NOISE {
+            return Err(io::Error::other("the program is no worker for JavaScript"));
+        }
+        from.read_exact(&mut byte)?;
+        seen.extend(byte);
+    }
+    Ok(())
+}
+
+/// What marks data that holds something JSON does not have, and such a thing in it.
+const ODD: char = '\u{1}';
+
+/// For `serde(with)`: data as a text.
+pub(super) fn serialize<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
+    if !is_odd(value) {
+        return serializer.serialize_str(&json::to_string(value));
+    }
+    let text = json::to_string(&map(value, &mark));
+    serializer.serialize_str(&format!("{ODD}{text}"))
+}
+
+/// For `serde(with)`: the data of a text.
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+    let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+    let Some(text) = text.strip_prefix(ODD) else {
+        return json::parse(&text).map_err(D::Error::custom);
+    };
+    let value = json::parse(text).map_err(D::Error::custom)?;
+    Ok(map(&value, &unmark))
+}
+
+fn is_odd(value: &Value) -> bool {
+    match value {
+        Value::Float(number) => !number.is_finite(),
+        Value::List(list) => list.iter().any(is_odd),
+        Value::Map(map) => map.iter().any(|(_, value)| is_odd(value)),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Str(_) => false,
+    }
+}
+
+/// The same with every scalar changed. Data nests no deeper than `MAX_DEPTH`.
+fn map(value: &Value, change: &dyn Fn(&Value) -> Value) -> Value {
+    match value {
+        Value::List(list) => {
+            Value::List(List::from_iter(list.iter().map(|item| map(item, change))))
+        }
+        Value::Map(entries) => {
+            let entries = entries
+                .iter()
+                .map(|(key, item)| (key.clone(), map(item, change)));
+            Value::Map(Map::new(Table::from_iter(entries)))
+        }
+        scalar => change(scalar),
+    }
+}
+
+fn mark(value: &Value) -> Value {
+    match value {
+        Value::Float(number) if !number.is_finite() => Value::from(format!("{ODD}{number}")),
+        Value::Str(text) if text.starts_with(ODD) => Value::from(format!("{ODD}{text}")),
+        other => other.clone(),
+    }
+}
+
+fn unmark(value: &Value) -> Value {
+    let Some(text) = value.as_str().and_then(|text| text.strip_prefix(ODD)) else {
+        return value.clone();
+    };
+    match text.parse() {
+        Ok(number) if !text.starts_with(ODD) => Value::Float(number),
+        _ => Value::from(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js::{JsError, JsErrorKind, Passed};
+
+    fn back(passed: &Passed) -> Passed {
+        let mut bytes = Vec::new();
+        write(&mut bytes, passed).unwrap();
+        read(&mut &bytes[..]).unwrap().unwrap()
+    }
+
+    #[test]
+    fn messages_come_back_as_they_were() {
+        let odd = Value::from(vec![
+            Value::Float(f64::INFINITY),
+            Value::Float(f64::NEG_INFINITY),
+            Value::from("\u{1}inf"),
+            Value::from("NaN"),
+            Value::Float(-0.0),
+            Value::Int(i64::MAX),
+        ]);
+        let mut deep = Value::Null;
+        for _ in 0..quillet_core::value::MAX_DEPTH {
+            deep = Value::from(vec![deep]);
+        }
+        for value in [odd, deep, Value::Null, Value::from("\u{1}")] {
+            let passed = Passed::Value(value);
+            assert_eq!(back(&passed), passed);
+        }
+        assert_eq!(back(&Passed::Undefined), Passed::Undefined);
+        let Passed::Value(Value::Float(nan)) = back(&Passed::Value(Value::Float(f64::NAN))) else {
+            panic!("not a number")
+        };
+        assert!(nan.is_nan());
+    }
+
+    #[test]
+    fn what_is_no_message_is_an_error() {
+        let cases: [&[u8]; 3] = [b"\xff\xff\xff\xff", b"\x02\0\0\0{}", b"\x02\0\0\0{"];
+        for bytes in cases {
+            assert!(
+                read::<Result<Passed, JsError>>(&mut &bytes[..]).is_err(),
+                "{bytes:?}"
+            );
+        }
+        assert!(read::<JsErrorKind>(&mut &b""[..]).unwrap().is_none());
+        assert!(greeted(&mut &b"hello"[..]).is_err());
+        assert!(greeted(&mut io::repeat(b'x')).is_err());
+        assert!(greeted(&mut &b"noise\nquillet javascript 1\n"[..]).is_ok());
+    }
+}

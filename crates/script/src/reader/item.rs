@@ -325,6 +325,7 @@ impl<'a> Classifier<'a> {
                 }
             };
             let fields = rest(&["role", "content"]);
+            fields.iter().filter_map(misspelt).for_each(|it| self.wrong(it));
             return Some(Message {
                 role,
                 to,
@@ -363,6 +364,17 @@ pub(super) fn words(text: &str) -> Scalar {
         text,
         style: Style::DoubleQuoted,
     }
+}
+
+/// A field that is nobody's, and nearly one that a message has.
+fn misspelt(field: &Entry) -> Option<Problem> {
+    let name = field.name();
+    if FIELDS.contains(&name) {
+        return None;
+    }
+    let near = nearest(name, FIELDS)?;
+    let problem = Problem::new(field.key.span, format!("a message has no field `{name}`"));
+    Some(problem.help(format!("did you mean `{near}`?")))
 }
 
 fn several(first: &Entry, second: &Entry) -> Problem {

@@ -80,7 +80,9 @@ pub(super) fn parts(text: &str, body: usize) -> Vec<Part> {
     };
     let mut last = "";
     for (span, row) in rows(text, whole) {
-        let kind = match separator(row) {
+        // An indented row of dashes belongs to the text that it stands in.
+        let at_edge = !row.starts_with([' ', '\t']);
+        let kind = match separator(row).filter(|_| at_edge) {
             Some(pin) => PartKind::Separator { pin },
             None if row.is_empty() || row.starts_with('#') => PartKind::Blank,
             None => PartKind::Instruction,
@@ -214,6 +216,7 @@ mod tests {
             ("user:\n|-\n  x\nb", &["user:\n|-\n  x\n", "b"]),
             ("$a\n|\n$b", &["$a\n", "|\n", "$b"]),
             ("a\n--- # c\n# d\nb", &["a\n", "--- # c\n", "# d\n", "b"]),
+            ("a: |\n  b\n  ---\n  c\nd", &["a: |\n  b\n  ---\n  c\n", "d"]),
             ("  a\n", &["  a\n"]),
         ];
         for (text, expected) in table {

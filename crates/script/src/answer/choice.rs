@@ -127,7 +127,17 @@ impl Choice {
         let options = self.options.iter().map(String::as_str);
         match nearest(&shown, options) {
             Some(near) => format!("{shown:?} is none of the options (is it {near:?}?)"),
-            None => format!("{shown:?} is none of the options"),
+            None => format!("{shown:?} is none of the options: {}", self.some()),
+        }
+    }
+
+    /// The options, or as many as a message has room for.
+    fn some(&self) -> String {
+        let shown = self.options.iter().take(12).map(String::as_str);
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        match self.options.len() > 12 {
+            true => shown + ", …",
+            false => shown,
         }
     }
 

@@ -201,6 +201,10 @@ impl Instance {
         let text = print(value);
         let regex = Regex::compile(pattern, flags)
             .map_err(|problem| refuse(scope, at, problem.to_string()))?;
+        if let Some(group) = group.filter(|group| !has_group(&regex, group)) {
+            let message = format!("the regular expression has no group `{group}`");
+            return Err(refuse(scope, at, message));
+        }
         let found = regex.captures(&text).map_err(|problem| {
             let finding = scope
                 .source
@@ -459,5 +463,13 @@ impl Instance {
     /// `$print` and what JavaScript writes to its console.
     pub(crate) fn print_line(&self, text: String) {
         self.world.observer.event(RunEvent::Printed(text));
+    }
+}
+
+/// Whether a pattern has the group of a number or a name.
+fn has_group(regex: &Regex, group: &str) -> bool {
+    match group.parse::<usize>() {
+        Ok(index) => index <= regex.groups(),
+        Err(_) => regex.names().any(|name| name == group),
     }
 }

@@ -325,7 +325,10 @@ impl<'a> Classifier<'a> {
                 }
             };
             let fields = rest(&["role", "content"]);
-            fields.iter().filter_map(misspelt).for_each(|it| self.wrong(it));
+            fields
+                .iter()
+                .filter_map(misspelt)
+                .for_each(|it| self.wrong(it));
             return Some(Message {
                 role,
                 to,

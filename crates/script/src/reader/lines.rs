@@ -216,7 +216,10 @@ mod tests {
             ("user:\n|-\n  x\nb", &["user:\n|-\n  x\n", "b"]),
             ("$a\n|\n$b", &["$a\n", "|\n", "$b"]),
             ("a\n--- # c\n# d\nb", &["a\n", "--- # c\n", "# d\n", "b"]),
-            ("a: |\n  b\n  ---\n  c\nd", &["a: |\n  b\n  ---\n  c\n", "d"]),
+            (
+                "a: |\n  b\n  ---\n  c\nd",
+                &["a: |\n  b\n  ---\n  c\n", "d"],
+            ),
             ("  a\n", &["  a\n"]),
         ];
         for (text, expected) in table {

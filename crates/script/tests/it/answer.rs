@@ -411,7 +411,11 @@ fn choices_are_found_in_what_models_write() {
         (&one, " \"香蕉。\" ", Ok("香蕉")),
         (&one, "**red orange**!", Ok("Red Orange")),
         (&one, r#"{"answer": "苹果"}"#, Ok("苹果")),
-        (&one, "梨", Err("\"梨\" is none of the options: 苹果, 香蕉, Red Orange")),
+        (
+            &one,
+            "梨",
+            Err("\"梨\" is none of the options: 苹果, 香蕉, Red Orange"),
+        ),
         (
             &one,
             "red orang",

@@ -117,3 +117,9 @@ pub fn read(
         None => value,
     })
 }
+
+/// A text without the fence of code that models put around it, and without blanks at its ends.
+#[must_use]
+pub fn unfenced(text: &str) -> &str {
+    fence::find(text).map_or(text, |fenced| fenced.text).trim()
+}

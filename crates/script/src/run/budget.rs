@@ -117,6 +117,13 @@ pub(crate) fn limit(scope: &Scope, at: Span, message: String, setting: &str) -> 
     ScriptError::new(ErrorKind::Limit, finding.help(help))
 }
 
+/// A task of the run that ended without a result: its thread broke off.
+pub(crate) fn broke(scope: &Scope, at: Span) -> ScriptError {
+    let message = "the script's task broke off";
+    let finding = scope.source.error(ErrorKind::Aborted.code(), message, at);
+    ScriptError::new(ErrorKind::Aborted, finding)
+}
+
 /// Time that is not the script's own.
 #[derive(Debug)]
 pub(crate) struct Waiting<'a>(&'a Budget);

@@ -39,6 +39,7 @@ impl Instance {
             for item in &block.items {
                 self.world.budget.step(scope, item.span).await?;
                 match self.item(item, scope).await? {
+                    Flow::Next if self.world.exits() => return Ok(Flow::Return),
                     Flow::Next => {}
                     leave => return Ok(leave),
                 }

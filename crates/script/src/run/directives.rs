@@ -79,10 +79,7 @@ impl Instance {
             "getMessages" => Ok(Some(self.state().message_values())),
             "pushMessage" => self.push_message(params, scope, at),
             "replaceMessage" => self.replace_message(params, scope, at),
-            "cleanResult" => {
-                self.finish(None);
-                Ok(None)
-            }
+            "cleanResult" => Ok(self.cleaned(params)),
             // Called from JavaScript: there are no nodes to read.
             "set" if params.call.is_none() => self.set_values(params, scope, at),
             "get" if params.call.is_none() && !self.gets_function(params) => {
@@ -100,6 +97,17 @@ impl Instance {
         };
         self.print_line(print(shown));
         value
+    }
+
+    /// `$cleanResult`: a text without the fence of code that models put around it.
+    fn cleaned(&self, params: &Params) -> Option<Value> {
+        let given = params
+            .get("content", 0)
+            .cloned()
+            .or_else(|| params.piped.clone());
+        let given = given.or_else(|| self.state().last.clone())?;
+        let text = given.as_str()?;
+        Some(Value::from(crate::answer::unfenced(text)))
     }
 
     fn log(&self, params: &Params, scope: &Scope, at: Span) -> Option<Value> {

@@ -22,7 +22,7 @@ impl Engine {
         let world = Arc::new(self.world(&job));
         let resolved = resolve(job.script.clone(), &*self.library).await?;
         let instance = Instance::of(world, resolved, None)?;
-        instance.recall(job.history);
+        instance.remember(job.history);
         let value = instance.run(job.arguments).await.map_err(|mut error| {
             if error.chain.is_empty() {
                 error.chain = vec![instance.id.clone()];
@@ -63,7 +63,7 @@ impl Engine {
 
 impl Instance {
     /// Keeps an earlier conversation until the hidden beginning is there (note 136).
-    fn recall(&self, history: Vec<Turn>) {
+    fn remember(&self, history: Vec<Turn>) {
         let root = self.root();
         let entries = history.into_iter().map(|turn| {
             let mut entry = Entry::done(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quillet_core::{BoxFuture, Map, Span, Value};
+use quillet_core::{BoxFuture, Map, Severity, Span, Value, nearest};
 use quillet_yaml::Node;
 
 use super::control::field;
@@ -11,7 +11,7 @@ use super::params::Params;
 use super::scope::Scope;
 use super::state::Callable;
 use super::values::{is_function, refuse};
-use crate::error::ScriptError;
+use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::Call;
 
 /// Who is told of an event.
@@ -19,8 +19,22 @@ use crate::syntax::Call;
 pub(crate) struct Listener {
     callback: Callback,
     once: bool,
+    /// Whether the script goes on when it fails (`onError: ignore`).
+    lenient: bool,
     /// What tells two listeners apart, for `$once`.
     number: u64,
+}
+
+/// Events inside of each other, in one script.
+const MOST_NESTED: usize = 24;
+
+/// An event that is being told.
+struct Nested(Arc<Instance>);
+
+impl Drop for Nested {
+    fn drop(&mut self) {
+        self.0.state().events -= 1;
+    }
 }
 
 /// What is called.
@@ -73,17 +87,30 @@ impl Instance {
                 result: None,
                 arguments,
             };
+            let _depth = self.deeper(event, scope, at)?;
             for listener in listeners {
                 if listener.once && !self.take(event, listener.number) {
                     continue;
                 }
                 self.world.budget.step(scope, at).await?;
-                if self.tell(&listener, event, &mut told, scope, at).await? {
-                    break;
+                match self.tell(&listener, event, &mut told, scope, at).await {
+                    Ok(true) => break,
+                    Ok(false) => {}
+                    Err(error) if listener.lenient => self.ignored(&error),
+                    Err(error) => return Err(error),
                 }
             }
             Ok(told)
         })
+    }
+
+    /// A listener that may fail did.
+    fn ignored(&self, error: &ScriptError) {
+        if let Some(first) = error.diagnostics.first() {
+            let mut finding = first.clone();
+            finding.severity = Severity::Warning;
+            self.world.warn(finding);
+        }
     }
 
     /// Takes a listener away; whether it was still there.
@@ -95,6 +122,32 @@ impl Instance {
         let before = list.len();
         list.retain(|listener| listener.number != number);
         list.len() < before
+    }
+
+    /// Counts events that are raised inside of each other: a listener that raises its own event has
+    /// no end.
+    fn deeper(
+        self: &Arc<Self>,
+        event: &str,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Nested, ScriptError> {
+        let mut state = self.state();
+        if state.events >= MOST_NESTED {
+            drop(state);
+            let message = format!(
+                "listeners raise events inside of each other: `{event}` is the {MOST_NESTED}th"
+            );
+            return Err(super::budget::limit(
+                scope,
+                at,
+                message,
+                "nothing: this is fixed",
+            ));
+        }
+        state.events += 1;
+        drop(state);
+        Ok(Nested(self.clone()))
     }
 
     /// Tells one listener; whether it stopped the event.
@@ -174,15 +227,17 @@ impl Instance {
     ) -> Result<Option<Value>, ScriptError> {
         let event = self.event_name(params, scope, at)?;
         let callback = self.callback(params, scope, at).await?;
-        self.add_listener(event, callback, once);
+        let lenient = params.named.get("onError").and_then(Value::as_str) == Some("ignore");
+        self.add_listener(event, callback, once, lenient);
         Ok(None)
     }
 
-    fn add_listener(&self, event: String, callback: Callback, once: bool) {
+    fn add_listener(&self, event: String, callback: Callback, once: bool, lenient: bool) {
         let number = self.world.next_number();
         let listener = Listener {
             callback,
             once,
+            lenient,
             number,
         };
         self.state()
@@ -216,7 +271,8 @@ impl Instance {
             };
             let callback = self.callback_node(callback, scope)?;
             let once = item.get("once").map(Node::value) == Some(Value::Bool(true));
-            self.add_listener(event.to_owned(), callback, once);
+            let lenient = item.get("onError").and_then(Node::text) == Some("ignore");
+            self.add_listener(event.to_owned(), callback, once, lenient);
         }
         Ok(())
     }
@@ -242,7 +298,7 @@ impl Instance {
             return self.callback_node(node, scope);
         }
         match params.text("callback", 1) {
-            Some(name) => Ok(named(name, scope)),
+            Some(name) => self.named(name, scope, at),
             None => Err(refuse(
                 scope,
                 at,
@@ -261,13 +317,36 @@ impl Instance {
             return Ok(Callback::Function(callable));
         }
         match node.text() {
-            Some(text) => Ok(named(text, scope)),
+            Some(text) => self.named(text, scope, node.span),
             None => Err(refuse(
                 scope,
                 node.span,
                 "a listener is a function's name, `!fn`, or `?=…`",
             )),
         }
+    }
+
+    /// A function's name with or without its `$`, or an expression.
+    fn named(&self, text: &str, scope: &Scope, at: Span) -> Result<Callback, ScriptError> {
+        if let Some(code) = text.trim().strip_prefix("?=") {
+            return Ok(Callback::Expression(Arc::from(code), scope.clone()));
+        }
+        let name = text.trim().trim_start_matches('$');
+        if self.callable(name).is_some() {
+            return Ok(Callback::Named(name.to_owned()));
+        }
+        let finding = scope.source.error(
+            "script.listener",
+            format!("there is no function `{name}`"),
+            at,
+        );
+        let state = self.state();
+        let known = state.functions.keys().map(|known| &**known);
+        let finding = match nearest(name, known) {
+            Some(near) => finding.help(format!("did you mean `{near}`?")),
+            None => finding.help("declare it with `!fn`, or write an expression: `?=…`"),
+        };
+        Err(ScriptError::new(ErrorKind::NotFound, finding))
     }
 
     /// `$off`: takes away a named listener, or all of an event.
@@ -309,14 +388,6 @@ impl Instance {
             None => params.positional.iter().skip(1).cloned().collect(),
         };
         Ok(self.emit(&event, arguments, scope, at).await?.result)
-    }
-}
-
-/// A function's name with or without its `$`, or an expression.
-fn named(text: &str, scope: &Scope) -> Callback {
-    match text.trim().strip_prefix("?=") {
-        Some(code) => Callback::Expression(Arc::from(code), scope.clone()),
-        None => Callback::Named(text.trim().trim_start_matches('$').to_owned()),
     }
 }
 

@@ -26,7 +26,7 @@ impl Instance {
             }
             ItemKind::Separator { pin } => {
                 self.render_messages().await?;
-                self.separate(*pin);
+                self.separate(*pin, scope, item.span).await?;
             }
             ItemKind::Expression(text) => {
                 self.render_messages().await?;
@@ -136,8 +136,15 @@ impl Instance {
             .invoke(call.target, &call.name.value, params, scope, call.span)
             .await?;
         self.finish(value);
-        let leaves = call.target != Target::Tool && matches!(&*call.name.value, "ret" | "exit");
-        Ok(if leaves { Flow::Return } else { Flow::Next })
+        Ok(match (call.target, &*call.name.value) {
+            (Target::Tool, _) => Flow::Next,
+            (_, "exit") => {
+                self.world.exit(self.state().last.clone());
+                Flow::Return
+            }
+            (_, "ret") => Flow::Return,
+            _ => Flow::Next,
+        })
     }
 
     /// Whether the condition of `$if` or `$while` holds (notes 95, 96): an expression, a template

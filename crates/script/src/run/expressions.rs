@@ -1,6 +1,7 @@
 //! Expressions: the native evaluator first, JavaScript for what it cannot do.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use quillet_core::{Span, Value, nearest};
@@ -179,6 +180,13 @@ impl Instance {
             "id" => Some(Value::from(self.id.as_str())),
             "ENV" => Some(self.environment()),
             "stats" => Some(self.statistics()),
+            "__filename" => scope.source.path.as_deref().map(path_text),
+            "__dirname" => scope
+                .source
+                .path
+                .as_deref()
+                .and_then(Path::parent)
+                .map(path_text),
             _ if state.undefined.contains(name) => None,
             _ if state.functions.contains_key(name.trim_start_matches('$')) => {
                 return Found::Function;
@@ -203,6 +211,10 @@ impl Instance {
             ("outputTokens", number(usage.output_tokens)),
         ]))
     }
+}
+
+fn path_text(path: &Path) -> Value {
+    Value::from(path.display().to_string())
 }
 
 /// The names of a script from one place in it.

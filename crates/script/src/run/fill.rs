@@ -214,14 +214,22 @@ impl Instance {
         let Some(found) = found else {
             return Ok(Some(Value::from(text)));
         };
-        let part = match group {
-            None => found.main(),
-            Some(group) => match group.parse() {
-                Ok(index) => found.get(index).unwrap_or_default(),
-                Err(_) => found.name(group).unwrap_or(&text),
-            },
+        let Some(group) = group else {
+            return Ok(Some(Value::from(found.main())));
         };
-        Ok(Some(Value::from(part)))
+        let known = match group.parse::<usize>() {
+            Ok(index) => index <= regex.groups(),
+            Err(_) => regex.names().any(|name| name == group),
+        };
+        if !known {
+            let message = format!("the regular expression has no group `{group}`");
+            return Err(refuse(scope, at, message));
+        }
+        let part = match group.parse() {
+            Ok(index) => found.get(index),
+            Err(_) => found.name(group),
+        };
+        Ok(Some(Value::from(part.unwrap_or_default())))
     }
 
     /// The value of a variable or of a path that begins with one.

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use quillet_core::{Map, Span, Table, Value};
+use quillet_yaml::Node;
 
 use super::Input;
 use super::instance::Instance;
@@ -154,8 +155,15 @@ impl Instance {
         let Some(found) = self.find(script, scope, at).await? else {
             return Err(self.unknown_call(script, scope, at).await);
         };
+        if found.config.get("type").and_then(Node::as_str) != Some("char") {
+            let message =
+                format!("the role `{role}` is played by `{script}`, which is not of `type: char`");
+            self.world
+                .warn(scope.source.warning("script.role", message, at));
+        }
         let partner = self.partner(&key, &found, scope, at).await?;
         let view = self.view(role, until);
+        let view = self.generated(view, scope, at).await?;
         {
             let mut state = partner.instance.state();
             state.messages.truncate(partner.own);
@@ -168,6 +176,12 @@ impl Instance {
 
     /// The dialogue as a role sees it: public lines and its own private ones, after the hidden beginning.
     fn view(&self, role: &str, until: usize) -> Vec<Entry> {
+        let human = self.setting("chatPartner");
+        let human = human
+            .as_ref()
+            .and_then(Value::as_str)
+            .unwrap_or("user")
+            .to_owned();
         let state = self.state();
         let from = state.prefix.unwrap_or(0);
         let heard = |entry: &&Entry| {
@@ -183,16 +197,13 @@ impl Instance {
             if entry.role == role {
                 "assistant".clone_into(&mut line.role);
             } else {
-                let known = matches!(&*entry.role, "user" | "human");
-                let speaker = entry
-                    .name
-                    .clone()
-                    .or_else(|| (!known).then(|| entry.role.clone()));
+                let speaker = match (&entry.name, &*entry.role) {
+                    (Some(name), _) => name.clone(),
+                    (None, "user") => human.clone(),
+                    (None, role) => role.to_owned(),
+                };
                 "user".clone_into(&mut line.role);
-                line.content = Value::from(match speaker {
-                    Some(name) => format!("{name}: {text}"),
-                    None => text,
-                });
+                line.content = Value::from(format!("{speaker}: {text}"));
             }
             view.push(line);
         }

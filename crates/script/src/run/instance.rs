@@ -1,7 +1,7 @@
 //! One running script, and what all scripts of a run share.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quillet_core::chat::Usage;
@@ -44,6 +44,10 @@ pub(crate) struct World {
     pub(crate) environment: Map,
     /// What stands for holes while a template renders; no value can know it.
     pub(crate) mark: String,
+    /// The result of `$exit`: every script of the run ends with it.
+    exited: Mutex<Option<Option<Value>>>,
+    /// Whether `$exit` was met, to be asked often.
+    exits: AtomicBool,
     random: AtomicU64,
     numbers: AtomicU64,
 }
@@ -79,6 +83,8 @@ impl World {
             stream: true,
             dry: false,
             mark: format!("\u{f8ff}{:016x}", mix(seed ^ 0x5175_696c_6c65_7421)),
+            exited: Mutex::default(),
+            exits: AtomicBool::new(false),
             random: AtomicU64::new(seed),
             numbers: AtomicU64::new(0),
         }
@@ -89,6 +95,22 @@ impl World {
         mix(self
             .random
             .fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed))
+    }
+
+    /// Whether `$exit` ended the run.
+    pub(crate) fn exits(&self) -> bool {
+        self.exits.load(Ordering::Relaxed)
+    }
+
+    /// Ends all scripts of the run with a result.
+    pub(crate) fn exit(&self, value: Option<Value>) {
+        lock(&self.exited).get_or_insert(value);
+        self.exits.store(true, Ordering::Relaxed);
+    }
+
+    /// The result of `$exit`.
+    pub(crate) fn exited(&self) -> Option<Option<Value>> {
+        lock(&self.exited).clone()
     }
 
     /// A number that nothing else in this run has.

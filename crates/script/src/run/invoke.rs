@@ -102,7 +102,7 @@ impl Instance {
         if self.world.engine.tools.tool(name).is_some() {
             return self.tool(name, params, scope, at).await;
         }
-        Err(self.unknown_call(name, scope, at).await)
+        Err(self.unknown_call(&format!("${name}"), scope, at).await)
     }
 
     /// A bare name in a chain or a hole: a script, a function, a tool, or a directive without its `$`.
@@ -235,9 +235,9 @@ impl Instance {
         known.extend(self.state().functions.keys().map(|name| format!("${name}")));
         known.extend(self.world.engine.tools.names());
         known.extend(self.world.engine.library.ids());
-        let message = format!("there is no directive, function, script or tool `{name}`");
+        let message = format!("there is no `{name}`: no directive, function, script or tool");
         let finding = scope.source.error("script.unknown_call", message, at);
-        let dollar = format!("${name}");
+        let dollar = format!("${}", name.trim_start_matches('$'));
         let near = nearest(&dollar, known.iter().map(String::as_str))
             .or_else(|| nearest(name, known.iter().map(String::as_str)));
         let finding = match near {

@@ -221,13 +221,83 @@ impl Instance {
     }
 
     /// Begins a new dialogue: back to the messages before the first separator (notes 4, 6).
-    pub(crate) fn separate(&self, pin: bool) {
-        let mut state = self.state();
-        match state.prefix {
-            Some(prefix) if !pin => state.messages.truncate(prefix),
-            _ => state.prefix = Some(state.messages.len()),
+    pub(crate) async fn separate(
+        self: &Arc<Self>,
+        pin: bool,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
+        let first = {
+            let mut state = self.state();
+            let first = state.prefix.is_none();
+            match state.prefix {
+                Some(prefix) if !pin => state.messages.truncate(prefix),
+                _ => state.prefix = Some(state.messages.len()),
+            }
+            state.pending_from = state.messages.len();
+            first
+        };
+        match first {
+            true => self.recall(scope, at).await,
+            false => Ok(()),
         }
-        state.pending_from = state.messages.len();
+    }
+
+    /// Puts an earlier conversation behind the hidden beginning (note 136). A listener of `load-chats`
+    /// may give another one.
+    pub(super) async fn recall(
+        self: &Arc<Self>,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
+        let mut recalled = std::mem::take(&mut self.state().recalled);
+        if self.listens("load-chats") {
+            let told = self
+                .emit(
+                    "load-chats",
+                    vec![Some(Value::from(self.id.as_str()))],
+                    scope,
+                    at,
+                )
+                .await?;
+            if let Some(Value::List(list)) = told.result {
+                let entries = list.as_slice().iter();
+                recalled = entries
+                    .map(|message| super::directives::message_of(message, scope, at))
+                    .collect();
+            }
+        }
+        let mut state = self.state();
+        let system = |entry: &Entry| entry.role == "system";
+        let begin = state
+            .messages
+            .iter()
+            .take_while(|entry| system(entry))
+            .count();
+        let place = state.prefix.unwrap_or(begin);
+        state.messages.splice(place..place, recalled);
+        state.pending_from = place.min(state.pending_from);
+        Ok(())
+    }
+
+    /// Tells a listener of `save-chats` of the conversation, without the hidden beginning.
+    pub(super) async fn saved(
+        self: &Arc<Self>,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
+        if !self.listens("save-chats") {
+            return Ok(());
+        }
+        let messages = {
+            let state = self.state();
+            let said = state.messages.iter().skip(state.prefix.unwrap_or(0));
+            Value::from(said.map(Entry::value).collect::<Vec<_>>())
+        };
+        let file = Some(Value::from(self.id.as_str()));
+        self.emit("save-chats", vec![Some(messages), file], scope, at)
+            .await?;
+        Ok(())
     }
 
     /// Fills `[[…]]` of messages that wait for it. Templates of other messages wait on.

@@ -17,6 +17,7 @@ use crate::call::{
 };
 use crate::error::{ErrorKind, ScriptError};
 use crate::host::RunEvent;
+use crate::pattern::Regex;
 use crate::syntax::Text;
 use crate::text::bias::Bias;
 use crate::text::system::{System, Titles};
@@ -332,6 +333,29 @@ impl Instance {
         self.told_answer(answer, &variable, scope, at).await
     }
 
+    /// What a script should not say about its model: keys, and a model that its pattern does not name.
+    fn check_model(&self, settings: &Settings, parameters: &Map, scope: &Scope, at: Span) {
+        for name in ["apiKey", "api_key", "apiUrl"] {
+            if parameters.get(name).is_some() {
+                let message = format!("`{name}` in a script has no effect");
+                let finding = scope.source.warning("script.secret", message, at);
+                self.world.warn(
+                    finding.help("keys and addresses of providers belong into the configuration"),
+                );
+            }
+        }
+        let pattern = self.setting("modelPattern");
+        let pattern = pattern.as_ref().and_then(Value::as_str);
+        if let (Some(pattern), Some(model)) = (pattern, &settings.model)
+            && let Ok(regex) = Regex::compile(pattern.trim_matches('/'), "i")
+            && regex.is_match(model) == Ok(false)
+        {
+            let message = format!("the model `{model}` is none that `modelPattern` names");
+            self.world
+                .warn(scope.source.warning("script.model_pattern", message, at));
+        }
+    }
+
     /// Parameters by their rank (seed 002): the call's, `prompt`, `parameters`; whoever runs the
     /// script goes before all.
     fn call_parameters(&self, own: &Map) -> Map {
@@ -524,14 +548,15 @@ impl Instance {
         scope: &Scope,
         at: Span,
     ) -> Result<(Vec<ChatMessage>, Vec<Bias>), ScriptError> {
-        let mut entries: Vec<Entry> = self
-            .state()
-            .messages
-            .iter()
-            .take(question.until)
-            .cloned()
-            .collect();
-        entries = self.generated(entries, scope, at).await?;
+        let entries: Vec<Entry> = {
+            let state = self.state();
+            state
+                .messages
+                .iter()
+                .take(question.until)
+                .cloned()
+                .collect()
+        };
         let mut system = System::default();
         let mut biases = Vec::new();
         let mut turns = Vec::with_capacity(entries.len());
@@ -577,8 +602,16 @@ impl Instance {
             Some(role) => ChatMessage::new(role, text),
             None => ChatMessage::new(Role::User, format!("{}: {text}", entry.role)),
         };
+        let mut message = message;
+        message.name = entry.name.clone().filter(|name| is_wire_name(name));
         (!empty).then_some(message)
     }
+}
+
+/// Whether providers take a name (note 30): letters, digits, `_` and `-`, at most 64.
+fn is_wire_name(name: &str) -> bool {
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=64).contains(&name.len()) && name.bytes().all(letter)
 }
 
 /// All texts of a dialogue, to see what is said already.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use quillet_core::{BoxFuture, Map, Span, Value};
 use quillet_yaml::Node;
+use tokio::task::JoinSet;
 
 use super::control::Flow;
 use super::instance::Instance;
@@ -36,8 +37,10 @@ impl Instance {
     pub(crate) async fn run(self: &Arc<Self>, input: Input) -> Result<Option<Value>, ScriptError> {
         self.start(input).await?;
         self.body().await?;
-        let value = self.state().last.clone();
-        Ok(value)
+        match self.world.exited() {
+            Some(value) => Ok(value),
+            None => Ok(self.state().last.clone()),
+        }
     }
 
     /// Variables, functions, imports, messages of the front matter.
@@ -147,6 +150,7 @@ impl Instance {
             let value = self.ask_and_push(Map::default(), &scope, end).await?;
             self.finish(value);
         }
+        self.saved(&self.root(), Span::default()).await?;
         Ok(())
     }
 
@@ -155,12 +159,24 @@ impl Instance {
         for (index, script) in self.resolved.bodies.iter().enumerate() {
             let scope = Scope::of(&script.source);
             let last = index + 1 == self.resolved.bodies.len();
-            if self.block(&script.body, &scope).await? == Flow::Return && last {
-                return Ok(true);
+            match self.block(&script.body, &scope).await? {
+                Flow::Return if last || self.world.exits() => return Ok(true),
+                Flow::Next | Flow::Return => {}
+                Flow::Break | Flow::Continue => return Err(self.no_loop(&script, &scope)),
             }
+        }
+        if self.state().prefix.is_none() {
+            self.recall(&self.root(), Span::default()).await?;
         }
         self.put_given().await?;
         Ok(false)
+    }
+
+    /// `$break` or `$continue` that no loop is around.
+    fn no_loop(&self, script: &Script, scope: &Scope) -> ScriptError {
+        let at = script.body.items.iter().map(|item| item.span).next_back();
+        let message = "`$break` and `$continue` belong into the `do` of a loop";
+        super::values::refuse(scope, at.unwrap_or_default(), message)
     }
 
     /// A text that no input took is what the user says, after everything that the script says.
@@ -222,10 +238,15 @@ impl Instance {
     ) -> BoxFuture<'a, Result<Option<Value>, ScriptError>> {
         Box::pin(async move {
             let inner = self.inner(script, scope, at).await?;
-            let value = inner
-                .run(input)
-                .await
-                .map_err(|error| inner.chained(error))?;
+            // A task of its own has a stack of its own: scripts may call each other deeply.
+            let task = inner.clone();
+            let mut tasks = JoinSet::new();
+            tasks.spawn(async move { task.run(input).await });
+            let ended = tasks.join_next().await;
+            let value = match ended {
+                Some(Ok(result)) => result.map_err(|error| inner.chained(error))?,
+                _ => return Err(budget::broke(scope, at)),
+            };
             let hidden = std::mem::take(&mut inner.state().hidden);
             self.state().coming = hidden;
             Ok(value)

@@ -52,6 +52,8 @@ pub(crate) struct State {
     pub(crate) given: Option<Value>,
     /// An earlier conversation, for when the hidden beginning is there.
     pub(crate) recalled: Vec<Entry>,
+    /// Events that are being told inside of each other.
+    pub(crate) events: usize,
     /// Whether the next call takes the last result (`$pipe`, `|`).
     pub(crate) pipes: bool,
     /// Whether a model was asked.

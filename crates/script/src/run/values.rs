@@ -269,7 +269,8 @@ pub(crate) fn refuse(scope: &Scope, at: Span, message: impl Into<String>) -> Scr
 /// Arguments that do not fit a script.
 pub(crate) fn input_error(source: &Source, at: Span, problems: Vec<InputProblem>) -> ScriptError {
     let findings = problems.into_iter().map(|problem| {
-        let finding = source.error(ErrorKind::Input.code(), problem.message, at);
+        let message = format!("`{}`: {}", problem.field, problem.message);
+        let finding = source.error(ErrorKind::Input.code(), message, at);
         match problem.help {
             Some(help) => finding.help(help),
             None => finding,

@@ -96,7 +96,8 @@ fn formatted(text: &str) -> Option<Prefixed<'_>> {
         ("?=", Form::Expression),
     ];
     for (mark, form) in marks {
-        if let Some(rest) = text.strip_prefix(mark) {
+        // A mark with nothing behind it is a text: `mark='!'`.
+        if let Some(rest) = text.strip_prefix(mark).filter(|rest| !rest.is_empty()) {
             return Some(without(text, rest, form));
         }
     }

@@ -1,5 +1,6 @@
 //! The door: a job in, an outcome out.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,6 +13,7 @@ use super::{Engine, Job, Outcome, Turn};
 use crate::error::ScriptError;
 use crate::js::{Bounds, JsOptions};
 use crate::library::resolve;
+use crate::syntax::Source;
 
 impl Engine {
     /// Runs a script to its end. Dropping the future ends everything below it.
@@ -39,6 +41,7 @@ impl Engine {
         });
         let mut world = World::new(
             self.clone(),
+            &job.script.source,
             job.observer.clone(),
             job.seed.unwrap_or(clock),
         );
@@ -48,9 +51,18 @@ impl Engine {
         world
     }
 
-    /// How a run's JavaScript is run.
-    pub(crate) fn js_options(&self) -> JsOptions {
+    /// How a run's JavaScript is run: modules come from the folder of its script, and from those that
+    /// the host names.
+    pub(crate) fn js_options(&self, source: &Source) -> JsOptions {
+        let own = source.path.as_deref().and_then(Path::parent);
+        let own = own.map(|folder| match folder.as_os_str().is_empty() {
+            true => PathBuf::from("."),
+            false => folder.to_owned(),
+        });
+        let roots = own.into_iter().chain(self.javascript.roots.iter().cloned());
         JsOptions {
+            roots: roots.collect(),
+            grants: self.grants.clone(),
             bounds: Bounds {
                 time: self.limits.js_time,
                 memory: self.limits.js_memory,

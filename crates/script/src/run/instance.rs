@@ -61,7 +61,12 @@ pub(crate) struct Tally {
 }
 
 impl World {
-    pub(crate) fn new(engine: Engine, observer: Arc<dyn Observer>, seed: u64) -> Self {
+    pub(crate) fn new(
+        engine: Engine,
+        source: &Source,
+        observer: Arc<dyn Observer>,
+        seed: u64,
+    ) -> Self {
         let budget = Budget::new(engine.limits.clone());
         let granted = engine.grants.env.iter();
         let environment = granted
@@ -69,7 +74,7 @@ impl World {
         World {
             templates: Templates::new(engine.templates.clone()),
             template_limits: quillet_template::Limits::default(),
-            js: Js::new(engine.js_options()),
+            js: Js::new(engine.js_options(source)),
             code: Mutex::default(),
             raised: Mutex::default(),
             environment: environment.collect(),

@@ -57,7 +57,8 @@ pub struct Engine {
     pub grants: Grants,
     /// Bounds of a run.
     pub limits: Limits,
-    /// Where JavaScript runs; its bounds are those of `limits`.
+    /// Where JavaScript runs. Its bounds are those of `limits`, its grants those above; its roots are
+    /// folders for modules besides the script's own: those of the search path.
     pub javascript: JsOptions,
 }
 

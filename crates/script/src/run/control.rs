@@ -162,12 +162,11 @@ impl Instance {
             parallel,
         } = self.matched(call, scope).await?;
         let mut chosen: Vec<(&Branch, Scope)> = Vec::new();
+        let mut otherwise = None;
         for branch in &call.branches {
             let pattern = pattern(branch, scope)?;
             if pattern.is_else() {
-                if chosen.is_empty() {
-                    chosen.push((branch, scope.with(bind(&condition, Bindings::default()))));
-                }
+                otherwise = otherwise.or(Some(branch));
                 continue;
             }
             let Some(found) = self.fits(&pattern, &condition, branch, scope).await? else {
@@ -177,6 +176,9 @@ impl Instance {
             if !all {
                 break;
             }
+        }
+        if let (true, Some(branch)) = (chosen.is_empty(), otherwise) {
+            chosen.push((branch, scope.with(bind(&condition, Bindings::default()))));
         }
         self.branches(&chosen, parallel).await
     }

@@ -248,11 +248,7 @@ impl Instance {
     }
 
     /// The `on:` list of the front matter (note 132).
-    pub(super) async fn on_list(
-        self: &Arc<Self>,
-        node: &Node,
-        scope: &Scope,
-    ) -> Result<(), ScriptError> {
+    pub(super) fn on_list(self: &Arc<Self>, node: &Node, scope: &Scope) -> Result<(), ScriptError> {
         let items = node.items().unwrap_or(std::slice::from_ref(node));
         for item in items {
             let Some(event) = item.get("event").and_then(Node::text) else {

@@ -94,7 +94,12 @@ impl Instance {
                     .error("script.syntax", error.message, at.unwrap_or(code.span));
             ScriptError::new(ErrorKind::Script, finding)
         })?;
-        lock(&self.world.code).insert(defined.id, (scope.source.clone(), code.clone()));
+        let known = Known {
+            source: scope.source.clone(),
+            code: code.clone(),
+            parameters: defined.signature.parameters,
+        };
+        lock(&self.world.code).insert(defined.id, known);
         Ok(Callable::JavaScript(defined.id.into()))
     }
 
@@ -138,6 +143,18 @@ impl Instance {
             Callable::Script(script) if rest == "interact" => {
                 Some(Callable::Interact(script.clone()))
             }
+            _ => None,
+        }
+    }
+
+    /// The parameters of a function of the script, where they are known.
+    pub(super) fn parameters(&self, callable: &Callable) -> Option<Vec<js::Parameter>> {
+        match callable {
+            Callable::JavaScript(js::Target::Function(id)) => {
+                let code = lock(&self.world.code);
+                Some(code.get(id)?.parameters.clone())
+            }
+            Callable::Foreign(instance, inner) => instance.parameters(inner),
             _ => None,
         }
     }
@@ -244,9 +261,21 @@ impl Instance {
             return None;
         };
         let code = lock(&self.world.code);
-        let (source, text) = code.get(id)?;
-        Some((source.clone(), place_in(source, text, frame.place)?))
+        let known = code.get(id)?;
+        let place = place_in(&known.source, &known.code, frame.place)?;
+        Some((known.source.clone(), place))
     }
+}
+
+/// What is known of a function that the script declares.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// Where it stands.
+    pub(crate) source: Arc<Source>,
+    /// Its code.
+    pub(crate) code: Text,
+    /// What it takes.
+    pub(crate) parameters: Vec<js::Parameter>,
 }
 
 /// The place of a line and column of a function's code in the script's file: the code may be indented

@@ -128,8 +128,7 @@ impl Instance {
         }
         let names = functions.iter().map(String::as_str);
         if let Some(name) = js_initializer(import, names) {
-            let arguments = self.initial_arguments();
-            self.call_function(&target(name), arguments, scope, import.span)
+            self.initialize_javascript(target(name), scope, import.span)
                 .await?;
         }
         Ok(())
@@ -255,6 +254,26 @@ impl Instance {
         }
         let _ = scope;
         Ok(())
+    }
+
+    /// A module's own initializer: `this` and the second argument are the importing script, which it
+    /// may change (seed 002, `$initializeModule`).
+    async fn initialize_javascript(
+        self: &Arc<Self>,
+        initializer: Callable,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
+        const NAME: &str = "initialize__";
+        const DATA: &str = "data__";
+        self.state().functions.insert(NAME.into(), initializer);
+        let data = Value::Map(self.state().arguments.clone());
+        let inner = scope.with(vec![(DATA.into(), Some(data))]);
+        let done = self
+            .javascript(&format!("this.${NAME}({DATA}, this)"), &inner, at)
+            .await;
+        self.state().functions.remove(NAME);
+        done.map(drop)
     }
 
     /// What an initializer is given: the importing script's arguments, and that script.

@@ -9,6 +9,7 @@ use quillet_core::{Diagnostic, Map, Value};
 
 use super::budget::Budget;
 use super::expressions::Expressions;
+use super::functions::Known;
 use super::scope::Scope;
 use super::state::State;
 use super::{Enforced, Engine};
@@ -16,7 +17,7 @@ use crate::error::ScriptError;
 use crate::host::{Observer, RunEvent};
 use crate::js::{FunctionId, Js};
 use crate::library::Resolved;
-use crate::syntax::{Source, Text};
+use crate::syntax::Source;
 use crate::text::template::Templates;
 
 /// What all scripts of a run share.
@@ -36,8 +37,8 @@ pub(crate) struct World {
     pub(crate) templates: Templates,
     pub(crate) template_limits: quillet_template::Limits,
     pub(crate) js: Js,
-    /// The code of functions, for the places of their failures.
-    pub(crate) code: Mutex<HashMap<FunctionId, (Arc<Source>, Text)>>,
+    /// The functions that scripts declare: their code for the places of failures, and what they take.
+    pub(crate) code: Mutex<HashMap<FunctionId, Known>>,
     /// Failures of the script on their way through JavaScript.
     pub(crate) raised: Mutex<HashMap<u64, ScriptError>>,
     /// Variables of the environment that scripts may see.

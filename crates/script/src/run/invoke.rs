@@ -156,9 +156,8 @@ impl Instance {
                 self.talk(&name, script.clone(), params, scope, at).await
             }
             _ => {
-                let (value, _) = self
-                    .call_function(callable, params.for_function(), scope, at)
-                    .await?;
+                let given = params.for_function(self.parameters(callable).as_deref());
+                let (value, _) = self.call_function(callable, given, scope, at).await?;
                 Ok(value)
             }
         }

@@ -312,6 +312,7 @@ impl Instance {
             self.world
                 .warn(scope.source.warning("script.parameters", warning, at));
         }
+        self.check_model(&settings, &parameters, scope, at);
         let ask = self
             .question(question, settings, &parameters, scope, at)
             .await?;

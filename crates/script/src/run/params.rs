@@ -6,6 +6,7 @@ use quillet_core::{Map, Table, Value};
 use quillet_yaml::Node;
 
 use super::Input;
+use crate::js::Parameter;
 use crate::syntax::Call;
 
 /// The evaluated arguments of one call.
@@ -95,9 +96,23 @@ impl Params {
         }
     }
 
-    /// As a function of JavaScript is given them: by place, or one object with the names.
-    pub(crate) fn for_function(&self) -> Vec<Option<Value>> {
+    /// As a function is given them. Names go to the parameters of those names, or together as one
+    /// object to a function that takes one apart (`({a, b})`). What is piped is the first parameter,
+    /// or the `content` of that object (note 69).
+    pub(crate) fn for_function(&self, parameters: Option<&[Parameter]>) -> Vec<Option<Value>> {
         let mut list = self.positional.clone();
+        let plain =
+            parameters.is_some_and(|known| known.first().is_some_and(|first| !first.object));
+        if plain
+            && self.named.is_empty()
+            && list.is_empty()
+            && let Some(piped) = &self.piped
+        {
+            return vec![Some(piped.clone())];
+        }
+        if let Some(placed) = parameters.and_then(|known| self.by_name(known)) {
+            return placed;
+        }
         let named = match (&self.piped, list.is_empty()) {
             (Some(piped), true) => with_piped(piped, &self.named),
             _ => self.named.clone(),
@@ -106,6 +121,26 @@ impl Params {
             list.push(Some(Value::Map(named)));
         }
         list
+    }
+
+    /// Values in the order of the parameters, if every name is one of them.
+    fn by_name(&self, parameters: &[Parameter]) -> Option<Vec<Option<Value>>> {
+        let place = |name: &str| parameters.iter().position(|known| known.name == name);
+        if self.named.is_empty()
+            || self.piped.is_some()
+            || !self.named.iter().all(|(name, _)| place(name).is_some())
+        {
+            return None;
+        }
+        let mut list = self.positional.clone();
+        for (name, value) in self.named.iter() {
+            let at = place(name)?;
+            if list.len() <= at {
+                list.resize(at + 1, None);
+            }
+            *list.get_mut(at)? = Some(value.clone());
+        }
+        Some(list)
     }
 
     /// As a script is given them (seed 002, chains): a scalar that is piped is its `content`, the

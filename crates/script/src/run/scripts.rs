@@ -51,8 +51,10 @@ impl Instance {
         self.declare(&scope)?;
         self.check_tools(&scope).await?;
         self.import_all().await?;
-        if let Some(node) = self.resolved.script.config.get("on") {
-            self.on_list(node, &scope).await?;
+        for script in &self.resolved.bodies {
+            if let Some(node) = script.config.get("on") {
+                self.on_list(node, &Scope::of(&script.source))?;
+            }
         }
         if let Some(rest) = rest {
             self.state().given = Some(rest);
@@ -162,7 +164,7 @@ impl Instance {
             match self.block(&script.body, &scope).await? {
                 Flow::Return if last || self.world.exits() => return Ok(true),
                 Flow::Next | Flow::Return => {}
-                Flow::Break | Flow::Continue => return Err(self.no_loop(&script, &scope)),
+                Flow::Break | Flow::Continue => return Err(self.no_loop(script, &scope)),
             }
         }
         if self.state().prefix.is_none() {
@@ -262,10 +264,9 @@ impl Instance {
     ) -> Result<Arc<Instance>, ScriptError> {
         let most = self.world.budget.limits().depth;
         if self.chain.len() >= most {
-            let message = format!(
-                "scripts call each other {most} deep: {}",
-                shortened(&self.chain)
-            );
+            let mut chain = self.chain.clone();
+            chain.push(crate::library::id(&script).to_owned());
+            let message = format!("scripts call each other {most} deep: {}", shortened(&chain));
             return Err(budget::limit(scope, at, message, "limits.depth"));
         }
         let library = self.world.engine.library.clone();

@@ -17,14 +17,24 @@ pub(crate) fn call(text: Placed<'_>) -> Option<Call> {
     }
     Some(Call {
         span: text.whole,
-        target: Target::Directive,
-        name: text.cut(begin, name).to_text(),
         piped,
         arguments: arguments.map(|(start, end)| text.cut(start, end).to_text()),
+        ..bare(Target::Directive, text.cut(begin, name))
+    })
+}
+
+/// A call of a name, with nothing else.
+pub(crate) fn bare(target: Target, name: Placed<'_>) -> Call {
+    Call {
+        span: name.whole,
+        target,
+        name: name.to_text(),
+        piped: false,
+        arguments: None,
         value: None,
         fields: Vec::new(),
         branches: Vec::new(),
-    })
+    }
 }
 
 /// Where the name ends, and the bytes between the brackets. `None` if there is
@@ -133,13 +143,9 @@ fn link(text: Placed<'_>) -> Result<Call, Problem> {
     }
     Ok(Call {
         span: text.whole,
-        target: Target::Script,
-        name: name.to_text(),
         piped: true,
         arguments: arguments.map(|(start, end)| text.cut(start, end).to_text()),
-        value: None,
-        fields: Vec::new(),
-        branches: Vec::new(),
+        ..bare(Target::Script, name)
     })
 }
 

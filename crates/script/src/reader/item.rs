@@ -2,47 +2,18 @@
 
 use std::sync::Arc;
 
-use quillet_core::{Diagnostic, Span, Value, nearest};
+use quillet_core::{Diagnostic, Span, Value};
 use quillet_yaml::{Data, Entry, Node, Problem, Scalar, Style};
 
 use super::placed::Placed;
 use super::{branch, call, function, lines};
 use crate::syntax::{Block, Call, Function, Item, ItemKind, Message, Source, Target, Text};
 
-/// Roles that need no declaration.
-const ROLES: [&str; 5] = ["system", "user", "assistant", "tool", "developer"];
-
-/// Keys of a message object beside `role` and `content`.
-const FIELDS: [&str; 6] = [
-    "templateFormat",
-    "name",
-    "private",
-    "toRole",
-    "content",
-    "role",
-];
-
 /// Sorts nodes into items, and collects functions and everything wrong.
 pub(super) struct Classifier<'a> {
     file: &'a str,
     pub(super) functions: Vec<Function>,
     pub(super) problems: Vec<Problem>,
-}
-
-/// The roles that a script knows: those of every chat, its own and its company's.
-pub(crate) fn roles(config: &Node) -> Vec<String> {
-    let mut roles: Vec<String> = ROLES.map(str::to_owned).into();
-    roles.extend(config.get("name").and_then(Node::as_str).map(str::to_owned));
-    match config.get("roles").map(|node| &node.data) {
-        Some(Data::Map(entries)) => {
-            roles.extend(entries.iter().map(|entry| entry.name().to_owned()))
-        }
-        Some(Data::List(items)) => {
-            roles.extend(items.iter().filter_map(Node::as_str).map(str::to_owned))
-        }
-        _ => {}
-    }
-    roles
 }
 
 impl<'a> Classifier<'a> {
@@ -96,22 +67,14 @@ impl<'a> Classifier<'a> {
         let mut rows = lines::rows(self.file, part);
         let (span, first) = rows.next()?;
         let alone = rows.all(|(_, row)| row.is_empty() || row.trim_start().starts_with('#'));
-        let text = call::uncommented(first.strip_prefix("- ").unwrap_or(first));
-        let dash = first.len() - first.strip_prefix("- ").unwrap_or(first).len();
-        let chain = text.trim_start().starts_with("->");
-        if !alone || !(chain || text.trim_start().starts_with('$') && text.ends_with([')', '）']))
-        {
+        let row = first.strip_prefix("- ").unwrap_or(first);
+        let start = span.start + first.len() - row.len();
+        let end = start + call::uncommented(row).len();
+        let placed = Placed::raw(self.file, Span { start, end }).trim();
+        let chain = placed.text.starts_with("->");
+        if !alone || !chain && !placed.text.ends_with([')', '）']) {
             return None;
         }
-        let start = span.start + dash;
-        let placed = Placed::raw(
-            self.file,
-            Span {
-                start,
-                end: start + text.len(),
-            },
-        )
-        .trim();
         let span = placed.whole;
         let item = |kind| Item { span, kind };
         match chain {
@@ -151,14 +114,15 @@ impl<'a> Classifier<'a> {
         }
     }
 
-    fn wrong(&mut self, problem: Problem) {
+    pub(super) fn wrong(&mut self, problem: Problem) {
         self.problems.push(problem);
     }
 
     /// `[[x]]` without quotes is a list of a list.
-    fn opens_hole(&mut self, node: &Node) -> bool {
+    pub(super) fn opens_hole(&mut self, node: &Node) -> bool {
         let written = self.file.get(node.span.start..).unwrap_or_default();
-        let hole = written.starts_with("[[");
+        let nested = |items: &[Node]| matches!(items, [item] if item.items().is_some());
+        let hole = written.starts_with("[[") && node.items().is_some_and(nested);
         if hole {
             let message = "a text that begins with `[[` needs quotes";
             self.wrong(Problem::new(node.span, message).help("write \"[[…]]\""));
@@ -232,31 +196,31 @@ impl<'a> Classifier<'a> {
             return None;
         }
         let raw = Placed::raw(self.file, node.span);
-        let whole = !raw.text.contains('\n') && raw.text.ends_with([')', '）']);
+        let whole = raw.text.starts_with(key)
+            && !raw.text.contains('\n')
+            && raw.text.ends_with([')', '）']);
         if !whole {
             let message = "YAML takes a part of this call for a key";
             self.wrong(Problem::new(entry.key.span, message).help("put the whole call in quotes"));
             return Some(None);
         }
-        Some(self.text(node, raw))
+        let text = Node::new(node.span, Data::Scalar(words(raw.text)));
+        Some(self.text(&text, raw))
     }
 
     fn call(&mut self, node: &Node, found: &Entry, fields: Vec<Entry>) -> Option<ItemKind> {
         let key = found.key.text()?;
         let name = Placed::of(&found.key, key, self.file);
-        let mut made = match key.starts_with('$') {
-            false => tool(name),
-            true => match call::call(name) {
-                Some(call) => call,
-                None => {
-                    let message = format!("`{key}` is not the name of a directive");
-                    self.wrong(
-                        Problem::new(found.key.span, message)
-                            .help("write `$name` or `$name(arguments)`"),
-                    );
-                    return None;
-                }
-            },
+        let made = match key.starts_with('$') {
+            false => Some(call::bare(Target::Tool, name)),
+            true => call::call(name),
+        };
+        let Some(mut made) = made else {
+            let message = format!("`{key}` is not the name of a directive");
+            self.wrong(
+                Problem::new(found.key.span, message).help("write `$name` or `$name(arguments)`"),
+            );
+            return None;
         };
         made.span = node.span;
         if made.target == Target::Directive && !absent(&found.value) {
@@ -272,91 +236,6 @@ impl<'a> Classifier<'a> {
         branch::split(&mut made, self);
         Some(ItemKind::Call(made))
     }
-
-    fn message(&mut self, node: &Node, entries: &[Entry]) -> Option<ItemKind> {
-        let message = match entries {
-            [] => {
-                self.wrong(Problem::new(node.span, "an empty object is no instruction"));
-                return None;
-            }
-            [entry] if !FIELDS.contains(&entry.name()) => {
-                self.short(&entry.key, &entry.value, Vec::new())
-            }
-            entries => self.long(node, entries)?,
-        };
-        if matches!(message.content.data, Data::List(_)) && self.opens_hole(&message.content) {
-            return None;
-        }
-        Some(ItemKind::Message(message))
-    }
-
-    /// `role: content`.
-    fn short(&mut self, key: &Node, content: &Node, fields: Vec<Entry>) -> Message {
-        let (role, to) = match key.text() {
-            Some(text) => addressed(Placed::of(key, text, self.file)),
-            None => (None, None),
-        };
-        Message {
-            role,
-            to,
-            content: content.clone(),
-            fields,
-        }
-    }
-
-    /// `{role, content, …}`, `{content, …}`, or `role: content` with fields beside it.
-    fn long(&mut self, node: &Node, entries: &[Entry]) -> Option<Message> {
-        let key = |name: &str| entries.iter().find(|entry| entry.name() == name);
-        let rest = |taken: &[&str]| -> Vec<Entry> {
-            let other = |entry: &&Entry| !taken.contains(&entry.name());
-            entries.iter().filter(other).cloned().collect()
-        };
-        let role = key("role");
-        if role.is_some() || key("content").is_some() {
-            let nothing = Node::nothing(node.span);
-            let content = key("content").map_or(nothing, |entry| entry.value.clone());
-            let (role, to) = match role.map(|entry| (&entry.value, entry.value.as_str())) {
-                None => (None, None),
-                Some((node, Some(text))) => addressed(Placed::of(node, text, self.file)),
-                Some((node, None)) => {
-                    let message = format!("a role is a name, not {}", node.kind());
-                    self.wrong(Problem::new(node.span, message));
-                    return None;
-                }
-            };
-            let fields = rest(&["role", "content"]);
-            fields
-                .iter()
-                .filter_map(misspelt)
-                .for_each(|it| self.wrong(it));
-            return Some(Message {
-                role,
-                to,
-                content,
-                fields,
-            });
-        }
-        let mut others = entries
-            .iter()
-            .filter(|entry| !FIELDS.contains(&entry.name()));
-        match (others.next(), others.next()) {
-            (Some(entry), None) => {
-                let fields = rest(&[entry.name()]);
-                Some(self.short(&entry.key, &entry.value, fields))
-            }
-            (Some(first), Some(second)) => {
-                self.wrong(several(first, second));
-                None
-            }
-            _ => {
-                self.wrong(Problem::new(
-                    node.span,
-                    "this message has no role and no content",
-                ));
-                None
-            }
-        }
-    }
 }
 
 /// A scalar of this text, as if it had been written in quotes.
@@ -367,45 +246,6 @@ pub(super) fn words(text: &str) -> Scalar {
         text,
         style: Style::DoubleQuoted,
     }
-}
-
-/// A field that is nobody's, and nearly one that a message has.
-fn misspelt(field: &Entry) -> Option<Problem> {
-    let name = field.name();
-    if FIELDS.contains(&name) {
-        return None;
-    }
-    let near = nearest(name, FIELDS)?;
-    let problem = Problem::new(field.key.span, format!("a message has no field `{name}`"));
-    Some(problem.help(format!("did you mean `{near}`?")))
-}
-
-fn several(first: &Entry, second: &Entry) -> Problem {
-    let message = format!(
-        "`{}` and `{}` are in one item, which has neither a directive nor a `role`",
-        first.name(),
-        second.name()
-    );
-    let problem = Problem::new(second.key.span, message);
-    match nearest(second.name(), FIELDS) {
-        Some(field) => problem.help(format!("did you mean `{field}`?")),
-        None => problem.help("begin each message with its role at the left edge, or with `- `"),
-    }
-}
-
-/// The role of `user[@dobby(PM), @other]`, and who is addressed.
-fn addressed(key: Placed<'_>) -> (Option<Text>, Option<Text>) {
-    let open = key.text.find(['[', '［', '【']);
-    let Some(open) = open.filter(|_| key.text.ends_with([']', '］', '】'])) else {
-        return (Some(key.trim().to_text()), None);
-    };
-    let width = |text: Option<char>| text.map_or(0, char::len_utf8);
-    let begin = open + width(key.text.get(open..).and_then(|rest| rest.chars().next()));
-    let end = key.text.len() - width(key.text.chars().next_back());
-    (
-        Some(key.cut(0, open).to_text()),
-        Some(key.cut(begin, end).to_text()),
-    )
 }
 
 /// A text that begins as a call and goes on as none: YAML has cut it.
@@ -424,23 +264,6 @@ fn absent(value: &Node) -> bool {
     value.is_null() && value.text() == Some("")
 }
 
-fn tool(name: Placed<'_>) -> Call {
-    bare(Target::Tool, name)
-}
-
-fn bare(target: Target, name: Placed<'_>) -> Call {
-    Call {
-        span: name.whole,
-        target,
-        name: name.to_text(),
-        piped: false,
-        arguments: None,
-        value: None,
-        fields: Vec::new(),
-        branches: Vec::new(),
-    }
-}
-
 /// `|` as an item of a list is `$pipe`.
 fn pipe(node: &Node) -> Call {
     let name = Text {
@@ -449,6 +272,6 @@ fn pipe(node: &Node) -> Call {
     };
     Call {
         name,
-        ..bare(Target::Directive, Placed::raw("", node.span))
+        ..call::bare(Target::Directive, Placed::raw("", node.span))
     }
 }

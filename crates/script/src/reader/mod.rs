@@ -9,6 +9,7 @@ mod function;
 mod item;
 mod layout;
 mod lines;
+mod message;
 mod placed;
 
 use std::sync::Arc;
@@ -18,9 +19,9 @@ use quillet_yaml::{Data, Duplicates, Node, Options, Piece, Problem, Reader, Tags
 
 use crate::syntax::{Block, Call, Function, Item, ItemKind, Script, Source};
 use item::Classifier;
-pub(crate) use item::roles;
 pub(crate) use layout::{Row, after_dashes, classified, wide_colon};
 pub(crate) use lines::{Part, PartKind, split};
+pub(crate) use message::roles;
 use placed::Placed;
 
 /// A script that was read, and what is wrong with it.

@@ -1,0 +1,158 @@
+//! Messages: `role: content`, and objects with a role and more.
+
+use quillet_core::nearest;
+use quillet_yaml::{Data, Entry, Node, Problem};
+
+use super::item::Classifier;
+use super::placed::Placed;
+use crate::syntax::{ItemKind, Message, Text};
+
+/// Roles that need no declaration.
+const ROLES: [&str; 5] = ["system", "user", "assistant", "tool", "developer"];
+
+/// Keys of a message object beside `role` and `content`.
+const FIELDS: [&str; 6] = [
+    "templateFormat",
+    "name",
+    "private",
+    "toRole",
+    "content",
+    "role",
+];
+
+/// The roles that a script knows: those of every chat, its own and its company's.
+pub(crate) fn roles(config: &Node) -> Vec<String> {
+    let mut roles: Vec<String> = ROLES.map(str::to_owned).into();
+    roles.extend(config.get("name").and_then(Node::as_str).map(str::to_owned));
+    match config.get("roles").map(|node| &node.data) {
+        Some(Data::Map(entries)) => {
+            roles.extend(entries.iter().map(|entry| entry.name().to_owned()))
+        }
+        Some(Data::List(items)) => {
+            roles.extend(items.iter().filter_map(Node::as_str).map(str::to_owned))
+        }
+        _ => {}
+    }
+    roles
+}
+
+impl Classifier<'_> {
+    pub(super) fn message(&mut self, node: &Node, entries: &[Entry]) -> Option<ItemKind> {
+        let message = match entries {
+            [] => {
+                self.wrong(Problem::new(node.span, "an empty object is no instruction"));
+                return None;
+            }
+            [entry] if !FIELDS.contains(&entry.name()) => {
+                self.short(&entry.key, &entry.value, Vec::new())
+            }
+            entries => self.long(node, entries)?,
+        };
+        if matches!(message.content.data, Data::List(_)) && self.opens_hole(&message.content) {
+            return None;
+        }
+        Some(ItemKind::Message(message))
+    }
+
+    /// `role: content`.
+    fn short(&mut self, key: &Node, content: &Node, fields: Vec<Entry>) -> Message {
+        let (role, to) = match key.text() {
+            Some(text) => addressed(Placed::of(key, text, self.file())),
+            None => (None, None),
+        };
+        Message {
+            role,
+            to,
+            content: content.clone(),
+            fields,
+        }
+    }
+
+    /// `{role, content, …}`, `{content, …}`, or `role: content` with fields beside it.
+    fn long(&mut self, node: &Node, entries: &[Entry]) -> Option<Message> {
+        if node.get("role").is_some() || node.get("content").is_some() {
+            return self.object(node, entries);
+        }
+        let field = |entry: &&Entry| FIELDS.contains(&entry.name());
+        let mut others = entries.iter().filter(|entry| !field(entry));
+        match (others.next(), others.next()) {
+            (Some(entry), None) => {
+                let fields = entries.iter().filter(field).cloned().collect();
+                Some(self.short(&entry.key, &entry.value, fields))
+            }
+            (Some(first), Some(second)) => {
+                self.wrong(several(first, second));
+                None
+            }
+            _ => {
+                let message = "this message has no role and no content";
+                self.wrong(Problem::new(node.span, message));
+                None
+            }
+        }
+    }
+
+    /// `{role, content, …}`; without a role it is the user's.
+    fn object(&mut self, node: &Node, entries: &[Entry]) -> Option<Message> {
+        let (role, to) = match node.get("role").map(|role| (role, role.as_str())) {
+            None => (None, None),
+            Some((role, Some(text))) => addressed(Placed::of(role, text, self.file())),
+            Some((role, None)) => {
+                let message = format!("a role is a name, not {}", role.kind());
+                self.wrong(Problem::new(role.span, message));
+                return None;
+            }
+        };
+        let content = node.get("content").cloned();
+        let field = |entry: &&Entry| !matches!(entry.name(), "role" | "content");
+        let fields: Vec<Entry> = entries.iter().filter(field).cloned().collect();
+        for problem in fields.iter().filter_map(misspelt) {
+            self.wrong(problem);
+        }
+        Some(Message {
+            role,
+            to,
+            content: content.unwrap_or_else(|| Node::nothing(node.span)),
+            fields,
+        })
+    }
+}
+
+/// A field that is nobody's, and nearly one that a message has.
+fn misspelt(field: &Entry) -> Option<Problem> {
+    let name = field.name();
+    if FIELDS.contains(&name) {
+        return None;
+    }
+    let near = nearest(name, FIELDS)?;
+    let problem = Problem::new(field.key.span, format!("a message has no field `{name}`"));
+    Some(problem.help(format!("did you mean `{near}`?")))
+}
+
+fn several(first: &Entry, second: &Entry) -> Problem {
+    let message = format!(
+        "`{}` and `{}` are in one item, which has neither a directive nor a `role`",
+        first.name(),
+        second.name()
+    );
+    let problem = Problem::new(second.key.span, message);
+    match nearest(second.name(), FIELDS) {
+        Some(field) => problem.help(format!("did you mean `{field}`?")),
+        None => problem.help("begin each message with its role at the left edge, or with `- `"),
+    }
+}
+
+/// The role of `user[@dobby(PM), @other]`, and who is addressed.
+fn addressed(key: Placed<'_>) -> (Option<Text>, Option<Text>) {
+    let open = key.text.find(['[', '［', '【']);
+    let Some(open) = open.filter(|_| key.text.ends_with([']', '］', '】'])) else {
+        return (Some(key.trim().to_text()), None);
+    };
+    let width = |text: Option<char>| text.map_or(0, char::len_utf8);
+    let begin = open + width(key.text.get(open..).and_then(|rest| rest.chars().next()));
+    let end = key.text.len() - width(key.text.chars().next_back());
+    (
+        Some(key.cut(0, open).to_text()),
+        Some(key.cut(begin, end).to_text()),
+    )
+}

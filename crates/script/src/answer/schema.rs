@@ -212,7 +212,8 @@ pub struct Provided {
     pub schema: Json,
     /// Whether the answer's value is in its one field.
     pub wrapped: bool,
-    /// Whether OpenAI's strict mode takes it: all objects are closed, all fields required.
+    /// Whether OpenAI's strict mode takes it: all objects are closed, all fields required, and
+    /// no word is used that the mode refuses.
     pub strict: bool,
 }
 
@@ -271,10 +272,30 @@ fn wrap(mut schema: Json) -> Json {
     root
 }
 
+/// Words that OpenAI's strict mode knows everywhere.
+const STRICT: [&str; 13] = [
+    "$defs",
+    "$ref",
+    "additionalProperties",
+    "anyOf",
+    "const",
+    "definitions",
+    "description",
+    "enum",
+    "items",
+    "properties",
+    "required",
+    "title",
+    "type",
+];
+
 fn is_strict(schema: &Json) -> bool {
     let Some(fields) = schema.as_object() else {
         return false;
     };
+    if !fields.keys().all(|name| STRICT.contains(&name.as_str())) {
+        return false;
+    }
     let closed = match fields.get("properties") {
         Some(Json::Object(properties)) => {
             let required = fields.get("required").and_then(Json::as_array);

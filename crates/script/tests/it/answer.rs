@@ -1,5 +1,6 @@
 //! Answers of models read in every form, and what models are told of the form.
 
+use proptest::prelude::*;
 use quillet_core::{Map, Value, json};
 use quillet_script::answer::{
     self, Choice, Format, Inputs, Provided, Random, Schema, Splitter, Thinking,
@@ -492,7 +493,7 @@ fn thinking_is_told_apart_from_the_answer_in_every_mode() {
         ),
         (tags, "<think>a</think>\n\nAnswer: 4", "a", "4"),
         (tags, "<think>cut in the mid", "cut in the mid", ""),
-        (tags, "no tags at all ", "", "no tags at all "),
+        (tags, "no tags at all ", "", "no tags at all"),
         (
             r#""last""#,
             "The answer is 4\n\nThink: because 2+2=4",
@@ -505,7 +506,7 @@ fn thinking_is_told_apart_from_the_answer_in_every_mode() {
             r#""last""#,
             "I think: not\nThinkers say so\n",
             "",
-            "I think: not\nThinkers say so\n",
+            "I think: not\nThinkers say so",
         ),
         (
             r#""first""#,
@@ -569,5 +570,25 @@ fn what_is_wrong_with_should_think_is_said() {
     ] {
         let (_, problems) = Thinking::read(Some(&json::parse(config).unwrap()));
         assert!(problems[0].starts_with(problem), "{problems:?}");
+    }
+}
+
+proptest! {
+    /// Whatever a model writes is read or refused, and thoughts are found wherever it is cut.
+    #[test]
+    fn nothing_that_a_model_writes_breaks_its_reader(
+        pieces in prop::collection::vec(prop::sample::select(&[
+            "a", "名", ": ", "：", " is ", "是", "\n", "  ", "- ", "**", "\"\"\"", "\"", "{", "}", "[",
+            "]", ",", "、", "```", "<think>", "</think>", "<", "Think:", "Answer", "1", " as int", "=",
+        ][..]), 0..40),
+    ) {
+        let text = pieces.concat();
+        for format in [Format::Json, Format::Yaml, Format::NObj] {
+            read(format, &text, "");
+            read(format, &text, PERSON);
+        }
+        apart(r#""last""#, &text);
+        apart(r#"{"mode": "first", "thinkTag": ["<think>", "</think>"]}"#, &text);
+        apart(r#"{"mode": "deep", "answerTag": ["<", "</think>"]}"#, &text);
     }
 }

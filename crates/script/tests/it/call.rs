@@ -1,8 +1,12 @@
 //! One call of a model, against scripted ones.
 
+use std::future::pending;
 use std::sync::{Arc, Mutex};
 
-use quillet_core::chat::{ChatEvent, FinishReason, TokenCounter};
+use futures_util::{StreamExt, stream};
+use quillet_core::chat::{
+    ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError, TokenCounter,
+};
 use quillet_core::{BoxFuture, Map, Message, Role, json};
 use quillet_script::call::{Ask, CallEvent, Progress, Settings, Unwatched, ask};
 use quillet_script::host::Abilities;
@@ -195,4 +199,94 @@ async fn biases_go_to_who_takes_them_and_are_warned_of_else() {
             assert_eq!(answer.warnings, [warning]);
         }
     }
+}
+
+/// Says one word, and no more.
+#[derive(Debug)]
+struct Silent(bool);
+
+impl ChatModel for Silent {
+    fn describe(&self) -> String {
+        "silent".to_owned()
+    }
+
+    fn stream(&self, _: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
+        let word = ChatEvent::Text {
+            choice: 0,
+            text: "well".to_owned(),
+        };
+        let begins = self.0;
+        Box::pin(async move {
+            if !begins {
+                pending::<()>().await;
+            }
+            let answer = stream::iter([Ok(word)]).chain(stream::pending());
+            Ok(Box::pin(answer) as ChatStream)
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_says_nothing_is_waited_for_as_long_as_told() {
+    for (begins, settings, name) in [
+        (
+            false,
+            r#"{"timeout": 30000}"#,
+            "parameters.timeout (30000 ms)",
+        ),
+        (true, "{}", "parameters.timeout (120000 ms)"),
+        (
+            true,
+            r#"{"idleTimeout": 500}"#,
+            "parameters.idleTimeout (500 ms)",
+        ),
+    ] {
+        let model = Scripted::new([]);
+        let mut asked = asking(&model, "x", settings);
+        asked.model.model = Arc::new(Silent(begins));
+        let error = ask(asked, &Unwatched).await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Limit);
+        assert!(error.message.ends_with(name), "{error}");
+        assert_eq!(error.partial.as_deref(), begins.then_some("well"));
+    }
+}
+
+/// Ends a call at its first piece.
+struct Stopping;
+
+impl Progress for Stopping {
+    fn event<'a>(&'a self, event: CallEvent<'a>) -> BoxFuture<'a, Result<(), ScriptError>> {
+        let stops = matches!(event, CallEvent::Chunk { .. });
+        Box::pin(async move {
+            match stops {
+                true => Err(ScriptError::plain(
+                    ErrorKind::Aborted,
+                    "x.ai.yaml",
+                    "stopped",
+                )),
+                false => Ok(()),
+            }
+        })
+    }
+}
+
+#[tokio::test]
+async fn whoever_watches_can_end_a_call() {
+    let model = Scripted::new([Rule::say(".", "a long answer")]);
+    let error = ask(asking(&model, "x", "{}"), &Stopping).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Aborted);
+    let error = error.into_script_error("other.ai.yaml");
+    assert_eq!(error.to_string(), "x.ai.yaml: stopped");
+}
+
+#[tokio::test]
+async fn an_echo_of_the_beginning_is_no_part_of_the_answer() {
+    let model = Scripted::new([Rule::say("讲个笑话", "讲个笑话：从前有座山")]);
+    let mut asked = asking(&model, "go", "{}");
+    asked
+        .messages
+        .push(Message::new(Role::Assistant, "讲个笑话："));
+    let answer = ask(asked, &Unwatched).await.unwrap();
+    assert_eq!(answer.content, "从前有座山");
+    assert_eq!(model.text_of(0), "user: go\nassistant: 讲个笑话：");
 }

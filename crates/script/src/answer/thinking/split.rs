@@ -30,7 +30,8 @@ impl Split {
 #[derive(Debug)]
 pub struct Splitter {
     by: By,
-    thought: bool,
+    /// Whether white space around the answer goes: where thinking is taken out of it, or may be.
+    trims: bool,
     said: bool,
     /// White space that ends the answer, or stands between two parts of it.
     blanks: String,
@@ -75,7 +76,7 @@ impl Splitter {
         };
         Splitter {
             by,
-            thought: false,
+            trims: thinking.mode != Mode::Off,
             said: false,
             blanks: String::new(),
         }
@@ -100,15 +101,16 @@ impl Splitter {
             By::Patterns(patterns) => patterns.split(),
         };
         let mut split = self.trim(split);
-        if !self.thought {
+        if !self.trims {
             split.answer.push_str(&self.blanks);
         }
         split
     }
 
-    /// White space around an answer goes where thinking was taken out of it.
+    /// Holds back white space at the end, and drops it at the start. In mode `off` thinking can
+    /// only come before the answer, so that what a piece holds of both is in order.
     fn trim(&mut self, mut split: Split) -> Split {
-        self.thought |= !split.thinking.trim().is_empty();
+        self.trims |= !split.thinking.trim().is_empty();
         // Blanks alone are not looked at again, however many come.
         if split.answer.trim().is_empty() {
             self.blanks.push_str(&split.answer);
@@ -117,7 +119,7 @@ impl Splitter {
         }
         let mut answer = std::mem::take(&mut self.blanks);
         answer.push_str(&split.answer);
-        if !self.said && self.thought {
+        if !self.said && self.trims {
             answer.drain(..answer.len() - answer.trim_start().len());
         }
         self.blanks = answer.split_off(answer.trim_end().len());

@@ -111,6 +111,9 @@ pub(crate) enum Command {
     Config(Settings),
     /// Look whether everything that is configured works.
     Doctor(Doctor),
+    /// Serve one script's JavaScript on standard input and output: started by other commands only.
+    #[command(hide = true)]
+    JsWorker,
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -521,6 +524,7 @@ impl Command {
             | Command::Config(_)
             | Command::Keys(_)
             | Command::Trace(_)
+            | Command::JsWorker
             | Command::Completions { .. } => None,
         }
     }

@@ -51,6 +51,9 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         clap_complete::generate(*shell, &mut Cli::command(), "quillet", &mut script);
         return Ok(terminal::result(&String::from_utf8_lossy(&script))?);
     }
+    if let Command::JsWorker = &cli.command {
+        return command::js_worker::run();
+    }
     let mut config = Config::load(cli.config.as_deref(), &cli.flags())?;
     if cli.command.is_personal() {
         talk::rest_with_the_user(&mut config);
@@ -107,6 +110,7 @@ async fn dispatch(cli: &Cli, config: &Config) -> Result<(), Failure> {
             | Command::Chat(_)
             | Command::Run(_)
             | Command::Config(_)
+            | Command::JsWorker
             | Command::Completions { .. } => Ok(()),
         }
     };

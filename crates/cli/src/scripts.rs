@@ -19,6 +19,7 @@ use quillet_template::TemplateFactory;
 use crate::agents;
 use crate::args::With;
 use crate::assemble;
+use crate::command::js_worker;
 use crate::config::Config;
 use crate::failure::{Failure, code};
 use crate::report::{self, Finding};
@@ -72,7 +73,10 @@ pub(crate) async fn engine(
         templates: Arc::new(TemplateFactory::standard()),
         grants: grants(with)?,
         limits: limits(with),
-        javascript: JsOptions::default(),
+        javascript: JsOptions {
+            transport: js_worker::transport().map_err(|error| Failure::Other(error.to_string()))?,
+            ..JsOptions::default()
+        },
     })
 }
 

@@ -11,6 +11,7 @@ mod chat;
 mod check;
 mod config;
 mod convert;
+mod js_worker;
 mod keys;
 mod pseudo_terminal;
 mod render;

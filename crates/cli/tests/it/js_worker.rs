@@ -1,0 +1,72 @@
+//! The hidden command that runs a script's JavaScript.
+
+use std::time::Duration;
+
+use quillet_script::js::{
+    Bounds, Called, Found, Js, JsError, JsErrorKind, JsOptions, Level, Passed, Program, Runtime,
+    Transport,
+};
+
+use crate::Place;
+
+/// No names at all.
+struct Nothing;
+
+impl Runtime for Nothing {
+    fn get(&self, _: &str) -> Found {
+        Found::Missing
+    }
+
+    fn set(&self, _: &str, _: Passed) -> Result<(), JsError> {
+        Ok(())
+    }
+
+    fn names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn call<'a>(&'a self, _: &str, _: Vec<Passed>) -> Called<'a> {
+        Called::Now(Ok(Passed::Undefined))
+    }
+
+    fn log(&self, _: Level, _: &str) {}
+}
+
+#[test]
+fn it_is_no_command_for_people() {
+    let help = Place::new().command(&["--help"]).output().unwrap();
+    assert!(!String::from_utf8_lossy(&help.stdout).contains("js-worker"));
+}
+
+#[tokio::test]
+async fn it_computes_and_is_killed_when_it_does_not_end() {
+    let program = Program {
+        path: env!("CARGO_BIN_EXE_quillet").into(),
+        arguments: vec!["js-worker".to_owned()],
+    };
+    let bounds = Bounds {
+        time: Duration::from_millis(500),
+        ..Bounds::default()
+    };
+    let js = Js::new(JsOptions {
+        bounds,
+        transport: Transport::Process(program),
+        ..JsOptions::default()
+    });
+    for _ in 0..2 {
+        let value = js
+            .evaluate("[6 * 7, typeof process]", &Nothing)
+            .await
+            .unwrap();
+        assert_eq!(
+            value,
+            Passed::Value(vec![42.into(), "undefined".into()].into())
+        );
+        // Nothing interrupts this but the end of the process.
+        let error = js
+            .evaluate("new Array(1e9) + ''", &Nothing)
+            .await
+            .unwrap_err();
+        assert_eq!(error.kind, JsErrorKind::Time, "{error}");
+    }
+}

@@ -8,11 +8,11 @@ use futures_util::future::join_all;
 use quillet_agent::{AgentError, AgentEvent, Ending, Limits, Outcome, Run, Window};
 use quillet_core::chat::{ChatModel, ChatOptions};
 use quillet_core::tool::ToolContext;
-use quillet_core::{Content, Map, Message, Role, Value};
+use quillet_core::{Content, Message, Role, Value};
 use tokio::time::timeout;
 
 use super::guard::{Guarded, Logged};
-use super::listen::{Shown, Telling};
+use super::listen::Telling;
 use super::protocol::{self, Call};
 use super::turn::{Ear, Said};
 use super::{Ask, CallError, CallEvent, Progress, ToolUse};
@@ -36,44 +36,46 @@ pub(super) async fn make(
 }
 
 async fn make_one(at: usize, call: Call, progress: &dyn Progress) -> Result<ToolUse, CallError> {
-    let arguments = match &call.arguments {
-        Ok(map) => Value::Map(map.clone()),
-        Err(_) => Value::Map(Map::default()),
-    };
-    let name = &call.name;
+    let name = call.name.clone();
+    let arguments = Value::Map(call.arguments.clone().unwrap_or_default());
     let event = CallEvent::ToolCall {
-        name,
+        name: &name,
         arguments: &arguments,
     };
     progress.event(event).await?;
-    let result = match (call.tool, call.arguments) {
-        _ if at >= protocol::MOST_CALLS => Err(format!(
+    let result = match at < protocol::MOST_CALLS {
+        true => result(call).await,
+        false => Err(format!(
             "the call was not made: an answer may make {} calls",
             protocol::MOST_CALLS
         )),
-        (Some(tool), Ok(map)) => {
-            let context = ToolContext {
-                deadline: Instant::now().checked_add(CALL_TIME),
-                request_id: Arc::from(""),
-            };
-            match timeout(CALL_TIME, tool.call(map, &context)).await {
-                Ok(answer) => answer.map_err(|error| error.for_model),
-                Err(_) => Err(format!("the call took longer than {CALL_TIME:?}")),
-            }
-        }
-        (_, Err(problem)) => Err(problem),
-        (None, Ok(_)) => Err("there is no such tool".to_owned()),
     };
     let event = CallEvent::ToolResult {
-        name,
+        name: &name,
         result: &result,
     };
     progress.event(event).await?;
     Ok(ToolUse {
-        name: call.name,
+        name,
         arguments,
         result,
     })
+}
+
+/// What the model is told of a call.
+async fn result(call: Call) -> Result<Value, String> {
+    let arguments = call.arguments?;
+    let Some(tool) = call.tool else {
+        return Err("there is no such tool".to_owned());
+    };
+    let context = ToolContext {
+        deadline: Instant::now().checked_add(CALL_TIME),
+        request_id: Arc::from(""),
+    };
+    match timeout(CALL_TIME, tool.call(arguments, &context)).await {
+        Ok(answer) => answer.map_err(|error| error.for_model),
+        Err(_) => Err(format!("the call took longer than {CALL_TIME:?}")),
+    }
 }
 
 /// An answer of a model whose provider takes tools, with all its calls.
@@ -93,35 +95,8 @@ pub(super) async fn run(
             telling.progress.event(CallEvent::Request(&request)).await?;
         }
         match event {
-            AgentEvent::Text(piece) => telling.show(turn.text(&piece), "").await?,
-            AgentEvent::Reasoning(piece) => telling.think(&piece).await?,
-            AgentEvent::ToolStarted { id, name, input } => {
-                telling.again("the model calls tools").await?;
-                let arguments = Value::from(serde_json::Value::Object(input));
-                let event = CallEvent::ToolCall {
-                    name: &name,
-                    arguments: &arguments,
-                };
-                telling.progress.event(event).await?;
-                turn.started.push((id, arguments));
-            }
-            AgentEvent::ToolDone {
-                id,
-                name,
-                output,
-                error,
-                ..
-            } => {
-                let result = error.map_or(Ok(output), Err);
-                let event = CallEvent::ToolResult {
-                    name: &name,
-                    result: &result,
-                };
-                telling.progress.event(event).await?;
-                uses.push(turn.done(&id, name, result));
-            }
             AgentEvent::Ended(outcome) => return turn.end(*outcome, ask, telling).await,
-            _ => {}
+            event => uses.extend(turn.hear(event, telling).await?),
         }
     }
     Err(CallError::new(ErrorKind::Model, "the run had no end"))
@@ -185,8 +160,43 @@ impl<'a> Turn<'a> {
         }
     }
 
-    fn text(&mut self, piece: &str) -> Shown {
-        self.ear.text(piece)
+    /// Hands on what happens; gives a call that has ended.
+    async fn hear(
+        &mut self,
+        event: AgentEvent,
+        telling: &mut Telling<'_>,
+    ) -> Result<Option<ToolUse>, CallError> {
+        match event {
+            AgentEvent::Text(piece) => telling.show(self.ear.text(&piece), "").await?,
+            AgentEvent::Reasoning(piece) => telling.think(&piece).await?,
+            AgentEvent::ToolStarted { id, name, input } => {
+                telling.again("the model calls tools").await?;
+                let arguments = Value::from(serde_json::Value::Object(input));
+                let event = CallEvent::ToolCall {
+                    name: &name,
+                    arguments: &arguments,
+                };
+                telling.progress.event(event).await?;
+                self.started.push((id, arguments));
+            }
+            AgentEvent::ToolDone {
+                id,
+                name,
+                output,
+                error,
+                ..
+            } => {
+                let result = error.map_or(Ok(output), Err);
+                let event = CallEvent::ToolResult {
+                    name: &name,
+                    result: &result,
+                };
+                telling.progress.event(event).await?;
+                return Ok(Some(self.done(&id, name, result)));
+            }
+            _ => {}
+        }
+        Ok(None)
     }
 
     /// A call has ended, and with it the text before it: the answer comes after the last one.

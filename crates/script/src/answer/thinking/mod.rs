@@ -5,7 +5,7 @@ mod pairs;
 mod split;
 mod words;
 
-use quillet_core::{Value, nearest};
+use quillet_core::{Map, Value, nearest};
 
 use crate::pattern::{Regex, RegexError};
 
@@ -107,7 +107,7 @@ impl Thinking {
         (thinking, problems)
     }
 
-    fn read_map(&mut self, map: &quillet_core::Map, problems: &mut Vec<String>) {
+    fn read_map(&mut self, map: &Map, problems: &mut Vec<String>) {
         self.mode = match map.get("mode") {
             None | Some(Value::Null | Value::Bool(true)) => Mode::Last,
             Some(Value::Str(name)) => mode(name, problems),
@@ -122,18 +122,16 @@ impl Thinking {
         };
         self.depth = count("depth").unwrap_or(1);
         self.steps = count("steps");
-        for (name, regex) in [
-            ("thinkRegex", &mut self.think_regex),
-            ("answerRegex", &mut self.answer_regex),
-        ] {
-            let Some(given) = map.get(name).and_then(Value::as_str) else {
-                continue;
-            };
-            match pattern(given) {
-                Ok(_) => *regex = Some(given.to_owned()),
-                Err(error) => problems.push(format!("shouldThink.{name}: {error}")),
-            }
-        }
+        self.read_tags(map, problems);
+        self.read_patterns(map, problems);
+        let unknown = map.table().keys().filter(|name| !NAMES.contains(&&***name));
+        problems.extend(unknown.map(|name| {
+            let near = nearest(name, NAMES).map(|near| format!(" (is it {near}?)"));
+            format!("shouldThink.{name} is unknown{}", near.unwrap_or_default())
+        }));
+    }
+
+    fn read_tags(&mut self, map: &Map, problems: &mut Vec<String>) {
         for (name, tag) in [
             ("thinkTag", &mut self.think),
             ("answerTag", &mut self.answer),
@@ -146,13 +144,19 @@ impl Thinking {
                 )),
             }
         }
-        for name in map.table().keys() {
-            if !NAMES.contains(&&**name) {
-                let near = nearest(name, NAMES).map(|near| format!(" (is it {near}?)"));
-                problems.push(format!(
-                    "shouldThink.{name} is unknown{}",
-                    near.unwrap_or_default()
-                ));
+    }
+
+    fn read_patterns(&mut self, map: &Map, problems: &mut Vec<String>) {
+        for (name, regex) in [
+            ("thinkRegex", &mut self.think_regex),
+            ("answerRegex", &mut self.answer_regex),
+        ] {
+            let Some(given) = map.get(name).and_then(Value::as_str) else {
+                continue;
+            };
+            match pattern(given) {
+                Ok(_) => *regex = Some(given.to_owned()),
+                Err(error) => problems.push(format!("shouldThink.{name}: {error}")),
             }
         }
     }

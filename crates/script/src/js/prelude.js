@@ -33,7 +33,14 @@
     return found;
   };
 
-  const callable = (owner, name) => (...args) => call(owner, name, args);
+  // A function of the host, with what the host has behind its dots: `$agent.interact`, `$kit.tool`.
+  const callable = (owner, name) => new Proxy((...args) => call(owner, name, args), {
+    get: (target, key) => {
+      if (typeof key !== 'string' || key in target) return target[key];
+      const inner = `${name}.${key}`;
+      return reach(owner, inner, find(owner, inner));
+    },
+  });
 
   const call = (owner, name, args) => {
     const piece = live(owner);

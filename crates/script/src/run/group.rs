@@ -345,7 +345,7 @@ fn chosen(value: &Value, scope: &Scope, at: Span) -> Option<Vec<Entry>> {
     Some(
         messages
             .iter()
-            .map(|message| super::directives::message_of(message, scope, at))
+            .map(|message| super::variables::message_of(message, scope, at))
             .collect(),
     )
 }

@@ -178,6 +178,7 @@ impl Instance {
             ));
         }
         let pending = entry.stage != Stage::Done;
+        let holes = entry.stage == Stage::Holes;
         let done = (!pending).then(|| entry.content.clone());
         let at = self.insert(entry, place)?;
         if let Some(content) = done {
@@ -186,6 +187,7 @@ impl Instance {
         }
         let mut state = self.state();
         state.pending_from = state.pending_from.min(at);
+        state.holes |= holes;
         Ok(())
     }
 
@@ -263,7 +265,7 @@ impl Instance {
             if let Some(Value::List(list)) = told.result {
                 let entries = list.as_slice().iter();
                 recalled = entries
-                    .map(|message| super::directives::message_of(message, scope, at))
+                    .map(|message| super::variables::message_of(message, scope, at))
                     .collect();
             }
         }
@@ -302,14 +304,7 @@ impl Instance {
 
     /// Fills `[[…]]` of messages that wait for it. Templates of other messages wait on.
     pub(crate) async fn fill_holes(self: &Arc<Self>) -> Result<(), ScriptError> {
-        let waiting = {
-            let state = self.state();
-            state
-                .messages
-                .iter()
-                .skip(state.pending_from)
-                .any(|entry| entry.stage == Stage::Holes)
-        };
+        let waiting = self.state().holes;
         match waiting {
             true => self.render_messages().await,
             false => Ok(()),
@@ -337,7 +332,10 @@ impl Instance {
                     state.pending_from = next.unwrap_or(state.messages.len());
                     next
                 };
-                let Some(at) = next else { return Ok(()) };
+                let Some(at) = next else {
+                    self.state().holes = false;
+                    return Ok(());
+                };
                 self.complete(at, data).await?;
             }
         })

@@ -13,6 +13,7 @@ mod engine;
 mod events;
 mod exec;
 mod expressions;
+mod files;
 mod fill;
 mod functions;
 mod group;
@@ -22,12 +23,15 @@ mod invoke;
 mod messages;
 mod model;
 mod params;
+mod request;
 mod scope;
 mod scripts;
 mod state;
 mod templates;
 mod tools;
 mod values;
+mod variables;
+mod watch;
 
 use std::sync::Arc;
 

@@ -2,25 +2,20 @@
 
 use std::sync::Arc;
 
-use quillet_core::chat::ChatRequest;
-use quillet_core::{BoxFuture, Map, Message as ChatMessage, Role, Span, Table, Value};
+use quillet_core::{Map, Message as ChatMessage, Role, Span, Table, Value};
 
 use super::instance::{Instance, lock};
 use super::messages::print;
 use super::params::Params;
 use super::scope::Scope;
 use super::state::{Entry, Stage};
+use super::watch::Watch;
 use crate::answer::{self, Choice};
 use crate::argument::{ArgumentValue, Words};
-use crate::call::{
-    self, Answer, Ask, CallEvent, Constraint, OUTSIDE_PARAMETERS, Progress, Settings,
-};
+use crate::call::{self, Answer, Ask, Constraint, OUTSIDE_PARAMETERS, Settings};
 use crate::error::{ErrorKind, ScriptError};
-use crate::host::RunEvent;
 use crate::pattern::Regex;
 use crate::syntax::Text;
-use crate::text::bias::Bias;
-use crate::text::system::{System, Titles};
 
 /// What a message's hole asks a model for.
 #[derive(Debug)]
@@ -49,9 +44,9 @@ pub(super) struct Granted {
 }
 
 /// One question to a model, before it is written as a request.
-struct Question {
+pub(super) struct Question {
     /// Messages of the dialogue that it sees: those before this index.
-    until: usize,
+    pub(super) until: usize,
     /// What the answer goes on from.
     prefix: String,
     suffix: String,
@@ -59,7 +54,7 @@ struct Question {
     variable: String,
     /// Parameters of this call.
     parameters: Map,
-    choice: Option<Choice>,
+    pub(super) choice: Option<Choice>,
     /// Who answers, for those who watch.
     role: String,
 }
@@ -538,177 +533,10 @@ impl Instance {
         ask.dry = self.world.dry;
         Ok((ask, question.variable, question.role))
     }
-
-    /// The dialogue as a provider is sent it: one system message, then turns with the roles that
-    /// providers know (note 3).
-    async fn request(
-        self: &Arc<Self>,
-        question: &Question,
-        settings: &Settings,
-        output: Option<&Value>,
-        scope: &Scope,
-        at: Span,
-    ) -> Result<(Vec<ChatMessage>, Vec<Bias>), ScriptError> {
-        let entries: Vec<Entry> = {
-            let state = self.state();
-            state
-                .messages
-                .iter()
-                .take(question.until)
-                .cloned()
-                .collect()
-        };
-        let mut system = System::default();
-        let mut biases = Vec::new();
-        let mut turns = Vec::with_capacity(entries.len());
-        for entry in &entries {
-            biases.extend(entry.biases.iter().cloned());
-            if entry.role == "system" {
-                system
-                    .add(&entry.content)
-                    .map_err(|message| super::values::refuse(&entry.scope, entry.span, message))?;
-            } else {
-                turns.extend(self.turn(entry));
-            }
-        }
-        if let Some(schema) = output.filter(|_| question.choice.is_none())
-            && settings.output_prompt
-            && let Some(format) = settings.format
-            && let Some(section) = answer::section(&schema.into(), format, &entries_text(&entries))
-        {
-            let field = Value::Map(Map::from_iter([("output", Value::from(section))]));
-            system
-                .add(&field)
-                .map_err(|message| super::values::refuse(scope, at, message))?;
-        }
-        let notes = self.setting("SystemNotesTitle");
-        let title = self.setting("SystemOutputTitle");
-        let titles = Titles {
-            notes: notes.as_ref().and_then(Value::as_str),
-            output: title.as_ref().and_then(Value::as_str),
-            output_type: settings.format.map(|format| format.as_str()),
-        };
-        let text = system.render(&titles);
-        if !text.is_empty() {
-            turns.insert(0, ChatMessage::new(Role::System, text));
-        }
-        Ok((turns, biases))
-    }
-
-    /// A message as a provider's role has it: others are people who say their name.
-    fn turn(&self, entry: &Entry) -> Option<ChatMessage> {
-        let text = print(Some(&entry.content));
-        let empty = text.is_empty();
-        let message = match Role::parse(&entry.role) {
-            Some(role) => ChatMessage::new(role, text),
-            None => ChatMessage::new(Role::User, format!("{}: {text}", entry.role)),
-        };
-        let mut message = message;
-        message.name = entry.name.clone().filter(|name| is_wire_name(name));
-        (!empty).then_some(message)
-    }
-}
-
-/// Whether providers take a name (note 30): letters, digits, `_` and `-`, at most 64.
-fn is_wire_name(name: &str) -> bool {
-    let letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    (1..=64).contains(&name.len()) && name.bytes().all(letter)
-}
-
-/// All texts of a dialogue, to see what is said already.
-fn entries_text(entries: &[Entry]) -> String {
-    let texts: Vec<String> = entries
-        .iter()
-        .map(|entry| print(Some(&entry.content)))
-        .collect();
-    texts.join("\n")
 }
 
 /// The text of an answer that a listener gave: an object's `content`, or the value itself.
 fn content_text(value: &Value) -> String {
     let content = value.as_map().and_then(|map| map.get("content"));
     print(Some(content.unwrap_or(value)))
-}
-
-/// Raises a call's events in the script, and tells the observer.
-#[derive(Debug)]
-struct Watch {
-    instance: Arc<Instance>,
-    scope: Scope,
-    at: Span,
-    role: String,
-}
-
-impl Progress for Watch {
-    fn event<'a>(&'a self, event: CallEvent<'a>) -> BoxFuture<'a, Result<(), ScriptError>> {
-        Box::pin(self.tell(event))
-    }
-}
-
-impl Watch {
-    async fn tell(&self, event: CallEvent<'_>) -> Result<(), ScriptError> {
-        let observer = &self.instance.world.observer;
-        match event {
-            CallEvent::Request(request) => self.request(request)?,
-            CallEvent::Chunk {
-                text,
-                content,
-                retry,
-                id,
-            } => {
-                if !self.instance.is_inner() {
-                    observer.event(RunEvent::Delta {
-                        role: self.role.clone(),
-                        text: text.to_owned(),
-                    });
-                }
-                self.chunk(text, content, retry, id).await?;
-            }
-            CallEvent::Thinking(text) => observer.event(RunEvent::Thinking {
-                text: text.to_owned(),
-            }),
-            CallEvent::Again { .. } => {}
-            CallEvent::ToolCall { name, arguments } => observer.event(RunEvent::ToolCall {
-                name: name.to_owned(),
-                arguments: arguments.clone(),
-            }),
-            CallEvent::ToolResult { name, result } => observer.event(RunEvent::ToolResult {
-                name: name.to_owned(),
-                result: result.clone(),
-            }),
-        }
-        Ok(())
-    }
-
-    fn request(&self, request: &ChatRequest) -> Result<(), ScriptError> {
-        self.instance
-            .world
-            .budget
-            .model_call(&self.scope, self.at)?;
-        let event = RunEvent::Request(call::request_map(request));
-        self.instance.world.observer.event(event);
-        Ok(())
-    }
-
-    async fn chunk(
-        &self,
-        text: &str,
-        content: &str,
-        retry: u32,
-        id: &str,
-    ) -> Result<(), ScriptError> {
-        if !self.instance.listens("llmStream") {
-            return Ok(());
-        }
-        let chunk = Map::from_iter([("content", Value::from(text)), ("id", Value::from(id))]);
-        let arguments = vec![
-            Some(Value::Map(chunk)),
-            Some(Value::from(content)),
-            Some(Value::Int(retry.into())),
-        ];
-        self.instance
-            .emit("llmStream", arguments, &self.scope, self.at)
-            .await?;
-        Ok(())
-    }
 }

@@ -82,6 +82,7 @@ impl Instance {
         if let Some(Value::List(messages)) = state.prompt.shift_remove("messages") {
             for message in messages.as_slice() {
                 let entry = configured_message(message, scope);
+                state.holes |= entry.stage == Stage::Holes;
                 state.messages.push(entry);
             }
         }

@@ -28,6 +28,8 @@ pub(crate) struct State {
     pub(crate) authored: HashSet<Arc<str>>,
     /// The dialogue.
     pub(crate) messages: Vec<Entry>,
+    /// Whether a message waits for its holes to be filled.
+    pub(crate) holes: bool,
     /// No message before this one waits for anything.
     pub(crate) pending_from: usize,
     /// How many messages every dialogue begins with, once the first separator was met.

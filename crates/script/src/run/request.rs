@@ -1,0 +1,102 @@
+//! The dialogue as a provider is sent it.
+
+use std::sync::Arc;
+
+use quillet_core::{Map, Message as ChatMessage, Role, Span, Value};
+
+use super::instance::Instance;
+use super::messages::print;
+use super::model::Question;
+use super::scope::Scope;
+use super::state::Entry;
+use crate::answer;
+use crate::call::Settings;
+use crate::error::ScriptError;
+use crate::text::bias::Bias;
+use crate::text::system::{System, Titles};
+
+impl Instance {
+    /// The dialogue as a provider is sent it: one system message, then turns with the roles that
+    /// providers know (note 3).
+    pub(super) async fn request(
+        self: &Arc<Self>,
+        question: &Question,
+        settings: &Settings,
+        output: Option<&Value>,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(Vec<ChatMessage>, Vec<Bias>), ScriptError> {
+        let entries: Vec<Entry> = {
+            let state = self.state();
+            state
+                .messages
+                .iter()
+                .take(question.until)
+                .cloned()
+                .collect()
+        };
+        let mut system = System::default();
+        let mut biases = Vec::new();
+        let mut turns = Vec::with_capacity(entries.len());
+        for entry in &entries {
+            biases.extend(entry.biases.iter().cloned());
+            if entry.role == "system" {
+                system
+                    .add(&entry.content)
+                    .map_err(|message| super::values::refuse(&entry.scope, entry.span, message))?;
+            } else {
+                turns.extend(self.turn(entry));
+            }
+        }
+        if let Some(schema) = output.filter(|_| question.choice.is_none())
+            && settings.output_prompt
+            && let Some(format) = settings.format
+            && let Some(section) = answer::section(&schema.into(), format, &entries_text(&entries))
+        {
+            let field = Value::Map(Map::from_iter([("output", Value::from(section))]));
+            system
+                .add(&field)
+                .map_err(|message| super::values::refuse(scope, at, message))?;
+        }
+        let notes = self.setting("SystemNotesTitle");
+        let title = self.setting("SystemOutputTitle");
+        let titles = Titles {
+            notes: notes.as_ref().and_then(Value::as_str),
+            output: title.as_ref().and_then(Value::as_str),
+            output_type: settings.format.map(|format| format.as_str()),
+        };
+        let text = system.render(&titles);
+        if !text.is_empty() {
+            turns.insert(0, ChatMessage::new(Role::System, text));
+        }
+        Ok((turns, biases))
+    }
+
+    /// A message as a provider's role has it: others are people who say their name.
+    fn turn(&self, entry: &Entry) -> Option<ChatMessage> {
+        let text = print(Some(&entry.content));
+        let empty = text.is_empty();
+        let message = match Role::parse(&entry.role) {
+            Some(role) => ChatMessage::new(role, text),
+            None => ChatMessage::new(Role::User, format!("{}: {text}", entry.role)),
+        };
+        let mut message = message;
+        message.name = entry.name.clone().filter(|name| is_wire_name(name));
+        (!empty).then_some(message)
+    }
+}
+
+/// Whether providers take a name (note 30): letters, digits, `_` and `-`, at most 64.
+fn is_wire_name(name: &str) -> bool {
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=64).contains(&name.len()) && name.bytes().all(letter)
+}
+
+/// All texts of a dialogue, to see what is said already.
+fn entries_text(entries: &[Entry]) -> String {
+    let texts: Vec<String> = entries
+        .iter()
+        .map(|entry| print(Some(&entry.content)))
+        .collect();
+    texts.join("\n")
+}

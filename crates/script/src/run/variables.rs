@@ -1,0 +1,307 @@
+//! Directives about variables: `$set`, `$get`, `$unset`, `$push`, `$ctx`.
+
+use std::sync::Arc;
+
+use quillet_core::{Map, Span, Table, Value};
+use quillet_yaml::Node;
+
+use super::directives::Outcome;
+use super::instance::Instance;
+use super::messages::print;
+use super::params::Params;
+use super::scope::Scope;
+use super::state::Entry;
+use super::values::{is_function, refuse};
+use crate::error::ScriptError;
+use crate::expression::path::{self, Step};
+
+impl Instance {
+    /// `$set` as it was written: functions are functions, everything else is evaluated.
+    pub(super) async fn set(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let Some(call) = params.call.clone() else {
+            return self.set_values(params, scope, at);
+        };
+        let value = call
+            .value
+            .as_ref()
+            .and_then(Node::entries)
+            .unwrap_or_default();
+        let mut last = None;
+        for entry in value.iter().chain(&call.fields) {
+            if is_function(&entry.value) {
+                let function = self.function_node(&entry.value, scope)?;
+                self.state().functions.insert(entry.name().into(), function);
+                continue;
+            }
+            last = self.node(&entry.value, scope).await?;
+            self.set_path(entry.name(), last.clone(), scope, entry.key.span)?;
+        }
+        match value.is_empty() && call.fields.is_empty() {
+            true => self.set_values(params, scope, at),
+            false => Ok(last),
+        }
+    }
+
+    /// `$set('name')` in a chain, `$set('name', value)`, `$set(name=value)`, and from JavaScript.
+    pub(super) fn set_values(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let mut last = params.piped.clone();
+        if let Some(name) = params
+            .text("key", 0)
+            .filter(|_| !params.positional.is_empty())
+        {
+            let value = match params.positional.get(1) {
+                Some(value) => value.clone(),
+                None => params.piped.clone(),
+            };
+            self.set_path(name, value.clone(), scope, at)?;
+            last = value;
+        }
+        for (name, value) in params.named.iter() {
+            self.set_path(name, Some(value.clone()), scope, at)?;
+            last = Some(value.clone());
+        }
+        Ok(last)
+    }
+
+    /// Gives what a key path leads to a value.
+    pub(super) fn set_path(
+        &self,
+        name: &str,
+        value: Option<Value>,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
+        let steps = path::parse(name).map_err(|problem| refuse(scope, at, problem.to_string()))?;
+        let Some((Step::Key(first), more)) = steps.split_first() else {
+            return Err(refuse(
+                scope,
+                at,
+                format!("`{name}` does not begin with a name"),
+            ));
+        };
+        if more.is_empty() {
+            self.assign(first, value, scope, at)?;
+            return Ok(());
+        }
+        let old = match &**first {
+            "prompt" => Some(Value::Map(Map::new(self.state().prompt.clone()))),
+            "parameters" => Some(Value::Map(Map::new(self.state().parameters.clone()))),
+            _ => self.setting(first),
+        };
+        let old = old.unwrap_or_default();
+        let new = match value {
+            Some(value) => path::set(&old, more, value)
+                .map_err(|problem| refuse(scope, at, problem.to_string()))?,
+            None => path::unset(&old, more).unwrap_or(old),
+        };
+        self.assign(first, Some(new), scope, at)
+    }
+
+    /// Gives a name a value; `prompt` and `parameters` are taken apart.
+    pub(super) fn assign(
+        &self,
+        name: &str,
+        value: Option<Value>,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
+        match (name, value) {
+            ("prompt", Some(Value::Map(map))) => {
+                if let Some(messages) = map.get("messages") {
+                    self.set_messages(messages, scope, at);
+                }
+                let mut table = map.to_table();
+                table.shift_remove("messages");
+                self.state().prompt = table;
+            }
+            ("parameters", Some(Value::Map(map))) => self.state().parameters = map.to_table(),
+            ("prompt" | "parameters", _) => {
+                return Err(refuse(scope, at, format!("`{name}` is an object")));
+            }
+            ("LatestResult", value) => self.finish(value),
+            (name, value) => self.state().assign(name, value),
+        }
+        Ok(())
+    }
+
+    /// The messages that a script wrote: complete as they are.
+    fn set_messages(&self, messages: &Value, scope: &Scope, at: Span) {
+        let Value::List(list) = messages else { return };
+        let mut state = self.state();
+        if *messages == state.message_values() {
+            return;
+        }
+        state.messages = list
+            .as_slice()
+            .iter()
+            .map(|value| message_of(value, scope, at))
+            .collect();
+        state.pending_from = state.messages.len();
+        let length = state.messages.len();
+        state.prefix = state.prefix.map(|prefix| prefix.min(length));
+    }
+
+    /// `$get`: one path gives its value, several an object of them. A function gives what it returns
+    /// for its name (note 101).
+    pub(super) async fn get(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let paths = get_paths(params);
+        let one = paths.len() == 1 && !matches!(params.get("key", 0), Some(Value::List(_)));
+        let mut found = Table::default();
+        for name in &paths {
+            let value = match self.callable(name) {
+                Some(function) => {
+                    let arguments = vec![Some(Value::from(name.as_str()))];
+                    self.call_function(&function, arguments, scope, at).await?.0
+                }
+                None => self.get_path(name, scope, at)?,
+            };
+            if one {
+                return Ok(value);
+            }
+            found.insert(name.as_str().into(), value.unwrap_or_default());
+        }
+        Ok(Some(Value::Map(Map::new(found))))
+    }
+
+    pub(super) fn gets_function(&self, params: &Params) -> bool {
+        get_paths(params)
+            .iter()
+            .any(|name| self.callable(name).is_some())
+    }
+
+    pub(super) fn get_values(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let paths = get_paths(params);
+        if let ([name], false) = (
+            paths.as_slice(),
+            matches!(params.get("key", 0), Some(Value::List(_))),
+        ) {
+            return self.get_path(name, scope, at);
+        }
+        let mut found = Table::default();
+        for name in &paths {
+            found.insert(
+                name.as_str().into(),
+                self.get_path(name, scope, at)?.unwrap_or_default(),
+            );
+        }
+        Ok(Some(Value::Map(Map::new(found))))
+    }
+
+    /// What a key path leads to; nothing where it leads nowhere.
+    pub(super) fn get_path(&self, name: &str, scope: &Scope, at: Span) -> Outcome {
+        let steps = path::parse(name).map_err(|problem| refuse(scope, at, problem.to_string()))?;
+        let Some((Step::Key(first), more)) = steps.split_first() else {
+            return Err(refuse(
+                scope,
+                at,
+                format!("`{name}` does not begin with a name"),
+            ));
+        };
+        match self.lookup(first, scope) {
+            crate::expression::Found::Value(value) => Ok(path::get(&value, more).cloned()),
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) fn unset(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        for name in get_paths(params) {
+            self.set_path(&name, None, scope, at)?;
+        }
+        Ok(None)
+    }
+
+    /// `$push`: adds to a list, and makes it where there is none.
+    pub(super) fn push_value(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let Some(name) = params.text("key", 0).map(str::to_owned) else {
+            return Err(refuse(scope, at, "`$push` lacks `key`, the path of a list"));
+        };
+        let value = params
+            .get("value", 1)
+            .cloned()
+            .or_else(|| params.piped.clone());
+        let mut list = match self.get_path(&name, scope, at)? {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::List(list)) => list.as_slice().to_vec(),
+            Some(other) => {
+                return Err(refuse(
+                    scope,
+                    at,
+                    format!("`{name}` is no list but {}", other.kind()),
+                ));
+            }
+        };
+        list.push(value.unwrap_or_default());
+        let list = Value::from(list);
+        self.set_path(&name, Some(list.clone()), scope, at)?;
+        Ok(Some(list))
+    }
+
+    /// `$ctx`: what this script keeps with whoever called it (note 104).
+    pub(super) fn context(&self, params: &Params) -> Outcome {
+        let root = params.named.get("rootScope") == Some(&Value::Bool(true));
+        let mut holder = self.caller.as_deref().unwrap_or(self);
+        while root && let Some(caller) = holder.caller.as_deref() {
+            holder = caller;
+        }
+        let id = params.text("id", 2).unwrap_or(&self.id).to_owned();
+        let mut state = holder.state();
+        let Some(key) = params.text("key", 0) else {
+            let all = state.contexts.get(&id).cloned().unwrap_or_default();
+            return Ok(Some(Value::Map(Map::new(all))));
+        };
+        match params.get("value", 1) {
+            Some(value) => {
+                let table = state.contexts.entry(id).or_default();
+                table.insert(key.into(), value.clone());
+                Ok(Some(value.clone()))
+            }
+            None => Ok(state
+                .contexts
+                .get(&id)
+                .and_then(|table| table.get(key))
+                .cloned()),
+        }
+    }
+}
+
+/// The paths that `$get` and `$unset` are given.
+fn get_paths(params: &Params) -> Vec<String> {
+    let mut paths = Vec::new();
+    let given = params
+        .positional
+        .iter()
+        .flatten()
+        .chain(params.named.get("key"));
+    for value in given {
+        match value {
+            Value::List(list) => paths.extend(list.as_slice().iter().map(|item| print(Some(item)))),
+            one => paths.push(print(Some(one))),
+        }
+    }
+    paths
+}
+
+/// A message as a script wrote it.
+pub(super) fn message_of(value: &Value, scope: &Scope, at: Span) -> Entry {
+    let text = |key: &str| {
+        value
+            .as_map()
+            .and_then(|map| map.get(key))
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
+    let content = value
+        .as_map()
+        .and_then(|map| map.get("content"))
+        .unwrap_or(value)
+        .clone();
+    let mut entry = Entry::done(
+        text("role").unwrap_or_else(|| "user".to_owned()),
+        content,
+        scope.clone(),
+        at,
+    );
+    entry.name = text("name");
+    entry.thinking = text("thinking");
+    entry
+}

@@ -1,0 +1,95 @@
+//! What a call of a model tells while it goes: events of the script, and the observer.
+
+use std::sync::Arc;
+
+use quillet_core::chat::ChatRequest;
+use quillet_core::{BoxFuture, Map, Span, Value};
+
+use super::instance::Instance;
+use super::scope::Scope;
+use crate::call::{self, CallEvent, Progress};
+use crate::error::ScriptError;
+use crate::host::RunEvent;
+
+/// Raises a call's events in the script, and tells the observer.
+#[derive(Debug)]
+pub(super) struct Watch {
+    pub(super) instance: Arc<Instance>,
+    pub(super) scope: Scope,
+    pub(super) at: Span,
+    pub(super) role: String,
+}
+
+impl Progress for Watch {
+    fn event<'a>(&'a self, event: CallEvent<'a>) -> BoxFuture<'a, Result<(), ScriptError>> {
+        Box::pin(self.tell(event))
+    }
+}
+
+impl Watch {
+    async fn tell(&self, event: CallEvent<'_>) -> Result<(), ScriptError> {
+        let observer = &self.instance.world.observer;
+        match event {
+            CallEvent::Request(request) => self.request(request)?,
+            CallEvent::Chunk {
+                text,
+                content,
+                retry,
+                id,
+            } => {
+                if !self.instance.is_inner() {
+                    observer.event(RunEvent::Delta {
+                        role: self.role.clone(),
+                        text: text.to_owned(),
+                    });
+                }
+                self.chunk(text, content, retry, id).await?;
+            }
+            CallEvent::Thinking(text) => observer.event(RunEvent::Thinking {
+                text: text.to_owned(),
+            }),
+            CallEvent::Again { .. } => {}
+            CallEvent::ToolCall { name, arguments } => observer.event(RunEvent::ToolCall {
+                name: name.to_owned(),
+                arguments: arguments.clone(),
+            }),
+            CallEvent::ToolResult { name, result } => observer.event(RunEvent::ToolResult {
+                name: name.to_owned(),
+                result: result.clone(),
+            }),
+        }
+        Ok(())
+    }
+
+    fn request(&self, request: &ChatRequest) -> Result<(), ScriptError> {
+        self.instance
+            .world
+            .budget
+            .model_call(&self.scope, self.at)?;
+        let event = RunEvent::Request(call::request_map(request));
+        self.instance.world.observer.event(event);
+        Ok(())
+    }
+
+    async fn chunk(
+        &self,
+        text: &str,
+        content: &str,
+        retry: u32,
+        id: &str,
+    ) -> Result<(), ScriptError> {
+        if !self.instance.listens("llmStream") {
+            return Ok(());
+        }
+        let chunk = Map::from_iter([("content", Value::from(text)), ("id", Value::from(id))]);
+        let arguments = vec![
+            Some(Value::Map(chunk)),
+            Some(Value::from(content)),
+            Some(Value::Int(retry.into())),
+        ];
+        self.instance
+            .emit("llmStream", arguments, &self.scope, self.at)
+            .await?;
+        Ok(())
+    }
+}

@@ -42,11 +42,6 @@ impl Instance {
             Value::Str(one) => vec![one.to_string()],
             _ => Vec::new(),
         };
-        let mut texts = texts;
-        // Only forbidden names: everything else is allowed.
-        if !texts.is_empty() && texts.iter().all(|pattern| pattern.starts_with('!')) {
-            texts.insert(0, "*".to_owned());
-        }
         let parsed = Permissions::parse(&texts).map_err(|problem| {
             let script = &self.resolved.script;
             let at = config_place(&script.config, "permissions");

@@ -19,6 +19,7 @@ mod protocol;
 mod runtime;
 mod signature;
 mod thread;
+mod wasm;
 mod wire;
 mod worker;
 
@@ -43,6 +44,7 @@ pub use protocol::{Bounds, Definition, Export, ExportKind};
 pub use runtime::{Called, Found, FunctionId, Level, ModuleId, Passed, Runtime, Target};
 pub use signature::{Parameter, Signature, signature};
 use thread::Thread;
+pub use wasm::{Wasm, WasmBounds, WasmExport};
 
 /// How one run's JavaScript is run.
 #[derive(Clone, Debug, Default)]

@@ -31,3 +31,4 @@ mod reader_properties;
 mod text_data;
 mod text_holes;
 mod text_templates;
+mod wasm;

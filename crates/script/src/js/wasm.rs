@@ -1,0 +1,262 @@
+//! WebAssembly modules that scripts import: exports with numbers in and out, nothing of the host.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use quillet_core::{List, Value};
+use wasmi::{
+    Config, Engine, ExternType, F32, F64, Instance, Linker, Module, Store, StoreLimits,
+    StoreLimitsBuilder, TrapCode, Val, ValType,
+};
+
+use super::error::{JsError, JsErrorKind};
+use crate::expression::from_number;
+
+/// Bounds of one module. Each has an error that names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WasmBounds {
+    /// Bytes of the module itself. Default 16 MiB.
+    pub bytes: usize,
+    /// Bytes of its memories together. Default 64 MiB.
+    pub memory: usize,
+    /// Instructions of one call, roughly. Default 500,000,000: a second or two.
+    pub fuel: u64,
+}
+
+impl Default for WasmBounds {
+    fn default() -> Self {
+        WasmBounds {
+            bytes: 16 << 20,
+            memory: 64 << 20,
+            fuel: 500_000_000,
+        }
+    }
+}
+
+/// A module that was loaded. Its memory lasts from call to call; calls of one module wait for each other.
+#[derive(Debug)]
+pub struct Wasm {
+    exports: Vec<WasmExport>,
+    fuel: u64,
+    running: Mutex<Running>,
+}
+
+#[derive(Debug)]
+struct Running {
+    store: Store<StoreLimits>,
+    instance: Instance,
+}
+
+/// A function that a module exports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WasmExport {
+    /// Its name.
+    pub name: String,
+    /// Kinds of its parameters: `i32`, `i64`, `f32`, `f64`.
+    pub parameters: Vec<&'static str>,
+    /// Kinds of its results.
+    pub results: Vec<&'static str>,
+}
+
+impl Wasm {
+    /// Loads a module and runs its start function.
+    ///
+    /// # Errors
+    /// Kind `Module`: it is no module, or wants something of its host; `Memory`, `Time`, `Thrown`: its start.
+    pub fn load(bytes: &[u8], bounds: &WasmBounds) -> Result<Self, JsError> {
+        if bytes.len() > bounds.bytes {
+            return Err(refused(format!(
+                "the wasm module is larger than {} bytes",
+                bounds.bytes
+            )));
+        }
+        let mut config = Config::default();
+        config.consume_fuel(true).ignore_custom_sections(true);
+        let engine = Engine::new(&config);
+        let module = Module::new(&engine, bytes)
+            .map_err(|error| refused(format!("not a wasm module: {error}")))?;
+        if let Some(import) = module.imports().next() {
+            return Err(refused(format!(
+                "the wasm module imports `{}.{}`: modules get nothing from their host",
+                import.module(),
+                import.name()
+            )));
+        }
+        let exports = module
+            .exports()
+            .filter_map(|export| described(export.name(), export.ty()))
+            .collect();
+        let mut store = Store::new(&engine, limits(bounds));
+        store.limiter(|limits| limits);
+        store
+            .set_fuel(bounds.fuel)
+            .map_err(|error| failed(&error))?;
+        let instance = Linker::new(&engine).instantiate_and_start(&mut store, &module);
+        let instance = instance.map_err(|error| failed(&error))?;
+        Ok(Wasm {
+            exports,
+            fuel: bounds.fuel,
+            running: Mutex::new(Running { store, instance }),
+        })
+    }
+
+    /// The functions that it exports, in their order.
+    #[must_use]
+    pub fn exports(&self) -> &[WasmExport] {
+        &self.exports
+    }
+
+    /// Calls an exported function with numbers. Fractions are cut off where a whole number is wanted, and
+    /// whole numbers wrap, as WebAssembly's JavaScript interface has it; missing arguments are 0.
+    ///
+    /// # Errors
+    /// Kind `Module`: no such export; `Thrown`: an argument is no number, or it trapped; `Time`: it ran out
+    /// of fuel.
+    pub async fn call(
+        self: &Arc<Self>,
+        name: &str,
+        arguments: &[Option<Value>],
+    ) -> Result<Option<Value>, JsError> {
+        let export = self.exports.iter().find(|export| export.name == name);
+        let export = export
+            .ok_or_else(|| refused(format!("the wasm module exports no function `{name}`")))?;
+        let given = (0..export.parameters.len()).map(|index| {
+            let value = arguments.get(index).and_then(Option::as_ref);
+            argument(
+                name,
+                index,
+                export.parameters.get(index).copied().unwrap_or_default(),
+                value,
+            )
+        });
+        let given: Vec<Val> = given.collect::<Result<_, _>>()?;
+        let (module, name) = (Arc::clone(self), name.to_owned());
+        let run = tokio::task::spawn_blocking(move || module.run(&name, &given));
+        run.await.unwrap_or_else(|_| {
+            Err(JsError::new(
+                JsErrorKind::Killed,
+                "the wasm module was ended",
+            ))
+        })
+    }
+
+    fn run(&self, name: &str, arguments: &[Val]) -> Result<Option<Value>, JsError> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let Running { store, instance } = &mut *running;
+        store.set_fuel(self.fuel).map_err(|error| failed(&error))?;
+        let function = instance.get_func(&*store, name);
+        let function = function
+            .ok_or_else(|| refused(format!("the wasm module exports no function `{name}`")))?;
+        let mut results: Vec<Val> = function
+            .ty(&*store)
+            .results()
+            .iter()
+            .map(|kind| Val::default_for_ty(*kind))
+            .collect();
+        function
+            .call(store, arguments, &mut results)
+            .map_err(|error| failed(&error))?;
+        let values: Vec<Value> = results.iter().map(value).collect();
+        Ok(match values.len() {
+            0 | 1 => values.into_iter().next(),
+            _ => Some(Value::List(List::new(values))),
+        })
+    }
+}
+
+fn limits(bounds: &WasmBounds) -> StoreLimits {
+    StoreLimitsBuilder::new()
+        .memory_size(bounds.memory)
+        .table_elements(100_000)
+        .instances(1)
+        .memories(8)
+        .tables(8)
+        .build()
+}
+
+fn refused(message: String) -> JsError {
+    JsError::new(JsErrorKind::Module, message)
+}
+
+/// What a trap or a failed start means.
+fn failed(error: &wasmi::Error) -> JsError {
+    match error.as_trap_code() {
+        Some(TrapCode::OutOfFuel) => JsError::new(
+            JsErrorKind::Time,
+            "the wasm module ran longer than it may (limit fuel)",
+        ),
+        Some(TrapCode::StackOverflow) => JsError::new(
+            JsErrorKind::Stack,
+            "functions of the wasm module call each other too deeply",
+        ),
+        Some(_) => JsError::thrown(format!("the wasm module trapped: {error}")),
+        None => JsError::new(
+            JsErrorKind::Memory,
+            format!("the wasm module cannot start: {error}"),
+        ),
+    }
+}
+
+/// A function whose parameters and results are numbers; others cannot be called from a script.
+fn described(name: &str, kind: &ExternType) -> Option<WasmExport> {
+    let ExternType::Func(function) = kind else {
+        return None;
+    };
+    let kinds = |kinds: &[ValType]| kinds.iter().map(kind_of).collect::<Option<Vec<_>>>();
+    Some(WasmExport {
+        name: name.to_owned(),
+        parameters: kinds(function.params())?,
+        results: kinds(function.results())?,
+    })
+}
+
+fn kind_of(kind: &ValType) -> Option<&'static str> {
+    match kind {
+        ValType::I32 => Some("i32"),
+        ValType::I64 => Some("i64"),
+        ValType::F32 => Some("f32"),
+        ValType::F64 => Some("f64"),
+        _ => None,
+    }
+}
+
+/// An argument as a parameter of a kind takes it.
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // As the interface's rules say.
+fn argument(name: &str, index: usize, kind: &str, value: Option<&Value>) -> Result<Val, JsError> {
+    let (whole, number) = match value {
+        None => (0, 0.0),
+        Some(Value::Int(whole)) => (*whole, *whole as f64),
+        Some(Value::Float(number)) => (wrapped(*number), *number),
+        Some(other) => {
+            let (place, kind_of) = (index + 1, other.kind());
+            return Err(JsError::thrown(format!(
+                "argument {place} of wasm function `{name}` is {kind}, not {kind_of}: it takes numbers only"
+            )));
+        }
+    };
+    Ok(match kind {
+        "i32" => Val::I32(whole as i32),
+        "i64" => Val::I64(whole),
+        "f32" => Val::F32(F32::from(number as f32)),
+        _ => Val::F64(F64::from(number)),
+    })
+}
+
+/// The whole part of a number, modulo 2^64; 0 for what is not a number.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Brought into the range just before.
+fn wrapped(number: f64) -> i64 {
+    const RANGE: f64 = 18_446_744_073_709_551_616.0;
+    if !number.is_finite() {
+        return 0;
+    }
+    (number.trunc().rem_euclid(RANGE) as u64) as i64
+}
+
+fn value(result: &Val) -> Value {
+    match result {
+        Val::I32(number) => Value::Int(i64::from(*number)),
+        Val::I64(number) => Value::Int(*number),
+        Val::F32(number) => from_number(f64::from(f32::from(*number))),
+        Val::F64(number) => from_number(f64::from(*number)),
+        _ => Value::Null,
+    }
+}

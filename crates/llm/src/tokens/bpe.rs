@@ -167,4 +167,13 @@ mod tests {
             prop_assert_eq!(sum, text.len() as u64);
         }
     }
+
+    #[test]
+    fn ids_are_as_many_as_tokens_and_of_short_texts_only() {
+        for text in ["", " happy", "敏感词", "<|endoftext|>"] {
+            let ids = Bpe::O200k.ids(text).unwrap();
+            assert_eq!(ids.len() as u64, Bpe::O200k.text(text), "{text}");
+        }
+        assert_eq!(Bpe::Cl100k.ids(&"a ".repeat(PIECE)), None);
+    }
 }

@@ -24,6 +24,7 @@ mod library_inherit;
 mod parse_blocks;
 mod pattern;
 mod pattern_regex;
+mod python;
 mod quickjs;
 mod reader;
 mod reader_findings;

@@ -1,0 +1,379 @@
+//! Functions in Python: `[python] def f(a, b): …`, run by `python3` in a child process.
+//!
+//! The process can do whatever its user can: it is started only where running is granted. One process
+//! serves one run; it is killed with its owner, and when a call takes too long.
+
+use std::process::Stdio;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use quillet_core::{List, Map, Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use super::error::{Code, Frame, JsError, JsErrorKind, Place};
+use super::runtime::FunctionId;
+use super::signature::Parameter;
+
+/// Bytes of one answer.
+const LARGEST: u64 = 64 << 20;
+
+/// Variables of the environment that the interpreter itself needs to be found and to start.
+const NEEDED: [&str; 4] = ["HOME", "LANG", "PATH", "SystemRoot"];
+
+/// The Python of one run. Nothing starts before the first call.
+#[derive(Debug)]
+pub struct Python {
+    granted: bool,
+    time: Duration,
+    next: AtomicU64,
+    defined: Mutex<Vec<Definition>>,
+    process: tokio::sync::Mutex<Option<Interpreter>>,
+}
+
+#[derive(Clone, Debug)]
+struct Definition {
+    id: u64,
+    name: String,
+    code: String,
+    file: String,
+}
+
+/// A function in Python that was defined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PythonFunction {
+    /// How it is called.
+    pub id: FunctionId,
+    /// Its name.
+    pub name: String,
+    /// Its parameters, to hand named arguments over in their order.
+    pub parameters: Vec<Parameter>,
+}
+
+/// What a call gave.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PythonResult {
+    /// What the function returned; `None` of Python is null.
+    pub value: Value,
+    /// What it printed.
+    pub printed: String,
+}
+
+#[derive(Debug)]
+struct Interpreter {
+    // Killed when this is dropped.
+    _child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    known: usize,
+}
+
+impl Python {
+    /// Python for one run. `granted` is `grants.run`; `time` bounds one call.
+    #[must_use]
+    pub fn new(granted: bool, time: Duration) -> Self {
+        Python {
+            granted,
+            time,
+            next: AtomicU64::new(1),
+            defined: Mutex::default(),
+            process: tokio::sync::Mutex::default(),
+        }
+    }
+
+    fn defined(&self) -> MutexGuard<'_, Vec<Definition>> {
+        self.defined.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a function, without the mark of its language. `file` is the script: functions of one script
+    /// see each other.
+    ///
+    /// # Errors
+    /// Kind `Denied` names the grant that is missing; `Syntax`: the code does not begin with `def name(…)`.
+    pub fn define(&self, code: &str, file: &str) -> Result<PythonFunction, JsError> {
+        if !self.granted {
+            return Err(JsError::new(
+                JsErrorKind::Denied,
+                "functions in Python need a grant: run (starting python3)",
+            ));
+        }
+        let (name, parameters) = head(code).ok_or_else(|| {
+            JsError::new(
+                JsErrorKind::Syntax,
+                "a function in Python begins with `def name(parameters):`",
+            )
+        })?;
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        self.defined().push(Definition {
+            id,
+            name: name.clone(),
+            code: code.to_owned(),
+            file: file.to_owned(),
+        });
+        Ok(PythonFunction {
+            id: FunctionId(id),
+            name,
+            parameters,
+        })
+    }
+
+    /// Calls a function. Calls of one run wait for each other.
+    ///
+    /// # Errors
+    /// Kind `Thrown`: an exception, with its line; `Syntax`; `Time`; `Killed`: there is no `python3`, or
+    /// it ended.
+    pub async fn call(
+        &self,
+        function: FunctionId,
+        arguments: &[Option<Value>],
+    ) -> Result<PythonResult, JsError> {
+        let mut process = self.process.lock().await;
+        // Taken out while it works: dropping this future, or an error, ends it.
+        let mut running = match process.take() {
+            Some(running) => running,
+            None => Interpreter::start()?,
+        };
+        let calls = self.calls(&mut running, function, arguments);
+        let Ok(answer) = tokio::time::timeout(self.time, calls).await else {
+            let seconds = self.time.as_secs_f64();
+            return Err(JsError::new(
+                JsErrorKind::Time,
+                format!("Python ran longer than {seconds} s (limit js_time)"),
+            ));
+        };
+        let answer = answer?;
+        *process = Some(running);
+        result(&answer, function)
+    }
+
+    /// Tells the process what it does not know yet, then calls.
+    async fn calls(
+        &self,
+        running: &mut Interpreter,
+        function: FunctionId,
+        arguments: &[Option<Value>],
+    ) -> Result<Value, JsError> {
+        let new: Vec<Definition> = self.defined().iter().skip(running.known).cloned().collect();
+        running.known += new.len();
+        for definition in new {
+            let answer = running.ask(&definition.request()).await?;
+            if definition.id == function.0 && answer.at(&["error"]).is_some() {
+                return Ok(answer);
+            }
+        }
+        let arguments = arguments
+            .iter()
+            .map(|argument| argument.clone().unwrap_or_default());
+        let request = [
+            ("id", Value::from(function.0.cast_signed())),
+            ("arguments", Value::List(List::from_iter(arguments))),
+        ];
+        running.ask(&Value::Map(Map::from_iter(request))).await
+    }
+}
+
+impl Definition {
+    fn request(&self) -> Value {
+        let request = [
+            ("id", Value::from(self.id.cast_signed())),
+            ("name", Value::from(&*self.name)),
+            ("code", Value::from(&*self.code)),
+            ("file", Value::from(&*self.file)),
+        ];
+        Value::Map(Map::from_iter(request))
+    }
+}
+
+impl Interpreter {
+    fn start() -> Result<Self, JsError> {
+        let mut command = Command::new("python3");
+        command
+            .args(["-I", "-u", "-c", include_str!("python.py")])
+            .env_clear();
+        command.envs(
+            NEEDED
+                .iter()
+                .filter_map(|name| Some((name, std::env::var_os(name)?))),
+        );
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true);
+        let mut child = command.spawn().map_err(|error| {
+            JsError::new(
+                JsErrorKind::Killed,
+                format!("python3 cannot be started: {error}"),
+            )
+        })?;
+        let ends = child.stdin.take().zip(child.stdout.take());
+        let (input, output) = ends.ok_or_else(gone)?;
+        Ok(Interpreter {
+            _child: child,
+            input,
+            output: BufReader::new(output),
+            known: 0,
+        })
+    }
+
+    async fn ask(&mut self, request: &Value) -> Result<Value, JsError> {
+        let line = json::to_string(request) + "\n";
+        self.input
+            .write_all(line.as_bytes())
+            .await
+            .map_err(|_| gone())?;
+        let mut answer = Vec::new();
+        let mut output = (&mut self.output).take(LARGEST);
+        output
+            .read_until(b'\n', &mut answer)
+            .await
+            .map_err(|_| gone())?;
+        if !answer.ends_with(b"\n") {
+            return Err(gone());
+        }
+        let answer = String::from_utf8_lossy(&answer);
+        json::parse(&answer)
+            .map_err(|error| JsError::new(JsErrorKind::Data, format!("Python's answer: {error}")))
+    }
+}
+
+fn gone() -> JsError {
+    JsError::new(
+        JsErrorKind::Killed,
+        "python3 ended before it answered, or answered with more than 64 MiB",
+    )
+}
+
+fn result(answer: &Value, function: FunctionId) -> Result<PythonResult, JsError> {
+    let text = |key: &str| {
+        answer
+            .at(&[key])
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    if answer.at(&["error"]).is_none() {
+        return Ok(PythonResult {
+            value: answer.at(&["value"]).cloned().unwrap_or_default(),
+            printed: text("printed").to_owned(),
+        });
+    }
+    let is_syntax = answer.at(&["syntax"]) == Some(&Value::Bool(true));
+    let kind = if is_syntax {
+        JsErrorKind::Syntax
+    } else {
+        JsErrorKind::Thrown
+    };
+    let mut error = JsError::new(kind, text("error"));
+    if let Some(line) = number(answer.at(&["line"])) {
+        let column = number(answer.at(&["column"])).unwrap_or(1);
+        error.stack.push(Frame {
+            function: String::new(),
+            code: Code::Function(function),
+            place: Place { line, column },
+        });
+    }
+    Err(error)
+}
+
+fn number(value: Option<&Value>) -> Option<u32> {
+    match value {
+        Some(Value::Int(number)) => u32::try_from(*number).ok(),
+        _ => None,
+    }
+}
+
+/// The name and the parameters of `def name(a, b: int = 1, *rest):`.
+fn head(code: &str) -> Option<(String, Vec<Parameter>)> {
+    let start = code
+        .lines()
+        .find(|line| line.starts_with("def ") || line.starts_with("async def "))?;
+    let at = code.find(start)?;
+    let rest = code
+        .get(at..)?
+        .trim_start_matches("async ")
+        .strip_prefix("def ")?;
+    let (name, rest) = rest.split_once('(')?;
+    let name = name.trim();
+    if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        return None;
+    }
+    let parts = parts(rest)?;
+    let parameters = parts
+        .iter()
+        .map(|part| part.trim())
+        .filter(|part| !matches!(*part, "" | "*" | "/"));
+    Some((name.to_owned(), parameters.map(parameter).collect()))
+}
+
+/// What stands between the commas of the parameters.
+fn parts(text: &str) -> Option<Vec<&str>> {
+    let mut parts = Vec::new();
+    let (mut depth, mut start, mut quote) = (0_u32, 0, None);
+    for (at, char) in text.char_indices() {
+        match char {
+            _ if quote.is_some() => quote = quote.filter(|quote| *quote != char),
+            '"' | '\'' => quote = Some(char),
+            '(' | '[' | '{' => depth += 1,
+            ')' if depth == 0 => {
+                parts.extend(text.get(start..at));
+                return Some(parts);
+            }
+            ')' | ']' | '}' => depth = depth.checked_sub(1)?,
+            ',' if depth == 0 => {
+                parts.extend(text.get(start..at));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn parameter(part: &str) -> Parameter {
+    let end = part.find([':', '=']).unwrap_or(part.len());
+    let name = part.get(..end).unwrap_or_default().trim();
+    Parameter {
+        name: name.trim_start_matches('*').to_owned(),
+        rest: name.starts_with('*'),
+        optional: part.contains('='),
+        ..Parameter::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::head;
+
+    #[test]
+    fn heads_of_functions() {
+        let cases = [
+            (
+                "def func1(arg1, arg2):\n  return arg1 + arg2",
+                Some(("func1", "arg1 arg2")),
+            ),
+            (
+                "import os\nasync def f(a: int = (1, 2), *rest, b='),', **more):\n  pass",
+                Some(("f", "a? *rest b? *more")),
+            ),
+            ("def f(\n  a,\n  /, *, b,\n):\n  pass", Some(("f", "a b"))),
+            ("def f(a", None),
+            ("f(a):", None),
+            ("def (a):", None),
+            ("def f(a]):", None),
+        ];
+        for (code, expected) in cases {
+            let found = head(code).map(|(name, parameters)| {
+                let shown = parameters.iter().map(|parameter| {
+                    let star = if parameter.rest { "*" } else { "" };
+                    let optional = if parameter.optional { "?" } else { "" };
+                    format!("{star}{}{optional}", parameter.name)
+                });
+                (name, shown.collect::<Vec<_>>().join(" "))
+            });
+            let expected =
+                expected.map(|(name, parameters)| (name.to_owned(), parameters.to_owned()));
+            assert_eq!(found, expected, "{code}");
+        }
+    }
+}

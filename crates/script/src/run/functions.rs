@@ -190,13 +190,9 @@ impl Instance {
             }
             Callable::Interact(script) => {
                 let name = crate::library::id(script).to_owned();
-                let talk = self.talk(
-                    &name,
-                    script.clone(),
-                    Params::list(arguments.clone()),
-                    scope,
-                    at,
-                );
+                let mut params = Params::default();
+                arguments.iter().cloned().for_each(|it| params.add(it));
+                let talk = self.talk(&name, script.clone(), params, scope, at);
                 Ok((Box::pin(talk).await?, arguments))
             }
         }

@@ -8,23 +8,30 @@ const SHORTEST: usize = 4;
 pub(super) struct Echo {
     beginning: Option<String>,
     held: String,
+    /// Whether the beginning ended with a blank, which the answer need not bring again.
+    blank: bool,
+    /// Whether blanks are being left out.
+    skips: bool,
 }
 
 impl Echo {
     /// An answer that goes on from this text.
     pub(super) fn of(beginning: &str) -> Self {
+        let blank = beginning.ends_with(char::is_whitespace);
         let beginning = beginning.trim();
         let long_enough = beginning.chars().count() >= SHORTEST;
         Echo {
             beginning: long_enough.then(|| beginning.to_owned()),
             held: String::new(),
+            blank,
+            skips: false,
         }
     }
 
     /// What a piece adds to the answer.
     pub(super) fn push(&mut self, piece: &str) -> String {
         let Some(beginning) = &self.beginning else {
-            return piece.to_owned();
+            return self.without_blanks(piece);
         };
         self.held.push_str(piece);
         let said = self.held.trim_start();
@@ -32,12 +39,23 @@ impl Echo {
             let rest = rest.to_owned();
             self.beginning = None;
             self.held.clear();
-            return rest;
+            self.skips = self.blank;
+            return self.without_blanks(&rest);
         }
         match beginning.starts_with(said) {
             true => String::new(),
             false => self.end(),
         }
+    }
+
+    /// A piece behind an echo.
+    fn without_blanks(&mut self, piece: &str) -> String {
+        if !self.skips {
+            return piece.to_owned();
+        }
+        let rest = piece.trim_start();
+        self.skips = rest.is_empty();
+        rest.to_owned()
     }
 
     /// What was held back, when the answer is over.
@@ -55,7 +73,7 @@ mod tests {
     fn an_echo_is_taken_out_however_it_is_cut_into_pieces() {
         for (beginning, answer, expected) in [
             ("Once upon", "Once upon a time", " a time"),
-            ("Once upon ", "\nOnce upon a time", " a time"),
+            ("Once upon ", "\nOnce upon a time", "a time"),
             ("Once upon", "Once more", "Once more"),
             ("Once upon", "Once", "Once"),
             ("Once upon", "Once upon", ""),

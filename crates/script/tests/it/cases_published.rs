@@ -35,17 +35,42 @@ fn what_text_and_reference_agree_on_holds_and_nearly_all_of_the_text() {
         };
         // What is shown if anything below fails.
         report.print(false);
-        assert_eq!(report.unexplained(), [""; 0], "neither passed nor explained");
-        assert_eq!(report.stale(), [""; 0], "listed as known differences, and pass");
+        assert_eq!(
+            report.unexplained(),
+            [""; 0],
+            "neither passed nor explained"
+        );
+        assert_eq!(
+            report.stale(),
+            [""; 0],
+            "listed as known differences, and pass"
+        );
         let failed = |basis: &str| {
-            let of = report.verdicts.iter().filter(|verdict| verdict.basis == basis);
+            let of = report
+                .verdicts
+                .iter()
+                .filter(|verdict| verdict.basis == basis);
             let failed = of.filter(|verdict| !verdict.passed());
             failed.map(|verdict| verdict.id.clone()).collect::<Vec<_>>()
         };
-        assert_eq!(failed("both"), [""; 0], "{name}: agreed by text and reference");
-        let text = report.verdicts.iter().filter(|verdict| verdict.basis == "spec");
+        assert_eq!(
+            failed("both"),
+            [""; 0],
+            "{name}: agreed by text and reference"
+        );
+        let text = report
+            .verdicts
+            .iter()
+            .filter(|verdict| verdict.basis == "spec");
         all += text.count();
-        right += report.verdicts.iter().filter(|v| v.basis == "spec" && v.passed()).count();
+        right += report
+            .verdicts
+            .iter()
+            .filter(|v| v.basis == "spec" && v.passed())
+            .count();
     }
-    assert!(right * 100 >= all * 95, "{right} of {all} cases of the text");
+    assert!(
+        right * 100 >= all * 95,
+        "{right} of {all} cases of the text"
+    );
 }

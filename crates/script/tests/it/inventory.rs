@@ -53,8 +53,16 @@ fn every_feature_does_what_its_cases_say() {
     for name in FILES {
         let report = run_file(&conformance(name), |_| true).expect("cases");
         report.print(false);
-        assert_eq!(report.unexplained(), [""; 0], "{name}: neither passed nor explained");
-        assert_eq!(report.stale(), [""; 0], "{name}: listed as known differences, and pass");
+        assert_eq!(
+            report.unexplained(),
+            [""; 0],
+            "{name}: neither passed nor explained"
+        );
+        assert_eq!(
+            report.stale(),
+            [""; 0],
+            "{name}: listed as known differences, and pass"
+        );
     }
 }
 
@@ -109,11 +117,15 @@ fn the_language_reference_has_every_number() {
     for feature in features() {
         let number = feature.number;
         let starts = |line: &str| {
-            let rest = line.strip_prefix("**").and_then(|rest| rest.split_once("**"));
+            let rest = line
+                .strip_prefix("**")
+                .and_then(|rest| rest.split_once("**"));
             let head = rest.map_or("", |(head, _)| head);
             let mut words = head.split(|c: char| !c.is_ascii_digit() && c != ' ' && c != ',');
             let numbers = words.next().unwrap_or_default();
-            numbers.split(", ").any(|word| word.trim().parse() == Ok(number))
+            numbers
+                .split(", ")
+                .any(|word| word.trim().parse() == Ok(number))
         };
         assert!(text.lines().any(starts), "{number} has no paragraph");
     }

@@ -33,15 +33,26 @@ fn samples() -> Vec<Sample> {
 
 fn cases() -> BTreeMap<String, Case> {
     let cases = case::load(&conformance("seed-samples.json")).expect("the file holds cases");
-    cases.into_iter().map(|case| (case.id.clone(), case)).collect()
+    cases
+        .into_iter()
+        .map(|case| (case.id.clone(), case))
+        .collect()
 }
 
 #[test]
 fn every_sample_runs_as_the_text_says() {
     let report = run_file(&conformance("seed-samples.json"), |_| true).expect("cases");
     report.print(false);
-    assert_eq!(report.unexplained(), [""; 0], "neither passed nor explained");
-    assert_eq!(report.stale(), [""; 0], "listed as known differences, and pass");
+    assert_eq!(
+        report.unexplained(),
+        [""; 0],
+        "neither passed nor explained"
+    );
+    assert_eq!(
+        report.stale(),
+        [""; 0],
+        "listed as known differences, and pass"
+    );
 }
 
 #[test]
@@ -64,7 +75,9 @@ fn the_list_has_all_samples_of_the_text_word_for_word() {
     };
     let (samples, cases) = (samples(), cases());
     let fences = fences(&text);
-    let listed = samples.iter().map(|sample| (sample.line, sample.language.as_str()));
+    let listed = samples
+        .iter()
+        .map(|sample| (sample.line, sample.language.as_str()));
     let written = fences.iter().map(|fence| (fence.line, fence.language));
     assert!(listed.eq(written), "{samples:#?}");
     for (sample, fence) in samples.iter().zip(&fences) {
@@ -73,7 +86,11 @@ fn the_list_has_all_samples_of_the_text_word_for_word() {
         }
         let has = |id: &String| cases.get(id).is_some_and(|case| holds(case, &fence.text));
         let exact = sample.cases.iter().any(has);
-        assert!(exact, "line {}: no case has the sample as it is written", sample.line);
+        assert!(
+            exact,
+            "line {}: no case has the sample as it is written",
+            sample.line
+        );
     }
 }
 
@@ -114,7 +131,10 @@ fn fences(text: &str) -> Vec<Fence<'_>> {
     let mut lines = text.lines().zip(1..);
     while let Some((line, number)) = lines.next() {
         let bare = line.trim_start_matches(' ');
-        let Some(language) = bare.strip_prefix("```").filter(|language| !language.is_empty()) else {
+        let Some(language) = bare
+            .strip_prefix("```")
+            .filter(|language| !language.is_empty())
+        else {
             continue;
         };
         let indent = line.len() - bare.len();

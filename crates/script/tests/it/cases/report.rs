@@ -54,7 +54,7 @@ impl Report {
         ids.filter(|id| self.known.contains_key(*id)).collect()
     }
 
-    /// Failures with their reasons; with `all`, what passed as well.
+    /// Failures with their reasons, and how many; with `all`, what passed as well.
     pub(crate) fn print(&self, all: bool) {
         for verdict in &self.verdicts {
             match (verdict.passed(), self.known.get(&verdict.id)) {
@@ -67,5 +67,6 @@ impl Report {
                 println!("  {}", difference.replace('\n', "\n  "));
             }
         }
+        println!("  {} passed, {} failed", self.passed(), self.failed());
     }
 }

@@ -9,7 +9,7 @@ use clap_complete::Shell;
 
 use crate::config::{self, Flags, Setting};
 use crate::key_file::Provider;
-pub(crate) use script::{Echo, Fmt, Run, Test, With};
+pub(crate) use script::{Chats, Echo, Fmt, Run, Test, With};
 
 /// A prompt engine: templates compiled once, variables and tools bound late.
 #[derive(Debug, Parser)]

@@ -45,7 +45,7 @@ pub(crate) struct Run {
     #[arg(short, long, value_name = "HOW", num_args = 0..=1, default_value = "false", default_missing_value = "true")]
     pub(crate) echo: Echo,
     /// Print JSON: the result, the messages, the tokens, and how answers were held to their form.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "interactive")]
     pub(crate) json: bool,
     /// Print the requests that would be sent, and ask no model.
     #[arg(long, visible_alias = "explain", conflicts_with = "interactive")]

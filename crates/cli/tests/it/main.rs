@@ -13,13 +13,16 @@ mod config;
 mod convert;
 mod js_worker;
 mod keys;
+mod layout;
 mod pseudo_terminal;
 mod render;
+mod run;
 #[path = "../../../llm/tests/it/scripted.rs"]
 mod scripted;
 mod serve;
 mod stored;
 mod tape;
+mod testing;
 mod trace;
 
 use std::ffi::OsStr;

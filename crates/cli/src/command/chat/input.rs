@@ -12,7 +12,6 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Config as EditorConfig, Context, Editor, Helper};
 use tokio::task::spawn_blocking;
 
-use super::slash;
 use crate::config;
 use crate::failure::Failure;
 use crate::terminal;
@@ -26,7 +25,7 @@ const MOST_BYTES: u64 = 32 << 20;
 
 /// Something from the user.
 #[derive(Debug)]
-pub(super) enum Said {
+pub(crate) enum Said {
     Line(String),
     /// Control-C where nothing was being answered.
     Interrupt,
@@ -34,7 +33,7 @@ pub(super) enum Said {
 }
 
 /// Where lines come from.
-pub(super) enum Input {
+pub(crate) enum Input {
     /// The editor is away while it reads.
     Editor(Option<Box<Lines>>, Option<PathBuf>),
     Piped,
@@ -43,8 +42,12 @@ pub(super) enum Input {
 type Lines = Editor<Slash, FileHistory>;
 
 impl Input {
-    /// The terminal's editor if there is a terminal, else standard input.
-    pub(super) fn open() -> Result<Self, Failure> {
+    /// The terminal's editor if there is a terminal, else standard input. `commands` are what
+    /// completes, `history` is the file of the user's folder that remembers lines.
+    ///
+    /// # Errors
+    /// The terminal cannot be read.
+    pub(crate) fn open(commands: Vec<String>, history: &str) -> Result<Self, Failure> {
         if !stdin().is_terminal() {
             return Ok(Input::Piped);
         }
@@ -55,8 +58,8 @@ impl Input {
             .history_ignore_space(true)
             .build();
         let mut editor = Lines::with_config(settings).map_err(failed)?;
-        editor.set_helper(Some(Slash));
-        let path = config::user_data().map(|folder| folder.join("chat_history"));
+        editor.set_helper(Some(Slash(commands)));
+        let path = config::user_data().map(|folder| folder.join(history));
         if let Some(path) = &path {
             // Nothing was said before.
             let _ = editor.load_history(path);
@@ -65,12 +68,15 @@ impl Input {
     }
 
     /// Whether a person types.
-    pub(super) fn is_typed(&self) -> bool {
+    pub(crate) fn is_typed(&self) -> bool {
         matches!(self, Input::Editor(..))
     }
 
     /// The next thing that the user says.
-    pub(super) async fn next(&mut self) -> Result<Said, Failure> {
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) async fn next(&mut self) -> Result<Said, Failure> {
         match self {
             Input::Editor(editor, path) => {
                 let taken = editor.take();
@@ -136,7 +142,7 @@ fn piped() -> Result<Said, Failure> {
 }
 
 /// Helps the editor: a backslash at the end of a line goes on, `/` completes.
-pub(super) struct Slash;
+pub(crate) struct Slash(Vec<String>);
 
 impl Completer for Slash {
     type Candidate = String;
@@ -148,9 +154,8 @@ impl Completer for Slash {
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<String>)> {
         let begun = line.get(..place).unwrap_or_default();
-        let names = slash::NAMES.iter().map(|(name, _)| format!("/{name}"));
-        let found = names.filter(|name| begun.starts_with('/') && name.starts_with(begun));
-        Ok((0, found.collect()))
+        let found = self.0.iter().filter(|name| begun.starts_with('/') && name.starts_with(begun));
+        Ok((0, found.cloned().collect()))
     }
 }
 
@@ -172,7 +177,7 @@ impl Validator for Slash {
 impl Helper for Slash {}
 
 /// A word on standard error for who types, and none for a program.
-pub(super) fn tell(input: &Input, text: &str) {
+pub(crate) fn tell(input: &Input, text: &str) {
     if input.is_typed() {
         terminal::note(text);
     }

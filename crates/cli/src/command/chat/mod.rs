@@ -1,6 +1,6 @@
 //! `quillet chat`: a conversation in the terminal, kept in a session.
 
-mod input;
+pub(crate) mod input;
 mod past;
 mod slash;
 
@@ -22,7 +22,7 @@ pub(crate) async fn run(args: &Chat, config: &Config) -> Result<(), Failure> {
     let talker = Talker::new(&args.talk, config).await?;
     let sessions = talker.service.parts().sessions.clone();
     let session = session(args, sessions.as_ref()).await?;
-    let mut input = Input::open()?;
+    let mut input = Input::open(slash::commands(), "chat_history")?;
     let model = talker.model();
     tell(
         &input,

@@ -22,6 +22,11 @@ pub(super) const NAMES: [(&str, &str); 13] = [
     ("session", "show the id of the session, for --session"),
 ];
 
+/// All of them as they are typed.
+pub(super) fn commands() -> Vec<String> {
+    NAMES.iter().map(|(name, _)| format!("/{name}")).collect()
+}
+
 /// What a line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Asked<'a> {

@@ -1,6 +1,8 @@
 //! `quillet run`: a script, its arguments, its result.
 
 mod arguments;
+mod history;
+mod interactive;
 mod outcome;
 mod screen;
 
@@ -9,7 +11,7 @@ use std::time::Duration;
 
 use quillet_core::{Map, Value};
 use quillet_script::library::{self, Opened};
-use quillet_script::run::{Engine, Job, Outcome};
+use quillet_script::run::{Engine, Job, Outcome, Session};
 use quillet_script::{ErrorKind, ScriptError};
 
 use crate::args::Run;
@@ -18,6 +20,8 @@ use crate::failure::{Failure, code};
 use crate::scripts::{self, exit};
 use crate::terminal;
 
+use history::History;
+use interactive::Talk;
 use screen::Screen;
 
 pub(crate) async fn run(args: &Run, config: &Config) -> Result<(), Failure> {
@@ -48,25 +52,54 @@ async fn work(args: &Run, config: &Config) -> Result<(), Failure> {
     let engine = scripts::engine(&args.with, config, Arc::new(models), opened.library.clone());
     let engine = engine.await?;
     let screen = Arc::new(Screen::new(args, &opened.script));
+    let history = History::open(&args.chats, &opened.script)?;
     let job = Job {
         script: opened.script.clone(),
         arguments,
         stream: !args.no_stream,
         parameters: parameters(args),
-        history: Vec::new(),
+        history: history.as_ref().map(History::turns).unwrap_or_default(),
         seed: args.seed,
         dry: args.dry_run,
         observer: screen.clone(),
     };
     let ran = once(args, &engine, job, &screen).await?;
-    match ran {
-        Ok(outcome) => end(args, &screen, &outcome),
+    let (session, outcome) = match ran {
+        Ok(ran) => ran,
         Err(error) => {
             screen.end_partial(&error)?;
             scripts::tell(&error, Some(&opened.script.source));
-            Err(Failure::Said(scripts::code_of(error.kind)))
+            return Err(Failure::Said(scripts::code_of(error.kind)));
         }
+    };
+    finish(args, &opened, &screen, session, outcome, history).await
+}
+
+/// Shows the outcome, keeps the conversation, and goes on with it if that is asked for.
+async fn finish(
+    args: &Run,
+    opened: &Opened,
+    screen: &Screen,
+    session: Session,
+    outcome: Outcome,
+    mut history: Option<History>,
+) -> Result<(), Failure> {
+    if let Some(history) = &mut history
+        && !args.dry_run
+    {
+        history.write(&outcome)?;
     }
+    end(args, screen, &outcome)?;
+    if !args.interactive {
+        return Ok(());
+    }
+    let talk = Talk {
+        session,
+        screen,
+        history,
+        source: &opened.script.source,
+    };
+    talk.go_on().await
 }
 
 /// The script and what it is given.
@@ -120,7 +153,7 @@ async fn once(
     engine: &Engine,
     job: Job,
     screen: &Screen,
-) -> Result<Result<Outcome, ScriptError>, Failure> {
+) -> Result<Result<(Session, Outcome), ScriptError>, Failure> {
     let source = job.script.source.name.clone();
     let time = args.with.limits.timeout.map(Duration::from_secs_f64);
     let late = async {
@@ -132,7 +165,7 @@ async fn once(
     tokio::select! {
         biased;
         () = screen.closed() => Err(Failure::ClosedPipe),
-        ran = engine.run(job) => Ok(ran),
+        ran = engine.open(job) => Ok(ran),
         () = late => {
             let seconds = time.unwrap_or_default().as_secs_f64();
             let why = format!("the run took longer than {seconds} s, the limit of --timeout");

@@ -55,7 +55,9 @@ impl Screen {
     pub(crate) fn new(args: &Run, script: &Script) -> Self {
         let out_is_looked_at = Stream::Out.is_terminal();
         Screen {
-            streams: out_is_looked_at && !args.no_stream && !args.json && gives_its_answer(script),
+            streams: !args.no_stream
+                && !args.json
+                && (args.interactive || (out_is_looked_at && gives_its_answer(script))),
             collects: args.json || args.dry_run,
             echo: args.echo,
             out_is_looked_at,

@@ -1,0 +1,206 @@
+//! Conversations in files: `DIR/ID/history.yaml` (note 136 on seed 002).
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use quillet_core::Value;
+use quillet_script::library;
+use quillet_script::run::{Outcome, Turn};
+use quillet_script::syntax::Script;
+
+use crate::args::Chats;
+use crate::failure::Failure;
+
+const FILE: &str = "history.yaml";
+
+/// The file of one conversation.
+#[derive(Debug)]
+pub(super) struct History {
+    path: PathBuf,
+    kept: Vec<Kept>,
+}
+
+/// A turn and its times.
+#[derive(Clone, Debug, PartialEq)]
+struct Kept {
+    turn: Turn,
+    created: String,
+    updated: String,
+}
+
+impl History {
+    /// The conversation of a script, if conversations are kept.
+    ///
+    /// # Errors
+    /// It cannot be read, or not be put aside.
+    pub(super) fn open(chats: &Chats, script: &Script) -> Result<Option<Self>, Failure> {
+        let folder = match &chats.histories {
+            Some(folder) if !chats.no_chats => folder.join(name_of(library::id(script))),
+            _ => return Ok(None),
+        };
+        let path = folder.join(FILE);
+        let wrong = |error: std::io::Error| failed(&path, &error.to_string());
+        fs::create_dir_all(&folder).map_err(wrong)?;
+        let is_there = path.is_file();
+        if chats.backup_chat && is_there {
+            fs::copy(&path, beside(&folder, "backup")).map_err(wrong)?;
+        }
+        if chats.new_chat && is_there {
+            fs::rename(&path, beside(&folder, "history")).map_err(wrong)?;
+        }
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(wrong(error)),
+        };
+        let kept = read(&text).map_err(|why| failed(&path, &why))?;
+        Ok(Some(History { path, kept }))
+    }
+
+    /// What was said before.
+    pub(super) fn turns(&self) -> Vec<Turn> {
+        self.kept.iter().map(|kept| kept.turn.clone()).collect()
+    }
+
+    /// Keeps what was said. Turns that were there keep their times.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn write(&mut self, outcome: &Outcome) -> Result<(), Failure> {
+        let now = Timestamp::now().to_string();
+        let turns = outcome.messages.iter().skip(outcome.prefix);
+        let turns = turns.filter(|turn| turn.role != "system");
+        let kept = turns.enumerate().map(|(index, turn)| match self.kept.get(index) {
+            Some(before) if before.turn == *turn => before.clone(),
+            Some(before) if before.turn.role == turn.role => Kept {
+                turn: turn.clone(),
+                created: before.created.clone(),
+                updated: now.clone(),
+            },
+            _ => Kept {
+                turn: turn.clone(),
+                created: now.clone(),
+                updated: now.clone(),
+            },
+        });
+        self.kept = kept.collect();
+        // A reader never sees half of it.
+        let draft = self.path.with_extension("yaml.new");
+        let written = fs::write(&draft, shown(&self.kept));
+        let written = written.and_then(|()| fs::rename(&draft, &self.path));
+        written.map_err(|error| failed(&self.path, &error.to_string()))
+    }
+}
+
+fn failed(path: &Path, why: &str) -> Failure {
+    Failure::Other(format!("{}: {why}", path.display()))
+}
+
+/// An id as the name of a folder.
+fn name_of(id: &str) -> String {
+    let safe = |c: char| match c.is_alphanumeric() || matches!(c, '-' | '_') {
+        true => c,
+        false => '_',
+    };
+    id.chars().map(safe).collect()
+}
+
+/// A name that no other conversation has.
+fn beside(folder: &Path, kind: &str) -> PathBuf {
+    let now = Timestamp::now().as_millisecond();
+    folder.join(format!("{kind}-{now}.yaml"))
+}
+
+/// The turns of a file.
+fn read(text: &str) -> Result<Vec<Kept>, String> {
+    let value = quillet_yaml::parse_value(text);
+    let value = value.map_err(|found| {
+        let first = found.first().map(ToString::to_string);
+        first.unwrap_or_default()
+    })?;
+    match value {
+        Value::Null => Ok(Vec::new()),
+        Value::List(items) => items.iter().map(kept).collect(),
+        other => Err(format!("a conversation is a list of turns, not {}", other.kind())),
+    }
+}
+
+fn kept(item: &Value) -> Result<Kept, String> {
+    let field = |name: &str| item.as_map()?.get(name)?.as_str().map(str::to_owned);
+    let (Some(role), Some(content)) = (field("role"), field("content")) else {
+        return Err("a turn has role and content".to_owned());
+    };
+    let created = field("createdAt").unwrap_or_default();
+    Ok(Kept {
+        turn: Turn {
+            role,
+            content,
+            name: field("name"),
+            thinking: field("thinking"),
+            ..Turn::default()
+        },
+        updated: field("updatedAt").unwrap_or_else(|| created.clone()),
+        created,
+    })
+}
+
+/// The turns as YAML; texts are in JSON's quotes, which are YAML's too.
+fn shown(all: &[Kept]) -> String {
+    let mut text = String::new();
+    for kept in all {
+        let turn = &kept.turn;
+        let fields = [
+            ("role", Some(&turn.role)),
+            ("name", turn.name.as_ref()),
+            ("content", Some(&turn.content)),
+            ("thinking", turn.thinking.as_ref()),
+            ("createdAt", Some(&kept.created)),
+            ("updatedAt", Some(&kept.updated)),
+        ];
+        let mut mark = "-";
+        for (name, value) in fields {
+            if let Some(value) = value {
+                let value = serde_json::Value::from(value.as_str());
+                let _ = writeln!(text, "{mark} {name}: {value}");
+                mark = " ";
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_read_as_they_were_written() {
+        let kept = |role: &str, content: &str, thinking: Option<&str>| Kept {
+            turn: Turn {
+                role: role.into(),
+                content: content.into(),
+                thinking: thinking.map(Into::into),
+                ..Turn::default()
+            },
+            created: "2026-01-01T00:00:00Z".into(),
+            updated: "2026-01-02T00:00:00Z".into(),
+        };
+        let all = vec![
+            kept("user", "a: b\n- \"c\" 你好 \u{1b}", None),
+            kept("assistant", "", Some("hm")),
+        ];
+        assert_eq!(read(&shown(&all)).unwrap(), all);
+        assert_eq!(read("").unwrap(), []);
+        for wrong in ["a: 1", "- role: x", "- [", "5"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn ids_stay_in_their_folder() {
+        assert_eq!(name_of("../a b/ü-1"), "___a_b_ü-1");
+    }
+}

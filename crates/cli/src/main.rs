@@ -35,13 +35,28 @@ use crate::report::Finding;
 use crate::terminal::Stream;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             tell(&failure);
             ExitCode::from(failure.code())
         }
+    }
+}
+
+/// Shows help, or what is wrong with the command line. Scripts have exit codes of their own.
+fn refuse(error: &clap::Error) -> ExitCode {
+    // That nobody reads it is no failure.
+    let _ = error.print();
+    let is_run = std::env::args_os().skip(1).any(|word| word == "run");
+    match (error.exit_code(), is_run) {
+        (0, _) => ExitCode::SUCCESS,
+        (_, true) => ExitCode::from(scripts::exit::USAGE),
+        (code, false) => ExitCode::from(u8::try_from(code).unwrap_or(code::USAGE)),
     }
 }
 

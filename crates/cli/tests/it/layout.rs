@@ -11,12 +11,20 @@ const TIDY: &str = "user: hi\n\nassistant: \"[[X]]\"\n";
 fn scripts_are_laid_out_in_place_or_on_standard_output() {
     let place = Place::new().with(&[("a.ai.yaml", LOOSE), ("b.ai.yaml", TIDY)]);
     let checked = place.run(&["fmt", "--check", "a.ai.yaml", "b.ai.yaml"]);
-    assert_eq!((checked.code, checked.out.as_str()), (Some(1), "a.ai.yaml\n"));
+    assert_eq!(
+        (checked.code, checked.out.as_str()),
+        (Some(1), "a.ai.yaml\n")
+    );
     place.run(&["fmt", "a.ai.yaml", "b.ai.yaml"]).gives("");
-    assert_eq!(fs::read_to_string(place.path().join("a.ai.yaml")).unwrap(), TIDY);
+    assert_eq!(
+        fs::read_to_string(place.path().join("a.ai.yaml")).unwrap(),
+        TIDY
+    );
     place.run(&["fmt", "--check", "a.ai.yaml"]).gives("");
     place.run_with(&["fmt", "-"], LOOSE, &[]).gives(TIDY);
-    place.run_with(&["fmt", "-"], "user: [a\n", &[]).fails(2, &["standard input:1:"]);
+    place
+        .run_with(&["fmt", "-"], "user: [a\n", &[])
+        .fails(2, &["standard input:1:"]);
 }
 
 #[test]
@@ -30,7 +38,7 @@ fn scripts_and_fixtures_are_checked_without_running() {
     assert_eq!((good.code, good.out.as_str()), (Some(0), ""), "{good:?}");
     let bad = place.run(&["check", "."]);
     assert_eq!(bad.code, Some(3), "{bad:?}");
-    for part in ["bad.ai.yaml:2:1", "$print", "good.fixture.yaml:1:", "$eq"] {
+    for part in ["bad.ai.yaml:2:2", "$print", "good.fixture.yaml:1:", "$eq"] {
         assert!(bad.out.contains(part), "{part} is not in\n{}", bad.out);
     }
 }

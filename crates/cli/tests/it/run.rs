@@ -1,6 +1,7 @@
 //! `quillet run`: scripts with their arguments, results, and what they may not do.
 
 use std::fs;
+use std::io::Read;
 
 use quillet_fake_provider::{FakeProvider, Script, Turn};
 use serde_json::Value;
@@ -16,7 +17,12 @@ fn place() -> Place {
 }
 
 /// Runs with a provider that gives these answers.
-fn answered(place: &Place, args: &[&str], input: &str, answers: &[&str]) -> (crate::Done, Vec<Value>) {
+fn answered(
+    place: &Place,
+    args: &[&str],
+    input: &str,
+    answers: &[&str],
+) -> (crate::Done, Vec<Value>) {
     let turns = answers.iter().map(|answer| Turn::text([*answer]));
     let provider = FakeProvider::start(Script::turns(turns.collect::<Vec<_>>()));
     let env = reach(&provider);
@@ -24,13 +30,17 @@ fn answered(place: &Place, args: &[&str], input: &str, answers: &[&str]) -> (cra
     all.extend(args);
     all.extend(["-m", "gpt-4o"]);
     let done = place.run_with(&all, input, &borrowed(&env));
-    let asked = provider.requests().iter().map(quillet_fake_provider::Asked::json);
+    let requests = provider.requests();
+    let asked = requests.iter().map(quillet_fake_provider::Asked::json);
     (done, asked.collect())
 }
 
 fn last_said(asked: &Value) -> String {
     let messages = asked["messages"].as_array().unwrap();
-    messages.last().unwrap()["content"].as_str().unwrap().to_owned()
+    messages.last().unwrap()["content"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 #[test]
@@ -45,16 +55,44 @@ fn a_script_gives_its_answer_and_nothing_else() {
 
 #[test]
 fn arguments_come_from_everywhere_and_the_last_wins() {
-    let script = "---\ninput: [a, b, content]\n---\n$echo: \"?={a, b, content}\"\n";
-    let place = Place::new().with(&[("s.ai.yaml", script), ("d.yaml", "a: file\nb: [1]\n"), ("t.txt", "text")]);
+    let script = "---\ninput: [a, b, content]\n---\n$echo: \"?={a: this.a, b: this.b, content: this.content}\"\n";
+    let place = Place::new().with(&[
+        ("s.ai.yaml", script),
+        ("d.yaml", "a: file\nb: [1]\n"),
+        ("t.txt", "text"),
+    ]);
     let cases: [(&[&str], &str, Value); 7] = [
-        (&["s", "{a: 'x', b: 2,}"], "", serde_json::json!({"a": "x", "b": 2})),
-        (&["s", "-a", r#"{"a":"x"}"#, "-D", "a=y"], "", serde_json::json!({"a": "y"})),
-        (&["s", "-d", "d.yaml", "-D", "a=5"], "", serde_json::json!({"a": 5, "b": [1]})),
-        (&["s", "-D", "a=@t.txt", "-D", "b.c=true"], "", serde_json::json!({"a": "text", "b": {"c": true}})),
+        (
+            &["s", "{a: 'x', b: 2,}"],
+            "",
+            serde_json::json!({"a": "x", "b": 2}),
+        ),
+        (
+            &["s", "-a", r#"{"a":"x"}"#, "-D", "a=y"],
+            "",
+            serde_json::json!({"a": "y"}),
+        ),
+        (
+            &["s", "-d", "d.yaml", "-D", "a=5"],
+            "",
+            serde_json::json!({"a": 5, "b": [1]}),
+        ),
+        (
+            &["s", "-D", "a=@t.txt", "-D", "b.c=true"],
+            "",
+            serde_json::json!({"a": "text", "b": {"c": true}}),
+        ),
         (&["s"], "piped\n", serde_json::json!({"content": "piped"})),
-        (&["s", "{content: 'said'}"], "piped", serde_json::json!({"content": "said"})),
-        (&["-f", "s.ai.yaml", "{a: 1}"], "", serde_json::json!({"a": 1})),
+        (
+            &["s", "{content: 'said'}"],
+            "piped",
+            serde_json::json!({"content": "said"}),
+        ),
+        (
+            &["-f", "s.ai.yaml", "{a: 1}"],
+            "",
+            serde_json::json!({"a": 1}),
+        ),
     ];
     for (args, input, expected) in cases {
         let mut all = vec!["run"];
@@ -74,7 +112,10 @@ fn values_are_json_texts_are_raw_and_nothing_is_nothing() {
         ("$echo: \"?={a: [1]}\"", "{\n  \"a\": [\n    1\n  ]\n}\n"),
         ("$echo: \"\"", ""),
         ("$set: {a: 1}\n$echo: \"?=this.nothing\"", ""),
-        ("$print: first\n$print: second\n$echo: third", "first\nsecond\nthird\n"),
+        (
+            "$print: first\n$print: second\n$echo: third",
+            "first\nsecond\nthird\n",
+        ),
     ];
     for (script, expected) in cases {
         let place = Place::new().with(&[("s.ai.yaml", script)]);
@@ -89,18 +130,36 @@ fn values_are_json_texts_are_raw_and_nothing_is_nothing() {
 fn exit_codes_say_what_failed() {
     let place = place().with(&[
         ("broken.ai.yaml", "user: hi\n$fro: 3\n"),
-        ("loop.ai.yaml", "- $while: \"?=true\"\n  do: [{$set: {a: 1}}]\n"),
-        ("write.ai.yaml", "---\nimport: [\"js:fs\"]\n---\n$fs.writeFileSync: [x.txt, text]\n"),
+        (
+            "loop.ai.yaml",
+            "- $while: \"?=true\"\n  do: [{$set: {a: 1}}]\n",
+        ),
+        (
+            "write.ai.yaml",
+            "---\nimport: [\"js:fs\"]\n---\n$fs.writeFileSync: [x.txt, text]\n",
+        ),
     ]);
     place.run(&["run"]).fails(1, &["SCRIPT"]);
-    place.run(&["run", "gret"]).fails(1, &["there is no script \"gret\"", "greet"]);
-    place.run(&["run", "greet", "--allow-read", "nowhere"]).fails(1, &["--allow-read nowhere"]);
-    place.run(&["run", "greet", "{name: "]).fails(1, &["the arguments"]);
-    place.run(&["run", "greet"]).fails(2, &["greet.ai.yaml:3:", "required"]);
-    place.run(&["run", "broken"]).fails(2, &["broken.ai.yaml:2:1", "$fro"]);
+    place
+        .run(&["run", "gret", "-s", "."])
+        .fails(1, &["there is no script \"gret\"", "greet"]);
+    place
+        .run(&["run", "greet", "--allow-read", "nowhere"])
+        .fails(1, &["--allow-read nowhere"]);
+    place
+        .run(&["run", "greet", "{name: "])
+        .fails(1, &["the arguments"]);
+    place
+        .run(&["run", "greet"])
+        .fails(2, &["greet.ai.yaml:3:", "required"]);
+    place
+        .run(&["run", "broken"])
+        .fails(2, &["broken.ai.yaml:2:1", "$fro"]);
     let steps = place.run(&["run", "loop", "--max-steps", "100"]);
     steps.fails(2, &["100"]);
-    place.run(&["run", "greet", "Ada", "-m", "mock-fail-500"]).fails(3, &["500"]);
+    place
+        .run(&["run", "greet", "Ada", "-m", "mock-fail-500"])
+        .fails(3, &["500"]);
     let no_key = place.run(&["run", "greet", "Ada", "-m", "claude-sonnet-4-5"]);
     no_key.fails(3, &["ANTHROPIC_API_KEY"]);
     assert!(!place.path().join("x.txt").exists());
@@ -111,7 +170,10 @@ fn the_mock_says_that_nobody_else_was_there() {
     let place = place();
     let done = place.run(&["run", "greet", "Ada"]);
     assert_eq!(done.code, Some(0), "{done:?}");
-    assert!(done.out.contains("mock") && done.err.contains("no model is configured"), "{done:?}");
+    assert!(
+        done.out.contains("mock") && done.err.contains("no model is configured"),
+        "{done:?}"
+    );
     let named = place.run(&["run", "greet", "Ada", "-m", "mock"]);
     assert_eq!(named.err, "");
 }
@@ -121,7 +183,13 @@ fn a_dry_run_shows_requests_and_asks_nobody() {
     let place = place();
     let done = place.run(&["run", "greet", "Ada", "--dry-run", "-m", "gpt-4o"]);
     assert_eq!(done.code, Some(0), "{done:?}");
-    for part in ["# Request 1", "model: gpt-4o", "[system]", "Be brief.", "Greet Ada"] {
+    for part in [
+        "# Request 1",
+        "model: gpt-4o",
+        "[system]",
+        "Be brief.",
+        "Greet Ada",
+    ] {
         assert!(done.out.contains(part), "{part} is not in\n{}", done.out);
     }
     let json = place.run(&["run", "greet", "Ada", "--explain", "--json"]);
@@ -134,7 +202,10 @@ fn all_of_an_outcome_is_json() {
     let (done, _) = answered(&place(), &["greet", "Ada", "--json"], "", &["Hi."]);
     let shown: Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!(shown["result"], "Hi.");
-    assert_eq!((&shown["model_calls"], &shown["prefix"]), (&1.into(), &1.into()));
+    assert_eq!(
+        (&shown["model_calls"], &shown["prefix"]),
+        (&1.into(), &1.into())
+    );
     assert_eq!(shown["messages"].as_array().unwrap().len(), 3);
 }
 
@@ -144,17 +215,32 @@ fn messages_are_shown_beside_the_result_when_asked_for() {
         let (done, _) = answered(&place(), &["greet", "Ada", how], "", &["Hello."]);
         assert_eq!(done.out, "Hello.\n", "{how}");
         assert!(done.err.contains("[assistant]: Hello."), "{how}: {done:?}");
-        assert!(!done.err.contains("Be brief"), "the hidden beginning is hidden: {done:?}");
+        assert!(
+            !done.err.contains("Be brief"),
+            "the hidden beginning is hidden: {done:?}"
+        );
     }
 }
 
 #[test]
 fn parameters_and_providers_reach_the_model() {
-    let args = ["greet", "Ada", "--temperature", "0.5", "--max-tokens", "9", "-P", "openai"];
+    let args = [
+        "greet",
+        "Ada",
+        "--temperature",
+        "0.5",
+        "--max-tokens",
+        "9",
+        "-P",
+        "openai",
+    ];
     let (done, asked) = answered(&place(), &args, "", &["Hi."]);
     done.gives("Hi.\n");
     let (temperature, tokens) = (&asked[0]["temperature"], &asked[0]["max_tokens"]);
-    assert_eq!((temperature, tokens, &asked[0]["model"]), (&0.5.into(), &9.into(), &"gpt-4o".into()));
+    assert_eq!(
+        (temperature, tokens, &asked[0]["model"]),
+        (&0.5.into(), &9.into(), &"gpt-4o".into())
+    );
 }
 
 #[test]
@@ -163,7 +249,9 @@ fn a_tool_of_the_store_is_called() {
         ("store/prompts/greet.yaml", "description: Greets\nuserPrompt: Hello {{.variables.name}}\nparameters:\n  - {name: name, type: string}\n"),
         ("s.ai.yaml", "- prompt/greet: $tool\n  name: Ada\n"),
     ]);
-    place.run(&["run", "s", "--store", "dir:store"]).gives("Hello Ada\n");
+    place
+        .run(&["run", "s", "--store", "dir:store"])
+        .gives("Hello Ada\n");
 }
 
 #[test]
@@ -172,12 +260,13 @@ fn control_c_prints_what_was_said_and_ends_with_130() {
     let place = place();
     let command = place.command(&["run", "greet", "Ada", "-m", "gpt-4o", "-e=line"]);
     let mut child = start(command, &provider);
-    crate::ask::wait(async {
-        while provider.requests().is_empty() {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-    });
+    let mut shown = [0; "[user]: Greet Ada\n[assistant]: It begins".len()];
+    child
+        .stderr
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut shown)
+        .unwrap();
     interrupt(&child);
     hear(&mut child, "It begins");
     assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -192,7 +281,12 @@ fn on_a_terminal_the_answer_comes_once() {
     let mut terminal = Terminal::start(command);
     terminal.until("Hello.");
     assert_eq!(terminal.end(), Some(0));
-    assert_eq!(terminal.shown.matches("Hello.").count(), 1, "{}", terminal.shown);
+    assert_eq!(
+        terminal.shown.matches("Hello.").count(),
+        1,
+        "{}",
+        terminal.shown
+    );
 }
 
 #[test]
@@ -208,7 +302,12 @@ fn a_conversation_is_kept_and_gone_on_with() {
     assert_eq!(chat("I am Ada", &[], "Hello Ada"), 2);
     assert_eq!(chat("Who am I?", &[], "Ada"), 4);
     let kept = fs::read_to_string(place.path().join("chats/c/history.yaml")).unwrap();
-    for part in ["- role: \"user\"", "content: \"I am Ada\"", "createdAt:", "content: \"Ada\""] {
+    for part in [
+        "- role: \"user\"",
+        "content: \"I am Ada\"",
+        "createdAt:",
+        "content: \"Ada\"",
+    ] {
         assert!(kept.contains(part), "{part} is not in\n{kept}");
     }
     assert!(!kept.contains("Be kind"), "{kept}");
@@ -220,13 +319,20 @@ fn a_conversation_is_kept_and_gone_on_with() {
 
 #[test]
 fn the_dialogue_goes_on_line_by_line() {
-    let place = Place::new().with(&[("c.ai.yaml", "---\nmood: fine\n---\nsystem: Be kind.\n---\nassistant: I am here.\n")]);
+    let place = Place::new().with(&[(
+        "c.ai.yaml",
+        "---\nmood: fine\n---\nsystem: Be kind.\n---\nassistant: I am here.\n",
+    )]);
     let lines = "first\n/.mood\n/$echo(3)\n/nonsense\nsecond\n/exit\nnever\n";
     let (done, asked) = answered(&place, &["c", "-i"], lines, &["One.", "Two."]);
     assert_eq!(done.out, "I am here.\nOne.\nfine\n3\nTwo.\n", "{done:?}");
     assert!(done.err.contains("there is no /nonsense"), "{done:?}");
     assert_eq!(asked.len(), 2);
-    let said: Vec<&str> = asked[1]["messages"].as_array().unwrap().iter()
-        .map(|message| message["content"].as_str().unwrap()).collect();
+    let said: Vec<&str> = asked[1]["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["content"].as_str().unwrap())
+        .collect();
     assert_eq!(said, ["Be kind.", "I am here.", "first", "One.", "second"]);
 }

@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::Place;
 use crate::ask::{borrowed, reach};
 
-const SCRIPT: &str = "---\ninput: [{content: {index: 0}}]\n---\nsystem: Translate.\n---\n\"{{content}}\"\n";
+const SCRIPT: &str =
+    "---\ninput: [{content: {index: 0}}]\n---\nsystem: Translate.\n---\n\"{{content}}\"\n";
 const FIXTURE: &str = "---
 replies: [Bonjour]
 ---
@@ -52,7 +53,10 @@ fn tests_are_chosen_by_number_and_title() {
         let mut args = vec!["test", "t.fixture.yaml"];
         args.extend(more);
         let done = place.run(&args);
-        assert!(done.code == Some(0) && done.out.ends_with(expected), "{more:?} {done:?}");
+        assert!(
+            done.code == Some(0) && done.out.ends_with(expected),
+            "{more:?} {done:?}"
+        );
     }
 }
 
@@ -97,7 +101,11 @@ fn every_part_of_a_run_can_be_expected() {
   replies: []
   expect: {output: x}
 ";
-    let place = Place::new().with(&[("t.ai.yaml", script), ("weather.ai.yaml", weather), ("t.fixture.yaml", fixture)]);
+    let place = Place::new().with(&[
+        ("t.ai.yaml", script),
+        ("weather.ai.yaml", weather),
+        ("t.fixture.yaml", fixture),
+    ]);
     let done = place.run(&["test", "t.fixture.yaml", "--json"]);
     let report: Value = serde_json::from_str(&done.out).unwrap();
     let tests = &report["fixtures"][0]["tests"];
@@ -105,7 +113,10 @@ fn every_part_of_a_run_can_be_expected() {
     assert_eq!(tests[1]["verdict"], "passed", "{}", tests[1]);
     assert_eq!(tests[2]["verdict"], "broken", "{}", tests[2]);
     let why = tests[2]["error"]["message"].as_str().unwrap();
-    assert!(why.contains("no rule in replies: fits") || why.contains("replies: has 0"), "{why}");
+    assert!(
+        why.contains("no rule in replies: fits") || why.contains("replies: has 0"),
+        "{why}"
+    );
     assert_eq!(done.code, Some(2));
 }
 
@@ -113,16 +124,26 @@ fn every_part_of_a_run_can_be_expected() {
 fn requests_are_compared_with_their_snapshot() {
     let place = place("- {input: Hello, replies: [x], expect: {snapshot: true}}\n");
     let missing = place.run(&["test", "."]);
-    assert!(missing.code == Some(100) && missing.out.contains("--update writes it"), "{missing:?}");
+    assert!(
+        missing.code == Some(100) && missing.out.contains("--update writes it"),
+        "{missing:?}"
+    );
     assert_eq!(place.run(&["test", ".", "--update"]).code, Some(0));
     let kept = fs::read_to_string(place.path().join("t.snapshots/t.1.md")).unwrap();
     assert!(kept.contains("## system\n\nTranslate.\n"), "{kept}");
     assert_eq!(place.run(&["test", "."]).code, Some(0));
-    let place = place.with(&[("t.ai.yaml", &SCRIPT.replace("Translate.", "Translate well."))]);
+    let place = place.with(&[(
+        "t.ai.yaml",
+        &SCRIPT.replace("Translate.", "Translate well."),
+    )]);
     let changed = place.run(&["test", "."]);
     assert_eq!(changed.code, Some(100));
     for part in ["- Translate.", "+ Translate well."] {
-        assert!(changed.out.contains(part), "{part} is not in\n{}", changed.out);
+        assert!(
+            changed.out.contains(part),
+            "{part} is not in\n{}",
+            changed.out
+        );
     }
 }
 
@@ -144,7 +165,10 @@ fn cassettes_are_recorded_once_and_played_without_a_key() {
 fn a_judge_decides_about_rubrics() {
     let place = place("- {input: Hello, replies: [Bonjour], expect: {judge: is French}}\n");
     let without = place.run(&["test", "."]);
-    assert!(without.code == Some(2) && without.out.contains("--judge MODEL"), "{without:?}");
+    assert!(
+        without.code == Some(2) && without.out.contains("--judge MODEL"),
+        "{without:?}"
+    );
     for (answer, code) in [
         (r#"{"reason": "it is", "pass": true}"#, 0),
         (r#"Sure: {"pass": false, "reason": "too short"}"#, 100),
@@ -155,7 +179,10 @@ fn a_judge_decides_about_rubrics() {
         let done = place.run_with(&["test", ".", "--judge", "gpt-4o"], "", &borrowed(&env));
         assert_eq!(done.code, Some(code), "{answer}: {done:?}");
         let asked = provider.requests()[0].text();
-        assert!(asked.contains("is French") && asked.contains("Bonjour"), "{asked}");
+        assert!(
+            asked.contains("is French") && asked.contains("Bonjour"),
+            "{asked}"
+        );
     }
 }
 
@@ -165,9 +192,16 @@ fn runs_that_pass_only_sometimes_are_flaky() {
     let turns = ["Bonjour", "Salut", "Bonjour"].map(|text| Turn::text([text]));
     let provider = FakeProvider::start(Script::turns(turns));
     let env = reach(&provider);
-    let done = place.run_with(&["test", ".", "-c", "3", "-m", "gpt-4o"], "", &borrowed(&env));
+    let done = place.run_with(
+        &["test", ".", "-c", "3", "-m", "gpt-4o"],
+        "",
+        &borrowed(&env),
+    );
     assert_eq!(done.code, Some(100), "{done:?}");
-    assert!(done.out.contains("(2 of 3 runs passed)") && done.out.contains("1 flaky"), "{done:?}");
+    assert!(
+        done.out.contains("(2 of 3 runs passed)") && done.out.contains("1 flaky"),
+        "{done:?}"
+    );
 }
 
 #[test]
@@ -175,22 +209,34 @@ fn reports_are_for_people_programs_and_ci() {
     let place = place(&FIXTURE.replace("is wrong", "is <wrong>"));
     let done = place.run(&["test", ".", "--json", "--junit", "out.xml"]);
     let report: Value = serde_json::from_str(&done.out).unwrap();
-    assert_eq!((&report["passed"], &report["failed"]), (&1.into(), &1.into()));
+    assert_eq!(
+        (&report["passed"], &report["failed"]),
+        (&1.into(), &1.into())
+    );
     let mismatch = &report["fixtures"][0]["tests"][1]["mismatches"][0];
     assert_eq!(mismatch["path"], "output");
     let xml = fs::read_to_string(place.path().join("out.xml")).unwrap();
-    for part in ["tests=\"2\" failures=\"1\"", "name=\"2. is &lt;wrong&gt;\"", "<failure message="] {
+    for part in [
+        "tests=\"2\" failures=\"1\"",
+        "name=\"2. is &lt;wrong&gt;\"",
+        "<failure message=",
+    ] {
         assert!(xml.contains(part), "{part} is not in\n{xml}");
     }
 }
 
 #[test]
 fn outputs_are_generated_behind_tests_without_one() {
-    let place = place("- input: Hello\n  replies: [Bonjour]\n- {input: x, output: y, replies: [y]}\n");
+    let place =
+        place("- input: Hello\n  replies: [Bonjour]\n- {input: x, output: y, replies: [y]}\n");
     let done = place.run(&["test", ".", "-g"]);
     assert_eq!(done.code, Some(0), "{done:?}");
     let written = fs::read_to_string(place.path().join("t.fixture.yaml")).unwrap();
-    assert!(written.starts_with("- input: Hello\n  replies: [Bonjour]\n  output: \"Bonjour\"\n- {input"), "{written}");
+    assert!(
+        written
+            .starts_with("- input: Hello\n  replies: [Bonjour]\n  output: \"Bonjour\"\n- {input"),
+        "{written}"
+    );
     assert_eq!(place.run(&["test", "."]).code, Some(0));
 }
 
@@ -198,9 +244,21 @@ fn outputs_are_generated_behind_tests_without_one() {
 fn what_cannot_be_read_is_told_with_its_place() {
     let broken = place("- {input: x, expect: {tols: a}}\n").run(&["test", "."]);
     assert_eq!(broken.code, Some(2), "{broken:?}");
-    assert!(broken.out.contains("t.fixture.yaml:1:23") && broken.out.contains("did you mean tools?"), "{broken:?}");
-    Place::new().run(&["test", "."]).fails(2, &["there are no fixtures"]);
-    Place::new().run(&["test", "nowhere"]).fails(2, &["nowhere"]);
-    let alone = Place::new().with(&[("t.fixture.yaml", "- {input: x, output: y}\n")]).run(&["test", "."]);
-    assert!(alone.code == Some(2) && alone.out.contains("no script beside it"), "{alone:?}");
+    assert!(
+        broken.out.contains("t.fixture.yaml:1:23") && broken.out.contains("did you mean tools?"),
+        "{broken:?}"
+    );
+    Place::new()
+        .run(&["test", "."])
+        .fails(2, &["there are no fixtures"]);
+    Place::new()
+        .run(&["test", "nowhere"])
+        .fails(2, &["nowhere"]);
+    let alone = Place::new()
+        .with(&[("t.fixture.yaml", "- {input: x, output: y}\n")])
+        .run(&["test", "."]);
+    assert!(
+        alone.code == Some(2) && alone.out.contains("no script beside it"),
+        "{alone:?}"
+    );
 }

@@ -1,7 +1,6 @@
 //! The door: a job in, an outcome out.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use quillet_core::Value;
@@ -12,7 +11,6 @@ use super::state::{Entry, State};
 use super::{Engine, Job, Outcome, Turn};
 use crate::error::ScriptError;
 use crate::js::{Bounds, JsOptions};
-use crate::library::resolve;
 use crate::syntax::Source;
 
 impl Engine {
@@ -21,20 +19,11 @@ impl Engine {
     /// # Errors
     /// The first failure, with its place in a script, and what a model had written until then.
     pub async fn run(&self, job: Job) -> Result<Outcome, ScriptError> {
-        let world = Arc::new(self.world(&job));
-        let resolved = resolve(job.script.clone(), &*self.library).await?;
-        let instance = Instance::of(world, resolved, None)?;
-        instance.remember(job.history);
-        let value = instance.run(job.arguments).await.map_err(|mut error| {
-            if error.chain.is_empty() {
-                error.chain = vec![instance.id.clone()];
-            }
-            error
-        })?;
-        Ok(instance.outcome(value))
+        let (_, outcome) = self.begin(job, false).await?;
+        Ok(outcome)
     }
 
-    fn world(&self, job: &Job) -> World {
+    pub(super) fn world(&self, job: &Job) -> World {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH);
         let clock = clock.map_or(0, |now| {
             u64::try_from(now.as_nanos() & u128::from(u64::MAX)).unwrap_or(0)
@@ -75,7 +64,7 @@ impl Engine {
 
 impl Instance {
     /// Keeps an earlier conversation until the hidden beginning is there (note 136).
-    fn remember(&self, history: Vec<Turn>) {
+    pub(super) fn remember(&self, history: Vec<Turn>) {
         let root = self.root();
         let entries = history.into_iter().map(|turn| {
             let mut entry = Entry::done(
@@ -94,7 +83,7 @@ impl Instance {
         self.state().recalled = entries.collect();
     }
 
-    fn outcome(&self, value: Option<Value>) -> Outcome {
+    pub(super) fn outcome(&self, value: Option<Value>) -> Outcome {
         let mut tally = lock(&self.world.tally);
         let mut state = self.state();
         let State { hidden, .. } = &mut *state;

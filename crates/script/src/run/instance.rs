@@ -34,6 +34,8 @@ pub(crate) struct World {
     pub(crate) parameters: Map,
     pub(crate) stream: bool,
     pub(crate) dry: bool,
+    /// Whether somebody goes on with the dialogue after the script.
+    pub(crate) talks: bool,
     pub(crate) templates: Templates,
     pub(crate) template_limits: quillet_template::Limits,
     pub(crate) js: Js,
@@ -88,6 +90,7 @@ impl World {
             parameters: Map::default(),
             stream: true,
             dry: false,
+            talks: false,
             mark: format!("\u{f8ff}{:016x}", mix(seed ^ 0x5175_696c_6c65_7421)),
             exited: Mutex::default(),
             exits: AtomicBool::new(false),

@@ -26,6 +26,7 @@ mod params;
 mod request;
 mod scope;
 mod scripts;
+mod session;
 mod state;
 mod templates;
 mod tools;
@@ -35,6 +36,7 @@ mod watch;
 
 use std::sync::Arc;
 
+pub use session::Session;
 pub use tools::script_spec;
 
 use quillet_core::chat::Usage;

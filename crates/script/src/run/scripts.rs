@@ -209,7 +209,8 @@ impl Instance {
         let Some(last) = state.messages.last() else {
             return false;
         };
-        !state.asked || last.role == "user"
+        // What the script of a dialogue says last is its greeting, and waits for an answer.
+        last.role == "user" || (!state.asked && !self.world.talks)
     }
 
     /// Finds a script by the name that this one gives it.

@@ -154,7 +154,10 @@ impl Completer for Slash {
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<String>)> {
         let begun = line.get(..place).unwrap_or_default();
-        let found = self.0.iter().filter(|name| begun.starts_with('/') && name.starts_with(begun));
+        let found = self
+            .0
+            .iter()
+            .filter(|name| begun.starts_with('/') && name.starts_with(begun));
         Ok((0, found.cloned().collect()))
     }
 }

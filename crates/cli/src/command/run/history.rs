@@ -73,19 +73,21 @@ impl History {
         let now = Timestamp::now().to_string();
         let turns = outcome.messages.iter().skip(outcome.prefix);
         let turns = turns.filter(|turn| turn.role != "system");
-        let kept = turns.enumerate().map(|(index, turn)| match self.kept.get(index) {
-            Some(before) if before.turn == *turn => before.clone(),
-            Some(before) if before.turn.role == turn.role => Kept {
-                turn: turn.clone(),
-                created: before.created.clone(),
-                updated: now.clone(),
-            },
-            _ => Kept {
-                turn: turn.clone(),
-                created: now.clone(),
-                updated: now.clone(),
-            },
-        });
+        let kept = turns
+            .enumerate()
+            .map(|(index, turn)| match self.kept.get(index) {
+                Some(before) if before.turn == *turn => before.clone(),
+                Some(before) if before.turn.role == turn.role => Kept {
+                    turn: turn.clone(),
+                    created: before.created.clone(),
+                    updated: now.clone(),
+                },
+                _ => Kept {
+                    turn: turn.clone(),
+                    created: now.clone(),
+                    updated: now.clone(),
+                },
+            });
         self.kept = kept.collect();
         // A reader never sees half of it.
         let draft = self.path.with_extension("yaml.new");
@@ -124,7 +126,10 @@ fn read(text: &str) -> Result<Vec<Kept>, String> {
     match value {
         Value::Null => Ok(Vec::new()),
         Value::List(items) => items.iter().map(kept).collect(),
-        other => Err(format!("a conversation is a list of turns, not {}", other.kind())),
+        other => Err(format!(
+            "a conversation is a list of turns, not {}",
+            other.kind()
+        )),
     }
 }
 

@@ -100,7 +100,8 @@ impl Talk<'_> {
             }
             Asked::Variable(path) => match self.session.variable(path).await {
                 Ok(value) => {
-                    let shown = value.map_or_else(|| "undefined".to_owned(), |value| printed(&value));
+                    let shown =
+                        value.map_or_else(|| "undefined".to_owned(), |value| printed(&value));
                     terminal::line(&shown)?;
                     return Ok(None);
                 }

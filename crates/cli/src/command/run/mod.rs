@@ -80,7 +80,7 @@ async fn finish(
     args: &Run,
     opened: &Opened,
     screen: &Screen,
-    session: Session,
+    session: Option<Session>,
     outcome: Outcome,
     mut history: Option<History>,
 ) -> Result<(), Failure> {
@@ -90,9 +90,9 @@ async fn finish(
         history.write(&outcome)?;
     }
     end(args, screen, &outcome)?;
-    if !args.interactive {
+    let Some(session) = session else {
         return Ok(());
-    }
+    };
     let talk = Talk {
         session,
         screen,
@@ -153,7 +153,7 @@ async fn once(
     engine: &Engine,
     job: Job,
     screen: &Screen,
-) -> Result<Result<(Session, Outcome), ScriptError>, Failure> {
+) -> Result<Result<(Option<Session>, Outcome), ScriptError>, Failure> {
     let source = job.script.source.name.clone();
     let time = args.with.limits.timeout.map(Duration::from_secs_f64);
     let late = async {
@@ -162,10 +162,19 @@ async fn once(
             None => std::future::pending().await,
         }
     };
+    let run = async {
+        match args.interactive {
+            true => engine
+                .open(job)
+                .await
+                .map(|(session, outcome)| (Some(session), outcome)),
+            false => engine.run(job).await.map(|outcome| (None, outcome)),
+        }
+    };
     tokio::select! {
         biased;
         () = screen.closed() => Err(Failure::ClosedPipe),
-        ran = engine.open(job) => Ok(ran),
+        ran = run => Ok(ran),
         () = late => {
             let seconds = time.unwrap_or_default().as_secs_f64();
             let why = format!("the run took longer than {seconds} s, the limit of --timeout");

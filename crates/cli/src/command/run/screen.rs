@@ -163,7 +163,7 @@ impl Screen {
         state.answer.push_str(text);
         if self.streams {
             state.streamed.push_str(text);
-            let written = terminal::result(&harmless(text));
+            let written = terminal::result(&self.safe(text));
             self.write(state, written);
         }
         if self.echo == Echo::Line {

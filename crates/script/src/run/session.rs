@@ -1,0 +1,187 @@
+//! A dialogue that goes on after its script has ended: what people talk with in a terminal (note 140).
+
+use std::sync::Arc;
+
+use quillet_core::{Map, Span, Value};
+
+use super::instance::Instance;
+use super::scope::Scope;
+use super::state::Entry;
+use super::{Engine, Job, Outcome};
+use crate::error::{ErrorKind, ScriptError};
+use crate::library::resolve;
+use crate::reader;
+use crate::syntax::Source;
+
+/// The name of what somebody types, in messages.
+const TYPED: &str = "what was typed";
+
+/// A script that has run, with its variables and its dialogue.
+#[derive(Debug)]
+pub struct Session {
+    instance: Arc<Instance>,
+}
+
+impl Engine {
+    /// Runs a script to its end, and keeps what it holds. No model is asked of itself after a message
+    /// that is not the user's: that one is answered by whoever talks. Dropping the future ends
+    /// everything below it.
+    ///
+    /// # Errors
+    /// As [`Engine::run`].
+    pub async fn open(&self, job: Job) -> Result<(Session, Outcome), ScriptError> {
+        self.begin(job, true).await
+    }
+
+    pub(super) async fn begin(
+        &self,
+        job: Job,
+        talks: bool,
+    ) -> Result<(Session, Outcome), ScriptError> {
+        let mut world = self.world(&job);
+        world.talks = talks;
+        let world = Arc::new(world);
+        let resolved = resolve(job.script.clone(), &*self.library).await?;
+        let instance = Instance::of(world, resolved, None)?;
+        instance.remember(job.history);
+        let value = instance.run(job.arguments).await.map_err(|mut error| {
+            if error.chain.is_empty() {
+                error.chain = vec![instance.id.clone()];
+            }
+            error
+        })?;
+        let outcome = instance.outcome(value);
+        Ok((Session { instance }, outcome))
+    }
+}
+
+impl Session {
+    /// Says something as the user, and has it answered. What is said is never read as a template.
+    /// A message that was not answered is taken back, also where the future is dropped.
+    ///
+    /// # Errors
+    /// As [`Engine::run`].
+    pub async fn say(&self, text: &str) -> Result<Outcome, ScriptError> {
+        let draft = Draft::new(&self.instance);
+        let entry = Entry::done(
+            "user",
+            Value::from(text),
+            self.instance.root(),
+            Span::default(),
+        );
+        let index = {
+            let mut state = self.instance.state();
+            state.messages.push(entry);
+            state.pending_from = state.messages.len();
+            state.messages.len() - 1
+        };
+        self.instance.show(index);
+        self.answer(draft).await
+    }
+
+    /// Lets the model go on with the dialogue as it stands.
+    ///
+    /// # Errors
+    /// As [`Engine::run`].
+    pub async fn go_on(&self) -> Result<Outcome, ScriptError> {
+        self.answer(Draft::new(&self.instance)).await
+    }
+
+    async fn answer(&self, draft: Draft<'_>) -> Result<Outcome, ScriptError> {
+        let scope = self.instance.root();
+        let end = Span::default();
+        let value = self.instance.ask_and_push(Map::default(), &scope, end);
+        let value = value.await?;
+        draft.keep();
+        self.instance.finish(value);
+        self.instance.saved(&scope, end).await?;
+        Ok(self.outcome())
+    }
+
+    /// Does an instruction, such as `$echo(1)`.
+    ///
+    /// # Errors
+    /// It is none, or it failed.
+    pub async fn call(&self, text: &str) -> Result<Outcome, ScriptError> {
+        self.instance.finish(None);
+        self.instruction(text).await?;
+        self.instance.render_messages().await?;
+        Ok(self.outcome())
+    }
+
+    /// The value of a variable or of a path into one; `None` is JavaScript's `undefined`.
+    ///
+    /// # Errors
+    /// Nobody knows the name, or the path is none.
+    pub async fn variable(&self, path: &str) -> Result<Option<Value>, ScriptError> {
+        let source = typed(path);
+        let span = whole(path);
+        let scope = Scope::of(&source);
+        self.instance.expression_text(path, &scope, span).await
+    }
+
+    async fn instruction(&self, text: &str) -> Result<(), ScriptError> {
+        let source = typed(text);
+        let item = reader::text_item(text, whole(text), &source);
+        let item = item.map_err(|diagnostics| ScriptError {
+            diagnostics,
+            ..ScriptError::plain(ErrorKind::Script, TYPED, "")
+        })?;
+        self.instance.item(&item, &Scope::of(&source)).await?;
+        Ok(())
+    }
+
+    /// The dialogue as it stands, and the last result.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        let value = self.instance.state().last.clone();
+        self.instance.outcome(value)
+    }
+}
+
+fn typed(text: &str) -> Arc<Source> {
+    Arc::new(Source {
+        name: TYPED.to_owned(),
+        path: None,
+        text: text.into(),
+    })
+}
+
+fn whole(text: &str) -> Span {
+    Span {
+        start: 0,
+        end: text.len(),
+    }
+}
+
+/// Messages that go again unless they are kept.
+struct Draft<'a> {
+    instance: &'a Instance,
+    before: usize,
+    kept: bool,
+}
+
+impl<'a> Draft<'a> {
+    fn new(instance: &'a Instance) -> Self {
+        let before = instance.state().messages.len();
+        Draft {
+            instance,
+            before,
+            kept: false,
+        }
+    }
+
+    fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        if !self.kept {
+            let mut state = self.instance.state();
+            state.messages.truncate(self.before);
+            state.pending_from = state.pending_from.min(self.before);
+        }
+    }
+}

@@ -61,6 +61,7 @@ impl Instance {
     ) -> Result<Callable, ScriptError> {
         match &*function.language {
             "js" | "javascript" => self.define_javascript(&function.code, scope),
+            "python" | "py" => self.define_python(&function.code, scope),
             other => {
                 let message = format!("functions in {other} are not supported");
                 let finding = scope
@@ -140,6 +141,7 @@ impl Instance {
                 path.extend(rest.split('.').map(str::to_owned));
                 Some(Callable::JavaScript(js::Target::Export(*module, path)))
             }
+            Callable::WasmModule(module) => Some(Callable::Wasm(module.clone(), rest.to_owned())),
             Callable::Script(script) if rest == "interact" => {
                 Some(Callable::Interact(script.clone()))
             }
@@ -154,6 +156,7 @@ impl Instance {
                 let code = lock(&self.world.code);
                 Some(code.get(id)?.parameters.clone())
             }
+            Callable::Python(python) => Some(python.function.parameters.clone()),
             Callable::Foreign(instance, inner) => instance.parameters(inner),
             _ => None,
         }
@@ -176,6 +179,16 @@ impl Instance {
                 let after = result.arguments.into_iter().map(Passed::value).collect();
                 Ok((result.value.value(), after))
             }
+            Callable::Python(python) => {
+                let given = arguments.clone();
+                let value = self.call_python(python, given, scope, at).await?;
+                Ok((value, arguments))
+            }
+            Callable::Wasm(module, name) => {
+                let value = self.call_wasm(module, name, &arguments, scope, at).await?;
+                Ok((value, arguments))
+            }
+            Callable::WasmModule(module) => Err(self.no_function(module, scope, at)),
             Callable::Foreign(instance, inner) => {
                 let root = instance.root();
                 let call = Box::pin(instance.call_function(inner, arguments, &root, at));
@@ -229,6 +242,18 @@ impl Instance {
         {
             return own;
         }
+        let place = self.thrown_at(&error);
+        self.js_failure(error, place, scope, at)
+    }
+
+    /// A failure of a function, with the place in a script that it comes from, if that is known.
+    pub(super) fn js_failure(
+        &self,
+        error: JsError,
+        place: Option<(Arc<Source>, Span)>,
+        scope: &Scope,
+        at: Span,
+    ) -> ScriptError {
         let kind = match &error.kind {
             JsErrorKind::Unknown { name } => return self.unknown_name(name, scope, at),
             JsErrorKind::Time
@@ -241,7 +266,7 @@ impl Instance {
             JsErrorKind::Denied => ErrorKind::Denied,
             JsErrorKind::Thrown => ErrorKind::Thrown,
         };
-        let finding = match self.thrown_at(&error) {
+        let finding = match place {
             Some((source, span)) => source.error(kind.code(), &error.message, span),
             None => scope.source.error(kind.code(), &error.message, at),
         };
@@ -276,7 +301,7 @@ pub(crate) struct Known {
 
 /// The place of a line and column of a function's code in the script's file: the code may be indented
 /// there. Nothing where the code does not stand in the file as it is.
-fn place_in(source: &Source, code: &Text, place: js::Place) -> Option<Span> {
+pub(super) fn place_in(source: &Source, code: &Text, place: js::Place) -> Option<Span> {
     let wanted = usize::try_from(place.line).ok()?.checked_sub(1)?;
     let line = code.value.lines().nth(wanted)?;
     let first = code.value.lines().next()?.trim();

@@ -42,11 +42,7 @@ impl Instance {
                 ImportKind::JsFile(path) => {
                     self.import_javascript(relative(path), import, scope).await
                 }
-                ImportKind::Wasm(path) => Err(super::values::refuse(
-                    scope,
-                    import.span,
-                    format!("{path}: no wasm"),
-                )),
+                ImportKind::Wasm(path) => self.import_wasm(path, import, scope).await,
                 ImportKind::Script(name) => self.import_script(name, import, scope).await,
                 ImportKind::Package { name, file: None } => {
                     self.import_script(name, import, scope).await
@@ -101,35 +97,44 @@ impl Instance {
         let target = |name: &str| {
             Callable::JavaScript(Target::Export(imported.module, vec![name.to_owned()]))
         };
+        let known = imported.exports.iter().map(|export| export.name.clone());
+        let known: Vec<String> = known.collect();
+        let whole = Callable::JavaScript(Target::Export(imported.module, Vec::new()));
+        self.bind_exports(import, (&known, &functions), whole, target, scope)?;
+        let names = functions.iter().map(String::as_str);
+        if let Some(name) = js_initializer(import, names) {
+            self.initialize_javascript(target(name), scope, import.span)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Binds what an import names of a module: its exports, all of them and those that are functions.
+    pub(super) fn bind_exports(
+        &self,
+        import: &Import,
+        (known, functions): (&[String], &[String]),
+        whole: Callable,
+        target: impl Fn(&str) -> Callable,
+        scope: &Scope,
+    ) -> Result<(), ScriptError> {
         match &import.names {
-            Names::Namespace(alias) => {
-                let whole = Callable::JavaScript(Target::Export(imported.module, Vec::new()));
-                self.bind_function(alias, whole, false);
-            }
+            Names::Namespace(alias) => self.bind_function(alias, whole, false),
             Names::All => {
-                for name in functions
-                    .iter()
-                    .filter(|name| !import.except.contains(name))
-                {
+                for name in functions.iter().filter(|it| !import.except.contains(it)) {
                     let plain = Imported::new(name, None);
                     self.bind_function(&plain.alias, target(name), plain.template);
                 }
             }
             Names::Listed(listed) => {
                 for wanted in listed {
-                    let known = imported.exports.iter().map(|export| export.name.as_str());
-                    let name = exported(&wanted.name, known.clone());
-                    let Some(name) = name else {
+                    let known = known.iter().map(String::as_str);
+                    let Some(name) = exported(&wanted.name, known.clone()) else {
                         return Err(no_export(&wanted.name, known, import, scope));
                     };
                     self.bind_function(&wanted.alias, target(name), wanted.template);
                 }
             }
-        }
-        let names = functions.iter().map(String::as_str);
-        if let Some(name) = js_initializer(import, names) {
-            self.initialize_javascript(target(name), scope, import.span)
-                .await?;
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use super::state::State;
 use super::{Enforced, Engine};
 use crate::error::ScriptError;
 use crate::host::{Observer, RunEvent};
-use crate::js::{FunctionId, Js};
+use crate::js::{FunctionId, Js, Python};
 use crate::library::Resolved;
 use crate::syntax::Source;
 use crate::text::template::Templates;
@@ -39,6 +39,7 @@ pub(crate) struct World {
     pub(crate) templates: Templates,
     pub(crate) template_limits: quillet_template::Limits,
     pub(crate) js: Js,
+    pub(crate) python: Python,
     /// The functions that scripts declare: their code for the places of failures, and what they take.
     pub(crate) code: Mutex<HashMap<FunctionId, Known>>,
     /// Failures of the script on their way through JavaScript.
@@ -78,6 +79,7 @@ impl World {
             templates: Templates::new(engine.templates.clone()),
             template_limits: quillet_template::Limits::default(),
             js: Js::new(engine.js_options(source)),
+            python: Python::new(engine.grants.run, engine.limits.js_time),
             code: Mutex::default(),
             raised: Mutex::default(),
             environment: environment.collect(),

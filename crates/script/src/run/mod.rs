@@ -20,6 +20,7 @@ mod group;
 mod imports;
 mod instance;
 mod invoke;
+mod languages;
 mod messages;
 mod model;
 mod params;

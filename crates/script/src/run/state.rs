@@ -8,8 +8,9 @@ use quillet_core::{Map, Span, Table, Value};
 use super::events::Listener;
 use super::group::Partner;
 use super::instance::Instance;
+use super::languages::InPython;
 use super::scope::Scope;
-use crate::js::Target;
+use crate::js::{Target, Wasm};
 use crate::syntax::Script;
 use crate::text::bias::Bias;
 
@@ -77,6 +78,12 @@ pub(crate) enum Callable {
     Script(Arc<Script>),
     /// `.interact` of another script.
     Interact(Arc<Script>),
+    /// A function in Python.
+    Python(Arc<InPython>),
+    /// What a wasm module exports under a name.
+    Wasm(Arc<Wasm>, String),
+    /// A wasm module under its own name.
+    WasmModule(Arc<Wasm>),
     /// A function of another script, called as that script.
     Foreign(Arc<Instance>, Box<Callable>),
 }

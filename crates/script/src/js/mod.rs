@@ -102,6 +102,12 @@ pub struct Imported {
     pub exports: Vec<Export>,
 }
 
+/// What is said of a promise that failed without anybody waiting for it.
+const UNHANDLED: &str = "a promise failed, and nobody waited for it";
+
+/// Levels that data may nest to cross the border: what the reader of JSON takes.
+const DEEPEST: u32 = quillet_core::value::MAX_DEPTH - 1;
+
 /// Workers that may end before they come to a piece.
 const RESTARTS: usize = 2;
 
@@ -237,6 +243,10 @@ impl Js {
         arguments: Vec<Passed>,
         runtime: &dyn Runtime,
     ) -> Result<CallResult, JsError> {
+        let arguments = arguments
+            .into_iter()
+            .map(flat)
+            .collect::<Result<Vec<_>, _>>()?;
         let work = Work::Call {
             target: target.clone(),
             arguments: arguments.clone(),
@@ -373,7 +383,7 @@ impl Js {
                         if result.as_ref().is_err_and(is_end) {
                             self.abandon(&piece.worker);
                         }
-                        return settle(result, later).await;
+                        return result;
                     }
                     FromWorker::Turn { .. } => {}
                 },
@@ -400,30 +410,41 @@ impl Js {
 
 type Later<'a> = FuturesUnordered<BoxFuture<'a, (u64, Result<Passed, JsError>)>>;
 
+/// What may cross: data that is not nested too deeply.
+fn flat(passed: Passed) -> Result<Passed, JsError> {
+    match passed {
+        Passed::Value(value) if value.depth() > DEEPEST => Err(too_deep()),
+        passed => Ok(passed),
+    }
+}
+
+fn too_deep() -> JsError {
+    JsError::new(
+        JsErrorKind::Data,
+        format!("a value that is nested deeper than {DEEPEST} levels cannot enter JavaScript"),
+    )
+}
+
 /// Answers a question of the worker from the run's names.
 fn answer<'a>(runtime: &'a dyn Runtime, question: u64, ask: Ask, later: &Later<'a>) -> Answer {
     match ask {
-        Ask::Get(name) => Answer::Found(runtime.get(&name)),
+        Ask::Get(name) => match runtime.get(&name) {
+            Found::Value(value) if value.depth() > DEEPEST => Answer::Now(Err(too_deep())),
+            found => Answer::Found(found),
+        },
         Ask::Set(name, value) => Answer::Set(runtime.set(&name, value)),
         Ask::Names => Answer::Names(runtime.names()),
         Ask::Call { name, arguments } => match runtime.call(&name, arguments) {
-            Called::Now(result) => Answer::Now(result),
+            Called::Now(result) => Answer::Now(result.and_then(flat)),
             Called::Later(future) => {
-                later.push(Box::pin(async move { (question, future.await) }));
+                later.push(Box::pin(
+                    async move { (question, future.await.and_then(flat)) },
+                ));
                 Answer::Later
             }
         },
         Ask::Resolve(_) | Ask::Load(_) | Ask::File(_) => Answer::Gone,
     }
-}
-
-/// A piece is over; what it began and did not wait for is waited for here. The first failure counts.
-async fn settle(result: Result<Done, JsError>, mut later: Later<'_>) -> Result<Done, JsError> {
-    let done = result?;
-    while let Some((_, result)) = later.next().await {
-        result?;
-    }
-    Ok(done)
 }
 
 /// A piece that a future waits for. Dropping it ends the piece.

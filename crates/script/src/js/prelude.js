@@ -215,7 +215,7 @@
 
   const close = (id) => {
     pieces.delete(id);
-    for (const [timer, { owner }] of timers) if (owner === id) timers.delete(timer);
+    for (const [timer, { owner }] of timers) if (owner === id) stop(timer);
   };
 
   const done = (piece, ok, value) => {
@@ -254,6 +254,7 @@
   // What stands for an object that is not plain, once it leaves JavaScript.
   const plain = (value) => {
     if (typeof value.toJSON === 'function') return value.toJSON('');
+    if (Array.isArray(value)) return Array.from(value);
     if (value instanceof Map) return Object.fromEntries([...value].map(([k, v]) => [text(k), v]));
     if (value instanceof Set) return [...value];
     if (value instanceof RegExp) return text(value);

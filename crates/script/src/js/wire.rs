@@ -92,7 +92,7 @@ fn is_odd(value: &Value) -> bool {
     }
 }
 
-/// The same with every scalar changed. Data nests no deeper than `MAX_DEPTH`.
+/// The same with every scalar changed. What comes here nests no deeper than `DEEPEST`.
 fn map(value: &Value, change: &dyn Fn(&Value) -> Value) -> Value {
     match value {
         Value::List(list) => {
@@ -148,7 +148,7 @@ mod tests {
             Value::Int(i64::MAX),
         ]);
         let mut deep = Value::Null;
-        for _ in 0..quillet_core::value::MAX_DEPTH {
+        for _ in 0..crate::js::DEEPEST {
             deep = Value::from(vec![deep]);
         }
         for value in [odd, deep, Value::Null, Value::from("\u{1}")] {

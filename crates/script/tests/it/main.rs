@@ -20,6 +20,7 @@ mod js;
 mod js_modules;
 mod js_node;
 mod js_process;
+mod js_waiting;
 mod library;
 mod library_check;
 mod library_import;

@@ -2,7 +2,6 @@
 //! these differences: a `Map` becomes an object, a `Set` and a typed array a list, a `RegExp` its
 //! text, a `BigInt` a whole number, or its digits where it does not fit; `NaN` stays a number.
 
-use quillet_core::value::MAX_DEPTH;
 use quillet_core::{List, Map, Table, Value};
 use rquickjs::{
     Array, BigInt, Coerced, Ctx, Error, Exception, FromJs, Function, Object, Value as Js,
@@ -10,6 +9,7 @@ use rquickjs::{
 
 use super::shell::Shell;
 use crate::expression::from_number;
+use crate::js::DEEPEST;
 use crate::js::runtime::{FunctionId, Passed};
 
 /// Values of one conversion: more do not leave JavaScript at a time.
@@ -17,7 +17,7 @@ const MOST: usize = 4_000_000;
 
 /// What a value that cannot leave JavaScript is answered with.
 pub(super) const CYCLE: &str = "a value that contains itself cannot leave JavaScript";
-const DEEP: &str = "a value that is nested deeper than 128 levels cannot leave JavaScript";
+const DEEP: &str = "a value that is nested deeper than 127 levels cannot leave JavaScript";
 const LARGE: &str = "a value of this size cannot leave JavaScript";
 
 /// A value of the run as JavaScript has it.
@@ -26,10 +26,10 @@ pub(super) fn to_js<'js>(
     ctx: &Ctx<'js>,
     value: &Value,
 ) -> rquickjs::Result<Js<'js>> {
-    if value.depth() > MAX_DEPTH {
+    if value.depth() > DEEPEST {
         return Err(Exception::throw_range(
             ctx,
-            "a value that is nested deeper than 128 levels cannot enter JavaScript",
+            "a value that is nested deeper than 127 levels cannot enter JavaScript",
         ));
     }
     Ok(match value {
@@ -149,7 +149,7 @@ impl<'js> Walk<'_, 'js> {
         if self.open.contains(object.as_value()) {
             return Err(Exception::throw_type(object.ctx(), CYCLE));
         }
-        if self.open.len() >= MAX_DEPTH as usize {
+        if self.open.len() >= DEEPEST as usize {
             return Err(Exception::throw_range(object.ctx(), DEEP));
         }
         self.open.push(object.as_value().clone());

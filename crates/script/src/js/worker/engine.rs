@@ -23,6 +23,7 @@ impl Drop for Engine {
     fn drop(&mut self) {
         // Nothing of QuickJS may outlive it.
         self.shell.api.borrow_mut().take();
+        self.shell.rejected.take();
     }
 }
 
@@ -59,6 +60,12 @@ impl Engine {
         runtime.set_max_stack_size(shell.bounds.stack);
         let of = Rc::clone(shell);
         runtime.set_interrupt_handler(Some(Box::new(move || of.clock.check())));
+        let of = Rc::clone(shell);
+        runtime.set_host_promise_rejection_tracker(Some(Box::new(
+            move |ctx, promise, reason, is_handled| {
+                of.reject(&ctx, promise, &reason, is_handled);
+            },
+        )));
         loader::attach(&runtime, shell);
         let context = Context::full(&runtime)?;
         context.with(|ctx| {
@@ -186,6 +193,7 @@ impl Engine {
         self.shell.end(piece);
         if let Some(why) = self.shell.clock.over() {
             self.shell.done(piece, Err(failure::over(why)));
+            self.shell.tell();
         }
     }
 

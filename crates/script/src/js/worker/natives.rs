@@ -131,8 +131,10 @@ fn get<'js>(
     piece: u64,
     name: String,
 ) -> rquickjs::Result<Array<'js>> {
-    let Answer::Found(found) = shell.ask(piece, Ask::Get(name.clone())) else {
-        return Err(gone(ctx));
+    let found = match shell.ask(piece, Ask::Get(name.clone())) {
+        Answer::Found(found) => found,
+        Answer::Now(Err(error)) => return Err(failure::throw(ctx, &error)),
+        _ => return Err(gone(ctx)),
     };
     let payload = |kind: u8, payload: Js<'js>| pair(ctx, kind, payload);
     let nothing = Js::new_undefined(ctx.clone());

@@ -6,15 +6,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use quillet_core::Value;
-use rquickjs::{Ctx, Function, Object, Persistent};
+use rquickjs::{Ctx, Function, Object, Persistent, Value as Js};
 
 use super::{Control, Port, Received};
+use crate::js::UNHANDLED;
 use crate::js::error::{JsError, JsErrorKind};
 use crate::js::protocol::{Answer, Ask, Bounds, Done, FromWorker, Request, Source, ToWorker};
-use crate::js::runtime::Passed;
+use crate::js::runtime::{Level, Passed};
 
 /// Timers that may run at a time.
 const TIMERS: usize = 1_000;
+
+/// Failed promises that are told of in one turn.
+const REJECTED: usize = 100;
 
 /// Turns that one interval or chain of timers may take in a row cost time of their piece; a timer
 /// fires no sooner than this, so that a loop of timers cannot spin for free.
@@ -30,6 +34,10 @@ pub(super) struct Shell {
     pub(super) modules: RefCell<HashMap<u64, Request>>,
     /// Modules that are known and that nothing has loaded yet.
     pub(super) unloaded: RefCell<Vec<u64>>,
+    /// Promises that failed in this turn and that nothing waits for yet, with their reasons in words.
+    pub(super) rejected: RefCell<Vec<(Persistent<Js<'static>>, String)>>,
+    /// Pieces that are over, and that are told of once what they began has come to an end too.
+    finished: RefCell<HashMap<u64, Result<Done, JsError>>>,
     queue: RefCell<VecDeque<ToWorker>>,
     timers: RefCell<Vec<Timer>>,
     waiting: RefCell<HashMap<u64, u64>>,
@@ -115,6 +123,8 @@ impl Shell {
             definitions: RefCell::default(),
             modules: RefCell::default(),
             unloaded: RefCell::default(),
+            rejected: RefCell::default(),
+            finished: RefCell::default(),
             queue: RefCell::default(),
             timers: RefCell::default(),
             waiting: RefCell::default(),
@@ -162,6 +172,7 @@ impl Shell {
                 );
                 self.done(piece, Err(error));
             }
+            self.tell();
         }
         self.send(FromWorker::Turn {
             piece: None,
@@ -235,8 +246,37 @@ impl Shell {
         });
     }
 
+    /// Notes a promise that failed without anybody waiting, or that somebody waits for after all.
+    pub(super) fn reject<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        promise: Js<'js>,
+        reason: &Js<'js>,
+        is_handled: bool,
+    ) {
+        let promise = Persistent::save(ctx, promise);
+        let mut rejected = self.rejected.borrow_mut();
+        if is_handled {
+            rejected.retain(|(known, _)| *known != promise);
+        } else if rejected.len() < REJECTED {
+            let words = reason.as_exception().and_then(rquickjs::Exception::message);
+            rejected.push((
+                promise,
+                words.unwrap_or_else(|| reason.type_name().to_owned()),
+            ));
+        }
+    }
+
     /// It has come to rest.
     pub(super) fn end(&self, piece: u64) {
+        for (_, reason) in self.rejected.take() {
+            let line = format!("{UNHANDLED}: {reason}");
+            self.send(FromWorker::Log {
+                piece,
+                level: Level::Error,
+                line,
+            });
+        }
         let left = self
             .clock
             .deadline
@@ -247,15 +287,28 @@ impl Shell {
         if let Some(piece) = self.pieces.borrow_mut().get_mut(&piece) {
             piece.spent = self.bounds.time.saturating_sub(left);
         }
+        self.tell();
     }
 
     pub(super) fn current(&self) -> u64 {
         self.clock.current.get()
     }
 
-    /// Forgets a piece and says what came of it.
+    /// Notes what came of a piece.
     pub(super) fn done(&self, piece: u64, result: Result<Done, JsError>) {
-        if self.forget(piece) {
+        if self.pieces.borrow_mut().remove(&piece).is_some() {
+            self.finished.borrow_mut().insert(piece, result);
+        }
+    }
+
+    /// Tells of pieces that are over: of a failure at once, of others when nothing that they began is left.
+    pub(super) fn tell(&self) {
+        let is_ready = |piece: &u64, result: &mut Result<Done, JsError>| {
+            result.is_err() || !self.waiting.borrow().values().any(|owner| owner == piece)
+        };
+        let ready: Vec<_> = self.finished.borrow_mut().extract_if(is_ready).collect();
+        for (piece, result) in ready {
+            self.waiting.borrow_mut().retain(|_, owner| *owner != piece);
             self.send(FromWorker::Done { piece, result });
         }
     }
@@ -263,7 +316,8 @@ impl Shell {
     /// Forgets a piece: whether there was one.
     pub(super) fn forget(&self, piece: u64) -> bool {
         self.waiting.borrow_mut().retain(|_, owner| *owner != piece);
-        self.pieces.borrow_mut().remove(&piece).is_some()
+        let finished = self.finished.borrow_mut().remove(&piece).is_some();
+        self.pieces.borrow_mut().remove(&piece).is_some() || finished
     }
 
     /// Sets a timer of so many milliseconds.

@@ -1,1 +1,91 @@
-//! What an editor asks of a script: diagnostics, hover, completion, definitions.
+//! Answers for editors: what is wrong in a script, what stands somewhere, what could stand there.
+//!
+//! Everything here is a question to a [`Document`], asked with bytes of its text. Nothing is run and
+//! nothing is read but through the given [`Library`]. The protocol that editors speak is no part of it;
+//! [`position`] says how their places are meant.
+
+use std::sync::Arc;
+
+use quillet_core::{Diagnostic, Span};
+
+use crate::format;
+use crate::host::Tools;
+use crate::library::{self, Library};
+use crate::reader;
+use crate::syntax::{Script, Source};
+
+mod complete;
+mod define;
+mod hover;
+pub mod keys;
+mod marks;
+mod outline;
+mod overlay;
+pub mod position;
+mod related;
+mod render;
+mod words;
+
+pub use complete::{Completion, CompletionKind, complete};
+pub use define::{Place, definition, references, rename};
+pub use hover::{Hover, hover};
+pub use outline::{Symbol, SymbolKind, folds, symbols};
+pub use overlay::Overlay;
+pub use related::related;
+
+/// A script as it stands in an editor.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Its text and its name.
+    pub source: Arc<Source>,
+    /// What was understood of it.
+    pub script: Arc<Script>,
+    /// What the reader found wrong.
+    pub findings: Vec<Diagnostic>,
+}
+
+/// What is around a document.
+#[derive(Clone, Copy, Debug)]
+pub struct Around<'a> {
+    /// Where scripts are found.
+    pub library: &'a dyn Library,
+    /// Tools from outside of scripts.
+    pub tools: &'a dyn Tools,
+}
+
+impl Document {
+    /// Reads a text.
+    #[must_use]
+    pub fn new(source: Arc<Source>) -> Self {
+        let read = reader::read(source.clone());
+        Document {
+            source,
+            script: Arc::new(read.script),
+            findings: read.diagnostics,
+        }
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.source.text
+    }
+}
+
+/// Everything that is wrong with a document, by place: what the reader found, and what `quillet check` finds.
+pub async fn diagnostics(document: &Document, around: Around<'_>) -> Vec<Diagnostic> {
+    let mut found = document.findings.clone();
+    found.extend(library::check(&document.script, around.library, around.tools).await);
+    found.sort_by_key(|found| found.span.map(|span| span.start));
+    found
+}
+
+/// The document in its canonical layout (`quillet fmt`); `None` where it cannot be read.
+#[must_use]
+pub fn formatted(document: &Document) -> Option<String> {
+    format::format(&document.source).ok()
+}
+
+fn holds(span: Span, at: usize) -> bool {
+    (span.start..=span.end).contains(&at)
+}

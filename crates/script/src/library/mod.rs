@@ -12,7 +12,7 @@ use crate::error::ScriptError;
 use crate::syntax::{Script, Source};
 
 mod builtin;
-mod check;
+pub(crate) mod check;
 pub mod directives;
 mod export;
 mod folders;

@@ -11,6 +11,7 @@ mod call_models;
 mod call_tools;
 mod cases;
 mod cases_published;
+mod editor;
 mod expression;
 mod expression_data;
 mod expression_engine;

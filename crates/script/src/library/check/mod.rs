@@ -19,7 +19,7 @@ mod callee;
 mod config;
 mod flow;
 mod known;
-mod place;
+pub(crate) mod place;
 mod schema;
 mod secret;
 mod text;

@@ -9,27 +9,27 @@ use crate::syntax::{Source, Text};
 
 /// A part of a text of the script.
 #[derive(Clone, Debug)]
-pub(super) struct Spot {
+pub(crate) struct Spot {
     text: Text,
     range: Range<usize>,
 }
 
 impl Spot {
-    pub(super) fn new(text: &Text, range: Range<usize>) -> Self {
+    pub(crate) fn new(text: &Text, range: Range<usize>) -> Self {
         let text = text.clone();
         Spot { text, range }
     }
 
-    pub(super) fn all(text: &Text) -> Self {
+    pub(crate) fn all(text: &Text) -> Self {
         Spot::new(text, 0..text.value.len())
     }
 
-    pub(super) fn of(text: &Text, span: Span) -> Self {
+    pub(crate) fn of(text: &Text, span: Span) -> Self {
         Spot::new(text, span.start..span.end)
     }
 
     /// Its bytes in the file: those of the whole scalar, where YAML changed the text (escapes, folding).
-    pub(super) fn span(&self, source: &Source) -> Span {
+    pub(crate) fn span(&self, source: &Source) -> Span {
         let whole = self.text.span;
         let written = source.text.get(whole.start..whole.end).unwrap_or_default();
         let start = start(written, &self.text.value, self.range.start);
@@ -72,7 +72,7 @@ fn in_block(written: &str, text: &str, byte: usize) -> Option<usize> {
 }
 
 /// The text of a node, with its place.
-pub(super) fn text_of(node: &Node) -> Option<Text> {
+pub(crate) fn text_of(node: &Node) -> Option<Text> {
     let value = node.as_str()?.into();
     let span = node.span;
     Some(Text { span, value })

@@ -1,0 +1,299 @@
+//! What could stand at a place.
+//!
+//! A text that is being written can seldom be read, so the place is told by the line before it
+//! ([`context`]); what can stand there is taken from what was understood of the rest.
+
+use std::collections::BTreeSet;
+
+use quillet_core::Span;
+
+use super::hover::value_of;
+use super::marks::{MarkKind, marks};
+use super::{Around, Document, keys, words};
+use crate::library::directives::{DIRECTIVES, Directive, Form};
+use crate::library::import::bare_name;
+use crate::reader;
+
+mod context;
+
+use context::{Context, Wanted};
+
+/// One thing that could stand at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// What it is called in the list.
+    pub label: String,
+    /// What it is.
+    pub kind: CompletionKind,
+    /// A few words beside it.
+    pub detail: String,
+    /// What it does, in Markdown.
+    pub doc: String,
+    /// What is written.
+    pub insert: String,
+    /// The bytes that it is written over.
+    pub span: Span,
+}
+
+/// What could stand at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CompletionKind {
+    /// A directive.
+    Directive,
+    /// A function.
+    Function,
+    /// A key of the front matter, or of a directive.
+    Key,
+    /// A pattern of `$match`.
+    Pattern,
+    /// The role of a message.
+    Role,
+    /// A script.
+    Script,
+    /// A tool from outside of scripts.
+    Tool,
+    /// A value of a setting.
+    Value,
+    /// A variable.
+    Variable,
+}
+
+/// Names of scripts that are looked up for a list; those of more are listed without words.
+const MOST_DESCRIBED: usize = 50;
+
+/// Completions of one list.
+const MOST: usize = 500;
+
+/// Everything that could stand at a byte.
+pub async fn complete(document: &Document, at: usize, around: Around<'_>) -> Vec<Completion> {
+    let Some(context) = Context::of(document.text(), at) else {
+        return Vec::new();
+    };
+    let mut list = List {
+        span: context.span,
+        items: Vec::new(),
+    };
+    match context.wanted {
+        Wanted::Call => {
+            directives(&mut list, "$");
+            functions(&mut list, document, "$");
+        }
+        Wanted::Parameter(name) => parameters(&mut list, &name, document),
+        Wanted::Variable => {
+            variables(&mut list, document);
+            functions(&mut list, document, "");
+        }
+        Wanted::Script => {
+            scripts(&mut list, document, around).await;
+            functions(&mut list, document, "$");
+        }
+        Wanted::Tool => {
+            scripts(&mut list, document, around).await;
+            tools(&mut list, around);
+        }
+        Wanted::Message => {
+            roles(&mut list, document);
+            directives(&mut list, "$");
+        }
+        Wanted::Pattern => patterns(&mut list),
+        Wanted::Key(path) => config_keys(&mut list, &path),
+        Wanted::Value(path) => values(&mut list, &path),
+    }
+    list.items.truncate(MOST);
+    list.items
+}
+
+struct List {
+    span: Span,
+    items: Vec<Completion>,
+}
+
+impl List {
+    fn add(&mut self, kind: CompletionKind, label: &str, detail: &str, doc: String) {
+        self.insert(kind, label, detail, doc, label);
+    }
+
+    fn insert(
+        &mut self,
+        kind: CompletionKind,
+        label: &str,
+        detail: &str,
+        doc: String,
+        insert: &str,
+    ) {
+        self.items.push(Completion {
+            label: label.to_owned(),
+            kind,
+            detail: detail.to_owned(),
+            doc,
+            insert: insert.to_owned(),
+            span: self.span,
+        });
+    }
+}
+
+fn directives(list: &mut List, sign: &str) {
+    for known in DIRECTIVES {
+        for name in [known.name].iter().chain(known.aliases) {
+            let label = format!("{sign}{name}");
+            let kind = CompletionKind::Directive;
+            list.insert(
+                kind,
+                &label,
+                known.doc,
+                words::directive(known),
+                &written(known, &label),
+            );
+        }
+    }
+}
+
+/// A directive as it is mostly written.
+fn written(known: &Directive, label: &str) -> String {
+    match known.form {
+        Form::Blocks(_) | Form::Patterns => format!("{label}:"),
+        Form::InLoop => label.to_owned(),
+        Form::Plain if known.parameters.is_empty() && known.open => format!("{label}:"),
+        Form::Plain => label.to_owned(),
+    }
+}
+
+fn parameters(list: &mut List, name: &str, document: &Document) {
+    if let Some(known) = crate::library::directives::directive(name) {
+        for parameter in known.parameters {
+            let detail = if parameter.required { "required" } else { "" };
+            let insert = format!("{}=", parameter.name);
+            list.insert(
+                CompletionKind::Key,
+                parameter.name,
+                detail,
+                parameter.doc.to_owned(),
+                &insert,
+            );
+        }
+    }
+    variables(list, document);
+}
+
+fn functions(list: &mut List, document: &Document, sign: &str) {
+    for function in &document.script.functions {
+        let name = bare_name(&function.name);
+        if !name.is_empty() {
+            let label = format!("{sign}{name}");
+            list.add(
+                CompletionKind::Function,
+                &label,
+                &function.language,
+                String::new(),
+            );
+        }
+    }
+}
+
+fn variables(list: &mut List, document: &Document) {
+    let names = marks(document, None)
+        .into_iter()
+        .filter_map(|mark| match mark.kind {
+            MarkKind::Variable { name, sets: true } => Some(name),
+            _ => None,
+        });
+    let names: BTreeSet<String> = names.collect();
+    for name in names {
+        let value = value_of(&document.script, &name);
+        let detail = value.map(|value| words::value(&value)).unwrap_or_default();
+        list.add(CompletionKind::Variable, &name, &detail, String::new());
+    }
+    for (name, detail) in GIVEN {
+        list.add(CompletionKind::Variable, name, detail, String::new());
+    }
+}
+
+/// Variables that every script has (notes 9, 59 and 105).
+const GIVEN: [(&str, &str); 3] = [
+    ("LatestResult", "the result of the instruction before"),
+    ("RESPONSE", "the model's latest answer"),
+    ("content", "what the script was given as its content"),
+];
+
+async fn scripts(list: &mut List, document: &Document, around: Around<'_>) {
+    for (number, id) in around.library.ids().into_iter().enumerate() {
+        let script = match number < MOST_DESCRIBED {
+            true => around.library.find(&id, Some(&document.source)).await,
+            false => Ok(None),
+        };
+        let doc = script.ok().flatten().map(|script| words::script(&script));
+        list.add(
+            CompletionKind::Script,
+            &id,
+            "script",
+            doc.unwrap_or_default(),
+        );
+    }
+}
+
+fn tools(list: &mut List, around: Around<'_>) {
+    for name in around.tools.names() {
+        let doc = around
+            .tools
+            .tool(&name)
+            .map(|tool| tool.spec().description.clone());
+        list.add(CompletionKind::Tool, &name, "tool", doc.unwrap_or_default());
+    }
+}
+
+fn roles(list: &mut List, document: &Document) {
+    for role in reader::roles(&document.script.config) {
+        let insert = format!("{role}: ");
+        list.insert(CompletionKind::Role, &role, "role", String::new(), &insert);
+    }
+}
+
+fn patterns(list: &mut List) {
+    for (pattern, detail) in PATTERNS {
+        list.insert(
+            CompletionKind::Pattern,
+            pattern,
+            detail,
+            String::new(),
+            &format!("{pattern}:"),
+        );
+    }
+}
+
+/// A pattern of each kind (note 99).
+const PATTERNS: [(&str, &str); 9] = [
+    (":/re/i", "a text in which the expression is found"),
+    (":\"text\"", "this text"),
+    (":> 1", "a comparison"),
+    (":1..5", "a range with its end"),
+    (":1..<5", "a range without its end"),
+    (":\"a\" || \"b\"", "one or the other"),
+    (":[first, _, ..]", "a list; names become variables"),
+    (
+        ":{key: value, ..}",
+        "an object with these fields and others",
+    ),
+    ("_", "everything else"),
+];
+
+fn config_keys(list: &mut List, path: &[String]) {
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    for key in keys::below(&path) {
+        let insert = format!("{}: ", key.name());
+        list.insert(
+            CompletionKind::Key,
+            key.name(),
+            "",
+            key.doc.to_owned(),
+            &insert,
+        );
+    }
+}
+
+fn values(list: &mut List, path: &[String]) {
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    let found = keys::key(&path);
+    for value in found.map(|key| key.values).unwrap_or_default() {
+        list.add(CompletionKind::Value, value, "", String::new());
+    }
+}

@@ -1,0 +1,182 @@
+//! What stands somewhere, in words.
+
+use quillet_core::Span;
+use quillet_yaml::Node;
+
+use super::define::{first_set, function_place};
+use super::marks::{MarkKind, mark_at, message_at};
+use super::{Around, Document, keys, render, words};
+use crate::answer::Inputs;
+use crate::library::directives::directive;
+use crate::syntax::Script;
+
+/// What is said of a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hover {
+    /// The bytes that it is said of.
+    pub span: Span,
+    /// What is said, in Markdown.
+    pub markdown: String,
+}
+
+/// What stands at a byte: a directive, a variable, a script, a key, a pattern, or else the message as a
+/// model gets it.
+pub async fn hover(document: &Document, at: usize, around: Around<'_>) -> Option<Hover> {
+    if let Some(mark) = mark_at(document, at)
+        && let Some(markdown) = named(document, &mark.kind, around).await
+    {
+        let span = mark.span;
+        return Some(Hover { span, markdown });
+    }
+    let message = message_at(&document.script.body, at)?;
+    Some(Hover {
+        span: message.content.span,
+        markdown: render::message(document, message, around).await,
+    })
+}
+
+async fn named(document: &Document, kind: &MarkKind, around: Around<'_>) -> Option<String> {
+    match kind {
+        MarkKind::Call(name) => call(document, name, around).await,
+        MarkKind::Function(name) => Some(format!("Function `${name}` of this script.")),
+        MarkKind::Script(name) => called(document, name, around).await,
+        MarkKind::Variable { name, .. } => Some(variable(document, name)),
+        MarkKind::Role(name) => role(document, name, around).await,
+        MarkKind::Key(path) => {
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            key(&path)
+        }
+        MarkKind::Pattern(pattern) => Some(format!("{}\n\n{PATTERNS}", what_matches(pattern))),
+        MarkKind::Regex => Some("A regular expression, as in JavaScript. Group 1 is taken where there is one, else all of the match.".to_owned()),
+        MarkKind::Hole(what) => Some((*what).to_owned()),
+    }
+}
+
+async fn call(document: &Document, name: &str, around: Around<'_>) -> Option<String> {
+    if let Some(found) = directive(name) {
+        return Some(words::directive(found));
+    }
+    if let Some(place) = function_place(document, name, around).await {
+        return Some(format!(
+            "Function `${name}`, declared in `{}`.",
+            place.source.name
+        ));
+    }
+    called(document, name, around).await
+}
+
+/// A script, or else a tool from outside, or a directive at the end of a chain.
+async fn called(document: &Document, name: &str, around: Around<'_>) -> Option<String> {
+    let found = around.library.find(name, Some(&document.source)).await;
+    if let Ok(Some(script)) = found {
+        return Some(words::script(&script));
+    }
+    if let Some(tool) = around.tools.tool(name) {
+        let spec = tool.spec();
+        return Some(format!("**{name}**, a tool\n\n{}", spec.description));
+    }
+    directive(name).map(words::directive)
+}
+
+async fn role(document: &Document, name: &str, around: Around<'_>) -> Option<String> {
+    let script = role_script(&document.script, name)?;
+    let about = called(document, script, around).await?;
+    Some(format!("Role `{name}`: {about}"))
+}
+
+/// The script of a role of the group chat.
+pub(super) fn role_script<'s>(script: &'s Script, name: &str) -> Option<&'s str> {
+    let roles = script.config.get("roles")?;
+    if let Some(items) = roles.items() {
+        return items
+            .iter()
+            .filter_map(Node::as_str)
+            .find(|item| *item == name);
+    }
+    let node = roles.get(name)?;
+    let id = node.get("id").or_else(|| node.get("script"));
+    id.unwrap_or(node).as_str()
+}
+
+fn key(path: &[&str]) -> Option<String> {
+    let key = keys::key(path)?;
+    let mut out = format!("`{}`\n\n{}", key.path, key.doc);
+    if !key.values.is_empty() {
+        out += &format!("\n\nOne of `{}`.", key.values.join("`, `"));
+    }
+    Some(out)
+}
+
+fn variable(document: &Document, name: &str) -> String {
+    let script = &document.script;
+    let mut out = format!("Variable `{name}`");
+    if let Some(value) = value_of(script, name) {
+        out += &format!("\n\nIn the front matter: `{}`", words::value(&value));
+    }
+    let inputs = script.config.get("input").map(Node::value);
+    let inputs = inputs
+        .and_then(|input| Inputs::read(&input).ok())
+        .unwrap_or_default();
+    if let Some(field) = inputs.get(name) {
+        out += if field.required {
+            "\n\nAn input, required"
+        } else {
+            "\n\nAn input"
+        };
+        if let Some(default) = &field.default {
+            out += &format!(", `{}` by default", words::value(default));
+        }
+        if !field.description.is_empty() {
+            out += &format!(": {}", field.description);
+        }
+    }
+    if let Some(span) = first_set(document, name) {
+        let line = document
+            .text()
+            .get(..span.start)
+            .unwrap_or_default()
+            .matches('\n')
+            .count()
+            + 1;
+        out += &format!("\n\nFirst set in line {line}.");
+    }
+    out
+}
+
+/// What the front matter says of a variable: `prompt` wins over the rest.
+pub(super) fn value_of(script: &Script, name: &str) -> Option<quillet_core::Value> {
+    let prompt = script
+        .config
+        .get("prompt")
+        .and_then(|prompt| prompt.get(name));
+    let own = || {
+        script
+            .config
+            .get(name)
+            .filter(|_| keys::key(&[name]).is_none())
+    };
+    let parameters = || {
+        script
+            .config
+            .get("parameters")
+            .and_then(|node| node.get(name))
+    };
+    Some(prompt.or_else(own).or_else(parameters)?.value())
+}
+
+const PATTERNS: &str = "Patterns: `:/re/flags`, `:> 1`, `:1..5`, `:\"text\"`, `:a || b`, `:[first, _, ..]`, `:{key: value, ..}`, and `_` for else.";
+
+fn what_matches(pattern: &str) -> &'static str {
+    let pattern = pattern.trim_start_matches(':').trim_start();
+    match pattern.chars().next() {
+        Some('/') => "Matches a text in which the regular expression is found.",
+        Some('[') => "Matches a list, item by item; names in it become variables.",
+        Some('{') => "Matches an object with these fields.",
+        Some('>' | '<' | '=' | '!') => "Matches by a comparison.",
+        _ if pattern.contains("..") => "Matches a number in the range.",
+        _ if pattern.contains("||") || pattern.contains("&&") => {
+            "Matches as its parts together say."
+        }
+        _ => "Matches a value that is equal.",
+    }
+}

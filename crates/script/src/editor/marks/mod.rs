@@ -1,0 +1,273 @@
+//! Everything in a script that has a name, and where it stands.
+//!
+//! Hovers, definitions and references are all questions about marks.
+
+use quillet_core::Span;
+use quillet_yaml::{Entry, Node};
+
+use super::{Document, holds, keys};
+use crate::library::check::place::text_of;
+use crate::library::import::bare_name;
+use crate::syntax::{Block, Call, Function, ItemKind, Message, Target};
+use crate::text::prefix::Position;
+
+mod front;
+mod texts;
+
+use texts::Texts;
+
+/// Marks of one document that are kept; what comes behind has none.
+const MOST_MARKS: usize = 20_000;
+
+/// Something with a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// Its bytes in the file.
+    pub(super) span: Span,
+    /// What it is.
+    pub(super) kind: MarkKind,
+}
+
+/// What a mark names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum MarkKind {
+    /// A directive, a function, an imported name; without `$`.
+    Call(String),
+    /// The name where a function is declared.
+    Function(String),
+    /// A script's id or file.
+    Script(String),
+    /// A variable: the first part of its path.
+    Variable {
+        name: String,
+        /// Whether it gets a value here.
+        sets: bool,
+    },
+    /// The role of a message.
+    Role(String),
+    /// A key of the front matter, with those it stands in.
+    Key(Vec<String>),
+    /// A pattern of `$match`, with its colon.
+    Pattern(String),
+    /// A regular expression in a hole.
+    Regex,
+    /// `[[…]]` as a whole: what it does.
+    Hole(&'static str),
+}
+
+/// All marks, or those of the instructions around one byte, in no order.
+pub(super) fn marks(document: &Document, around: Option<usize>) -> Vec<Mark> {
+    let mut walk = Walk {
+        texts: Texts::new(document),
+        around,
+    };
+    front::config(&mut walk.texts, &document.script.config);
+    walk.block(&document.script.body);
+    for function in &document.script.functions {
+        walk.function(document.text(), function);
+    }
+    walk.texts.marks
+}
+
+/// The narrowest mark at a byte.
+pub(super) fn mark_at(document: &Document, at: usize) -> Option<Mark> {
+    let marks = marks(document, Some(at));
+    let there = marks.into_iter().filter(|mark| holds(mark.span, at));
+    there.min_by_key(|mark| mark.span.end - mark.span.start)
+}
+
+/// The message around a byte, the innermost.
+pub(super) fn message_at(block: &Block, at: usize) -> Option<&Message> {
+    block.items.iter().find_map(|item| match &item.kind {
+        ItemKind::Message(message) => spans(message)
+            .any(|span| holds(span, at))
+            .then_some(message),
+        ItemKind::Call(call) => call
+            .branches
+            .iter()
+            .find_map(|branch| message_at(&branch.block, at)),
+        ItemKind::Block(block) => message_at(block, at),
+        ItemKind::Chain(_) | ItemKind::Expression(_) | ItemKind::Separator { .. } => None,
+    })
+}
+
+fn spans(message: &Message) -> impl Iterator<Item = Span> {
+    let role = message.role.as_ref().map(|role| role.span);
+    role.into_iter().chain([message.content.span])
+}
+
+struct Walk<'a> {
+    texts: Texts<'a>,
+    around: Option<usize>,
+}
+
+impl Walk<'_> {
+    fn block(&mut self, block: &Block) {
+        for item in &block.items {
+            if self.texts.marks.len() >= MOST_MARKS {
+                return;
+            }
+            match &item.kind {
+                ItemKind::Message(message) => self.message(message),
+                ItemKind::Call(call) => self.call(call),
+                ItemKind::Chain(links) => links.iter().for_each(|link| self.call(link)),
+                ItemKind::Expression(text) => self.texts.whole_expression(text),
+                ItemKind::Block(block) => self.block(block),
+                ItemKind::Separator { .. } => {}
+            }
+        }
+    }
+
+    fn message(&mut self, message: &Message) {
+        if let Some(at) = self.around
+            && !spans(message).any(|span| holds(span, at))
+            && !message
+                .fields
+                .iter()
+                .any(|field| holds(field.value.span, at))
+        {
+            return;
+        }
+        let position = match &message.role {
+            Some(role) => {
+                let kind = MarkKind::Role(role.value.to_string());
+                self.texts.add(role.span, kind);
+                Position::Argument
+            }
+            None => Position::Message,
+        };
+        self.texts.values(&message.content, position);
+        self.fields(&message.fields);
+    }
+
+    fn call(&mut self, call: &Call) {
+        self.name(call);
+        if let Some(arguments) = &call.arguments {
+            let sets = sets_variables(call);
+            self.texts
+                .arguments(arguments, 0..arguments.value.len(), sets);
+        }
+        if let Some(value) = &call.value {
+            self.value(call, value);
+        }
+        self.fields(&call.fields);
+        if sets_variables(call) {
+            self.set(&call.fields);
+        }
+        for branch in &call.branches {
+            if branch.key.value.starts_with(':') {
+                let kind = MarkKind::Pattern(branch.key.value.to_string());
+                self.texts.add(branch.key.span, kind);
+            }
+            self.block(&branch.block);
+        }
+    }
+
+    fn name(&mut self, call: &Call) {
+        let name = bare_name(&call.name.value).to_owned();
+        let kind = match call.target {
+            Target::Directive => MarkKind::Call(name),
+            Target::Script | Target::Tool => MarkKind::Script(name),
+        };
+        self.texts.add(call.name.span, kind);
+    }
+
+    fn value(&mut self, call: &Call, value: &Node) {
+        if sets_variables(call) {
+            self.set(value.entries().unwrap_or_default());
+        }
+        match (&*call.name.value, text_of(value)) {
+            ("if" | "while", Some(text)) if !text.value.contains("{{") => {
+                self.texts.expression(&text, 0..text.value.len());
+            }
+            ("exec", _) => {
+                let fields = value.entries().unwrap_or_default();
+                fields.iter().for_each(|field| self.script(field));
+                self.texts.values(value, Position::Argument);
+            }
+            ("on" | "once", _) => {
+                self.listener(value.get("callback"));
+                self.texts.values(value, Position::Argument);
+            }
+            _ => self.texts.values(value, Position::Argument),
+        }
+    }
+
+    /// Keys beside a call: what scripts, listeners and names of a loop are there.
+    fn fields(&mut self, fields: &[Entry]) {
+        for field in fields {
+            match field.name() {
+                "as" => self.names(&field.value),
+                "callback" => self.listener(Some(&field.value)),
+                _ => {
+                    self.script(field);
+                    self.texts.values(&field.value, Position::Argument);
+                }
+            }
+        }
+    }
+
+    fn script(&mut self, field: &Entry) {
+        if !matches!(field.name(), "id" | "filename") {
+            return;
+        }
+        let plain = |name: &&str| !name.contains(['{', '[', '=', ' ']);
+        if let Some(name) = field.value.as_str().filter(plain) {
+            self.texts
+                .add_node(&field.value, MarkKind::Script(name.to_owned()));
+        }
+    }
+
+    fn listener(&mut self, node: Option<&Node>) {
+        let Some(node) = node.filter(|node| node.tag.is_none()) else {
+            return;
+        };
+        if let Some(name) = node.as_str().filter(|name| !name.contains(['=', ' ', '('])) {
+            let kind = MarkKind::Call(bare_name(name).to_owned());
+            self.texts.add_node(node, kind);
+        }
+    }
+
+    /// `as: {value: x, index: i}`.
+    fn names(&mut self, node: &Node) {
+        for entry in node.entries().unwrap_or_default() {
+            if let Some(name) = entry.value.as_str() {
+                self.texts.variable(&entry.value, name, true);
+            }
+        }
+    }
+
+    fn set(&mut self, entries: &[Entry]) {
+        for entry in entries {
+            self.texts.variable(&entry.key, entry.name(), true);
+        }
+    }
+
+    /// The name of a declared function stands at the beginning of its text.
+    fn function(&mut self, file: &str, function: &Function) {
+        let written = file.get(function.span.start..function.code.span.end);
+        let found = written.and_then(|written| written.find(&function.name));
+        let Some(found) = found.filter(|_| !function.name.is_empty()) else {
+            return;
+        };
+        let start = function.span.start + found;
+        let end = start + function.name.len();
+        let kind = MarkKind::Function(bare_name(&function.name).to_owned());
+        self.texts.add(Span { start, end }, kind);
+    }
+}
+
+/// Directives whose names are those of variables (notes 101 and 103).
+fn sets_variables(call: &Call) -> bool {
+    matches!(&*call.name.value, "set" | "prompt" | "parameters" | "push")
+}
+
+/// The first part of a key path.
+pub(super) fn root(path: &str) -> &str {
+    path.split(['.', '[']).next().unwrap_or(path)
+}
+
+/// Whether a key of the front matter means something to the engine, so that it is no variable.
+fn is_setting(name: &str) -> bool {
+    keys::key(&[name]).is_some()
+}

@@ -1,0 +1,259 @@
+//! Names inside texts: holes, templates, expressions, arguments.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use quillet_core::Span;
+use quillet_template::TemplateFactory;
+use quillet_yaml::{Data, Node};
+
+use super::{MOST_MARKS, Mark, MarkKind, root};
+use crate::argument::{self, ArgumentValue, Words};
+use crate::editor::Document;
+use crate::expression::{Expression, Parsed};
+use crate::library::check::place::{Spot, text_of};
+use crate::syntax::{Source, Text};
+use crate::text::hole::{Hole, HoleKind, Piece, holes};
+use crate::text::prefix::{self, Form, Position};
+use crate::text::template::{DEFAULT_FORMAT, Templates};
+
+/// Names of one text that are kept: each is looked up in what was written.
+const MOST_OF_ONE: usize = 500;
+
+/// Collects the marks of texts.
+pub(super) struct Texts<'a> {
+    source: &'a Source,
+    templates: Templates,
+    format: &'a str,
+    pub(super) marks: Vec<Mark>,
+}
+
+impl<'a> Texts<'a> {
+    pub(super) fn new(document: &'a Document) -> Self {
+        let format = document.script.config.get("templateFormat");
+        Texts {
+            source: &document.source,
+            templates: Templates::new(Arc::new(TemplateFactory::standard())),
+            format: format.and_then(Node::as_str).unwrap_or(DEFAULT_FORMAT),
+            marks: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, span: Span, kind: MarkKind) {
+        if self.marks.len() < MOST_MARKS {
+            self.marks.push(Mark { span, kind });
+        }
+    }
+
+    /// A scalar without its quotes.
+    pub(super) fn add_node(&mut self, node: &Node, kind: MarkKind) {
+        let span = match text_of(node) {
+            Some(text) => Spot::all(&text).span(self.source),
+            None => node.span,
+        };
+        self.add(span, kind);
+    }
+
+    pub(super) fn variable(&mut self, node: &Node, path: &str, sets: bool) {
+        let name = root(path).to_owned();
+        let Some(text) = text_of(node) else {
+            return;
+        };
+        let at = path.find(&name).unwrap_or_default();
+        let span = Spot::new(&text, at..at + name.len()).span(self.source);
+        self.add(span, MarkKind::Variable { name, sets });
+    }
+
+    fn variable_in(&mut self, text: &Text, range: Range<usize>, name: &str, sets: bool) {
+        let name = root(name).to_owned();
+        let end = range.start + name.len();
+        let fits = text.value.get(range.start..end) == Some(&name);
+        let range = if fits { range.start..end } else { range };
+        self.part(text, range, MarkKind::Variable { name, sets });
+    }
+
+    fn part(&mut self, text: &Text, range: Range<usize>, kind: MarkKind) {
+        let span = Spot::new(text, range).span(self.source);
+        self.add(span, kind);
+    }
+
+    /// Every text in a value.
+    pub(super) fn values(&mut self, node: &Node, position: Position) {
+        match &node.data {
+            Data::Scalar(_) if node.tag.is_none() => {
+                if let Some(text) = text_of(node) {
+                    self.text(&text, position);
+                }
+            }
+            Data::Scalar(_) => {}
+            Data::List(items) => items.iter().for_each(|item| self.values(item, position)),
+            Data::Map(entries) => entries
+                .iter()
+                .for_each(|entry| self.values(&entry.value, position)),
+        }
+    }
+
+    fn text(&mut self, text: &Text, position: Position) {
+        let read = prefix::read(&text.value, position);
+        let body = read.start..text.value.len();
+        match read.form {
+            Form::Raw => {}
+            Form::Expression => self.expression(text, body),
+            Form::Default | Form::Immediate => {
+                self.holes(text, body.clone());
+                self.template(text, body);
+            }
+        }
+    }
+
+    fn holes(&mut self, text: &Text, body: Range<usize>) {
+        let inner = text.value.get(body.clone()).unwrap_or_default();
+        for piece in holes(inner).into_iter().take(MOST_OF_ONE) {
+            if let Piece::Hole(hole) = piece {
+                self.hole(text, body.start, hole);
+            }
+        }
+    }
+
+    fn hole(&mut self, text: &Text, start: usize, hole: Hole) {
+        let range = moved(&hole.range, start);
+        let written = text.value.get(range.clone()).unwrap_or_default();
+        let find = |name: &str| {
+            let at = range.start + written.find(name)?;
+            Some(at..at + name.len())
+        };
+        match hole.kind {
+            HoleKind::Ai { name, parameters } => {
+                self.part(text, range.clone(), MarkKind::Hole(AI));
+                if let Some(place) = find(&name) {
+                    self.variable_in(text, place, &name, true);
+                }
+                if let Some(parameters) = parameters {
+                    self.arguments(text, moved(&parameters, start), false);
+                }
+            }
+            HoleKind::Call {
+                script,
+                name,
+                arguments,
+            } => {
+                self.part(
+                    text,
+                    range.clone(),
+                    MarkKind::Hole(if script { SCRIPT } else { CALL }),
+                );
+                if let Some(place) = find(&name) {
+                    self.part(
+                        text,
+                        place,
+                        if script {
+                            MarkKind::Script(name)
+                        } else {
+                            MarkKind::Call(name)
+                        },
+                    );
+                }
+                if let Some(arguments) = arguments {
+                    self.arguments(text, moved(&arguments, start), false);
+                }
+            }
+            HoleKind::Regex {
+                pattern, variable, ..
+            } => {
+                self.part(text, range.clone(), MarkKind::Hole(REGEX));
+                let pattern = moved(&pattern, start);
+                let behind = pattern.end;
+                self.part(text, pattern, MarkKind::Regex);
+                let rest = text.value.get(behind..range.end).unwrap_or_default();
+                if let Some(at) = rest.find(&variable) {
+                    let at = behind + at;
+                    self.variable_in(text, at..at + variable.len(), &variable, false);
+                }
+            }
+        }
+    }
+
+    fn template(&mut self, text: &Text, body: Range<usize>) {
+        let inner = text.value.get(body.clone()).unwrap_or_default();
+        if !self.templates.needs_rendering(inner, self.format) {
+            return;
+        }
+        // One that is not finished has no names yet.
+        let Ok(template) = self.templates.compile(self.format, inner) else {
+            return;
+        };
+        for reference in template.references().variables.iter().take(MOST_OF_ONE) {
+            if let Some(name) = reference.path.first() {
+                let span = reference.span;
+                self.variable_in(
+                    text,
+                    moved(&(span.start..span.end), body.start),
+                    name,
+                    false,
+                );
+            }
+        }
+    }
+
+    pub(super) fn whole_expression(&mut self, text: &Text) {
+        let start = text.value.find("?=").map_or(0, |mark| mark + 2);
+        self.expression(text, start..text.value.len());
+    }
+
+    pub(super) fn expression(&mut self, text: &Text, body: Range<usize>) {
+        let inner = text.value.get(body.clone()).unwrap_or_default();
+        if let Parsed::Native(expression) = Expression::parse(inner) {
+            self.names(text, &expression, &|span| {
+                moved(&(span.start..span.end), body.start)
+            });
+        }
+    }
+
+    fn names(
+        &mut self,
+        text: &Text,
+        expression: &Expression,
+        place: &dyn Fn(Span) -> Range<usize>,
+    ) {
+        for used in expression.names().into_iter().take(MOST_OF_ONE) {
+            self.variable_in(text, place(used.span), &used.name, false);
+        }
+    }
+
+    /// Arguments in parentheses; `sets` where their names are variables that get a value.
+    pub(super) fn arguments(&mut self, text: &Text, range: Range<usize>, sets: bool) {
+        let inner = text.value.get(range.clone()).unwrap_or_default();
+        // Places in the text: where that stands in the file is asked of each mark.
+        let (start, end) = (range.start, range.end);
+        let Ok(arguments) = argument::parse_with(inner, Span { start, end }, Words::Text) else {
+            return;
+        };
+        for argument in arguments.items.iter().take(MOST_OF_ONE) {
+            if let Some(name) = argument.name.as_deref().filter(|_| sets) {
+                self.variable_in(
+                    text,
+                    argument.span.start..argument.value_span.start,
+                    name,
+                    true,
+                );
+            }
+            if let ArgumentValue::Expression(Parsed::Native(expression)) = &argument.value {
+                let place = |span| {
+                    let place = argument.place(span);
+                    place.start..place.end
+                };
+                self.names(text, expression, &place);
+            }
+        }
+    }
+}
+
+const AI: &str = "The model's answer goes here, and the variable has it afterwards. What stands before \
+    it in an assistant's message is sent as the beginning of the answer.";
+const SCRIPT: &str = "Runs a script; its result is put in here.";
+const CALL: &str = "Calls a directive or a function; its result is put in here.";
+const REGEX: &str = "Searches a variable's text; what is found is put in here, or all of the text where nothing is.";
+
+fn moved(range: &Range<usize>, by: usize) -> Range<usize> {
+    range.start + by..range.end + by
+}

@@ -1,0 +1,29 @@
+//! Other places that a finding is about.
+
+use quillet_core::{Diagnostic, Span};
+
+use super::Document;
+use super::marks::{Mark, MarkKind, marks};
+use crate::library::import::bare_name;
+
+/// Where else one should look for a finding: the declaration of a name that stands in two places, and
+/// what a mistyped name was probably meant for.
+#[must_use]
+pub fn related(document: &Document, finding: &Diagnostic) -> Option<(Span, String)> {
+    let name = finding
+        .help
+        .as_deref()
+        .and_then(|help| help.strip_prefix("did you mean ")?.strip_suffix('?'))?;
+    let name = bare_name(name);
+    let span = finding.span;
+    let declares = |mark: &Mark| match &mark.kind {
+        MarkKind::Variable { name: other, sets } => *sets && other == name,
+        MarkKind::Function(other) => other == name,
+        _ => false,
+    };
+    let found = marks(document, None).into_iter().filter(declares);
+    let place = found
+        .map(|mark| mark.span)
+        .min_by_key(|place| place.start)?;
+    (Some(place) != span).then(|| (place, format!("{name} is declared here")))
+}

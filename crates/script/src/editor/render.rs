@@ -1,0 +1,240 @@
+//! A message as a model gets it, as far as that is known without a run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::{Map, Table, Value};
+use quillet_template::{Limits, NoFunctions, TemplateFactory};
+use quillet_yaml::Node;
+
+use super::{Around, Document, words};
+use crate::answer::{Inputs, Schema, describe};
+use crate::library::resolve;
+use crate::syntax::Message;
+use crate::text::hole::may_have_holes;
+use crate::text::prefix::{self, Form, Position};
+use crate::text::system::{System, Titles};
+use crate::text::template::{DEFAULT_FORMAT, Job, Templates};
+
+/// Time that one hover may take to render.
+const TIME: Duration = Duration::from_millis(200);
+
+/// Bytes of a rendered message that are shown.
+const MOST_SHOWN: usize = 8_000;
+
+/// Roles that providers have.
+const SENT: [&str; 4] = ["system", "user", "assistant", "tool"];
+
+/// The message in words, rendered with the front matter and the defaults and examples of the inputs.
+pub(super) async fn message(document: &Document, message: &Message, around: Around<'_>) -> String {
+    let role = message.role.as_ref().map_or("user", |role| &role.value);
+    let values = values(document, around).await;
+    let renderer = Renderer {
+        templates: Templates::new(Arc::new(TemplateFactory::standard())),
+        format: format(document, message),
+        values,
+    };
+    let mut notes = Vec::new();
+    let text = renderer.message(message, role, &mut notes).await;
+    let text = shortened(&text);
+    let mut out = format!("{}\n\n{}", heading(role), words::fenced(text));
+    if may_have_holes(text) {
+        notes.push("`[[…]]` is filled in when it runs.".to_owned());
+    }
+    for note in notes {
+        out += &format!("\n\n{note}");
+    }
+    out
+}
+
+fn heading(role: &str) -> String {
+    match SENT.contains(&role) {
+        true => format!("**{role}**, as the model gets it"),
+        false => format!(
+            "**{role}**, as the model gets it: a message of the user, with `{role}: ` before it"
+        ),
+    }
+}
+
+fn format(document: &Document, message: &Message) -> String {
+    let own = message
+        .fields
+        .iter()
+        .find(|field| field.name() == "templateFormat");
+    let own = own.and_then(|field| field.value.as_str());
+    let all = document
+        .script
+        .config
+        .get("templateFormat")
+        .and_then(Node::as_str);
+    own.or(all).unwrap_or(DEFAULT_FORMAT).to_owned()
+}
+
+/// What the variables are before the first instruction.
+async fn values(document: &Document, around: Around<'_>) -> Table {
+    let resolved = resolve(document.script.clone(), around.library).await;
+    let config = match resolved {
+        Ok(resolved) => resolved.config,
+        Err(_) => document
+            .script
+            .config
+            .value()
+            .as_map()
+            .cloned()
+            .unwrap_or_default(),
+    };
+    let mut table = config.to_table();
+    let inputs = config
+        .get("input")
+        .and_then(|input| Inputs::read(input).ok());
+    for field in inputs.unwrap_or_default().fields {
+        let value = field.default.or_else(|| field.examples.into_iter().next());
+        if let Some(value) = value {
+            table.entry(field.name.into()).or_insert(value);
+        }
+    }
+    if let Some(prompt) = config.get("prompt").and_then(Value::as_map) {
+        table.extend(
+            prompt
+                .iter()
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
+    }
+    let output = config
+        .get("output")
+        .map(|output| Schema::new(&output.into()));
+    if let Some(Ok(schema)) = output {
+        table.insert("output".into(), describe(schema.tree()).into());
+    }
+    table
+}
+
+fn shortened(text: &str) -> &str {
+    let mut end = text.len().min(MOST_SHOWN);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+struct Renderer {
+    templates: Templates,
+    format: String,
+    values: Table,
+}
+
+impl Renderer {
+    async fn message(&self, message: &Message, role: &str, notes: &mut Vec<String>) -> String {
+        let position = match message.role {
+            Some(_) => Position::Argument,
+            None => Position::Message,
+        };
+        let value = message.content.value();
+        let rendered = self.value(&value, position, notes).await;
+        match rendered {
+            Value::Str(text) => text.to_string(),
+            Value::Map(_) | Value::List(_) if role == "system" => self.system(&rendered),
+            other => quillet_core::json::to_string(&other),
+        }
+    }
+
+    /// A structured system message alone: that of a run is made of all of its dialogue.
+    fn system(&self, value: &Value) -> String {
+        let text = |key: &str| self.values.get(key).and_then(Value::as_str);
+        let mut system = System::default();
+        if let Err(why) = system.add(value) {
+            return why;
+        }
+        let format = self.values.get("response_format").and_then(Value::as_map);
+        system.render(&Titles {
+            notes: text("SystemNotesTitle"),
+            output: text("SystemOutputTitle"),
+            output_type: format
+                .and_then(|format| format.get("type"))
+                .and_then(Value::as_str),
+        })
+    }
+
+    fn value<'a>(
+        &'a self,
+        value: &'a Value,
+        position: Position,
+        notes: &'a mut Vec<String>,
+    ) -> quillet_core::BoxFuture<'a, Value> {
+        Box::pin(async move {
+            match value {
+                Value::Str(text) => self.text(text, position, notes).await.into(),
+                Value::List(items) => {
+                    let mut out = Vec::new();
+                    for item in items.iter() {
+                        out.push(self.value(item, Position::Argument, notes).await);
+                    }
+                    out.into()
+                }
+                Value::Map(map) => {
+                    let mut out = Table::default();
+                    for (name, value) in map {
+                        let value = self.value(value, Position::Argument, notes).await;
+                        out.insert(name.clone(), value);
+                    }
+                    Value::Map(Map::new(out))
+                }
+                other => other.clone(),
+            }
+        })
+    }
+
+    async fn text(&self, text: &str, position: Position, notes: &mut Vec<String>) -> String {
+        let read = prefix::read(text, position);
+        match read.form {
+            Form::Raw => return read.text.to_owned(),
+            Form::Expression => {
+                notes.push("An expression: its value is the message.".to_owned());
+                return read.text.to_owned();
+            }
+            Form::Default | Form::Immediate => {}
+        }
+        let values = self.with_unknown(read.text, notes);
+        let limits = Limits {
+            time: TIME,
+            ..Limits::default()
+        };
+        let job = Job {
+            format: &self.format,
+            text: read.text,
+            variables: &values,
+            functions: &NoFunctions,
+            limits: &limits,
+            authored: &|name| self.values.contains_key(name),
+        };
+        match self.templates.render(&job).await {
+            Ok(text) => text,
+            Err(error) => {
+                notes.push(format!("Not rendered: {}.", error.message));
+                read.text.to_owned()
+            }
+        }
+    }
+
+    /// Variables that only a run knows stand as they were written.
+    fn with_unknown(&self, text: &str, notes: &mut Vec<String>) -> Map {
+        let mut table = self.values.clone();
+        let Ok(template) = self.templates.compile(&self.format, text) else {
+            return Map::new(table);
+        };
+        let mut unknown: Vec<&str> = Vec::new();
+        for reference in &template.references().variables {
+            let [name] = reference.path.as_slice() else {
+                continue;
+            };
+            if !table.contains_key(name.as_str()) {
+                table.insert(name.as_str().into(), format!("{{{{{name}}}}}").into());
+                unknown.push(name);
+            }
+        }
+        if !unknown.is_empty() {
+            notes.push(format!("Known only in a run: `{}`.", unknown.join("`, `")));
+        }
+        Map::new(table)
+    }
+}

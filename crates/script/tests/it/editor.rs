@@ -194,7 +194,7 @@ async fn structured_system_messages_and_formats_are_rendered_as_they_are_sent() 
             "Notes:\n* be kind\n* be short",
         ),
         ("user: ~Hi {{name}}\n", "Hi", "Hi {{name}}"),
-        ("user: !Hi {{name}}\n", "Hi", "\nHi Ada"),
+        ("user: \"!Hi {{name}}\"\n", "Hi", "\nHi Ada"),
         (
             "- role: user\n  content: Hi {name}\n  templateFormat: fstring\n",
             "Hi",
@@ -427,7 +427,7 @@ async fn texts_that_nobody_can_read_get_answers_everywhere() {
             hover(&document, at, around(&library)).await;
             complete(&document, at, around(&library)).await;
             definition(&document, at, around(&library)).await;
-            references(&document, at);
+            let _ = references(&document, at);
         }
         for span in folds(&document) {
             assert!(text.get(span.start..span.end).is_some(), "{text}");

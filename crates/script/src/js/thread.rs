@@ -88,3 +88,48 @@ impl Port for ThreadPort {
         receive(&self.receiver, until)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::js::protocol::Work;
+
+    /// Whether the thread has let go of its board, sooner or later.
+    fn has_ended(board: &Arc<Board>) -> bool {
+        let begun = Instant::now();
+        while Arc::strong_count(board) > 1 && begun.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Arc::strong_count(board) == 1
+    }
+
+    #[test]
+    fn the_thread_ends_with_its_owner() {
+        for code in ["1", "(() => { for (;;) {} })()"] {
+            let bounds = Bounds {
+                time: Duration::from_secs(60),
+                ..Bounds::default()
+            };
+            let board = Arc::new(Board::new(
+                bounds.time,
+                Default::default(),
+                Default::default(),
+            ));
+            let thread = Thread::start(&bounds, &board).unwrap();
+            let _inbox = board.open(1);
+            thread.send(ToWorker::Start {
+                piece: 1,
+                work: Work::Evaluate {
+                    code: code.to_owned(),
+                },
+            });
+            while !board.has_begun(1) {
+                std::thread::yield_now();
+            }
+            drop(thread);
+            assert!(has_ended(&board), "{code}");
+        }
+    }
+}

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use quillet_core::{Value, json};
 use quillet_script::js::{
-    Bounds, Called, Definition, Found, FunctionId, Js, JsError, JsErrorKind, JsOptions, Level,
-    Passed, Runtime, Target,
+    Bounds, Called, Code, Definition, Found, FunctionId, Js, JsError, JsErrorKind, JsOptions,
+    Level, Passed, Runtime, Target,
 };
 
 /// A runtime over a table of variables, with a few directives.
@@ -299,6 +299,54 @@ async fn failures_say_what_and_where() {
             shown(&js.evaluate("1 + 1", &names).await.unwrap()),
             "2",
             "after {code}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn failures_of_functions_are_placed_in_their_own_text() {
+    let js = Js::new(JsOptions::default());
+    let cases = [
+        ("f(a) { return a.b.c }", (1, 15)),
+        ("function f(a) { return a.b.c }", (1, 24)),
+        ("async f(a) {\n  return a.b.c\n}", (2, 10)),
+        ("// one\n/* two */ (a) { return a.b.c }", (2, 24)),
+        ("a => a.b.c", (1, 6)),
+        ("f(a) { return a b }", (1, 17)),
+        ("f(a) {\n  a b\n}", (2, 5)),
+    ];
+    for (code, place) in cases {
+        let id = define(&js, code);
+        let error = js
+            .call(&id.into(), vec![Passed::Value(1.into())], &Names::default())
+            .await
+            .unwrap_err();
+        let frame = error.place().unwrap_or_else(|| panic!("{code}: {error:?}"));
+        assert_eq!(frame.code, Code::Function(id), "{code}");
+        assert_eq!(
+            (frame.place.line, frame.place.column),
+            place,
+            "{code}: {error:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn too_little_memory_is_said_even_where_no_exception_fits() {
+    for memory in [1 << 10, 200 << 10, 320 << 10, 500 << 10] {
+        let js = Js::new(JsOptions {
+            bounds: Bounds {
+                memory,
+                ..Bounds::default()
+            },
+            ..JsOptions::default()
+        });
+        let code = "(() => { let a = []; for (;;) a.push({x: [a.length], f: () => a}) })()";
+        let error = js.evaluate(code, &Names::default()).await.unwrap_err();
+        assert_eq!(error.kind, JsErrorKind::Memory, "{memory}: {error}");
+        assert!(
+            error.message.contains("js_memory") || error.message.contains("out of memory"),
+            "{error}"
         );
     }
 }

@@ -6,6 +6,7 @@ use super::convert;
 use super::shell::{Over, Shell};
 use crate::js::error::{Code, Frame, JsError, JsErrorKind, Place};
 use crate::js::runtime::FunctionId;
+use crate::js::signature;
 
 /// The file name under which expressions are compiled.
 pub(super) const EXPRESSION: &str = "quillet:expression";
@@ -13,6 +14,9 @@ pub(super) const EXPRESSION: &str = "quillet:expression";
 pub(super) const DEFINITION: &str = "#!fn";
 /// The file name of our own part.
 pub(super) const PRELUDE: &str = "quillet:prelude";
+
+/// Characters of `function `.
+const KEYWORD: u32 = 9;
 
 /// The properties of an exception that carry what the host knows of it.
 const MARK: &str = "quilletMark";
@@ -52,7 +56,8 @@ pub(super) fn thrown(shell: &Shell, value: &Js<'_>) -> JsError {
         .as_object()
         .and_then(|object| Exception::from_object(object.clone()))
     {
-        Some(exception) => of_exception(&exception),
+        Some(exception) => of_exception(shell, &exception),
+        None if value.is_null() => nothing(),
         None => of_value(shell, value),
     };
     if error.kind == JsErrorKind::Memory {
@@ -76,7 +81,15 @@ fn of_value(shell: &Shell, value: &Js<'_>) -> JsError {
     error
 }
 
-fn of_exception(exception: &Exception<'_>) -> JsError {
+/// What QuickJS throws when there is not even memory for an exception; a script hardly ever does.
+fn nothing() -> JsError {
+    JsError::new(
+        JsErrorKind::Memory,
+        "JavaScript wants more memory than it may have (limit js_memory), or it threw null",
+    )
+}
+
+fn of_exception(shell: &Shell, exception: &Exception<'_>) -> JsError {
     let object = exception.as_object();
     let name = text(object, "name");
     let message = exception.message().unwrap_or_default();
@@ -89,7 +102,7 @@ fn of_exception(exception: &Exception<'_>) -> JsError {
         .stack()
         .unwrap_or_default()
         .lines()
-        .filter_map(frame)
+        .filter_map(|line| frame(shell, line))
         .collect();
     error.mark = object.get::<_, Option<f64>>(MARK).ok().flatten().map(mark);
     error
@@ -158,7 +171,7 @@ pub(super) fn exception<'js>(ctx: &Ctx<'js>, error: &JsError) -> rquickjs::Resul
 }
 
 /// One line of a stack trace: `    at name (file:line:column)`. Lines of our own part are left out.
-fn frame(line: &str) -> Option<Frame> {
+fn frame(shell: &Shell, line: &str) -> Option<Frame> {
     let line = line.trim().strip_prefix("at ")?;
     let (function, place) = match line.rsplit_once(" (") {
         Some((function, place)) => (function, place.strip_suffix(')')?),
@@ -170,7 +183,7 @@ fn frame(line: &str) -> Option<Frame> {
         line: line.parse().ok()?,
         column: column.parse().ok()?,
     };
-    let (code, place) = origin(file, place)?;
+    let (code, place) = origin(shell, file, place)?;
     let function = if function.starts_with('<') {
         ""
     } else {
@@ -184,8 +197,23 @@ fn frame(line: &str) -> Option<Frame> {
     })
 }
 
+/// The place in a definition as it was written: without the keyword that was put in.
+fn written(shell: &Shell, id: u64, place: Place) -> Place {
+    let definitions = shell.definitions.borrow();
+    let source = definitions.get(&id);
+    let start =
+        source.and_then(|source| Some(signature::place(&source.definition.code, source.keyword?)));
+    match start {
+        Some(start) if start.line == place.line && place.column > start.column => Place {
+            column: place.column.saturating_sub(KEYWORD).max(start.column),
+            ..place
+        },
+        _ => place,
+    }
+}
+
 /// Which code a file name of the engine stands for; the wrapper's line in front is taken off.
-fn origin(file: &str, place: Place) -> Option<(Code, Place)> {
+fn origin(shell: &Shell, file: &str, place: Place) -> Option<(Code, Place)> {
     let inner = |place: Place| Place {
         line: place.line.saturating_sub(1).max(1),
         ..place
@@ -194,7 +222,11 @@ fn origin(file: &str, place: Place) -> Option<(Code, Place)> {
         return Some((Code::Expression, inner(place)));
     }
     if let Some((_, id)) = file.rsplit_once(DEFINITION) {
-        return Some((Code::Function(FunctionId(id.parse().ok()?)), inner(place)));
+        let id = id.parse().ok()?;
+        return Some((
+            Code::Function(FunctionId(id)),
+            written(shell, id, inner(place)),
+        ));
     }
     let is_ours = file.starts_with("quillet:") || file.starts_with("node:") || file == "native";
     (!is_ours).then(|| (Code::File(file.to_owned()), place))

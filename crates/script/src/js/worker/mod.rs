@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::error::{JsError, JsErrorKind};
-use super::protocol::{Bounds, FromWorker, ToWorker, Work};
+use super::protocol::{Bounds, FromWorker, ToWorker};
 use engine::Engine;
 
 /// The way to the run.
@@ -87,21 +87,15 @@ pub(crate) fn serve(bounds: &Bounds, port: Box<dyn Port>, control: Arc<Control>)
 /// Answers the first piece when there is not even memory to begin.
 fn refuse(port: &dyn Port) {
     while let Received::Message(message) = port.receive(None) {
-        let piece = match message {
-            ToWorker::Start {
+        if let ToWorker::Start { piece, .. } = message {
+            let error = JsError::new(
+                JsErrorKind::Memory,
+                "JavaScript cannot start in the memory that it may take (limit js_memory)",
+            );
+            return port.send(FromWorker::Done {
                 piece,
-                work:
-                    Work::Evaluate { .. } | Work::Call { .. } | Work::Check { .. } | Work::Import { .. },
-            } => piece,
-            _ => continue,
-        };
-        let error = JsError::new(
-            JsErrorKind::Memory,
-            "JavaScript cannot start in the memory that it may take",
-        );
-        return port.send(FromWorker::Done {
-            piece,
-            result: Err(error),
-        });
+                result: Err(error),
+            });
+        }
     }
 }

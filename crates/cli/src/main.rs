@@ -52,7 +52,15 @@ fn main() -> ExitCode {
 fn refuse(error: &clap::Error) -> ExitCode {
     // That nobody reads it is no failure.
     let _ = error.print();
-    let is_run = std::env::args_os().skip(1).any(|word| word == "run");
+    let words = std::env::args_os().skip(1);
+    let words: Vec<String> = words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let cli = Cli::command();
+    let mut commands = words
+        .iter()
+        .filter(|word| cli.find_subcommand(word).is_some());
+    let is_run = commands.next().is_some_and(|command| command == "run");
     match (error.exit_code(), is_run) {
         (0, _) => ExitCode::SUCCESS,
         (_, true) => ExitCode::from(scripts::exit::USAGE),

@@ -42,7 +42,7 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) no_stream: bool,
     /// Show messages on standard error: whole ones, or as they come, line by line.
-    #[arg(short, long, value_name = "HOW", num_args = 0..=1, default_value = "false", default_missing_value = "true")]
+    #[arg(short, long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true")]
     pub(crate) echo: Echo,
     /// Print JSON: the result, the messages, the tokens, and how answers were held to their form.
     #[arg(long, conflicts_with = "interactive")]

@@ -211,7 +211,7 @@ fn all_of_an_outcome_is_json() {
 
 #[test]
 fn messages_are_shown_beside_the_result_when_asked_for() {
-    for how in ["-e=true", "-e=line"] {
+    for how in ["-e", "-e=true", "-e=line"] {
         let (done, _) = answered(&place(), &["greet", "Ada", how], "", &["Hello."]);
         assert_eq!(done.out, "Hello.\n", "{how}");
         assert!(done.err.contains("[assistant]: Hello."), "{how}: {done:?}");

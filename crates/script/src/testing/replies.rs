@@ -58,6 +58,7 @@ impl Scripted {
         let last: String = last.unwrap_or_default().chars().take(MOST_SHOWN).collect();
         let asked = match in_order.count() {
             0 => "no rule in replies: fits the request".to_owned(),
+            1 => "replies: has one answer, and the script asks once more".to_owned(),
             count => format!("replies: has {count} answers, and the script asks once more"),
         };
         format!("{asked}; its last message begins with {last:?}")

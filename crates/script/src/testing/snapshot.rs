@@ -60,9 +60,8 @@ fn first_difference(one: &str, other: &str) -> usize {
 /// What parts the requests from those that were kept.
 pub(super) fn differences(kept: Option<&str>, text: &str, span: Span) -> Vec<Mismatch> {
     let Some(kept) = kept else {
-        let mut missing = Mismatch::new("requests", "a snapshot; --update writes it", None, span);
-        missing.actual = Some(text.to_owned());
-        return vec![missing];
+        let expected = "a snapshot to compare with; --update writes it";
+        return vec![Mismatch::new("requests", expected, None, span)];
     };
     if kept == text {
         return Vec::new();

@@ -6,17 +6,20 @@ use std::sync::Arc;
 
 use quillet_core::value::Table;
 use quillet_core::{Map, Value, json};
+use quillet_script::answer::Inputs;
 use quillet_script::expression;
 use quillet_script::library::{Builtin, Folders, Layered, Library, Opened};
 use quillet_script::run::Input;
-use quillet_script::syntax::Source;
+use quillet_script::syntax::{Script, Source};
 use quillet_script::{ErrorKind, ScriptError, reader};
+use quillet_yaml::Node;
 
 use crate::args::Run;
 use crate::failure::Failure;
 use crate::source;
 
-/// The name of the argument that a text becomes beside named ones, and that standard input is.
+/// The name of the argument that standard input is, and that a text becomes beside named ones
+/// where the script has no input of index 0.
 const CONTENT: &str = "content";
 
 /// All arguments, the later over the earlier: the file of -d, -a, the text, -D, standard input
@@ -28,7 +31,7 @@ pub(super) fn read(
     args: &Run,
     text: Option<&str>,
     script_is_stdin: bool,
-) -> Result<Input, Failure> {
+) -> Result<Arguments, Failure> {
     let mut all = Arguments::default();
     if let Some(path) = &args.data {
         all.add(source::data(path)?);
@@ -46,11 +49,12 @@ pub(super) fn read(
     if piped && !stdin().is_terminal() {
         all.content(&source::read("-")?);
     }
-    Ok(all.input())
+    Ok(all)
 }
 
-#[derive(Default)]
-struct Arguments {
+/// What a script is given, before it is known what it takes.
+#[derive(Debug, Default)]
+pub(super) struct Arguments {
     named: Map,
     single: Option<Value>,
 }
@@ -87,18 +91,27 @@ impl Arguments {
         }
     }
 
-    fn input(self) -> Input {
+    /// As a script takes it.
+    pub(super) fn input(self, script: &Script) -> Input {
         match (self.single, self.named.is_empty()) {
             (None, true) => Input::None,
             (Some(single), true) => Input::Single(single),
             (None, false) => Input::Named(self.named),
             (Some(single), false) => {
                 let mut table: Table = self.named.to_table();
-                table.entry(CONTENT.into()).or_insert(single);
+                table.entry(first_input(script).into()).or_insert(single);
                 Input::Named(Map::new(table))
             }
         }
     }
+}
+
+/// The name of the input that a text without a name is for.
+fn first_input(script: &Script) -> String {
+    let inputs = script.config.get("input").map(Node::value);
+    let inputs = inputs.and_then(|inputs| Inputs::read(&inputs).ok());
+    let first = inputs.as_ref().and_then(|inputs| inputs.at(0));
+    first.map_or_else(|| CONTENT.to_owned(), |input| input.name.clone())
 }
 
 /// What stands behind the script: an object or list as JavaScript writes it, other JSON, or a text.
@@ -180,17 +193,28 @@ mod tests {
 
     #[test]
     fn texts_objects_and_standard_input_come_together() {
-        let input = |texts: &[&str], defines: &[&str], piped: &str| {
+        let script = |text: &str| {
+            let source = Source {
+                name: "s".into(),
+                path: None,
+                text: text.into(),
+            };
+            reader::read(Arc::new(source)).finish().unwrap()
+        };
+        let with = |front: &str, texts: &[&str], defines: &[&str], piped: &str| {
             let mut all = Arguments::default();
             texts.iter().for_each(|text| all.add(typed(text).unwrap()));
             defines.iter().for_each(|text| all.define(text).unwrap());
             all.content(piped);
-            match all.input() {
+            match all.input(&script(front)) {
                 Input::None => "none".to_owned(),
                 Input::Named(map) => json::to_string(&map.into()),
                 Input::Single(value) => format!("single {}", json::to_string(&value)),
             }
         };
+        let input = |texts: &[&str], defines: &[&str], piped: &str| with("", texts, defines, piped);
+        let named = "---\ninput: [{text: {index: 0}}]\n---\n";
+        assert_eq!(with(named, &["hi"], &["a=1"], ""), r#"{"a":1,"text":"hi"}"#);
         assert_eq!(input(&[], &[], " \n"), "none");
         assert_eq!(input(&["hello you"], &[], "piped"), "single \"hello you\"");
         assert_eq!(input(&["5"], &[], ""), "single 5");

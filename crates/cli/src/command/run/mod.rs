@@ -15,7 +15,7 @@ use quillet_script::run::{Engine, Job, Outcome, Session};
 use quillet_script::{ErrorKind, ScriptError};
 
 use crate::args::Run;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::failure::{Failure, code};
 use crate::scripts::{self, exit};
 use crate::terminal;
@@ -72,6 +72,9 @@ async fn work(args: &Run, config: &Config) -> Result<(), Failure> {
             return Err(Failure::Said(scripts::code_of(error.kind)));
         }
     };
+    if screen.used_mock() && config.text(&config::MODEL).is_none() && !args.dry_run {
+        terminal::note("no model is configured: the built-in mock answered; name one with -m");
+    }
     finish(args, &opened, &screen, session, outcome, history).await
 }
 
@@ -120,7 +123,10 @@ async fn open(args: &Run) -> Result<(Opened, quillet_script::run::Input), Failur
         name => library::open(name, &search).await,
     };
     match opened {
-        Ok(opened) => Ok((opened, arguments)),
+        Ok(opened) => {
+            let input = arguments.input(&opened.script);
+            Ok((opened, input))
+        }
         Err(error) => {
             scripts::tell(&error, None);
             let code = match error.kind {
@@ -191,9 +197,6 @@ fn end(args: &Run, screen: &Screen, outcome: &Outcome) -> Result<(), Failure> {
     screen.check()?;
     if args.dry_run {
         return outcome::requests(args, &screen.requests());
-    }
-    if screen.used_mock() && args.with.named().is_none() {
-        terminal::note("no model is configured: the built-in mock answered; name one with -m");
     }
     if args.json {
         return Ok(terminal::line(&outcome::json(outcome, &screen.printed()))?);

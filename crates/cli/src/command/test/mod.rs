@@ -42,7 +42,7 @@ pub(crate) async fn run(args: &Test, config: &Config) -> Result<(), Failure> {
     for fixture in &found {
         let tested = test(args, config, fixture, models.clone()).await?;
         if !args.json {
-            show::fixture(args, &tested)?;
+            show::fixture(&tested)?;
         }
         all.push(tested);
     }

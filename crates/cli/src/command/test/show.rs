@@ -6,7 +6,6 @@ use quillet_core::json;
 use quillet_script::testing::{CaseReport, Counts, Fixture, Mismatch, Verdict};
 
 use super::Tested;
-use crate::args::Test;
 use crate::report::{self, Finding};
 use crate::scripts;
 use crate::talk::{harmless, one_line};
@@ -25,7 +24,7 @@ const AROUND: usize = 2;
 ///
 /// # Errors
 /// The reader left.
-pub(super) fn fixture(args: &Test, tested: &Tested) -> io::Result<()> {
+pub(super) fn fixture(tested: &Tested) -> io::Result<()> {
     let colour = Stream::Out.has_colour();
     terminal::line(&styled(&tested.path, Style::Bold, colour))?;
     for error in &tested.broken {
@@ -41,7 +40,7 @@ pub(super) fn fixture(args: &Test, tested: &Tested) -> io::Result<()> {
             script = &report.script;
             terminal::line(&format!("  {}", styled(script, Style::Dim, colour)))?;
         }
-        case(args, tested, report, colour)?;
+        case(tested, report, colour)?;
     }
     Ok(())
 }
@@ -57,7 +56,7 @@ fn warnings(fixture: &Fixture) {
     }
 }
 
-fn case(args: &Test, tested: &Tested, report: &CaseReport, colour: bool) -> io::Result<()> {
+fn case(tested: &Tested, report: &CaseReport, colour: bool) -> io::Result<()> {
     let (mark, style) = match &report.verdict {
         Verdict::Passed => ("ok", Style::Green),
         Verdict::Skipped => ("skipped", Style::Dim),
@@ -66,7 +65,7 @@ fn case(args: &Test, tested: &Tested, report: &CaseReport, colour: bool) -> io::
     };
     let mark = styled(mark, style, colour);
     let title = one_line(&report.title, 100);
-    let flaky = match report.runs > 1 || args.count > 1 {
+    let flaky = match report.runs > 1 {
         true => format!(" ({} of {} runs passed)", report.passed, report.runs),
         false => String::new(),
     };

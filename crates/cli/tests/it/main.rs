@@ -17,6 +17,7 @@ mod layout;
 mod pseudo_terminal;
 mod render;
 mod run;
+mod script_examples;
 #[path = "../../../llm/tests/it/scripted.rs"]
 mod scripted;
 mod serve;

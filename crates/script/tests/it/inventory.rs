@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use quillet_script::reader;
+use quillet_script::syntax::Source;
 use serde::Deserialize;
 
 use crate::cases::case::{self, Case};
@@ -129,6 +132,29 @@ fn the_language_reference_has_every_number() {
         };
         assert!(text.lines().any(starts), "{number} has no paragraph");
     }
+}
+
+#[test]
+fn the_scripts_of_the_documentation_can_be_read() {
+    let mut read = 0;
+    for page in ["README.md", "language.md"] {
+        let text = std::fs::read_to_string(root().join("docs/scripts").join(page));
+        let text = text.expect("the page is there");
+        let blocks = text.split("```yaml\n").skip(1);
+        let blocks = blocks.filter_map(|rest| rest.split("```").next());
+        // Tests of scripts are no scripts.
+        for block in blocks.filter(|block| !block.starts_with("- title:")) {
+            let source = Source {
+                name: page.to_owned(),
+                path: None,
+                text: block.into(),
+            };
+            let found = reader::read(Arc::new(source)).diagnostics;
+            assert!(found.is_empty(), "{found:#?}\n{block}");
+            read += 1;
+        }
+    }
+    assert!(read > 10, "{read} blocks");
 }
 
 fn has_function(file: &str, name: &str) -> bool {

@@ -69,7 +69,7 @@ impl Instance {
             "print" => Ok(self.print(params.whole())),
             "log" => Ok(self.log(params, scope, at)),
             "throw" => Err(thrown(params.whole(), scope, at)),
-            "abort" => Err(aborted(scope, at)),
+            "abort" => Err(aborted(params.text("reason", 0), scope, at)),
             "unset" => self.unset(params, scope, at),
             "push" => self.push_value(params, scope, at),
             "ctx" => self.context(params),
@@ -386,11 +386,11 @@ fn thrown(value: Option<Value>, scope: &Scope, at: Span) -> ScriptError {
     error
 }
 
-fn aborted(scope: &Scope, at: Span) -> ScriptError {
-    let finding = scope.source.error(
-        ErrorKind::Aborted.code(),
-        "the script was aborted by `$abort`",
-        at,
-    );
-    ScriptError::new(ErrorKind::Aborted, finding)
+fn aborted(reason: Option<&str>, scope: &Scope, at: Span) -> ScriptError {
+    let message = match reason {
+        Some(reason) => format!("the script was aborted by `$abort`: {reason}"),
+        None => "the script was aborted by `$abort`".to_owned(),
+    };
+    let code = ErrorKind::Aborted.code();
+    ScriptError::new(ErrorKind::Aborted, scope.source.error(code, message, at))
 }

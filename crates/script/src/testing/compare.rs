@@ -1,9 +1,13 @@
 //! Whether a value is as wanted, and if not, where the two part.
 
-use quillet_core::{Span, Value};
+use std::sync::Arc;
 
+use quillet_core::{Map, Span, Value};
+
+use super::pattern::Pattern;
 use super::report::Mismatch;
-use super::wanted::{Comparison, Field, FieldKey, Rule, Wanted, text_of};
+use super::wanted::{Comparison, Field, FieldKey, Rule, Schema, Wanted, text_of};
+use super::words::{self, json, shown};
 
 /// Differences that are told of one value; the others are counted.
 const MOST_TOLD: usize = 20;
@@ -29,107 +33,71 @@ impl Compare<'_> {
         actual: Option<&Value>,
         path: &str,
     ) -> Vec<Mismatch> {
-        let span = wanted.span;
-        let differs = |expected: String| vec![Mismatch::new(path, expected, actual, span)];
+        let at = Place {
+            actual,
+            path,
+            span: wanted.span,
+        };
         match &wanted.rule {
-            Rule::Equal(value) => self.equal(value, actual, path, span),
-            Rule::Pattern(pattern) => {
-                let text = actual.filter(|value| value.depth() == 0).map(text_of);
-                match text.map(|text| pattern.is_found(&text)) {
-                    Some(Ok(true)) => Vec::new(),
-                    Some(Err(why)) => vec![Mismatch::new(path, why, actual, span)],
-                    _ => differs(format!("a text with {}", pattern.written)),
-                }
-            }
-            Rule::List(items) => self.list(items, actual, path, span),
-            Rule::Fields(fields) => self.fields(fields, actual, path, span),
+            Rule::Equal(value) => at.unless(self.is_equal(value, actual), || json(value)),
+            Rule::Pattern(pattern) => matched(pattern, at),
+            Rule::Fields(fields) => self.fields(fields, at),
             Rule::All(rules) => {
                 let found = rules.iter().flat_map(|rule| self.check(rule, actual, path));
                 found.take(MOST_TOLD).collect()
             }
-            Rule::Any(rules) => self.any(rules, actual, path, span),
-            Rule::Not(rule) => match self.fits(rule, actual) {
-                true => differs(format!("anything but {}", shown(rule))),
-                false => Vec::new(),
-            },
-            Rule::Contains(rules) => {
-                let missing = rules.iter().filter(|rule| !self.contains(rule, actual));
-                missing
-                    .map(|rule| {
-                        let expected = format!("something that contains {}", shown(rule));
-                        Mismatch::new(path, expected, actual, rule.span)
-                    })
-                    .collect()
+            Rule::Any(rules) => {
+                let fits = rules.iter().any(|rule| self.fits(rule, actual));
+                at.unless(fits, || words::joined(rules, " or "))
             }
-            Rule::Members(rules) => match items_of(actual) {
-                None => differs("a list".into()),
-                Some(items) => self.members(rules, items, actual, path),
-            },
-            Rule::Each(rule) => match items_of(actual) {
-                None => differs("a list".into()),
-                Some(items) => self.each(rule, items, path),
-            },
-            Rule::Sequence(rules) => match items_of(actual) {
-                None => differs("a list".into()),
-                Some(items) => self.sequence(rules, items, actual, path),
-            },
-            Rule::Exists { there, strict } => {
-                let is_there = match strict {
-                    true => actual.is_some(),
-                    false => actual.is_some_and(|value| *value != Value::Null),
-                };
-                match (is_there == *there, there) {
-                    (true, _) => Vec::new(),
-                    (false, true) => differs("any value".into()),
-                    (false, false) => differs("nothing".into()),
-                }
-            }
-            Rule::Compared(comparison, value) => match compared(*comparison, value, actual) {
-                true => Vec::new(),
-                false => differs(format!("{} {}", comparison.sign(), json(value))),
-            },
-            Rule::In(values) => match actual.is_some_and(|value| is_among(values, value)) {
-                true => Vec::new(),
-                false => differs(format!("one of {}", list_of(values))),
-            },
-            Rule::NotIn(values) => match actual.is_some_and(|value| is_among(values, value)) {
-                true => differs(format!("none of {}", list_of(values))),
-                false => Vec::new(),
-            },
+            Rule::Not(rule) => at.unless(!self.fits(rule, actual), || {
+                format!("anything but {}", shown(rule))
+            }),
+            Rule::Contains(rules) => self.contained(rules, at),
             Rule::Length(rule) => match actual.and_then(length) {
-                None => differs("something that has a length".into()),
+                None => at.differs("something that has a length"),
                 Some(length) => self.check(rule, Some(&length), &format!("{path}.length")),
             },
-            Rule::Nth(index, rule) => match items_of(actual) {
-                None => differs("a list".into()),
-                Some(items) => {
-                    let place = nth(*index, items.len());
-                    let item = place.and_then(|place| items.get(place));
-                    let at = format!("{path}[{}]", place.map_or(*index, |place| place as i64));
-                    self.check(rule, item, &at)
-                }
-            },
-            Rule::Schema(schema) => {
-                let instance = serde_json::to_value(actual).unwrap_or_default();
-                let problems = schema.0.iter_errors(&instance).take(MOST_PROBLEMS);
-                problems
-                    .map(|problem| {
-                        let at = format!("{path}{}", dotted(problem.instance_path().as_str()));
-                        let found = instance.pointer(problem.instance_path().as_str());
-                        Mismatch {
-                            path: at,
-                            expected: format!("what the schema says: {}", problem.masked()),
-                            actual: found.map(ToString::to_string),
-                            span,
-                        }
-                    })
-                    .collect()
+            Rule::Schema(schema) => schema_problems(schema, at),
+            Rule::Expression(text) => self.expression(text, at),
+            Rule::Exists { there, strict } => exists(*there, *strict, at),
+            Rule::Compared(comparison, value) => {
+                let holds = compared(*comparison, value, actual);
+                at.unless(holds, || format!("{} {}", comparison.sign(), json(value)))
             }
-            Rule::Expression(text) => match (self.evaluate)(text, actual) {
-                Ok(true) => Vec::new(),
-                Ok(false) => differs(format!("that {text} is true")),
-                Err(why) => differs(format!("that {text} is true, but {why}")),
+            Rule::In(values) => {
+                let is_there = actual.is_some_and(|value| is_among(values, value));
+                at.unless(is_there, || format!("one of {}", words::list(values)))
+            }
+            Rule::NotIn(values) => {
+                let is_there = actual.is_some_and(|value| is_among(values, value));
+                at.unless(!is_there, || format!("none of {}", words::list(values)))
+            }
+            Rule::List(_)
+            | Rule::Members(_)
+            | Rule::Each(_)
+            | Rule::Sequence(_)
+            | Rule::Nth(..) => match actual {
+                Some(Value::List(items)) => self.items(&wanted.rule, items, at),
+                _ => at.differs("a list"),
             },
+        }
+    }
+
+    /// Rules that only lists keep.
+    fn items(self, rule: &Rule, items: &[Value], at: Place<'_>) -> Vec<Mismatch> {
+        match rule {
+            Rule::List(rules) => self.list(rules, items, at),
+            Rule::Members(rules) => self.members(rules, items, at),
+            Rule::Each(rule) => self.each(rule, items, at.path),
+            Rule::Sequence(rules) => self.sequence(rules, items, at),
+            Rule::Nth(index, rule) => {
+                let place = nth(*index, items.len());
+                let item = place.and_then(|place| items.get(place));
+                let shown = place.map_or_else(|| index.to_string(), |place| place.to_string());
+                self.check(rule, item, &format!("{}[{shown}]", at.path))
+            }
+            _ => Vec::new(),
         }
     }
 
@@ -137,42 +105,38 @@ impl Compare<'_> {
         self.check(wanted, actual, "").is_empty()
     }
 
-    fn equal(
-        self,
-        wanted: &Value,
-        actual: Option<&Value>,
-        path: &str,
-        span: Span,
-    ) -> Vec<Mismatch> {
-        let same = match (wanted, actual) {
+    fn is_equal(self, wanted: &Value, actual: Option<&Value>) -> bool {
+        match (wanted, actual) {
             (Value::Str(wanted), Some(Value::Str(actual))) if !self.strict => {
                 wanted.trim() == actual.trim()
             }
             (Value::Null, None) => !self.strict,
             (wanted, Some(actual)) => is_same(wanted, actual),
             (_, None) => false,
-        };
-        match same {
-            true => Vec::new(),
-            false => vec![Mismatch::new(path, json(wanted), actual, span)],
         }
     }
 
-    fn list(
-        self,
-        wanted: &[Wanted],
-        actual: Option<&Value>,
-        path: &str,
-        span: Span,
-    ) -> Vec<Mismatch> {
-        let Some(items) = items_of(actual) else {
-            return vec![Mismatch::new(path, "a list", actual, span)];
-        };
-        let mut found = Vec::new();
-        if items.len() != wanted.len() {
-            let expected = format!("a list of length {}, not {}", wanted.len(), items.len());
-            found.push(Mismatch::new(path, expected, actual, span));
+    fn expression(self, text: &str, at: Place<'_>) -> Vec<Mismatch> {
+        match (self.evaluate)(text, at.actual) {
+            Ok(holds) => at.unless(holds, || format!("that {text} is true")),
+            Err(why) => at.differs(format!("that {text} is true, but {why}")),
         }
+    }
+
+    fn contained(self, rules: &[Wanted], at: Place<'_>) -> Vec<Mismatch> {
+        let missing = rules.iter().filter(|rule| !self.contains(rule, at.actual));
+        let told = missing.map(|rule| {
+            let expected = format!("something that contains {}", shown(rule));
+            Mismatch::new(at.path, expected, at.actual, rule.span)
+        });
+        told.collect()
+    }
+
+    fn list(self, wanted: &[Wanted], items: &[Value], at: Place<'_>) -> Vec<Mismatch> {
+        let path = at.path;
+        let mut found = at.unless(items.len() == wanted.len(), || {
+            format!("a list of length {}, not {}", wanted.len(), items.len())
+        });
         for (index, (wanted, item)) in wanted.iter().zip(items).enumerate() {
             found.extend(self.check(wanted, Some(item), &format!("{path}[{index}]")));
         }
@@ -180,71 +144,55 @@ impl Compare<'_> {
         found
     }
 
-    fn fields(
-        self,
-        fields: &[Field],
-        actual: Option<&Value>,
-        path: &str,
-        span: Span,
-    ) -> Vec<Mismatch> {
-        let Some(map) = actual.and_then(Value::as_map) else {
-            return vec![Mismatch::new(path, "an object", actual, span)];
+    fn fields(self, fields: &[Field], at: Place<'_>) -> Vec<Mismatch> {
+        let Some(map) = at.actual.and_then(Value::as_map) else {
+            return at.differs("an object");
         };
         let mut found = Vec::new();
         let mut meant = Vec::new();
         for field in fields {
             match &field.key {
                 FieldKey::Name(name) => {
-                    let (value, key) = named(actual, name);
+                    let (value, key) = named(at.actual, name);
                     meant.extend(key.map(str::to_owned));
-                    found.extend(self.check(&field.wanted, value, &joined(path, name)));
+                    found.extend(self.check(&field.wanted, value, &joined(at.path, name)));
                 }
                 FieldKey::Pattern(pattern) => {
-                    let keys = map
-                        .iter()
-                        .filter(|(key, _)| pattern.is_found(key) == Ok(true));
-                    let keys: Vec<_> = keys.collect();
-                    meant.extend(keys.iter().map(|(key, _)| key.to_string()));
-                    let fits = |(_, value): &(_, &Value)| self.fits(&field.wanted, Some(value));
-                    if !keys.iter().any(fits) && !self.fits(&field.wanted, None) {
-                        let expected = format!(
-                            "a field named like {} that is {}",
-                            pattern.written,
-                            shown(&field.wanted)
-                        );
-                        found.push(Mismatch::new(path, expected, actual, field.wanted.span));
-                    }
+                    found.extend(self.some_field(pattern, &field.wanted, map, &mut meant, at));
                 }
             }
         }
         if self.strict {
-            let is_other = |key: &&std::sync::Arc<str>| !meant.iter().any(|name| **name == ***key);
-            let others = map.iter().map(|(key, _)| key).filter(is_other);
-            found.extend(others.map(|key| {
-                Mismatch::new(
-                    &joined(path, key),
-                    "no such field (strict)",
-                    map.get(key),
-                    span,
-                )
-            }));
+            found.extend(others(map, &meant, at));
         }
         found.truncate(MOST_TOLD);
         found
     }
 
-    fn any(
+    /// Of the fields with such a name, one has to be as wanted.
+    fn some_field(
         self,
-        rules: &[Wanted],
-        actual: Option<&Value>,
-        path: &str,
-        span: Span,
+        pattern: &Pattern,
+        wanted: &Wanted,
+        map: &Map,
+        meant: &mut Vec<String>,
+        at: Place<'_>,
     ) -> Vec<Mismatch> {
-        if rules.iter().any(|rule| self.fits(rule, actual)) {
-            return Vec::new();
+        let is_meant = |(key, _): &(&Arc<str>, &Value)| pattern.is_found(key) == Ok(true);
+        let mut fits = self.fits(wanted, None);
+        for (key, value) in map.iter().filter(is_meant) {
+            meant.push(key.to_string());
+            fits |= self.fits(wanted, Some(value));
         }
-        let shown: Vec<String> = rules.iter().map(shown).collect();
-        vec![Mismatch::new(path, shown.join(" or "), actual, span)]
+        let expected = || {
+            let wanted = shown(wanted);
+            format!("a field named like {} that is {wanted}", pattern.written)
+        };
+        let at = Place {
+            span: wanted.span,
+            ..at
+        };
+        at.unless(fits, expected)
     }
 
     fn contains(self, wanted: &Wanted, actual: Option<&Value>) -> bool {
@@ -262,22 +210,14 @@ impl Compare<'_> {
         }
     }
 
-    fn members(
-        self,
-        rules: &[Wanted],
-        items: &[Value],
-        actual: Option<&Value>,
-        path: &str,
-    ) -> Vec<Mismatch> {
+    fn members(self, rules: &[Wanted], items: &[Value], at: Place<'_>) -> Vec<Mismatch> {
         let is_there = |rule: &&Wanted| items.iter().any(|item| self.fits(rule, Some(item)));
         let missing = rules.iter().filter(|rule| !is_there(rule));
-        missing
-            .take(MOST_TOLD)
-            .map(|rule| {
-                let expected = format!("an item that is {}", shown(rule));
-                Mismatch::new(path, expected, actual, rule.span)
-            })
-            .collect()
+        let told = missing.take(MOST_TOLD).map(|rule| {
+            let expected = format!("an item that is {}", shown(rule));
+            Mismatch::new(at.path, expected, at.actual, rule.span)
+        });
+        told.collect()
     }
 
     fn each(self, rule: &Wanted, items: &[Value], path: &str) -> Vec<Mismatch> {
@@ -288,27 +228,85 @@ impl Compare<'_> {
             .collect()
     }
 
-    fn sequence(
-        self,
-        rules: &[Wanted],
-        items: &[Value],
-        actual: Option<&Value>,
-        path: &str,
-    ) -> Vec<Mismatch> {
+    fn sequence(self, rules: &[Wanted], items: &[Value], at: Place<'_>) -> Vec<Mismatch> {
         let mut rest = items.iter();
-        for (index, rule) in rules.iter().enumerate() {
-            if !rest.any(|item| self.fits(rule, Some(item))) {
-                let before = match index {
-                    0 => String::new(),
-                    1 => ", after the one before it".to_owned(),
-                    count => format!(", after the {count} before it"),
-                };
-                let expected = format!("an item that is {}{before}", shown(rule));
-                return vec![Mismatch::new(path, expected, actual, rule.span)];
-            }
-        }
-        Vec::new()
+        let is_missing = |rule: &&Wanted| !rest.any(|item| self.fits(rule, Some(item)));
+        let Some(rule) = rules.iter().find(is_missing) else {
+            return Vec::new();
+        };
+        let place = rules.iter().take_while(|known| !std::ptr::eq(*known, rule));
+        let after = match place.count() {
+            0 => String::new(),
+            1 => ", after the one before it".to_owned(),
+            count => format!(", after the {count} before it"),
+        };
+        let expected = format!("an item that is {}{after}", shown(rule));
+        vec![Mismatch::new(at.path, expected, at.actual, rule.span)]
     }
+}
+
+/// A value, where it stands in the run, and where the fixture speaks of it.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    actual: Option<&'a Value>,
+    path: &'a str,
+    span: Span,
+}
+
+impl Place<'_> {
+    fn differs(self, expected: impl Into<String>) -> Vec<Mismatch> {
+        vec![Mismatch::new(self.path, expected, self.actual, self.span)]
+    }
+
+    fn unless(self, holds: bool, expected: impl FnOnce() -> String) -> Vec<Mismatch> {
+        match holds {
+            true => Vec::new(),
+            false => self.differs(expected()),
+        }
+    }
+}
+
+fn matched(pattern: &Pattern, at: Place<'_>) -> Vec<Mismatch> {
+    let text = at.actual.filter(|value| value.depth() == 0).map(text_of);
+    match text.map(|text| pattern.is_found(&text)) {
+        Some(Ok(true)) => Vec::new(),
+        Some(Err(why)) => at.differs(why),
+        _ => at.differs(format!("a text with {}", pattern.written)),
+    }
+}
+
+fn exists(there: bool, strict: bool, at: Place<'_>) -> Vec<Mismatch> {
+    let is_there = match strict {
+        true => at.actual.is_some(),
+        false => at.actual.is_some_and(|value| *value != Value::Null),
+    };
+    let expected = if there { "any value" } else { "nothing" };
+    at.unless(is_there == there, || expected.to_owned())
+}
+
+fn schema_problems(schema: &Schema, at: Place<'_>) -> Vec<Mismatch> {
+    let instance = serde_json::to_value(at.actual).unwrap_or_default();
+    let problems = schema.0.iter_errors(&instance).take(MOST_PROBLEMS);
+    let told = problems.map(|problem| {
+        let pointer = problem.instance_path().as_str();
+        Mismatch {
+            path: format!("{}{}", at.path, dotted(pointer)),
+            expected: format!("what the schema says: {}", problem.masked()),
+            actual: instance.pointer(pointer).map(ToString::to_string),
+            span: at.span,
+        }
+    });
+    told.collect()
+}
+
+/// Fields that nobody meant.
+fn others(map: &Map, meant: &[String], at: Place<'_>) -> Vec<Mismatch> {
+    let is_other = |(key, _): &(&Arc<str>, &Value)| !meant.iter().any(|name| **name == ***key);
+    let told = map.iter().filter(is_other).map(|(key, value)| {
+        let path = joined(at.path, key);
+        Mismatch::new(&path, "no such field (strict)", Some(value), at.span)
+    });
+    told.collect()
 }
 
 /// The value under a name, or else at the end of a path, and the key that it begins with.
@@ -345,13 +343,6 @@ fn nth(index: i64, length: usize) -> Option<usize> {
     }
 }
 
-fn items_of(actual: Option<&Value>) -> Option<&[Value]> {
-    match actual {
-        Some(Value::List(items)) => Some(items.as_slice()),
-        _ => None,
-    }
-}
-
 fn length(value: &Value) -> Option<Value> {
     let length = match value {
         Value::Str(text) => text.chars().count(),
@@ -370,7 +361,7 @@ fn is_same(one: &Value, other: &Value) -> bool {
         }
         (Value::Map(one), Value::Map(other)) => {
             let same = |(key, value): (_, &Value)| {
-                let key: &std::sync::Arc<str> = key;
+                let key: &Arc<str> = key;
                 other.get(key).is_some_and(|found| is_same(value, found))
             };
             one.len() == other.len() && one.iter().all(same)
@@ -429,50 +420,4 @@ fn dotted(pointer: &str) -> String {
         Err(_) => format!(".{step}"),
     };
     steps.map(step).collect()
-}
-
-fn json(value: &Value) -> String {
-    quillet_core::json::to_string(value)
-}
-
-fn list_of(values: &[Value]) -> String {
-    let shown: Vec<String> = values.iter().map(json).collect();
-    shown.join(", ")
-}
-
-/// What is wanted, in a few words.
-fn shown(wanted: &Wanted) -> String {
-    let all = |rules: &[Wanted], between: &str| {
-        let shown: Vec<String> = rules.iter().map(shown).collect();
-        shown.join(between)
-    };
-    match &wanted.rule {
-        Rule::Equal(value) => json(value),
-        Rule::Pattern(pattern) => pattern.written.clone(),
-        Rule::List(rules) => format!("[{}]", all(rules, ", ")),
-        Rule::Fields(fields) => {
-            let field = |field: &Field| match &field.key {
-                FieldKey::Name(name) => format!("{name}: {}", shown(&field.wanted)),
-                FieldKey::Pattern(key) => format!("{}: {}", key.written, shown(&field.wanted)),
-            };
-            let fields: Vec<String> = fields.iter().map(field).collect();
-            format!("{{{}}}", fields.join(", "))
-        }
-        Rule::All(rules) => all(rules, " and "),
-        Rule::Any(rules) => all(rules, " or "),
-        Rule::Not(rule) => format!("not {}", shown(rule)),
-        Rule::Contains(rules) => format!("something that contains {}", all(rules, " and ")),
-        Rule::Members(rules) => format!("a list with {}", all(rules, " and ")),
-        Rule::Each(rule) => format!("a list of only {}", shown(rule)),
-        Rule::Sequence(rules) => format!("a list with {}", all(rules, ", then ")),
-        Rule::Exists { there: true, .. } => "any value".to_owned(),
-        Rule::Exists { there: false, .. } => "nothing".to_owned(),
-        Rule::Compared(comparison, value) => format!("{} {}", comparison.sign(), json(value)),
-        Rule::In(values) => format!("one of {}", list_of(values)),
-        Rule::NotIn(values) => format!("none of {}", list_of(values)),
-        Rule::Length(rule) => format!("of a length {}", shown(rule)),
-        Rule::Nth(index, rule) => format!("a list whose item {index} is {}", shown(rule)),
-        Rule::Schema(_) => "as the schema says".to_owned(),
-        Rule::Expression(text) => format!("such that {text}"),
-    }
 }

@@ -26,6 +26,7 @@ mod tests;
 mod variables;
 mod wanted;
 mod witness;
+mod words;
 
 use std::sync::Arc;
 

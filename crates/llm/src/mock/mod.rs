@@ -2,6 +2,7 @@
 //! with the same text, and can be told to fail. Never chosen silently.
 
 mod call;
+mod form;
 mod say;
 
 use std::collections::hash_map::DefaultHasher;
@@ -27,6 +28,8 @@ const SLOW: Duration = Duration::from_millis(200);
 /// before each piece, `mock-fail-500` (or any status from 400 to 599) refuses,
 /// `mock-cut` breaks off after two pieces, `mock-reasoning` thinks first, `mock-no-tools`
 /// calls none. Every other name answers, as `mock`.
+///
+/// Where a JSON Schema is asked for, the answer is a small value that it lets pass.
 ///
 /// A question that has words in common with a tool that is offered is answered with a
 /// call of that tool (module `call` has the rules), results of tools with a text that
@@ -104,6 +107,18 @@ struct Turn {
     reason: FinishReason,
 }
 
+/// What is answered: words, or the smallest value of the form that was asked for.
+fn said(request: &ChatRequest) -> String {
+    let words = say::answer(&request.messages);
+    if let Some(format) = request.options.json_schema() {
+        return form::sample(format.schema, fingerprint(request)).to_string();
+    }
+    match request.options.wants_json() {
+        true => serde_json::json!({ "mock": words }).to_string(),
+        false => words,
+    }
+}
+
 impl Turn {
     fn new(request: &ChatRequest) -> Self {
         let name = request.model.as_deref().unwrap_or("mock");
@@ -118,7 +133,7 @@ impl Turn {
         let most = request.options.max_tokens.unwrap_or(u64::MAX);
         let (said, reason) = match &call {
             Some(_) => (String::new(), FinishReason::ToolCalls),
-            None => first_words(&say::answer(&request.messages), most),
+            None => first_words(&said(request), most),
         };
         Turn {
             thoughts,

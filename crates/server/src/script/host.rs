@@ -105,8 +105,8 @@ fn abilities(vendor: Vendor, facts: &Facts) -> host::Abilities {
     let has_vocabulary = matches!(facts.tokenizer, Tokenizer::O200k | Tokenizer::Cl100k);
     host::Abilities {
         tools: facts.supports.tools,
-        json_schema: facts.supports.schema,
-        json_object: is_openai || vendor == Vendor::Google,
+        json_schema: facts.supports.schema || vendor == Vendor::Mock,
+        json_object: is_openai || matches!(vendor, Vendor::Google | Vendor::Mock),
         logit_bias: vendor == Vendor::OpenAi && has_vocabulary,
         continues: vendor == Vendor::Anthropic,
     }

@@ -177,6 +177,7 @@ fn native_values_are_those_of_the_engine() {
     };
     let mut runner = TestRunner::new(config);
     let outcome = runner.run(&expression(), |text| {
+        engine.set(&scope);
         let expected = engine.evaluate(&text);
         let expression = match Expression::parse(&text) {
             Parsed::Native(expression) => expression,

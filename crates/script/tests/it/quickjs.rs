@@ -18,13 +18,18 @@ pub(crate) struct Engine(Context);
 
 impl Engine {
     pub(crate) fn new(runtime: &Runtime, scope: &Map) -> Self {
-        let context = Context::full(runtime).unwrap();
-        context.with(|ctx| {
+        let engine = Engine(Context::full(runtime).unwrap());
+        engine.set(scope);
+        engine
+    }
+
+    /// Gives the variables their values again: an expression such as `--i` changes them.
+    pub(crate) fn set(&self, scope: &Map) {
+        self.0.with(|ctx| {
             for (name, value) in scope {
                 ctx.globals().set(&**name, to_js(&ctx, value)).unwrap();
             }
         });
-        Engine(context)
     }
 
     pub(crate) fn evaluate(&self, text: &str) -> Result<Option<Value>, String> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quillet_yaml::{Data, Entry};
+use quillet_yaml::{Data, Entry, Problem};
 
 use super::item::Classifier;
 use super::placed::Placed;
@@ -29,6 +29,10 @@ pub(super) fn split(call: &mut Call, classifier: &mut Classifier<'_>) {
     }
     let (blocks, fields): (Vec<Entry>, Vec<Entry>) =
         entries.into_iter().partition(|entry| holds(entry.name()));
+    if &*call.name.value == "match" {
+        let wrong = fields.iter().filter_map(no_pattern);
+        classifier.problems.extend(wrong);
+    }
     call.fields = fields;
     call.branches = blocks
         .iter()
@@ -40,6 +44,16 @@ pub(super) fn split(call: &mut Call, classifier: &mut Classifier<'_>) {
 /// `:/re/`, `:> 12`, `_`.
 fn is_pattern(key: &str) -> bool {
     key == "_" || key.starts_with(':')
+}
+
+/// A key that is neither a pattern nor a parameter: its block would never run.
+fn no_pattern(entry: &Entry) -> Option<Problem> {
+    let name = entry.name();
+    if matches!(name, "condition" | "allMatches" | "parallel") {
+        return None;
+    }
+    let message = format!("`{name}` is no pattern of `$match`: patterns begin with `:`");
+    Some(Problem::new(entry.key.span, message).help(format!("write `:{name}:`, or `_:` for else")))
 }
 
 fn branch(entry: &Entry, classifier: &mut Classifier<'_>) -> Branch {

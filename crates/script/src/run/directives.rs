@@ -140,19 +140,27 @@ impl Instance {
         for entry in entries.unwrap_or_default() {
             let name = entry.name();
             let plain = |node: &Node| matches!(&node.data, Data::Scalar(scalar) if scalar.value.as_str().is_some_and(|text| !text.starts_with("?=")));
-            let value = match plain(&entry.value) {
+            let authored = plain(&entry.value);
+            let value = match authored {
                 true => Some(entry.value.value()),
                 false => self.node(&entry.value, scope).await?,
             };
             let mut state = self.state();
-            state.authored.insert(name.into());
+            state.answered.remove(name);
+            match authored {
+                true => state.authored.insert(name.into()),
+                // What was computed may be anybody's text.
+                false => state.authored.remove(name),
+            };
             if let Some(value) = value {
                 state.prompt.insert(name.into(), value);
             }
         }
         if call.is_none() {
             let mut state = self.state();
-            state.prompt.extend(params.named.to_table());
+            let mut prompt = state.prompt.clone();
+            prompt.extend(params.named.to_table());
+            state.replace_prompt(prompt);
         }
         Ok(None)
     }

@@ -131,7 +131,8 @@ impl Instance {
             return Ok(Computed::Value(value));
         };
         let (form, template) = prefix::expression_result(text);
-        match form == Form::Immediate && code.contains(template) {
+        let written = code.contains(text) || template.contains("{{") && code.contains(template);
+        match form == Form::Immediate && written {
             true => Ok(Computed::Template(template.to_owned())),
             false => Ok(Computed::Value(value)),
         }

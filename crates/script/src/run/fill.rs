@@ -400,7 +400,11 @@ impl Instance {
         }
         let variables = self.template_variables(text, data, scope);
         let functions = TemplateFunctions::new(self.clone(), scope.clone(), at);
-        let authored = |name: &str| self.state().authored.contains(name);
+        // A value that stands in the way of an author's template of the same name is data.
+        let covered = |name: &str| {
+            data.is_some_and(|data| data.get(name).is_some()) || scope.get(name).is_some()
+        };
+        let authored = |name: &str| !covered(name) && self.state().authored.contains(name);
         let job = TemplateJob {
             format,
             text,

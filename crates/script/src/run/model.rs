@@ -141,9 +141,7 @@ impl Instance {
 
     /// Gives the variable its value.
     pub(super) fn granted(&self, variable: &str, text: String, value: Value) -> Granted {
-        let mut state = self.state();
-        state.authored.remove(variable);
-        state.prompt.insert(variable.into(), value.clone());
+        self.state().answer(variable, value.clone());
         Granted { text, value }
     }
 
@@ -231,7 +229,7 @@ impl Instance {
         };
         let answer = self.ask(question, scope, at).await?;
         let value = self.result_of(&answer);
-        self.state().prompt.insert("RESPONSE".into(), value.clone());
+        self.state().answer("RESPONSE", value.clone());
         let flag = |name: &str| match parameters.get(name) {
             Some(Value::Bool(flag)) => Some(*flag),
             _ => self.flag(name),
@@ -372,7 +370,7 @@ impl Instance {
                 .map(|(key, value)| (key.clone(), value.clone())),
         );
         for (name, value) in &state.prompt {
-            if state.authored.contains(name) {
+            if !state.answered.contains(name) {
                 table.insert(name.clone(), value.clone());
             }
         }

@@ -27,6 +27,8 @@ pub(crate) struct State {
     pub(crate) undefined: HashSet<Arc<str>>,
     /// Variables whose text is the author's and may be a template itself (note 46).
     pub(crate) authored: HashSet<Arc<str>>,
+    /// Names in `prompt` that a model answered: they are no parameters of the next call.
+    pub(crate) answered: HashSet<Arc<str>>,
     /// The dialogue.
     pub(crate) messages: Vec<Entry>,
     /// Whether a message waits for its holes to be filled.
@@ -246,6 +248,24 @@ impl State {
             }
         }
         self.functions.remove(name);
+    }
+
+    /// Keeps the answer of a model under a name of `prompt`. It is data, whatever the name was before.
+    pub(crate) fn answer(&mut self, name: &str, value: Value) {
+        let name: Arc<str> = name.into();
+        self.authored.remove(&name);
+        self.answered.insert(name.clone());
+        self.prompt.insert(name, value);
+    }
+
+    /// Gives `prompt` other fields. A text that a script computed is data, not a template (note 46).
+    pub(crate) fn replace_prompt(&mut self, prompt: Table) {
+        let changed = |name: &&Arc<str>| self.prompt.get(*name) != prompt.get(*name);
+        let changed: Vec<Arc<str>> = prompt.keys().filter(changed).cloned().collect();
+        for name in changed {
+            self.authored.remove(&name);
+        }
+        self.prompt = prompt;
     }
 
     /// Where a message index points: from the end if negative.

@@ -112,7 +112,7 @@ impl Instance {
                 }
                 let mut table = map.to_table();
                 table.shift_remove("messages");
-                self.state().prompt = table;
+                self.state().replace_prompt(table);
             }
             ("parameters", Some(Value::Map(map))) => self.state().parameters = map.to_table(),
             ("prompt" | "parameters", _) => {

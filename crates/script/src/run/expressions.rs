@@ -193,7 +193,10 @@ impl Instance {
                 return Found::Function;
             }
             _ if name.starts_with('$') && directive(name).is_some() => return Found::Function,
-            _ => return Found::Missing,
+            _ => match self.world.environment.get(name) {
+                Some(value) => Some(value.clone()),
+                None => return Found::Missing,
+            },
         };
         own.map_or(Found::Undefined, Found::Value)
     }

@@ -25,7 +25,12 @@ impl Instance {
         // The path is the caller's: a library script reads beside whoever asked it.
         let asker = self.caller.as_deref().unwrap_or(self);
         let source = &asker.resolved.script.source;
-        if let Some(bytes) = self.world.engine.library.file(name, Some(source)).await? {
+        let found = self.world.engine.library.file(name, Some(source)).await;
+        let found = found.map_err(|mut error| {
+            self.locate(&mut error, scope, at);
+            error
+        })?;
+        if let Some(bytes) = found {
             return text_of(&bytes, name, scope, at);
         }
         let path = self.granted_path(name, scope, at)?;

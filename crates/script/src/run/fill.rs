@@ -420,7 +420,11 @@ impl Instance {
     /// Everything that a template can name.
     fn template_variables(&self, text: &str, data: Option<&Map>, scope: &Scope) -> Map {
         let state = self.state();
-        let mut table = Table::default();
+        // What a script may see of the environment stands behind all of its own (note 51).
+        let environment = &self.world.environment;
+        let mut table = environment.to_table();
+        table.insert("ENV".into(), Value::Map(environment.clone()));
+        table.insert("id".into(), Value::from(self.id.as_str()));
         table.extend(
             state
                 .variables

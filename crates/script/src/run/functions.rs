@@ -20,7 +20,7 @@ use crate::syntax::{Function, Source, Text};
 
 impl Instance {
     /// Declares the script's functions, before anything else of it is done (note 89).
-    pub(super) fn declare(&self, scope: &Scope) -> Result<(), ScriptError> {
+    pub(super) fn declare(&self) -> Result<(), ScriptError> {
         for (script, index) in &self.resolved.functions {
             let Some(function) = script.functions.get(*index) else {
                 continue;
@@ -49,7 +49,6 @@ impl Instance {
                 false => state.functions.insert(name, callable),
             };
         }
-        let _ = scope;
         Ok(())
     }
 

@@ -18,6 +18,9 @@ use super::state::{Entry, Stage};
 use crate::error::ScriptError;
 use crate::syntax::Script;
 
+/// The name that stands for all roles (seed 002, "角色群聊").
+pub(super) const EVERYBODY: &str = "all";
+
 /// A script that others talk to: started, and as long as its own messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Partner {
@@ -31,12 +34,7 @@ impl Instance {
     pub(super) fn roles(&self) -> Table {
         match self.setting("roles") {
             Some(Value::Map(roles)) => roles.to_table(),
-            Some(Value::List(roles)) => {
-                let names = roles.as_slice().iter().filter_map(Value::as_str);
-                names
-                    .map(|name| (Arc::from(name), Value::from(name)))
-                    .collect()
-            }
+            Some(Value::List(roles)) => roles.as_slice().iter().filter_map(listed_role).collect(),
             _ => Table::default(),
         }
     }
@@ -55,7 +53,7 @@ impl Instance {
     }
 
     /// The name that this script speaks under.
-    fn own_name(&self) -> String {
+    pub(super) fn own_name(&self) -> String {
         let state = self.state();
         let character = state.variables.get("character").and_then(Value::as_map);
         let name = state
@@ -94,7 +92,7 @@ impl Instance {
             if entry.private {
                 // What is answered to a private message is as private (note 22b).
                 reply.private = true;
-                reply.to = entry.to.clone();
+                reply.to.clone_from(&entry.to);
                 reply.to.push(entry.role.clone());
             }
             let mut state = self.state();
@@ -112,7 +110,7 @@ impl Instance {
         let own = self.own_name();
         let mut names = Vec::new();
         for name in &entry.to {
-            match name == "all" {
+            match name == EVERYBODY {
                 true => names.extend(self.roles().keys().map(ToString::to_string)),
                 false => names.push(name.clone()),
             }
@@ -185,8 +183,9 @@ impl Instance {
         let state = self.state();
         let from = state.prefix.unwrap_or(0);
         let heard = |entry: &&Entry| {
-            let mine = entry.role == role || entry.to.iter().any(|name| name == role);
-            entry.role != "system" && (!entry.private || mine)
+            let names = |name: &String| name == role || name == EVERYBODY;
+            let mine = entry.role == role || entry.to.iter().any(names);
+            entry.role != "system" && entry.stage == Stage::Done && (!entry.private || mine)
         };
         let lines = state.messages.iter().take(until).skip(from).filter(heard);
         let mut view: Vec<Entry> = Vec::new();
@@ -320,6 +319,16 @@ impl Instance {
         }
         Ok(entries)
     }
+}
+
+/// A role of a list: the id of its script, or `{id, name}` where it has another name.
+fn listed_role(role: &Value) -> Option<(Arc<str>, Value)> {
+    if let Some(id) = role.as_str() {
+        return Some((Arc::from(id), role.clone()));
+    }
+    let text = |key: &str| role.as_map()?.get(key)?.as_str();
+    let id = text("id")?;
+    Some((Arc::from(text("name").unwrap_or(id)), Value::from(id)))
 }
 
 /// The messages that a listener gave: a list, or `{messages, fromIndex, toIndex}`.

@@ -177,7 +177,7 @@ impl Instance {
         self.bind_script(&given, &script, loads.then_some(&inner))
             .await?;
         if loads {
-            self.initialize(&given, &inner, scope, import.span).await?;
+            self.initialize(&given, &inner, import.span).await?;
         }
         Ok(())
     }
@@ -241,7 +241,6 @@ impl Instance {
         self: &Arc<Self>,
         given: &Gives,
         inner: &Arc<Instance>,
-        scope: &Scope,
         at: Span,
     ) -> Result<(), ScriptError> {
         for step in &given.initialize {
@@ -257,7 +256,6 @@ impl Instance {
                 }
             }
         }
-        let _ = scope;
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! One running script, and what all scripts of a run share.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -93,7 +94,7 @@ impl World {
             stream: true,
             dry: false,
             talks: false,
-            mark: format!("\u{f8ff}{:016x}", mix(seed ^ 0x5175_696c_6c65_7421)),
+            mark: secret_mark(),
             exited: Mutex::default(),
             exits: AtomicBool::new(false),
             random: AtomicU64::new(seed),
@@ -139,6 +140,13 @@ impl World {
         drop(tally);
         self.observer.event(RunEvent::Warning(finding));
     }
+}
+
+/// A mark that no text brings along: from the system's randomness, since whoever writes a text may
+/// know the seed of a run. Digits, so that filters of templates (`upper`) leave it as it is.
+fn secret_mark() -> String {
+    let random = RandomState::new().hash_one(0_u8);
+    format!("\u{f8ff}{random:020}")
 }
 
 /// The output function of SplitMix64: neighbouring numbers in, unrelated numbers out.

@@ -64,10 +64,8 @@ impl Instance {
             .or_else(|| in_place.filter(|after| Some(after) != given.as_ref()));
         if let Some(changed) = changed {
             let piped = params.piped.take();
-            let call = params.call.take();
             params = Params::one(Some(changed));
             params.piped = piped;
-            params.call = call.filter(|_| false);
         }
         Ok(params)
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use quillet_core::{BoxFuture, Map, Span, Table, Value};
 use quillet_yaml::{Data, Node};
 
+use super::group;
 use super::instance::Instance;
 use super::scope::Scope;
 use super::state::{Entry, Stage};
@@ -32,19 +33,31 @@ impl Instance {
             entry.stage = Stage::Template;
             return self.place(entry, Place::Push).await;
         };
+        entry.span = message.content.span;
         let position = match message.role {
             None => Position::Message,
             Some(_) => Position::Argument,
         };
+        self.take_text(entry, text, position).await
+    }
+
+    /// Takes a message with an author's text into the dialogue, as the marks of the text say.
+    pub(super) async fn take_text(
+        self: &Arc<Self>,
+        entry: Entry,
+        text: &str,
+        position: Position,
+    ) -> Result<(), ScriptError> {
         let read = prefix::read(text, position);
         if let Some(instead) = read.deprecated {
-            self.deprecated(text, instead, at, scope);
+            self.deprecated(text, instead, entry.span, &entry.scope);
         }
-        entry.span = message.content.span;
         let mut form = read.form;
         let mut text = read.text.to_owned();
         if form == Form::Expression {
-            let value = self.expression_value(&text, scope, entry.span).await?;
+            let value = self
+                .expression_value(&text, &entry.scope, entry.span)
+                .await?;
             (form, text) = match value {
                 Computed::Template(text) => (Form::Immediate, text),
                 Computed::Value(value) => (Form::Raw, print(value.as_ref())),
@@ -105,7 +118,7 @@ impl Instance {
         }
         let roles = self.roles();
         let (named, rest) = recipients::leading(&text);
-        let known = |name: &str| name == "all" || roles.contains_key(name);
+        let known = |name: &str| name == group::EVERYBODY || roles.contains_key(name);
         if named.is_empty() || !named.iter().all(|recipient| known(&recipient.name)) {
             return text;
         }
@@ -197,7 +210,9 @@ impl Instance {
         let at = match place {
             Place::Push => length,
             Place::Insert { index, role } => {
-                entry.role = role.unwrap_or("user").to_owned();
+                if let Some(role) = role {
+                    role.clone_into(&mut entry.role);
+                }
                 match index {
                     None => length,
                     Some(index) if usize::try_from(index) == Ok(length) => length,
@@ -219,6 +234,8 @@ impl Instance {
             }
         };
         state.messages.insert(at, entry);
+        // What is put into the hidden beginning is part of it, and pushes nothing out.
+        state.prefix = state.prefix.map(|prefix| prefix + usize::from(at < prefix));
         Ok(at)
     }
 

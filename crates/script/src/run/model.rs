@@ -168,13 +168,17 @@ impl Instance {
                 entry.span,
             )
             .await?;
-        Ok(told
-            .result
-            .filter(|value| *value != Value::Null)
-            .map(|value| {
-                let text = content_text(&value);
-                self.granted(&wish.variable, text.clone(), Value::from(text))
-            }))
+        let Some(value) = told.result.filter(|value| *value != Value::Null) else {
+            return Ok(None);
+        };
+        // Whoever answers: the end of the script need not ask again.
+        self.state().asked = true;
+        let text = content_text(&value);
+        Ok(Some(self.granted(
+            &wish.variable,
+            text.clone(),
+            Value::from(text),
+        )))
     }
 
     /// `$AI`, and `$tool: llm`.
@@ -207,17 +211,7 @@ impl Instance {
         scope: &Scope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
-        let (until, last_assistant) = {
-            let state = self.state();
-            let last = state
-                .messages
-                .last()
-                .filter(|entry| entry.role == "assistant" && !entry.shown);
-            (
-                state.messages.len(),
-                last.map(|entry| entry.text().to_owned()),
-            )
-        };
+        let until = self.state().messages.len();
         let question = Question {
             until,
             prefix: String::new(),
@@ -235,11 +229,28 @@ impl Instance {
             _ => self.flag(name),
         };
         if flag("pushMessage") != Some(false) {
-            let append = flag("shouldAppendResponse")
-                .unwrap_or(last_assistant.is_none_or(|text| !text.is_empty()));
+            let generates = self.call_parameters(&parameters);
+            let generates = generates.get("add_generation_prompt") != Some(&Value::Bool(false));
+            let append = flag("shouldAppendResponse");
+            let append = append.unwrap_or_else(|| self.appends(until, generates));
             self.push_answer(&answer, append, scope, at).await?;
         }
         Ok(Some(value))
+    }
+
+    /// Whether an answer is a new message where `shouldAppendResponse` says nothing (seed 002, `$AI`):
+    /// always with `add_generation_prompt`, or else unless the last message has text. An empty
+    /// message of the assistant waits to be filled.
+    fn appends(&self, until: usize, generates: bool) -> bool {
+        let state = self.state();
+        let last = until.checked_sub(1).and_then(|at| state.messages.get(at));
+        let Some(last) = last.filter(|last| last.role == "assistant") else {
+            return true;
+        };
+        match last.text().is_empty() {
+            true => false,
+            false => generates,
+        }
     }
 
     /// Puts an answer into the dialogue: as a new message, or as the text of the last one.

@@ -8,7 +8,7 @@ use super::instance::Instance;
 use super::messages::print;
 use super::model::Question;
 use super::scope::Scope;
-use super::state::Entry;
+use super::state::{Entry, Stage};
 use crate::answer;
 use crate::call::Settings;
 use crate::error::ScriptError;
@@ -32,12 +32,15 @@ impl Instance {
                 .messages
                 .iter()
                 .take(question.until)
+                // What another branch is still filling is no text yet.
+                .filter(|entry| entry.stage != Stage::Filling)
                 .cloned()
                 .collect()
         };
         let mut system = System::default();
         let mut biases = Vec::new();
         let mut turns = Vec::with_capacity(entries.len());
+        let own = self.own_name();
         for entry in &entries {
             biases.extend(entry.biases.iter().cloned());
             if entry.role == "system" {
@@ -45,7 +48,7 @@ impl Instance {
                     .add(&entry.content)
                     .map_err(|message| super::values::refuse(&entry.scope, entry.span, message))?;
             } else {
-                turns.extend(self.turn(entry));
+                turns.extend(turn(entry, &own));
             }
         }
         if let Some(schema) = output.filter(|_| question.choice.is_none())
@@ -71,19 +74,22 @@ impl Instance {
         }
         Ok((turns, biases))
     }
+}
 
-    /// A message as a provider's role has it: others are people who say their name.
-    fn turn(&self, entry: &Entry) -> Option<ChatMessage> {
-        let text = print(Some(&entry.content));
-        let empty = text.is_empty();
-        let message = match Role::parse(&entry.role) {
-            Some(role) => ChatMessage::new(role, text),
-            None => ChatMessage::new(Role::User, format!("{}: {text}", entry.role)),
-        };
-        let mut message = message;
-        message.name = entry.name.clone().filter(|name| is_wire_name(name));
-        (!empty).then_some(message)
+/// A message as a provider's role has it: what the script says under its own name is the
+/// assistant's, others are people who say their name.
+fn turn(entry: &Entry, own: &str) -> Option<ChatMessage> {
+    let text = print(Some(&entry.content));
+    if text.is_empty() {
+        return None;
     }
+    let mut message = match Role::parse(&entry.role) {
+        Some(role) => ChatMessage::new(role, text),
+        None if entry.role == own => ChatMessage::new(Role::Assistant, text),
+        None => ChatMessage::new(Role::User, format!("{}: {text}", entry.role)),
+    };
+    message.name = entry.name.clone().filter(|name| is_wire_name(name));
+    Some(message)
 }
 
 /// Whether providers take a name (note 30): letters, digits, `_` and `-`, at most 64.

@@ -15,6 +15,7 @@ use crate::answer::Inputs;
 use crate::error::ScriptError;
 use crate::library::{Resolved, resolve};
 use crate::syntax::Script;
+use crate::text::prefix::Position;
 
 /// What a caller may not set (note 34), unless `ProtectedStartup` names fewer.
 const PROTECTED: [&str; 12] = [
@@ -46,24 +47,23 @@ impl Instance {
     /// Variables, functions, imports, messages of the front matter.
     pub(crate) async fn start(self: &Arc<Self>, input: Input) -> Result<(), ScriptError> {
         let scope = self.root();
-        self.configure(&scope)?;
+        let messages = self.configure();
         let rest = self.bind_input(input, &scope)?;
-        self.declare(&scope)?;
-        self.check_tools(&scope).await?;
+        self.declare()?;
+        self.check_permissions(&scope)?;
         self.import_all().await?;
+        self.check_tools(&scope).await?;
         for script in &self.resolved.bodies {
             if let Some(node) = script.config.get("on") {
                 self.on_list(node, &Scope::of(&script.source))?;
             }
         }
-        if let Some(rest) = rest {
-            self.state().given = Some(rest);
-        }
-        Ok(())
+        self.state().given = rest;
+        self.put_configured(&messages, &scope).await
     }
 
-    /// The front matter as variables, `prompt` and `parameters`.
-    fn configure(&self, scope: &Scope) -> Result<(), ScriptError> {
+    /// The front matter as variables, `prompt` and `parameters`; gives `prompt.messages`.
+    fn configure(&self) -> Vec<Value> {
         let config = &self.resolved.config;
         let mut state = self.state();
         for (name, value) in config.iter() {
@@ -79,11 +79,32 @@ impl Instance {
         }
         let names: Vec<Arc<str>> = state.prompt.keys().cloned().collect();
         state.authored.extend(names);
-        if let Some(Value::List(messages)) = state.prompt.shift_remove("messages") {
-            for message in messages.as_slice() {
-                let entry = configured_message(message, scope);
-                state.holes |= entry.stage == Stage::Holes;
-                state.messages.push(entry);
+        match state.prompt.shift_remove("messages") {
+            Some(Value::List(messages)) => messages.as_slice().to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Messages of `prompt.messages`: with the marks, templates and holes of those in the body.
+    async fn put_configured(
+        self: &Arc<Self>,
+        messages: &[Value],
+        scope: &Scope,
+    ) -> Result<(), ScriptError> {
+        let at = config_place(&self.resolved.script.config, "prompt");
+        for message in messages {
+            let mut entry = configured_message(message, scope, at);
+            match std::mem::take(&mut entry.content) {
+                Value::Str(text) => {
+                    // Boxed: a role that the message is for has such messages of its own.
+                    let taken = self.take_text(entry, &text, Position::Argument);
+                    Box::pin(taken).await?;
+                }
+                content => {
+                    entry.content = content;
+                    entry.stage = Stage::Template;
+                    self.state().messages.push(entry);
+                }
             }
         }
         Ok(())
@@ -116,11 +137,16 @@ impl Instance {
             if PROTECTED.contains(&&**name) && !open.iter().any(|known| known == &**name) {
                 continue;
             }
-            state.authored.remove(name);
-            if state.prompt.contains_key(name) {
-                state.prompt.insert(name.clone(), value.clone());
+            match (&**name, value) {
+                ("prompt", Value::Map(given)) => {
+                    let mut prompt = state.prompt.clone();
+                    prompt.extend(given.to_table());
+                    prompt.shift_remove("messages");
+                    state.replace_prompt(prompt);
+                }
+                ("parameters", Value::Map(given)) => state.parameters.extend(given.to_table()),
+                _ => state.give(name, value),
             }
-            state.variables.insert(name.clone(), value.clone());
         }
         Ok(bound.rest)
     }
@@ -312,20 +338,19 @@ impl Instance {
     }
 }
 
-/// A message of `prompt.messages`.
-fn configured_message(message: &Value, scope: &Scope) -> Entry {
+/// A message of `prompt.messages`: `{role, content}`, or in short `{role: text}` or a text.
+fn configured_message(message: &Value, scope: &Scope, at: Span) -> Entry {
     let map = message.as_map();
     let text = |key: &str| map.and_then(|map| map.get(key)).and_then(Value::as_str);
-    let content = map
-        .and_then(|map| map.get("content"))
-        .unwrap_or(message)
-        .clone();
-    let role = text("role").unwrap_or("user");
-    let mut entry = Entry::done(role, content, scope.clone(), Span { start: 0, end: 0 });
+    let short = map.and_then(|map| map.iter().next().filter(|_| map.iter().len() == 1));
+    let (role, content) = match (map.and_then(|map| map.get("content")), short) {
+        (Some(content), _) => (text("role").unwrap_or("user"), content),
+        (None, Some((role, content))) => (&**role, content),
+        (None, None) => ("user", message),
+    };
+    let mut entry = Entry::done(role, content.clone(), scope.clone(), at);
     entry.name = text("name").map(str::to_owned);
     entry.format = text("templateFormat").map(str::to_owned);
-    let holes = crate::text::hole::may_have_holes(entry.text());
-    entry.stage = if holes { Stage::Holes } else { Stage::Template };
     entry
 }
 

@@ -258,6 +258,15 @@ impl State {
         self.prompt.insert(name, value);
     }
 
+    /// Gives an argument of the caller its place: before the script's own value of that name.
+    pub(crate) fn give(&mut self, name: &Arc<str>, value: &Value) {
+        self.authored.remove(name);
+        if self.prompt.contains_key(name) {
+            self.prompt.insert(name.clone(), value.clone());
+        }
+        self.variables.insert(name.clone(), value.clone());
+    }
+
     /// Gives `prompt` other fields. A text that a script computed is data, not a template (note 46).
     pub(crate) fn replace_prompt(&mut self, prompt: Table) {
         let changed = |name: &&Arc<str>| self.prompt.get(*name) != prompt.get(*name);

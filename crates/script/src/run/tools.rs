@@ -9,8 +9,10 @@ use quillet_core::{BoxFuture, Map, Span, Value};
 
 use super::Input;
 use super::instance::Instance;
+use super::params::Params;
 use super::scope::Scope;
 use super::scripts::config_place;
+use super::state::Callable;
 use crate::answer::Inputs;
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::Script;
@@ -56,12 +58,18 @@ impl Instance {
         Ok(())
     }
 
-    /// Checks before the script starts that its tools are there and may be called (seed 002:
+    /// Checks before anything of the script is done that its tools may be called (seed 002:
     /// `MethodNotAllowed`).
+    pub(super) fn check_permissions(&self, scope: &Scope) -> Result<(), ScriptError> {
+        let at = config_place(&self.resolved.script.config, "tools");
+        let mut wanted = self.wanted_tools().into_iter();
+        wanted.try_for_each(|wanted| self.allow(&wanted.id, scope, at))
+    }
+
+    /// Checks before the body that its tools are there; imports may have brought them.
     pub(super) async fn check_tools(self: &Arc<Self>, scope: &Scope) -> Result<(), ScriptError> {
         let at = config_place(&self.resolved.script.config, "tools");
         for wanted in self.wanted_tools() {
-            self.allow(&wanted.id, scope, at)?;
             if self.callable(&wanted.id).is_none()
                 && self.world.engine.tools.tool(&wanted.id).is_none()
                 && self.find(&wanted.id, scope, at).await?.is_none()
@@ -131,33 +139,18 @@ impl Instance {
         for wanted in self.wanted_tools() {
             self.allow(&wanted.id, scope, at)?;
             let name = wanted.id.trim_start_matches('$');
-            if let Some(function) = self.callable(name) {
-                let spec = ToolSpec {
-                    name: name.to_owned(),
-                    description: wanted.title.unwrap_or_default(),
-                    parameters: serde_json::json!({"type": "object"}),
-                    returns: None,
-                    idempotent: false,
-                    default: Value::Null,
-                };
+            let callable = self.callable(name);
+            if let Some(Callable::Script(script)) = callable {
+                tools.push(self.offered_script(script, wanted, scope, at)?);
+            } else if let Some(function) = callable {
                 tools.push(Arc::new(OfferedFunction {
-                    spec,
+                    spec: self.function_spec(&function, wanted),
                     instance: self.clone(),
                     function,
                     at,
                 }));
             } else if let Some(script) = self.find(&wanted.id, scope, at).await? {
-                let mut spec = script_spec(&script, &wanted.id)
-                    .map_err(|message| super::values::refuse(scope, at, message))?;
-                if let Some(title) = wanted.title {
-                    spec.description = title;
-                }
-                tools.push(Arc::new(OfferedScript {
-                    spec,
-                    instance: self.clone(),
-                    script,
-                    at,
-                }));
+                tools.push(self.offered_script(script, wanted, scope, at)?);
             } else if let Some(tool) = self.world.engine.tools.tool(&wanted.id) {
                 tools.push(tool);
             } else {
@@ -165,6 +158,55 @@ impl Instance {
             }
         }
         Ok(tools)
+    }
+
+    fn offered_script(
+        self: &Arc<Self>,
+        script: Arc<Script>,
+        wanted: Wanted,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Arc<dyn Tool>, ScriptError> {
+        let mut spec = script_spec(&script, &wanted.id)
+            .map_err(|message| super::values::refuse(scope, at, message))?;
+        if let Some(title) = wanted.title {
+            spec.description = title;
+        }
+        Ok(Arc::new(OfferedScript {
+            spec,
+            instance: self.clone(),
+            script,
+            at,
+        }))
+    }
+
+    /// A function as a tool: its parameters by name, where they are known.
+    fn function_spec(&self, function: &Callable, wanted: Wanted) -> ToolSpec {
+        let mut properties = serde_json::Map::new();
+        let mut required = Vec::new();
+        for parameter in self.parameters(function).unwrap_or_default() {
+            if !parameter.name.is_empty() && !parameter.optional && !parameter.rest {
+                required.push(parameter.name.clone());
+            }
+            let names = match parameter.name.is_empty() {
+                true => parameter.keys,
+                false => vec![parameter.name],
+            };
+            properties.extend(names.into_iter().map(|name| (name, serde_json::json!({}))));
+        }
+        let mut parameters = serde_json::json!({"type": "object"});
+        if !properties.is_empty() {
+            parameters["properties"] = properties.into();
+            parameters["required"] = required.into();
+        }
+        ToolSpec {
+            name: tool_name(&wanted.id),
+            description: wanted.title.unwrap_or_default(),
+            parameters,
+            returns: None,
+            idempotent: false,
+            default: Value::Null,
+        }
     }
 }
 
@@ -260,7 +302,7 @@ impl Tool for OfferedScript {
 struct OfferedFunction {
     spec: ToolSpec,
     instance: Arc<Instance>,
-    function: super::state::Callable,
+    function: Callable,
     at: Span,
 }
 
@@ -284,7 +326,9 @@ impl Tool for OfferedFunction {
     ) -> BoxFuture<'a, Result<Value, ToolError>> {
         Box::pin(async move {
             let scope = self.instance.root();
-            let given = vec![Some(Value::Map(arguments))];
+            let parameters = self.instance.parameters(&self.function);
+            let given =
+                Params::one(Some(Value::Map(arguments))).for_function(parameters.as_deref());
             let called = self
                 .instance
                 .call_function(&self.function, given, &scope, self.at)

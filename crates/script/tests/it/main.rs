@@ -34,6 +34,8 @@ mod quickjs;
 mod reader;
 mod reader_findings;
 mod reader_properties;
+mod review;
+mod safety;
 mod seed_samples;
 mod text_data;
 mod text_holes;

@@ -21,12 +21,19 @@ pub(crate) fn run_file(
     wanted: impl Fn(&case::Case) -> bool,
 ) -> Result<Report, String> {
     let cases = case::load(path)?;
+    run_cases(cases.into_iter().filter(|case| wanted(case)))
+}
+
+/// Runs cases, wherever they come from.
+///
+/// # Errors
+/// There is no runtime, or the list of known differences cannot be read.
+pub(crate) fn run_cases(cases: impl Iterator<Item = case::Case>) -> Result<Report, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(|error| error.to_string())?;
-    let taken = cases.into_iter().filter(|case| wanted(case));
     let verdict = |case: case::Case| {
         let (id, basis) = (case.id.clone(), case.basis.clone());
         // On a thread of the usual size: no script may need the main one's stack.
@@ -38,6 +45,6 @@ pub(crate) fn run_file(
             differences: differences.unwrap_or_else(|error| vec![error.to_string()]),
         }
     };
-    let verdicts = taken.map(verdict).collect();
+    let verdicts = cases.map(verdict).collect();
     Ok(Report::new(verdicts, known::differences()?))
 }

@@ -13,11 +13,12 @@ use quillet_template::{CompileOptions, Source};
 use serde_json::{Map as Object, Value as Tree};
 
 use crate::catalogue::Stored;
-use crate::compile::{Callee, Compiler, Library, SourceSet};
+use crate::compile::{Callee, Compiler, Library, Resolved, SourceSet};
 use crate::definition::{Body, Checked, Prompt};
 use crate::extension::Extension;
 use crate::file::{self, Alone, Outside, PromptFile};
 use crate::referred::Referred;
+use crate::script::{self, NoScripts, ScriptReader};
 use crate::snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
 
 #[derive(Debug)]
@@ -26,6 +27,7 @@ pub(crate) struct Builder {
     tools: Arc<dyn ToolBuilder>,
     /// Who answers what prompt files on a disk ask for.
     outside: Arc<dyn Outside>,
+    scripts: Arc<dyn ScriptReader>,
 }
 
 /// Tools by id, and by function name.
@@ -48,11 +50,16 @@ impl Builder {
             compiler,
             tools,
             outside: Arc::new(Alone),
+            scripts: Arc::new(NoScripts),
         }
     }
 
     pub(crate) fn with_outside(self, outside: Arc<dyn Outside>) -> Self {
         Builder { outside, ..self }
+    }
+
+    pub(crate) fn with_scripts(self, scripts: Arc<dyn ScriptReader>) -> Self {
+        Builder { scripts, ..self }
     }
 
     pub(crate) fn compiler(&self) -> &Compiler {
@@ -64,7 +71,7 @@ impl Builder {
         let extensions = entries(Kind::Extension)
             .map(|entry| extension(entry, before))
             .collect();
-        let candidates = candidates(&extensions, entries(Kind::Prompt), &*self.outside);
+        let candidates = self.candidates(&extensions, entries(Kind::Prompt));
         let shelf = Shelf(&candidates);
         let prompts = candidates
             .iter()
@@ -86,12 +93,17 @@ impl Builder {
         text: &str,
         snapshot: &Snapshot,
     ) -> Vec<Diagnostic> {
-        let (prompt, mut found) = match Prompt::parse(id, source, text) {
+        let entry = Entry::new(Key::new(id.replace('.', ":")), text, source);
+        let read = match self.script(id, &entry) {
+            Some(script) => script,
+            None => Prompt::parse(id, source, text),
+        };
+        let (prompt, mut found) = match read {
             Ok(read) => read,
             Err(found) => return found,
         };
         let candidates = known(snapshot);
-        if let Err(errors) = self.compiler.resolve(&prompt, &Shelf(&candidates)) {
+        if let Err(errors) = self.resolve(&prompt, &Shelf(&candidates)) {
             found.extend(errors);
         }
         found
@@ -125,7 +137,7 @@ impl Builder {
         }
         let (state, diagnostics) = match &candidate.read {
             Err(errors) => (State::Invalid, errors.clone()),
-            Ok((prompt, warnings)) => match self.compiler.resolve(prompt, shelf) {
+            Ok((prompt, warnings)) => match self.resolve(prompt, shelf) {
                 Err(errors) => (State::Invalid, [warnings.clone(), errors].concat()),
                 Ok(resolved) => {
                     let entry = PromptEntry {
@@ -145,6 +157,88 @@ impl Builder {
             state,
             diagnostics,
         })
+    }
+
+    /// A script and what is wrong with it, if the entry holds one.
+    fn script(&self, id: &str, entry: &Entry) -> Option<Checked<Prompt>> {
+        let text = script::script_text(&entry.text)?;
+        let (definition, text) = match text {
+            Ok(parts) => parts,
+            Err(message) => {
+                let source = format!("prompt {id}");
+                return Some(Err(vec![Diagnostic::error(
+                    "prompt.script",
+                    &source,
+                    message,
+                )]));
+            }
+        };
+        let segments: Vec<&str> = entry.key.segments().collect();
+        let name = format!("{}.ai.yaml", segments.join("/"));
+        let read = self.scripts.read(&name, &text);
+        Some(read.map(|(script, warnings)| (Prompt::script(id, definition, script), warnings)))
+    }
+
+    /// The sources of a prompt; a script has none.
+    fn resolve(&self, prompt: &Prompt, shelf: &Shelf<'_>) -> Result<Resolved, Vec<Diagnostic>> {
+        match prompt.body {
+            Body::Script(_) => Ok(Resolved::of_script(prompt)),
+            Body::Text(_) | Body::Messages(_) => self.compiler.resolve(prompt, shelf),
+        }
+    }
+
+    /// Prompts of extensions, then those registered directly, which win.
+    fn candidates<'a>(
+        &self,
+        extensions: &BTreeMap<Arc<str>, Arc<Definition<Arc<Extension>>>>,
+        direct: impl Iterator<Item = &'a Entry>,
+    ) -> BTreeMap<Arc<str>, Candidate> {
+        let mut candidates = BTreeMap::new();
+        for definition in extensions.values() {
+            let State::Valid(extension) = &definition.state else {
+                continue;
+            };
+            for (id, read) in &extension.prompts {
+                let candidate = Candidate {
+                    origin: Origin::Extension,
+                    place: definition.origin.clone(),
+                    text: definition.text.clone(),
+                    read: read
+                        .clone()
+                        .map(|(prompt, found)| (Arc::new(prompt), found)),
+                };
+                candidates
+                    .entry(Arc::from(id.as_str()))
+                    .or_insert(candidate);
+            }
+        }
+        let referred = Referred::default();
+        let mut broken = Vec::new();
+        for entry in direct {
+            let id: Arc<str> = entry.key.id().into();
+            let read = match &entry.problem {
+                Some(problem) => Err(vec![problem.clone()]),
+                None => match self.script(&id, entry) {
+                    Some(script) => script,
+                    None => read(&id, entry, &*self.outside, &referred),
+                },
+            };
+            if let (Err(_), Some(path)) = (&read, path(entry)) {
+                broken.push((id.clone(), path));
+            }
+            let candidate = Candidate {
+                origin: Origin::Direct,
+                place: entry.origin.clone(),
+                text: entry.text.clone(),
+                read: read.map(|(prompt, found)| (Arc::new(prompt), found)),
+            };
+            candidates.insert(id, candidate);
+        }
+        // Data that a prompt file refers to is a part of it, and no prompt gone wrong.
+        for (id, _) in broken.iter().filter(|(_, path)| referred.contains(path)) {
+            candidates.remove(id);
+        }
+        candidates
     }
 
     fn tools<'a>(&self, entries: impl Iterator<Item = &'a Entry>, before: &Snapshot) -> Tools {
@@ -303,57 +397,6 @@ fn read(id: &str, entry: &Entry, outside: &dyn Outside, referred: &Referred) -> 
 fn path(entry: &Entry) -> Option<PathBuf> {
     let name = Path::new(&*entry.origin).file_name()?;
     Some(entry.folder.as_ref()?.join(name))
-}
-
-/// Prompts of extensions, then those registered directly, which win.
-fn candidates<'a>(
-    extensions: &BTreeMap<Arc<str>, Arc<Definition<Arc<Extension>>>>,
-    direct: impl Iterator<Item = &'a Entry>,
-    outside: &dyn Outside,
-) -> BTreeMap<Arc<str>, Candidate> {
-    let mut candidates = BTreeMap::new();
-    for definition in extensions.values() {
-        let State::Valid(extension) = &definition.state else {
-            continue;
-        };
-        for (id, read) in &extension.prompts {
-            let candidate = Candidate {
-                origin: Origin::Extension,
-                place: definition.origin.clone(),
-                text: definition.text.clone(),
-                read: read
-                    .clone()
-                    .map(|(prompt, found)| (Arc::new(prompt), found)),
-            };
-            candidates
-                .entry(Arc::from(id.as_str()))
-                .or_insert(candidate);
-        }
-    }
-    let referred = Referred::default();
-    let mut broken = Vec::new();
-    for entry in direct {
-        let id: Arc<str> = entry.key.id().into();
-        let read = match &entry.problem {
-            Some(problem) => Err(vec![problem.clone()]),
-            None => read(&id, entry, outside, &referred),
-        };
-        if let (Err(_), Some(path)) = (&read, path(entry)) {
-            broken.push((id.clone(), path));
-        }
-        let candidate = Candidate {
-            origin: Origin::Direct,
-            place: entry.origin.clone(),
-            text: entry.text.clone(),
-            read: read.map(|(prompt, found)| (Arc::new(prompt), found)),
-        };
-        candidates.insert(id, candidate);
-    }
-    // Data that a prompt file refers to is a part of it, and no prompt gone wrong.
-    for (id, _) in broken.iter().filter(|(_, path)| referred.contains(path)) {
-        candidates.remove(id);
-    }
-    candidates
 }
 
 /// The usable prompts of a snapshot, as candidates to be called.

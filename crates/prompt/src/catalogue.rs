@@ -18,6 +18,7 @@ use crate::build::Builder;
 use crate::compile::{Compiler, SourceSet};
 use crate::definition::Prompt;
 use crate::file::Outside;
+use crate::script::ScriptReader;
 use crate::snapshot::Snapshot;
 
 /// The kinds that are definitions; environs are values and are not loaded whole.
@@ -71,6 +72,15 @@ impl Catalogue {
     pub fn with_outside(self, outside: Arc<dyn Outside>) -> Self {
         Catalogue {
             builder: self.builder.with_outside(outside),
+            ..self
+        }
+    }
+
+    /// The same, with a reader of scripts. Otherwise stored scripts are listed as broken.
+    #[must_use]
+    pub fn with_scripts(self, scripts: Arc<dyn ScriptReader>) -> Self {
+        Catalogue {
+            builder: self.builder.with_scripts(scripts),
             ..self
         }
     }

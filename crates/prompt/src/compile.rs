@@ -134,6 +134,16 @@ pub(crate) struct Resolved {
     pub(crate) alone: bool,
 }
 
+impl Resolved {
+    /// A script's: no sources, so that none of another prompt can change it.
+    pub(crate) fn of_script(prompt: &Prompt) -> Self {
+        Resolved {
+            set: Arc::new(SourceSet::new(prompt, Vec::new())),
+            alone: true,
+        }
+    }
+}
+
 /// A template of another prompt.
 pub(crate) struct Callee {
     /// The name that it is called by.

@@ -11,6 +11,7 @@ use crate::error::Problem;
 use crate::file::Rich;
 use crate::parameters::Parameters;
 use crate::place::Place;
+use crate::script::{self, SCRIPT_FORMAT, StoredScript};
 
 /// A definition that was read, with its warnings, or everything that is wrong with it.
 pub type Checked<T> = Result<(T, Vec<Diagnostic>), Vec<Diagnostic>>;
@@ -22,6 +23,8 @@ pub enum Body {
     Text(String),
     /// Messages.
     Messages(Vec<TemplateMessage>),
+    /// What a script says; it is run, and no template.
+    Script(Box<StoredScript>),
 }
 
 /// A message whose content is a template.
@@ -122,6 +125,11 @@ impl Prompt {
         text: &str,
         object: Object<String, Tree>,
     ) -> Checked<Self> {
+        if script::source(&object).is_some() {
+            let message = "a script has to be a prompt of its own: no part of another definition";
+            let found = located("prompt.script", source, text, "format", message.to_owned());
+            return Err(vec![found]);
+        }
         let mut errors = Vec::new();
         let mut keep = |result: Result<_, String>, key: &str| {
             result.map_err(|message| {
@@ -174,6 +182,26 @@ impl Prompt {
         Ok((prompt, warnings))
     }
 
+    /// A script as a prompt.
+    pub(crate) fn script(id: &str, object: Object<String, Tree>, script: StoredScript) -> Self {
+        Prompt {
+            id: id.into(),
+            body: Body::Script(Box::new(script)),
+            format: SCRIPT_FORMAT.to_owned(),
+            missing: Missing::Strict,
+            messages: MessageSyntax::Plain,
+            trusted: Vec::new(),
+            trusted_results: false,
+            parameters: Parameters::default(),
+            rich: Vec::new(),
+            model: None,
+            options: ChatOptions::default(),
+            metadata: Object::new(),
+            raw: Tree::Object(object),
+            place: None,
+        }
+    }
+
     /// Checks the variables of a request, fills defaults in, and turns rich
     /// ones into what stands for them in the text.
     ///
@@ -189,7 +217,7 @@ impl Prompt {
     pub fn locate(&self, found: Diagnostic) -> Diagnostic {
         let text = match &self.body {
             Body::Text(text) => text,
-            Body::Messages(_) => return found,
+            Body::Messages(_) | Body::Script(_) => return found,
         };
         match &self.place {
             Some(place) => place.locate(found, text),
@@ -212,6 +240,7 @@ impl Prompt {
                     )
                 })
                 .collect(),
+            Body::Script(_) => Vec::new(),
         }
     }
 }

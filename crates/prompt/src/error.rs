@@ -6,6 +6,8 @@ use quillet_core::{Diagnostic, nearest};
 use quillet_template::RenderError;
 use serde::Serialize;
 
+use crate::script::ScriptFailure;
+
 /// One thing that is wrong with the variables of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
@@ -71,6 +73,19 @@ pub enum ServiceError {
     /// The model did not answer.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// A script failed.
+    #[error("{0}")]
+    Script(Box<ScriptFailure>),
+    /// Prompts and scripts call each other deeper than they may.
+    #[error(
+        "prompts and scripts call each other {most} deep, the last one is {id:?}: that is more than they may"
+    )]
+    Depth {
+        /// Who is called last.
+        id: String,
+        /// How deep they may.
+        most: usize,
+    },
 }
 
 impl ServiceError {
@@ -86,6 +101,8 @@ impl ServiceError {
             ServiceError::Render(error) => error.kind.code(),
             ServiceError::Store(error) => error.kind.code(),
             ServiceError::Model(error) => error.kind.code(),
+            ServiceError::Script(failure) => failure.code,
+            ServiceError::Depth { .. } => "script.limit",
         }
     }
 

@@ -9,11 +9,22 @@ use quillet_core::{BoxFuture, Value};
 use quillet_template::{Arguments, CallError, Functions};
 use serde::Serialize;
 
+use crate::service::{Input, PromptService};
 use crate::snapshot::Snapshot;
+use crate::tool::ScriptTool;
 
 /// The function that calls a tool by its name as text, for tools whose names
 /// belong to the template language.
 pub(crate) const BY_NAME: &str = "tool";
+
+/// The function that runs a stored script by its id: `{{script "char.dobby" "Hello"}}`.
+/// A tool of that name goes before it.
+pub(crate) const SCRIPT: &str = "script";
+
+/// Whether every template may call this: `tool`, and `script` where there are scripts.
+pub(crate) fn is_built_in(name: &str, snapshot: &Snapshot) -> bool {
+    name == BY_NAME || (name == SCRIPT && snapshot.has_scripts())
+}
 
 /// What is left of the render's time for the template after the last tool call
 /// was given up (note A7).
@@ -34,18 +45,27 @@ pub struct ToolFailure {
 
 /// The tools of one snapshot, for one render.
 pub(crate) struct ToolFunctions<'a> {
-    snapshot: &'a Snapshot,
+    service: &'a PromptService,
+    snapshot: &'a Arc<Snapshot>,
     deadline: Instant,
     request_id: &'a str,
+    depth: usize,
     failures: Mutex<Vec<ToolFailure>>,
 }
 
 impl<'a> ToolFunctions<'a> {
-    pub(crate) fn new(snapshot: &'a Snapshot, deadline: Instant, request_id: &'a str) -> Self {
+    pub(crate) fn new(
+        service: &'a PromptService,
+        snapshot: &'a Arc<Snapshot>,
+        deadline: Instant,
+        input: &Input<'a>,
+    ) -> Self {
         ToolFunctions {
+            service,
             snapshot,
             deadline,
-            request_id,
+            request_id: input.request_id,
+            depth: input.depth,
             failures: Mutex::default(),
         }
     }
@@ -58,6 +78,11 @@ impl<'a> ToolFunctions<'a> {
 
     fn tool(&self, name: &str) -> Option<&'a Arc<dyn Tool>> {
         self.snapshot.functions.get(name)
+    }
+
+    fn script(&self, id: &str) -> Result<ScriptTool<'a>, CallError> {
+        let made = ScriptTool::new(self.service, self.snapshot, id, self.depth);
+        made.map_err(CallError::new)
     }
 
     async fn run(&self, tool: &dyn Tool, arguments: Arguments) -> Value {
@@ -109,7 +134,7 @@ impl<'a> ToolFunctions<'a> {
 
 impl Functions for ToolFunctions<'_> {
     fn contains(&self, name: &str) -> bool {
-        name == BY_NAME || self.tool(name).is_some()
+        is_built_in(name, self.snapshot) || self.tool(name).is_some()
     }
 
     fn names(&self) -> Vec<&str> {
@@ -135,11 +160,15 @@ impl Functions for ToolFunctions<'_> {
                 return Ok(self.run(tool.as_ref(), arguments).await);
             }
             let Some(Value::Str(wanted)) = arguments.positional.first().cloned() else {
-                return Err(CallError::new(
-                    "tool needs the name of a tool as its first argument",
-                ));
+                return Err(CallError::new(format!(
+                    "{name} needs the name of a {name} as its first argument"
+                )));
             };
             arguments.positional.remove(0);
+            if name == SCRIPT {
+                let script = self.script(&wanted)?;
+                return Ok(self.run(&script, arguments).await);
+            }
             match self.tool(&wanted) {
                 Some(tool) => Ok(self.run(tool.as_ref(), arguments).await),
                 None => Err(CallError::new(format!("there is no tool {wanted:?}"))),

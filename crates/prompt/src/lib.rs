@@ -21,6 +21,7 @@ mod parameters;
 mod place;
 mod recent;
 mod referred;
+mod script;
 mod service;
 mod snapshot;
 mod tool;
@@ -35,6 +36,10 @@ pub use functions::ToolFailure;
 pub use names::Names;
 pub use parameters::Parameters;
 pub use place::{Place, Standing};
+pub use script::{
+    DryRun, Enforced, SCRIPT_FORMAT, ScriptEvent, ScriptFailure, ScriptJob, ScriptOutcome,
+    ScriptReader, ScriptRunner, ScriptStream, StoredScript, script_definition, script_source,
+};
 pub use service::{
     ChatOutcome, Counts, Input, PromptService, RenderOutcome, RenderedPrompt, ServiceOptions,
     Unplaced,

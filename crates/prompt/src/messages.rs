@@ -88,7 +88,7 @@ fn is_history(message: &ChatMessage) -> bool {
 
 fn role_of(body: &Body, index: usize) -> Role {
     match body {
-        Body::Text(_) => Role::User,
+        Body::Text(_) | Body::Script(_) => Role::User,
         Body::Messages(templates) => templates
             .get(index)
             .map_or(Role::User, |template| template.role),

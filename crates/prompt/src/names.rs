@@ -8,7 +8,7 @@ use quillet_core::{Map, Value, nearest};
 use quillet_template::{References, TemplateFormat, VariableReference};
 
 use crate::error::ServiceError;
-use crate::functions::BY_NAME;
+use crate::functions::is_built_in;
 use crate::snapshot::Snapshot;
 
 /// The names that exist under one snapshot, as a format looks for them.
@@ -24,7 +24,7 @@ impl<'a> Names<'a> {
     /// Whether a name means a tool.
     #[must_use]
     pub fn has_function(&self, name: &str) -> bool {
-        name == BY_NAME || self.tool(name).is_some()
+        is_built_in(name, self.snapshot) || self.tool(name).is_some()
     }
 
     fn tool(&self, name: &str) -> Option<&'a Arc<dyn Tool>> {

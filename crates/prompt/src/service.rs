@@ -1,7 +1,7 @@
 //! Find, bind, render, send.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use quillet_core::chat::{
@@ -21,6 +21,7 @@ use crate::error::ServiceError;
 use crate::functions::{ToolFailure, ToolFunctions};
 use crate::messages::assemble;
 use crate::names::Names;
+use crate::script::{self, DryRun, ScriptJob, ScriptRunner, ScriptStream};
 use crate::snapshot::{PromptEntry, Snapshot};
 use crate::variables::{REQUEST_ROOTS, Shared, Variables};
 
@@ -62,6 +63,7 @@ pub struct PromptService {
     variables: Arc<Variables>,
     model: Option<Arc<dyn ChatModel>>,
     options: ServiceOptions,
+    scripts: OnceLock<Arc<dyn ScriptRunner>>,
 }
 
 /// What a prompt rendered to.
@@ -95,6 +97,8 @@ pub struct Input<'a> {
     pub unplaced: Unplaced,
     /// Its id, for logs.
     pub request_id: &'a str,
+    /// How many prompts and scripts of this service have called each other until here.
+    pub depth: usize,
 }
 
 impl<'a> Input<'a> {
@@ -106,6 +110,7 @@ impl<'a> Input<'a> {
             history: &[],
             unplaced: Unplaced::default(),
             request_id,
+            depth: 0,
         }
     }
 }
@@ -127,6 +132,8 @@ pub struct RenderOutcome {
     pub stale: bool,
     /// How long it took, tool calls included.
     pub time: Duration,
+    /// Of a script: which requests it would make, as far as that can be told.
+    pub dry_run: Option<DryRun>,
 }
 
 /// A model that has begun to answer.
@@ -153,7 +160,13 @@ impl PromptService {
             variables: variables.into(),
             model,
             options,
+            scripts: OnceLock::new(),
         }
+    }
+
+    /// Has stored scripts run by this runner; the first that is given stays.
+    pub fn run_scripts_with(&self, runner: Arc<dyn ScriptRunner>) {
+        let _ = self.scripts.set(runner);
     }
 
     /// The definitions.
@@ -209,21 +222,35 @@ impl PromptService {
 
     /// Renders a prompt with the variables of a request.
     ///
+    /// Of a script it tells which requests the script would make ([`RenderOutcome::dry_run`]).
+    ///
     /// # Errors
     /// Every variant of [`ServiceError`] except [`ServiceError::Model`].
     pub async fn render(&self, id: &str, input: &Input<'_>) -> Result<RenderOutcome, ServiceError> {
+        self.render_in(&self.catalogue.snapshot(), id, input).await
+    }
+
+    /// The same under a snapshot that was taken before.
+    ///
+    /// # Errors
+    /// As [`PromptService::render`].
+    pub async fn render_in(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        id: &str,
+        input: &Input<'_>,
+    ) -> Result<RenderOutcome, ServiceError> {
         let started = Instant::now();
-        let snapshot = self.catalogue.snapshot();
-        let definition = match snapshot.prompt(id) {
-            Ok(definition) => definition,
-            Err(error) => return Err(self.absent(error)),
-        };
-        let entry = definition.usable(Kind::Prompt)?;
+        let entry = self.usable(snapshot, id)?;
+        if let Some(script) = entry.script() {
+            let job = script::job(id, script, snapshot, input);
+            return self.render_script(job, started).await;
+        }
         let compiled = self.compile(id, &entry.sources)?;
         let rendering = Rendering {
             started,
             input,
-            snapshot: &snapshot,
+            snapshot,
             prompt: &entry.prompt,
             compiled: &compiled,
         };
@@ -295,7 +322,7 @@ impl PromptService {
             ..self.options.limits
         };
         let deadline = started + self.options.limits.time;
-        let functions = ToolFunctions::new(snapshot, deadline.into_std(), input.request_id);
+        let functions = ToolFunctions::new(self, snapshot, deadline.into_std(), input);
         let entries: SmallVec<[&str; 4]> = compiled.entries.iter().map(AsRef::as_ref).collect();
         let rendered = render(&Render {
             template: compiled.template.as_ref(),
@@ -313,6 +340,7 @@ impl PromptService {
             failures: functions.into_failures(),
             stale: shared.stale,
             time: started.elapsed(),
+            dry_run: None,
         })
     }
 
@@ -328,7 +356,38 @@ impl PromptService {
         model: Option<String>,
         options: ChatOptions,
     ) -> Result<ChatOutcome, ServiceError> {
-        let rendered = self.render(id, input).await?;
+        let snapshot = self.catalogue.snapshot();
+        self.chat_in(&snapshot, id, input, model, options).await
+    }
+
+    /// The same under a snapshot that was taken before.
+    ///
+    /// # Errors
+    /// As [`PromptService::chat`].
+    pub async fn chat_in(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        id: &str,
+        input: &Input<'_>,
+        model: Option<String>,
+        options: ChatOptions,
+    ) -> Result<ChatOutcome, ServiceError> {
+        if let Some(job) = self.script_in(snapshot, id, input)? {
+            let name = model.clone().unwrap_or_else(|| id.to_owned());
+            let stream = options.extra.get("stream") != Some(&false.into());
+            let job = ScriptJob {
+                model,
+                options,
+                stream,
+                ..job
+            };
+            let run = self.run_script(job)?;
+            return Ok(ChatOutcome {
+                stream: script::chat_stream(run, input.request_id, &name).await?,
+                failures: Vec::new(),
+            });
+        }
+        let rendered = self.render_in(snapshot, id, input).await?;
         let Some(chat_model) = &self.model else {
             let message = "no model is configured: set model.base_url and model.api_key (or OPENAI_BASE_URL and OPENAI_API_KEY), or choose the mock model";
             return Err(ModelError::new(ModelErrorKind::Configuration, message).into());
@@ -342,6 +401,70 @@ impl PromptService {
             stream: chat_model.stream(request).await?,
             failures: rendered.failures,
         })
+    }
+
+    /// The run that a request asks for, if the prompt is a script; `None` for a template.
+    ///
+    /// # Errors
+    /// There is no such prompt, or it is broken.
+    pub fn script_in(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        id: &str,
+        input: &Input<'_>,
+    ) -> Result<Option<ScriptJob>, ServiceError> {
+        let script = self.usable(snapshot, id)?.script();
+        Ok(script.map(|script| script::job(id, script, snapshot, input)))
+    }
+
+    /// Runs a script.
+    ///
+    /// # Errors
+    /// Nobody runs scripts here, or prompts and scripts call each other too deep.
+    pub fn run_script(&self, job: ScriptJob) -> Result<ScriptStream, ServiceError> {
+        if job.depth >= script::MOST_DEPTH {
+            let id = job.id.to_string();
+            let most = script::MOST_DEPTH;
+            return Err(ServiceError::Depth { id, most });
+        }
+        match self.scripts.get() {
+            Some(runner) => Ok(runner.run(job)),
+            None => {
+                let message = "no runner of scripts is set up here";
+                Err(ModelError::new(ModelErrorKind::Configuration, message).into())
+            }
+        }
+    }
+
+    async fn render_script(
+        &self,
+        job: ScriptJob,
+        started: Instant,
+    ) -> Result<RenderOutcome, ServiceError> {
+        let model = job.model.clone();
+        let run = self.run_script(ScriptJob { dry: true, ..job })?;
+        let (prompt, dry_run) = script::dry_run(run).await?;
+        Ok(RenderOutcome {
+            prompt,
+            model,
+            options: ChatOptions::default(),
+            failures: Vec::new(),
+            calls: 0,
+            stale: false,
+            time: started.elapsed(),
+            dry_run: Some(dry_run),
+        })
+    }
+
+    fn usable<'a>(
+        &self,
+        snapshot: &'a Snapshot,
+        id: &str,
+    ) -> Result<&'a PromptEntry, ServiceError> {
+        match snapshot.prompt(id) {
+            Ok(definition) => definition.usable(Kind::Prompt),
+            Err(error) => Err(self.absent(error)),
+        }
     }
 
     /// The messages that a rendered prompt is sent as (note A17).
@@ -423,7 +546,7 @@ impl PromptService {
 struct Rendering<'a> {
     started: Instant,
     input: &'a Input<'a>,
-    snapshot: &'a Snapshot,
+    snapshot: &'a Arc<Snapshot>,
     prompt: &'a Prompt,
     compiled: &'a Compiled,
 }

@@ -7,11 +7,13 @@ use quillet_core::store::Kind;
 use quillet_core::tool::Tool;
 use quillet_core::{Diagnostic, Severity};
 use serde::Serialize;
+use serde_json::Value as Tree;
 
 use crate::compile::SourceSet;
-use crate::definition::Prompt;
+use crate::definition::{Body, Prompt};
 use crate::error::ServiceError;
 use crate::extension::Extension;
+use crate::script::StoredScript;
 
 /// Where a prompt comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -98,6 +100,37 @@ impl PromptEntry {
         self.sources.owner(source)
     }
 
+    /// The script that it is, if it is no template.
+    #[must_use]
+    pub fn script(&self) -> Option<&StoredScript> {
+        match &self.prompt.body {
+            Body::Script(script) => Some(script),
+            Body::Text(_) | Body::Messages(_) => None,
+        }
+    }
+
+    /// What people call it, if it says so.
+    #[must_use]
+    pub fn title(&self) -> Option<&str> {
+        match self.script() {
+            Some(script) => script.title.as_deref(),
+            None => self.said("displayName").or(self.said("name")),
+        }
+    }
+
+    /// What it is for, if it says so.
+    #[must_use]
+    pub fn description(&self) -> Option<&str> {
+        match self.script() {
+            Some(script) => Some(script.spec.description.as_str()).filter(|text| !text.is_empty()),
+            None => self.said("description"),
+        }
+    }
+
+    fn said(&self, key: &str) -> Option<&str> {
+        self.prompt.raw.get(key).and_then(Tree::as_str)
+    }
+
     /// Names and texts of the templates that it calls, partials among them.
     pub fn called(&self) -> impl Iterator<Item = (&str, &str)> {
         self.sources.called()
@@ -133,6 +166,14 @@ impl Snapshot {
     /// There is none.
     pub fn prompt(&self, id: &str) -> Result<&Definition<PromptEntry>, ServiceError> {
         find(&self.prompts, Kind::Prompt, id)
+    }
+
+    /// Whether any prompt is a script that can be run.
+    #[must_use]
+    pub fn has_scripts(&self) -> bool {
+        let mut prompts = self.prompts.values();
+        prompts
+            .any(|prompt| matches!(&prompt.state, State::Valid(entry) if entry.script().is_some()))
     }
 
     /// The tool of that id.

@@ -11,8 +11,9 @@ use quillet_core::{BoxFuture, Map, Value};
 use serde_json::{Map as Object, Value as Tree, json};
 
 use crate::error::ServiceError;
+use crate::script::{self, ScriptJob, StoredScript};
 use crate::service::{Input, PromptService, RenderedPrompt};
-use crate::snapshot::{Definition, PromptEntry};
+use crate::snapshot::{Definition, PromptEntry, Snapshot};
 
 /// What a call of a prompt gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +30,9 @@ const LONGEST_NAME: usize = 64;
 
 struct PromptTool {
     service: Arc<PromptService>,
+    /// What it calls under; the definitions of each call's moment where there is none.
+    snapshot: Option<Arc<Snapshot>>,
+    depth: usize,
     id: Arc<str>,
     spec: ToolSpec,
     result: PromptResult,
@@ -51,6 +55,28 @@ impl PromptService {
         Ok(Arc::new(self.wrap(definition, entry, result)))
     }
 
+    /// The same for a caller that stays with one snapshot, such as a script; `depth` is
+    /// how many prompts and scripts have called each other until there.
+    ///
+    /// # Errors
+    /// As [`PromptService::tool`].
+    pub fn tool_in(
+        self: &Arc<Self>,
+        snapshot: &Arc<Snapshot>,
+        id: &str,
+        result: PromptResult,
+        depth: usize,
+    ) -> Result<Arc<dyn Tool>, ServiceError> {
+        let definition = snapshot.prompt(id)?;
+        let entry = definition.usable(Kind::Prompt)?;
+        let tool = self.wrap(definition, entry, result);
+        Ok(Arc::new(PromptTool {
+            snapshot: Some(snapshot.clone()),
+            depth,
+            ..tool
+        }))
+    }
+
     /// Every prompt that can be rendered, as a tool, by id.
     #[must_use]
     pub fn tools(self: &Arc<Self>, result: PromptResult) -> Vec<Arc<dyn Tool>> {
@@ -71,11 +97,16 @@ impl PromptService {
     ) -> PromptTool {
         PromptTool {
             service: self.clone(),
+            snapshot: None,
+            depth: 0,
             id: definition.id.clone(),
             spec: ToolSpec {
                 name: function_name(&definition.id),
                 description: described(&definition.id, entry),
                 parameters: self.accepted(entry),
+                returns: entry
+                    .script()
+                    .and_then(|script| script.spec.returns.clone()),
                 ..ToolSpec::default()
             },
             result,
@@ -85,6 +116,9 @@ impl PromptService {
     /// What a prompt takes: its declaration, else the variables that its text uses.
     #[must_use]
     pub fn accepted(&self, entry: &PromptEntry) -> Tree {
+        if let Some(script) = entry.script() {
+            return script.spec.parameters.clone();
+        }
         if let Some(schema) = entry.prompt.parameters.schema() {
             return schema.clone();
         }
@@ -111,21 +145,43 @@ fn function_name(id: &str) -> String {
 
 /// What the definition says of itself.
 fn described(id: &str, entry: &PromptEntry) -> String {
-    let said = |key: &str| entry.prompt.raw.get(key).and_then(Tree::as_str);
-    let text = said("description").or(said("displayName")).or(said("name"));
-    text.map_or_else(|| format!("The stored prompt {id}."), str::to_owned)
+    let text = entry.description().or(entry.title());
+    let kind = if entry.script().is_some() {
+        "script"
+    } else {
+        "prompt"
+    };
+    text.map_or_else(|| format!("The stored {kind} {id}."), str::to_owned)
 }
 
 impl PromptTool {
-    async fn run(&self, arguments: &Map, request_id: &str) -> Result<String, ServiceError> {
-        let input = Input::new(arguments, request_id);
+    /// A script is always run: that is what it is for.
+    async fn run(&self, arguments: &Map, request_id: &str) -> Result<Value, ServiceError> {
+        let now = || self.service.catalogue().snapshot();
+        let snapshot = &self.snapshot.clone().unwrap_or_else(now);
+        let input = Input {
+            depth: self.depth,
+            ..Input::new(arguments, request_id)
+        };
+        if let Some(job) = self.service.script_in(snapshot, &self.id, &input)? {
+            return script::value(self.service.run_script(job)?).await;
+        }
+        self.text(snapshot, &input).await.map(Value::from)
+    }
+
+    async fn text(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        input: &Input<'_>,
+    ) -> Result<String, ServiceError> {
         if self.result == PromptResult::Text {
-            let outcome = self.service.render(&self.id, &input).await?;
+            let outcome = self.service.render_in(snapshot, &self.id, input).await?;
             return Ok(text(outcome.prompt));
         }
+        let options = ChatOptions::default();
         let asked = self
             .service
-            .chat(&self.id, &input, None, ChatOptions::default());
+            .chat_in(snapshot, &self.id, input, None, options);
         let mut stream = asked.await?.stream;
         let mut reply = Reply::default();
         while let Some(event) = stream.next().await {
@@ -169,7 +225,76 @@ impl Tool for PromptTool {
     ) -> BoxFuture<'a, Result<Value, ToolError>> {
         Box::pin(async move {
             let ran = self.run(&arguments, &context.request_id).await;
-            ran.map(Value::from).map_err(|error| failed(&error))
+            ran.map_err(|error| failed(&error))
+        })
+    }
+}
+
+/// A script as a template calls it: `{{script "ID" …}}`.
+pub(crate) struct ScriptTool<'a> {
+    service: &'a PromptService,
+    snapshot: &'a Arc<Snapshot>,
+    id: String,
+    script: &'a StoredScript,
+    depth: usize,
+}
+
+impl<'a> ScriptTool<'a> {
+    /// The script of that id.
+    ///
+    /// # Errors
+    /// There is none, it is broken, or it is a template.
+    pub(crate) fn new(
+        service: &'a PromptService,
+        snapshot: &'a Arc<Snapshot>,
+        id: &str,
+        depth: usize,
+    ) -> Result<Self, String> {
+        let entry = snapshot
+            .prompt(id)
+            .and_then(|known| known.usable(Kind::Prompt));
+        let entry = entry.map_err(|error| error.to_string())?;
+        let script = entry.script();
+        let script = script.ok_or_else(|| format!("the prompt {id:?} is no script"))?;
+        Ok(ScriptTool {
+            service,
+            snapshot,
+            id: id.to_owned(),
+            script,
+            depth: depth + 1,
+        })
+    }
+}
+
+impl fmt::Debug for ScriptTool<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScriptTool")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Tool for ScriptTool<'_> {
+    fn spec(&self) -> &ToolSpec {
+        &self.script.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Map,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, ToolError>> {
+        Box::pin(async move {
+            let input = Input {
+                depth: self.depth,
+                ..Input::new(&arguments, &context.request_id)
+            };
+            let job: ScriptJob = script::job(&self.id, self.script, self.snapshot, &input);
+            let run = self
+                .service
+                .run_script(job)
+                .map_err(|error| failed(&error))?;
+            script::value(run).await.map_err(|error| failed(&error))
         })
     }
 }
@@ -178,6 +303,7 @@ fn failed(error: &ServiceError) -> ToolError {
     let kind = match error {
         ServiceError::NotFound { .. } => ToolErrorKind::Unknown,
         ServiceError::Variables { .. } | ServiceError::Missing { .. } => ToolErrorKind::Arguments,
+        ServiceError::Script(failure) if failure.code == "script.input" => ToolErrorKind::Arguments,
         ServiceError::Store(_) => ToolErrorKind::Transport,
         _ => ToolErrorKind::Remote,
     };

@@ -171,7 +171,7 @@ fn inputs(prompt: &Prompt) -> Vec<Input> {
 pub(super) fn write(parts: &Parts, body: &Written, target: Target) -> Result<String, Vec<Refusal>> {
     let text = match &body.body {
         Body::Text(text) => text.as_str(),
-        Body::Messages(_) => "",
+        Body::Messages(_) | Body::Script(_) => "",
     };
     if let Some(input) = parts.inputs.iter().find(|input| input.trusted)
         && matches!(target, Target::Dotprompt | Target::Prompty)
@@ -259,6 +259,7 @@ fn definition(parts: &Parts, body: &Written) -> Object<String, Tree> {
             let message = |message: &crate::TemplateMessage| json!({"role": message.role.as_str(), "content": message.content});
             all.insert("messages".into(), messages.iter().map(message).collect())
         }
+        Body::Script(script) => all.insert("source".into(), (*script.text).into()),
     };
     let trusted = parts.inputs.iter().filter(|input| input.trusted);
     let trusted: Vec<&str> = trusted.map(|input| input.name.as_str()).collect();

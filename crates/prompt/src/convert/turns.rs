@@ -29,6 +29,10 @@ pub(super) fn of(prompt: &Prompt) -> Result<Vec<Turn>, Vec<Refusal>> {
             };
             return Ok(messages.iter().map(turn).collect());
         }
+        Body::Script(_) => {
+            let reason = "a script is a program, and has no counterpart among templates";
+            return Err(vec![Refusal::template(0, reason.to_owned())]);
+        }
     };
     match prompt.messages {
         MessageSyntax::RoleLines => role_lines(text),

@@ -1,5 +1,7 @@
 //! What files may look like inside, and how each becomes JSON.
 
+use std::borrow::Cow;
+
 use quillet_core::store::{Entry, Key, Kind};
 use quillet_core::{Diagnostic, Position, Span, Value, json};
 
@@ -12,6 +14,8 @@ pub(crate) enum Form {
     Template(&'static str),
     /// A prompt file, which has a reader of its own: dotprompt, prompty, Semantic Kernel.
     Prompt,
+    /// A script: the text of a prompt that is run.
+    Script,
 }
 
 /// The text of Semantic Kernel's folder form of a function; the folder has the name.
@@ -20,8 +24,13 @@ pub(crate) const FOLDER_TEXT: &str = "skprompt.txt";
 /// What that text's settings are in.
 pub(crate) const FOLDER_CONFIG: &str = "config.json";
 
-/// File name endings; those of templates and prompt files count among prompts only.
-const ENDINGS: [(&str, Form); 18] = [
+/// What files of scripts that are written here end in.
+const SCRIPT_ENDING: &str = ".ai.yaml";
+
+/// File name endings; those of templates, prompt files and scripts count among prompts only.
+const ENDINGS: [(&str, Form); 20] = [
+    (SCRIPT_ENDING, Form::Script),
+    (".ai.yml", Form::Script),
     (".json", Form::Json),
     (".yaml", Form::Yaml),
     (".yml", Form::Yaml),
@@ -44,11 +53,32 @@ const ENDINGS: [(&str, Form); 18] = [
 
 /// The stem and the form of a file name; `None` for a file that is no definition.
 pub(crate) fn form_of(kind: Kind, file_name: &str) -> Option<(&str, Form)> {
-    let (stem, form) = ENDINGS
-        .iter()
-        .find_map(|(ending, form)| Some((file_name.strip_suffix(ending)?, *form)))?;
-    let fits = kind == Kind::Prompt || !matches!(form, Form::Template(_) | Form::Prompt);
-    (fits && !stem.is_empty()).then_some((stem, form))
+    let fits = |form: &Form| kind == Kind::Prompt || matches!(form, Form::Json | Form::Yaml);
+    let mut endings = ENDINGS.iter().filter(|(_, form)| fits(form));
+    let (stem, form) = endings.find_map(|(ending, form)| {
+        let stem = file_name.strip_suffix(ending)?;
+        Some((stem, *form))
+    })?;
+    (!stem.is_empty()).then_some((stem, form))
+}
+
+/// What a text that is put under a key becomes: how its file ends, and what is in it. A
+/// script stays a file that people can read; everything else is written as it stands.
+pub(crate) fn written(kind: Kind, text: &str) -> (&'static str, Cow<'_, str>) {
+    match (kind == Kind::Prompt).then(|| script_of(text)).flatten() {
+        Some(source) => (SCRIPT_ENDING, Cow::Owned(source)),
+        None => (".json", Cow::Borrowed(text)),
+    }
+}
+
+/// The text of the script that a definition is, if it says nothing else.
+fn script_of(text: &str) -> Option<String> {
+    let Value::Map(definition) = json::parse(text).ok()? else {
+        return None;
+    };
+    let is_script = definition.get("format")?.as_str() == Some("script");
+    let source = definition.get("source")?.as_str()?;
+    (is_script && definition.len() == 2).then(|| source.to_owned())
 }
 
 /// The entry of a file's content. JSON is passed on as it stands, whatever is in
@@ -60,6 +90,7 @@ pub(crate) fn entry(key: Key, origin: &str, form: Form, content: &str) -> Entry 
         Form::Json => Entry::new(key, content, origin),
         Form::Template(format) => Entry::new(key, prompt(format, content), origin),
         Form::Prompt => Entry::new(key, content, origin),
+        Form::Script => Entry::new(key, script(content), origin),
         Form::Yaml => match serde_saphyr::from_str::<Value>(content) {
             // As it stands, so that its reader can name places in it.
             Ok(value) if is_function(&value) => Entry::new(key, content, origin),
@@ -78,6 +109,10 @@ fn is_function(value: &Value) -> bool {
 
 fn prompt(format: &str, text: &str) -> String {
     serde_json::json!({ "userPrompt": text, "format": format }).to_string()
+}
+
+fn script(text: &str) -> String {
+    serde_json::json!({ "format": "script", "source": text }).to_string()
 }
 
 fn yaml_problem(origin: &str, content: &str, error: &serde_saphyr::Error) -> Diagnostic {
@@ -138,6 +173,9 @@ mod tests {
                 Some(("p.formal", Form::Prompt)),
             ),
             (Kind::Prompt, "p.prompty", Some(("p", Form::Prompt))),
+            (Kind::Prompt, "p.ai.yaml", Some(("p", Form::Script))),
+            (Kind::Prompt, "p.b.ai.yml", Some(("p.b", Form::Script))),
+            (Kind::Tool, "p.ai.yaml", Some(("p.ai", Form::Yaml))),
             (Kind::Tool, "p.prompt", None),
             (Kind::Tool, "p.j2", None),
             (Kind::Tool, "README.md", None),
@@ -181,6 +219,27 @@ mod tests {
         for (form, content, expected) in cases {
             let entry = entry(Key::new("k"), "f", form, content);
             assert_eq!((&*entry.text, entry.problem), (expected, None));
+        }
+    }
+
+    #[test]
+    fn scripts_are_files_that_people_can_read() {
+        let source = "---\ninput: [name]\n---\nuser: \"Hi {{name}}\"\n";
+        let read = entry(Key::new("k"), "prompts/k.ai.yaml", Form::Script, source);
+        let (ending, content) = written(Kind::Prompt, &read.text);
+        assert_eq!((ending, &*content), (".ai.yaml", source));
+        let others = [
+            (Kind::Tool, &*read.text),
+            (Kind::Prompt, r#"{"userPrompt":"x"}"#),
+            (
+                Kind::Prompt,
+                r#"{"format":"script","source":"x","tags":[]}"#,
+            ),
+            (Kind::Prompt, r#"{"format":"script","source":1}"#),
+            (Kind::Prompt, "{"),
+        ];
+        for (kind, text) in others {
+            assert_eq!(written(kind, text), (".json", Cow::Borrowed(text)));
         }
     }
 

@@ -4,7 +4,8 @@
 //! `tools/`. Nested folders and the file's stem are the segments of the key:
 //! `environs/vscode/lang.json` is `vscode:lang`. Files are JSON or YAML; among prompts
 //! also bare templates (`.gotmpl` and `.tmpl` for Go's format, `.jinja`, `.hbs`, `.mustache`,
-//! `.sk`, `.fstring` and so on) and prompt files (`.prompt`, `.prompty`, a folder with `skprompt.txt`).
+//! `.sk`, `.fstring` and so on), prompt files (`.prompt`, `.prompty`, a folder with `skprompt.txt`)
+//! and scripts (`.ai.yaml`, `.ai.yml`).
 
 pub(crate) mod document;
 mod place;
@@ -172,7 +173,7 @@ impl Folder {
     }
 
     /// Writes beside the place and renames, so that no reader sees half a file. A file
-    /// of another form (YAML, a bare template) makes way for the JSON.
+    /// of another form (YAML, a bare template) makes way for the new one.
     fn write(&self, kind: Kind, key: &Key, text: &str) -> Result<(), StoreError> {
         if text.len() > self.max_file_bytes {
             let limit = self.max_file_bytes;
@@ -185,9 +186,10 @@ impl Folder {
         let parent = relative.parent().unwrap_or(Path::new(""));
         let parent = place::make_folders(&self.path, parent)?;
         let stem = relative.file_name().unwrap_or_default().to_string_lossy();
-        let path = parent.join(format!("{stem}.json"));
-        let temporary = parent.join(format!(".{stem}.json.new"));
-        let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, &path));
+        let (ending, content) = document::written(kind, text);
+        let path = parent.join(format!("{stem}{ending}"));
+        let temporary = parent.join(format!(".{stem}{ending}.new"));
+        let written = fs::write(&temporary, &*content).and_then(|()| fs::rename(&temporary, &path));
         written.map_err(|error| refused(format!("{}: {error}", path.display())))?;
         match before {
             Some(before) if before != path => delete(&before).map(drop),

@@ -1,0 +1,123 @@
+//! A script's run as an answer: the events of a model for those who know only models,
+//! and the result alone for those who call it.
+
+use std::collections::VecDeque;
+
+use futures_util::StreamExt;
+use futures_util::stream::unfold;
+use quillet_core::Value;
+use quillet_core::chat::{ChatEvent, ChatStream, FinishReason, ModelError, ModelErrorKind};
+
+use super::{ScriptEvent, ScriptOutcome, ScriptStream};
+use crate::error::ServiceError;
+
+/// The result of a run.
+///
+/// # Errors
+/// Why it failed.
+pub(crate) async fn value(mut run: ScriptStream) -> Result<Value, ServiceError> {
+    while let Some(event) = run.next().await {
+        if let ScriptEvent::Ended(outcome) = event? {
+            return Ok(outcome.value);
+        }
+    }
+    Ok(Value::Null)
+}
+
+/// A run told in the events of a model: the text of its result, and what it cost. Ready
+/// when there is a first piece of text, so that what fails before that has its own error.
+///
+/// # Errors
+/// What failed before any of the text was there.
+pub(crate) async fn chat_stream(
+    run: ScriptStream,
+    id: &str,
+    model: &str,
+) -> Result<ChatStream, ServiceError> {
+    let mut told = Told {
+        run,
+        pending: VecDeque::from([ChatEvent::Start {
+            id: id.to_owned(),
+            model: model.to_owned(),
+            created: 0,
+        }]),
+        said: 0,
+        ended: false,
+    };
+    while told.pending.len() == 1 && !told.ended {
+        told.advance().await?;
+    }
+    let stream = unfold(told, async |mut told| {
+        loop {
+            if let Some(event) = told.pending.pop_front() {
+                return Some((Ok(event), told));
+            }
+            if told.ended {
+                return None;
+            }
+            if let Err(error) = told.advance().await {
+                told.ended = true;
+                return Some((Err(as_model(error)), told));
+            }
+        }
+    });
+    Ok(Box::pin(stream))
+}
+
+struct Told {
+    run: ScriptStream,
+    pending: VecDeque<ChatEvent>,
+    /// Bytes of the result's text that were told.
+    said: usize,
+    ended: bool,
+}
+
+impl Told {
+    async fn advance(&mut self) -> Result<(), ServiceError> {
+        match self.run.next().await.transpose()? {
+            Some(ScriptEvent::Text(text)) => self.say(text),
+            Some(ScriptEvent::Reasoning(text)) => {
+                self.pending
+                    .push_back(ChatEvent::Reasoning { choice: 0, text });
+            }
+            Some(ScriptEvent::Ended(outcome)) => self.end(&outcome),
+            Some(_) => {}
+            None => self.ended = true,
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, text: String) {
+        self.said += text.len();
+        self.pending.push_back(ChatEvent::Text { choice: 0, text });
+    }
+
+    fn end(&mut self, outcome: &ScriptOutcome) {
+        self.ended = true;
+        let text = outcome.text();
+        if let Some(rest) = text.get(self.said..).filter(|rest| !rest.is_empty()) {
+            self.say(rest.to_owned());
+        }
+        let reason = FinishReason::Stop;
+        self.pending.push_back(ChatEvent::Finish {
+            choice: 0,
+            reason,
+            raw: reason.as_str().to_owned(),
+        });
+        if outcome.model_calls > 0 {
+            self.pending.push_back(ChatEvent::Usage(outcome.usage));
+        }
+    }
+}
+
+/// A failure in the middle of an answer, as those see it who know only models.
+fn as_model(error: ServiceError) -> ModelError {
+    match error {
+        ServiceError::Model(error) => error,
+        ServiceError::Script(failure) => match failure.model {
+            Some(error) => error,
+            None => ModelError::new(ModelErrorKind::Cut, failure.to_string()),
+        },
+        other => ModelError::new(ModelErrorKind::Cut, other.to_string()),
+    }
+}

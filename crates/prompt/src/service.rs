@@ -373,7 +373,6 @@ impl PromptService {
         options: ChatOptions,
     ) -> Result<ChatOutcome, ServiceError> {
         if let Some(job) = self.script_in(snapshot, id, input)? {
-            let name = model.clone().unwrap_or_else(|| id.to_owned());
             let stream = options.extra.get("stream") != Some(&false.into());
             let job = ScriptJob {
                 model,
@@ -381,9 +380,8 @@ impl PromptService {
                 stream,
                 ..job
             };
-            let run = self.run_script(job)?;
             return Ok(ChatOutcome {
-                stream: script::chat_stream(run, input.request_id, &name).await?,
+                stream: self.chat_script(job).await?,
                 failures: Vec::new(),
             });
         }
@@ -434,6 +432,17 @@ impl PromptService {
                 Err(ModelError::new(ModelErrorKind::Configuration, message).into())
             }
         }
+    }
+
+    /// Runs a script and tells its result in the events of a model: what it says on the way
+    /// is left out.
+    ///
+    /// # Errors
+    /// As [`PromptService::run_script`], and what fails before there is any text.
+    pub async fn chat_script(&self, job: ScriptJob) -> Result<ChatStream, ServiceError> {
+        let id = format!("chatcmpl-{}", job.request_id);
+        let name = format!("prompt/{}", job.id);
+        script::chat_stream(self.run_script(job)?, &id, &name).await
     }
 
     async fn render_script(

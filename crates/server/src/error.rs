@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use quillet_core::chat::{ModelError, ModelErrorKind};
 use quillet_core::store::StoreErrorKind;
 use quillet_core::{Diagnostic, Severity};
-use quillet_prompt::ServiceError;
+use quillet_prompt::{ScriptFailure, ServiceError};
 use quillet_template::{ErrorKind, Limit, RenderError};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -212,30 +212,49 @@ fn status(error: &ServiceError) -> u16 {
             ErrorKind::Limit(Limit::Time) => 503,
             ErrorKind::CallFailed | ErrorKind::Execution | ErrorKind::Limit(_) => 500,
         },
+        ServiceError::Script(failure) => script_status(failure),
+        ServiceError::Depth { .. } => 500,
         ServiceError::Store(error) => match error.kind {
             StoreErrorKind::Unavailable => 503,
             StoreErrorKind::Refused | StoreErrorKind::Configuration | StoreErrorKind::Corrupt => {
                 500
             }
         },
-        ServiceError::Model(error) => match error.kind {
-            ModelErrorKind::Configuration => 503,
-            ModelErrorKind::Connect
-            | ModelErrorKind::Timeout
-            | ModelErrorKind::RateLimited
-            | ModelErrorKind::Quota
-            | ModelErrorKind::Overloaded
-            | ModelErrorKind::Provider
-            | ModelErrorKind::Auth
-            | ModelErrorKind::Forbidden
-            | ModelErrorKind::ModelNotFound
-            | ModelErrorKind::ContextLength
-            | ModelErrorKind::ContentFilter
-            | ModelErrorKind::Refused
-            | ModelErrorKind::MalformedToolCall
-            | ModelErrorKind::Protocol
-            | ModelErrorKind::Cut => 502,
-        },
+        ServiceError::Model(error) => model_status(error),
+    }
+}
+
+/// Which failure of a script has which status: what the request says, what the script says, and
+/// what others answer.
+fn script_status(failure: &ScriptFailure) -> u16 {
+    match failure.code {
+        "script.input" | "script.invalid" | "script.not_found" => 400,
+        "script.denied" | "MethodNotAllowed" => 403,
+        "script.aborted" => 422,
+        "script.output" | "script.tool" => 502,
+        "script.model" => failure.model.as_ref().map_or(502, model_status),
+        _ => 500,
+    }
+}
+
+fn model_status(error: &ModelError) -> u16 {
+    match error.kind {
+        ModelErrorKind::Configuration => 503,
+        ModelErrorKind::Connect
+        | ModelErrorKind::Timeout
+        | ModelErrorKind::RateLimited
+        | ModelErrorKind::Quota
+        | ModelErrorKind::Overloaded
+        | ModelErrorKind::Provider
+        | ModelErrorKind::Auth
+        | ModelErrorKind::Forbidden
+        | ModelErrorKind::ModelNotFound
+        | ModelErrorKind::ContextLength
+        | ModelErrorKind::ContentFilter
+        | ModelErrorKind::Refused
+        | ModelErrorKind::MalformedToolCall
+        | ModelErrorKind::Protocol
+        | ModelErrorKind::Cut => 502,
     }
 }
 
@@ -256,6 +275,13 @@ impl From<ServiceError> for ApiError {
             ServiceError::Render(error) => answer.locate(*error),
             ServiceError::Store(_) => answer.0.retry_after = Some(Duration::from_secs(1)),
             ServiceError::Model(error) => answer.blame(&error),
+            ServiceError::Script(failure) => {
+                if let Some(error) = &failure.model {
+                    answer.blame(error);
+                }
+                answer.describe(failure.diagnostics);
+            }
+            ServiceError::Depth { .. } => {}
         }
         answer
     }

@@ -29,11 +29,10 @@ impl StoredOffer {
     }
 
     fn offered(&self, id: &str, entry: &PromptEntry) -> PromptOffer {
-        let said = |key: &str| entry.prompt.raw.get(key).and_then(Tree::as_str);
         PromptOffer {
             name: id.to_owned(),
-            title: said("displayName").or(said("name")).map(str::to_owned),
-            description: said("description").map(str::to_owned),
+            title: entry.title().map(str::to_owned),
+            description: entry.description().map(str::to_owned),
             arguments: arguments(&self.service.accepted(entry)),
         }
     }

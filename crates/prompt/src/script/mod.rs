@@ -96,7 +96,7 @@ pub struct ScriptJob {
     /// What it is given, by name.
     pub arguments: Map,
     /// What the user says: the input of index 0, or else a message.
-    pub question: Option<Value>,
+    pub question: Option<String>,
     /// The conversation before that.
     pub history: Vec<Message>,
     /// The model that answers where the request names one.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quillet_core::chat::ChatOptions;
-use quillet_core::{Message, Role, Value};
+use quillet_core::{Message, Role};
 
 use super::{ScriptJob, StoredScript};
 use crate::service::{Input, Unplaced};
@@ -38,12 +38,12 @@ pub(crate) fn job(
 }
 
 /// The conversation before its last message of the user, and the text of that.
-fn divided(conversation: &[Message]) -> (Vec<Message>, Option<Value>) {
+fn divided(conversation: &[Message]) -> (Vec<Message>, Option<String>) {
     let is_asked = |message: &Message| message.role == Role::User;
     let Some(at) = conversation.iter().rposition(is_asked) else {
         return (conversation.to_vec(), None);
     };
     let mut history = conversation.to_vec();
     let question = history.remove(at).content.to_string();
-    (history, Some(Value::from(question)))
+    (history, Some(question))
 }

@@ -30,6 +30,19 @@ impl Memory {
         memory
     }
 
+    /// Adds a script that somebody else has read, or why it cannot be; it is found by the
+    /// name of its file, by its own `_id`, and by `id`.
+    pub fn add(&mut self, id: &str, file: String, script: Result<Arc<Script>, ScriptError>) {
+        self.ids.insert(id.to_owned(), file.clone());
+        if let Ok(script) = &script {
+            let bytes = Arc::<[u8]>::from(script.source.text.clone());
+            self.files.insert(file.clone(), bytes);
+            let own = name::id(script).to_owned();
+            self.ids.entry(own).or_insert_with(|| file.clone());
+        }
+        self.scripts.insert(file, script);
+    }
+
     fn insert(&mut self, file: String, bytes: &[u8]) {
         self.files.insert(file.clone(), bytes.into());
         let Some(stem) = name::stem(&file) else {

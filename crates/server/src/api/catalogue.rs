@@ -6,7 +6,8 @@ use std::sync::Arc;
 use axum::extract::Query;
 use axum::response::Response;
 use quillet_core::Diagnostic;
-use quillet_prompt::{Definition, Extension, Origin, PromptEntry, Snapshot, State};
+use quillet_core::store::Kind;
+use quillet_prompt::{Definition, Extension, Origin, PromptEntry, Snapshot, State, script_source};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
 use utoipa::{IntoParams, ToSchema};
@@ -38,6 +39,9 @@ pub(crate) struct Item<'a> {
     status: &'static str,
     /// Where it rests: a file, a key.
     source: &'a str,
+    /// Of a prompt: `script` if it is run, `template` if it is rendered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
     /// Errors and warnings about it.
     #[schema(value_type = Vec<Object>)]
     diagnostics: &'a [Diagnostic],
@@ -52,6 +56,18 @@ pub(crate) struct PromptDetail<'a> {
     /// The definition; a text if it is no JSON.
     #[schema(value_type = Object)]
     prompt: Tree,
+    /// `script` if it is run, `template` if it is rendered.
+    kind: &'static str,
+    /// What it is called, if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    /// What it is for, if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    /// JSON Schema of what it takes; absent where it is broken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    parameters: Option<Tree>,
     /// `valid` or `invalid`.
     status: &'static str,
     /// Where it rests.
@@ -81,7 +97,15 @@ pub(crate) async fn list_prompts(
     call: Call,
     listing: Query<Listing>,
 ) -> Result<Response, ApiError> {
-    list(&call.app.service.catalogue().snapshot().prompts, &listing)
+    let snapshot = call.app.service.catalogue().snapshot();
+    if !listing.is_detailed() {
+        return json(&snapshot.prompts.keys().collect::<Vec<_>>());
+    }
+    let items = snapshot.prompts.values().map(|known| Item {
+        kind: Some(kind(known)),
+        ..item(known)
+    });
+    json(&items.collect::<Vec<_>>())
 }
 
 /// Ids of all tools, sorted.
@@ -118,6 +142,7 @@ pub(crate) async fn get_extension(call: Call, Id(id): Id) -> Result<Response, Ap
 pub(crate) async fn get_prompt(call: Call, Id(id): Id) -> Result<Response, ApiError> {
     let snapshot = call.app.service.catalogue().snapshot();
     let definition = snapshot.prompt(&id)?;
+    let entry = definition.usable(Kind::Prompt).ok();
     let (origin, prompt) = match &definition.state {
         State::Valid(entry) => (entry.origin, entry.prompt.raw.clone()),
         State::Invalid => broken(&snapshot, definition),
@@ -125,6 +150,10 @@ pub(crate) async fn get_prompt(call: Call, Id(id): Id) -> Result<Response, ApiEr
     json(&PromptDetail {
         origin,
         prompt,
+        kind: kind(definition),
+        title: entry.and_then(PromptEntry::title),
+        description: entry.and_then(PromptEntry::description),
+        parameters: entry.map(|entry| call.app.service.accepted(entry)),
         status: definition.status(),
         source: &definition.origin,
         diagnostics: &definition.diagnostics,
@@ -165,8 +194,18 @@ fn item<T>(definition: &Definition<T>) -> Item<'_> {
         id: &definition.id,
         status: definition.status(),
         source: &definition.origin,
+        kind: None,
         diagnostics: &definition.diagnostics,
     }
+}
+
+/// What a prompt is, broken or not.
+fn kind(definition: &Definition<PromptEntry>) -> &'static str {
+    let is_script = match &definition.state {
+        State::Valid(entry) => entry.script().is_some(),
+        State::Invalid => script_source(&definition.text).is_some(),
+    };
+    if is_script { "script" } else { "template" }
 }
 
 /// A stored text as JSON, or as it is if it is not JSON.

@@ -8,7 +8,7 @@ use axum::response::Response;
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatEvent, ChatOptions, Reply};
 use quillet_core::{BoxFuture, Map, Message};
-use quillet_prompt::Input;
+use quillet_prompt::{Input, ScriptJob};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -76,6 +76,9 @@ pub(crate) async fn chat_prompt(
         .hint("give the prompt what it needs in \"variables\""));
     }
     let is_streamed = body.stream == Some(true);
+    if let Some(job) = script(&call, &id, &body)? {
+        return super::script::answer(&call, job).await;
+    }
     let asking = ask(&call, id, body);
     if is_streamed {
         let told = Told {
@@ -104,6 +107,23 @@ pub(crate) async fn chat_prompt_alias(
     body: JsonBody<ChatBody>,
 ) -> Result<Response, ApiError> {
     chat_prompt(call, id, body).await
+}
+
+/// The run that the body asks for, if the prompt is a script.
+fn script(call: &Call, id: &str, body: &ChatBody) -> Result<Option<ScriptJob>, ApiError> {
+    let service = &call.app.service;
+    let variables = merged(body.variables.as_ref(), body.args.as_ref());
+    let input = Input {
+        history: &body.history,
+        ..Input::new(&variables, call.exchange.id())
+    };
+    let job = service.script_in(&service.catalogue().snapshot(), id, &input)?;
+    Ok(job.map(|job| ScriptJob {
+        model: body.model.clone(),
+        options: body.options.clone(),
+        stream: body.stream == Some(true),
+        ..job
+    }))
 }
 
 fn ask(call: &Call, id: String, body: ChatBody) -> Asking {
@@ -179,14 +199,18 @@ impl Tell for Told {
         None
     }
 
-    /// In the shape that OpenAI's clients raise, and without `[DONE]`.
     fn fail(&mut self, error: &ApiError, out: &mut Vec<u8>) {
-        let body = json!({"error": {
-            "message": error.message(),
-            "type": error.code(),
-            "code": error.status().to_string(),
-            "request_id": self.exchange.id(),
-        }});
-        let _ = write!(out, "data: {body}\n\n");
+        tell_failure(error, &self.exchange, out);
     }
+}
+
+/// In the shape that OpenAI's clients raise, and without `[DONE]`.
+pub(super) fn tell_failure(error: &ApiError, exchange: &Exchange, out: &mut Vec<u8>) {
+    let body = json!({"error": {
+        "message": error.message(),
+        "type": error.code(),
+        "code": error.status().to_string(),
+        "request_id": exchange.id(),
+    }});
+    let _ = write!(out, "data: {body}\n\n");
 }

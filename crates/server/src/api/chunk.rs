@@ -94,6 +94,17 @@ impl Chunks {
         }
     }
 
+    /// A chunk without choices that tells what a script does besides answering.
+    pub(crate) fn write_script(&mut self, told: &impl Serialize, out: &mut Vec<u8>) {
+        if self.head.is_empty() {
+            self.begin("", "", 0);
+        }
+        out.extend_from_slice(&self.head);
+        out.extend_from_slice(b"],\"script\":");
+        json(told, out);
+        out.extend_from_slice(b"}\n\n");
+    }
+
     fn begin(&mut self, id: &str, model: &str, created: u64) {
         let head = &mut self.head;
         head.clear();

@@ -8,6 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Warning;
+use super::script::ScriptReport;
 
 /// A whole answer.
 #[derive(Debug, Serialize, ToSchema)]
@@ -28,6 +29,9 @@ pub(crate) struct Completion {
     /// Tool calls that failed while the prompt was rendered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Warning>,
+    /// What a script gave besides its text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    script: Option<ScriptReport>,
 }
 
 /// One answer.
@@ -158,6 +162,15 @@ impl Completion {
             choices: reply.choices.into_iter().enumerate().map(choice).collect(),
             usage: reply.usage.map(CompletionUsage::from),
             warnings,
+            script: None,
+        }
+    }
+
+    /// The same with what a script gave besides its text.
+    pub(crate) fn of_script(self, script: ScriptReport) -> Self {
+        Completion {
+            script: Some(script),
+            ..self
         }
     }
 }

@@ -32,23 +32,23 @@ const PING: &[u8] = b": ping\n\n";
 const MOST_AT_ONCE: usize = 16 << 10;
 
 /// An answer that has begun.
-pub(crate) struct Answer {
-    /// What the model says.
-    pub(crate) stream: ChatStream,
+pub(crate) struct Answer<S = ChatStream> {
+    /// What the model says, or what a script does.
+    pub(crate) stream: S,
     /// Tool calls that failed while a prompt was rendered.
     pub(crate) warnings: Vec<Warning>,
 }
 
 /// A question on its way. Dropping it ends the call to the model.
-pub(crate) type Asking = BoxFuture<'static, Result<Answer, ApiError>>;
+pub(crate) type Asking<S = ChatStream> = BoxFuture<'static, Result<Answer<S>, ApiError>>;
 
 /// The words for an answer: every method writes whole events of the wire.
-pub(crate) trait Tell: Send + Unpin + 'static {
+pub(crate) trait Tell<E = ChatEvent>: Send + Unpin + 'static {
     /// The model has begun to answer.
     fn begin(&mut self, warnings: Vec<Warning>, out: &mut Vec<u8>);
 
     /// The model says something.
-    fn event(&mut self, event: ChatEvent, out: &mut Vec<u8>);
+    fn event(&mut self, event: E, out: &mut Vec<u8>);
 
     /// The answer is complete. What is told of it waits for the future, if there is one.
     fn end(&mut self, out: &mut Vec<u8>) -> Option<BoxFuture<'static, ()>>;
@@ -59,11 +59,16 @@ pub(crate) trait Tell: Send + Unpin + 'static {
 
 /// Answers with a stream. As long as the model has not begun to answer, and nobody had
 /// to be told to wait, a failure still has its own status.
-pub(crate) async fn answer<T: Tell>(
+pub(crate) async fn answer<S, E, X, T>(
     call: &Call,
-    mut asking: Asking,
+    mut asking: Asking<S>,
     tell: T,
-) -> Result<Response, ApiError> {
+) -> Result<Response, ApiError>
+where
+    S: Stream<Item = Result<E, X>> + Send + Unpin + 'static,
+    X: Into<ApiError>,
+    T: Tell<E>,
+{
     let ping = call.app.config.ping_time;
     let mut feed = Feed {
         stage: Stage::Ended,
@@ -95,16 +100,16 @@ pub(crate) fn response(body: Body) -> Response {
     response
 }
 
-enum Stage {
-    Asking(Asking),
-    Answering(ChatStream),
+enum Stage<S> {
+    Asking(Asking<S>),
+    Answering(S),
     /// The last words wait until the answer is kept.
     Keeping(BoxFuture<'static, ()>, Vec<u8>),
     Ended,
 }
 
-struct Feed<T> {
-    stage: Stage,
+struct Feed<S, T> {
+    stage: Stage<S>,
     tell: T,
     /// What is to be sent next.
     out: Vec<u8>,
@@ -115,8 +120,13 @@ struct Feed<T> {
     count: StreamCount,
 }
 
-impl<T: Tell> Feed<T> {
-    fn begin(&mut self, answer: Answer) {
+impl<S, E, X, T> Feed<S, T>
+where
+    S: Stream<Item = Result<E, X>> + Unpin,
+    X: Into<ApiError>,
+    T: Tell<E>,
+{
+    fn begin(&mut self, answer: Answer<S>) {
         self.stage = Stage::Answering(answer.stream);
         self.tell.begin(answer.warnings, &mut self.out);
     }
@@ -178,7 +188,12 @@ impl<T: Tell> Feed<T> {
     }
 }
 
-impl<T: Tell> Stream for Feed<T> {
+impl<S, E, X, T> Stream for Feed<S, T>
+where
+    S: Stream<Item = Result<E, X>> + Unpin,
+    X: Into<ApiError>,
+    T: Tell<E>,
+{
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -9,6 +9,7 @@ mod feed;
 pub(crate) mod openai;
 pub(crate) mod render;
 pub(crate) mod response;
+pub(crate) mod script;
 
 use std::borrow::Cow;
 

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use axum::response::Response;
 use quillet_core::{Map, Message};
-use quillet_prompt::{Input, RenderOutcome, RenderedPrompt, ServiceError};
+use quillet_prompt::{DryRun, Input, RenderOutcome, RenderedPrompt, ServiceError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
 use utoipa::ToSchema;
@@ -106,6 +106,29 @@ pub(crate) struct RenderReply {
     /// `true` if the store is away and shared variables may be old.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stale: bool,
+    /// Of a script: which requests it would make.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dry_run: Option<DryRunReply>,
+}
+
+/// Which requests a script would make, with empty answers to all of them.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct DryRunReply {
+    /// The messages of each request, in order.
+    #[schema(value_type = Vec<Vec<Object>>)]
+    requests: Vec<Vec<Message>>,
+    /// Why it could not be told further, if it could not: it needs a model's answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<String>,
+}
+
+impl From<DryRun> for DryRunReply {
+    fn from(dry: DryRun) -> Self {
+        DryRunReply {
+            requests: dry.requests,
+            stopped: dry.stopped.map(|error| error.to_string()),
+        }
+    }
 }
 
 /// The answer in the deployed origin's shape: `prompt` or `messages`, as `kind` says.
@@ -126,9 +149,13 @@ pub(crate) struct KindReply {
     /// `true` if the store is away and shared variables may be old.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stale: bool,
+    /// Of a script: which requests it would make.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dry_run: Option<DryRunReply>,
 }
 
-/// Renders a prompt with the variables of the request.
+/// Renders a prompt with the variables of the request. A script is not run: the messages are
+/// those of the first request that it would make.
 #[utoipa::path(post, path = "/render/prompts/{id}", tag = "prompts", params(("id" = String, Path)),
     request_body = RenderRequest, responses(
     (status = 200, body = RenderReply),
@@ -173,6 +200,7 @@ pub(crate) async fn render_prompt_kind(
         messages,
         warnings: warnings(outcome.failures),
         stale: outcome.stale,
+        dry_run: outcome.dry_run.map(DryRunReply::from),
     })
 }
 
@@ -285,5 +313,6 @@ fn reply(outcome: RenderOutcome) -> Result<Response, ApiError> {
         status: "success",
         warnings: warnings(outcome.failures),
         stale: outcome.stale,
+        dry_run: outcome.dry_run.map(DryRunReply::from),
     })
 }

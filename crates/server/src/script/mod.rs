@@ -1,5 +1,20 @@
-//! Scripts in this process: what they are given to run with.
+//! Scripts in this process: what they are given to run with, and the runner of those that
+//! rest in the store.
+//!
+//! The catalogue reads them with [`StoredScripts`]; [`ScriptService`] runs them. One run
+//! sees one snapshot: scripts, prompts and tools that it names are those of the moment in
+//! which it was asked for.
 
+mod given;
 mod host;
+mod library;
+mod options;
+mod reader;
+mod service;
+mod tools;
+mod watch;
 
 pub use host::{ScriptModels, ScriptTools};
+pub use options::ScriptOptions;
+pub use reader::StoredScripts;
+pub use service::ScriptService;

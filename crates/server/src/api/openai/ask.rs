@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use quillet_core::Map;
-use quillet_core::chat::{ChatRequest, ModelError, ModelErrorKind};
-use quillet_prompt::{Input, Unplaced};
+use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ModelErrorKind};
+use quillet_prompt::{Input, ScriptJob, Unplaced};
 
 use super::agent;
 use super::request::Asked;
@@ -75,6 +75,22 @@ fn no_model() -> ModelError {
     ModelError::new(ModelErrorKind::Configuration, message)
 }
 
+/// A script is run with the conversation: its last message of the user is what the script is
+/// asked, what was said before is its history.
+async fn script(app: &App, job: ScriptJob, options: ChatOptions) -> Result<Answer, ApiError> {
+    let stream = options.extra.get("stream") != Some(&false.into());
+    let job = ScriptJob {
+        options,
+        stream,
+        ..job
+    };
+    crate::api::script::check(&job)?;
+    Ok(Answer {
+        stream: app.service.chat_script(job).await?,
+        warnings: Vec::new(),
+    })
+}
+
 /// What the prompt renders to, then the conversation, unless the prompt has a place for
 /// it; the prompt's own model answers, and the request's parameters go before its own.
 fn prompt(call: &Call, id: String, request: ChatRequest, variables: Map) -> Asking {
@@ -85,7 +101,11 @@ fn prompt(call: &Call, id: String, request: ChatRequest, variables: Map) -> Aski
             unplaced: Unplaced::Last,
             ..Input::new(&variables, exchange.id())
         };
-        let rendered = app.service.render(&id, &input).await?;
+        let snapshot = app.service.catalogue().snapshot();
+        if let Some(job) = app.service.script_in(&snapshot, &id, &input)? {
+            return script(&app, job, request.options).await;
+        }
+        let rendered = app.service.render_in(&snapshot, &id, &input).await?;
         let request = ChatRequest {
             model: rendered.model,
             messages: app.service.messages(rendered.prompt),

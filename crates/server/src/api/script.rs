@@ -1,0 +1,228 @@
+//! Answering with a stored script: as a prompt answers, and beside it what the script does.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use futures_util::StreamExt;
+use quillet_core::chat::{ChatEvent, FinishReason, Reply};
+use quillet_core::{BoxFuture, Diagnostic, Value};
+use quillet_prompt::{Enforced, ScriptEvent, ScriptJob, ScriptOutcome, ScriptStream};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::chat::in_time;
+use super::chunk::{Chunks, DONE};
+use super::completion::Completion;
+use super::feed::{self, Answer, Asking, Tell};
+use super::{Warning, chat, json};
+use crate::error::{ApiError, problem};
+use crate::exchange::{Call, Exchange};
+
+/// What a script gave besides its text.
+#[derive(Debug, Default, Serialize, ToSchema)]
+pub(crate) struct ScriptReport {
+    /// The result: any JSON value.
+    #[schema(value_type = Object)]
+    result: serde_json::Value,
+    /// Lines that the script printed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    printed: Vec<String>,
+    /// Calls of models.
+    model_calls: u64,
+    /// How the forms of answers were kept, in order.
+    #[schema(value_type = Vec<Object>)]
+    enforced: Vec<Enforced>,
+    /// What the author of the script should know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<Object>)]
+    warnings: Vec<Diagnostic>,
+}
+
+impl ScriptReport {
+    fn new(outcome: ScriptOutcome, printed: Vec<String>) -> Self {
+        ScriptReport {
+            result: (&outcome.value).into(),
+            printed,
+            model_calls: outcome.model_calls,
+            enforced: outcome.enforced,
+            warnings: outcome.warnings,
+        }
+    }
+}
+
+/// What a script does, as a chunk tells it.
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Told<'a> {
+    Delta { role: &'a str, text: &'a str },
+    Printed { text: &'a str },
+    ToolCall { name: &'a str, arguments: &'a Value },
+    ToolResult { name: &'a str, result: &'a Value },
+    ToolFailed { name: &'a str, message: &'a str },
+    Warning { warning: &'a Diagnostic },
+    Result(ScriptReport),
+}
+
+/// What only a model could give.
+pub(crate) fn check(job: &ScriptJob) -> Result<(), ApiError> {
+    let refuse = |name: &'static str, why: &str| {
+        let message = format!("{name}: {why}");
+        Err(problem(400, "invalid_value", message).about(name))
+    };
+    if job.options.n.is_some_and(|n| n > 1) {
+        return refuse("n", "a script gives one answer to a request");
+    }
+    if !job.options.tools.is_empty() {
+        let why = "a script calls its own tools: name them in its front matter";
+        return refuse("tools", why);
+    }
+    Ok(())
+}
+
+/// Runs a script for a request.
+pub(crate) async fn answer(call: &Call, job: ScriptJob) -> Result<Response, ApiError> {
+    check(&job)?;
+    let id = format!("chatcmpl-{}", call.exchange.id());
+    let name = format!("prompt/{}", job.id);
+    let start = ChatEvent::Start {
+        id,
+        model: name,
+        created: 0,
+    };
+    if job.stream {
+        let told = Teller {
+            chunks: Chunks::default(),
+            start: Some(start),
+            said: 0,
+            exchange: call.exchange.clone(),
+        };
+        return feed::answer(call, begin(call, job), told).await;
+    }
+    let run = call.app.service.run_script(job)?;
+    let (outcome, printed) = in_time(&call.app, whole(run)).await?;
+    let mut reply = Reply::default();
+    reply.fold(start);
+    reply.fold(ChatEvent::Text {
+        choice: 0,
+        text: outcome.text(),
+    });
+    reply.fold(finish());
+    if outcome.model_calls > 0 {
+        reply.fold(ChatEvent::Usage(outcome.usage));
+    }
+    let report = ScriptReport::new(outcome, printed);
+    json(&Completion::new(reply, Vec::new()).of_script(report))
+}
+
+fn finish() -> ChatEvent {
+    let reason = FinishReason::Stop;
+    ChatEvent::Finish {
+        choice: 0,
+        reason,
+        raw: reason.as_str().to_owned(),
+    }
+}
+
+async fn whole(mut run: ScriptStream) -> Result<(ScriptOutcome, Vec<String>), ApiError> {
+    let mut printed = Vec::new();
+    while let Some(event) = run.next().await {
+        match event? {
+            ScriptEvent::Printed(line) => printed.push(line),
+            ScriptEvent::Ended(outcome) => return Ok((*outcome, printed)),
+            _ => {}
+        }
+    }
+    Ok((ScriptOutcome::default(), printed))
+}
+
+/// Waits for the first thing that the script does, so that what fails before it still has a
+/// status of its own.
+fn begin(call: &Call, job: ScriptJob) -> Asking<ScriptStream> {
+    let app = Arc::clone(&call.app);
+    Box::pin(async move {
+        let mut run = app.service.run_script(job)?;
+        let first = loop {
+            match run.next().await.transpose()? {
+                Some(ScriptEvent::Request(_)) => {}
+                first => break first,
+            }
+        };
+        let first = futures_util::stream::iter(first.map(Ok));
+        let stream: ScriptStream = Box::pin(first.chain(run));
+        Ok(Answer {
+            stream,
+            warnings: Vec::new(),
+        })
+    })
+}
+
+/// The words of a streamed run: chunks as OpenAI's, and between them those of the script.
+struct Teller {
+    chunks: Chunks,
+    start: Option<ChatEvent>,
+    /// Bytes of the result's text that were told.
+    said: usize,
+    exchange: Arc<Exchange>,
+}
+
+impl Teller {
+    fn say(&mut self, text: String, out: &mut Vec<u8>) {
+        self.said += text.len();
+        self.chunks.write(ChatEvent::Text { choice: 0, text }, out);
+    }
+
+    fn end_with(&mut self, outcome: ScriptOutcome, out: &mut Vec<u8>) {
+        let text = outcome.text();
+        if let Some(rest) = text.get(self.said..).filter(|rest| !rest.is_empty()) {
+            self.say(rest.to_owned(), out);
+        }
+        self.chunks.write(finish(), out);
+        if outcome.model_calls > 0 {
+            self.chunks.write(ChatEvent::Usage(outcome.usage), out);
+        }
+        let report = ScriptReport::new(outcome, Vec::new());
+        self.chunks.write_script(&Told::Result(report), out);
+    }
+}
+
+impl Tell<ScriptEvent> for Teller {
+    fn begin(&mut self, _: Vec<Warning>, out: &mut Vec<u8>) {
+        if let Some(start) = self.start.take() {
+            self.chunks.write(start, out);
+        }
+    }
+
+    fn event(&mut self, event: ScriptEvent, out: &mut Vec<u8>) {
+        let told = match &event {
+            ScriptEvent::Text(text) => return self.say(text.clone(), out),
+            ScriptEvent::Reasoning(text) => {
+                let text = text.clone();
+                return self
+                    .chunks
+                    .write(ChatEvent::Reasoning { choice: 0, text }, out);
+            }
+            ScriptEvent::Ended(outcome) => return self.end_with((**outcome).clone(), out),
+            // What goes to a model is not the client's to read.
+            ScriptEvent::Request(_) => return,
+            ScriptEvent::Said { role, text } => Told::Delta { role, text },
+            ScriptEvent::Printed(text) => Told::Printed { text },
+            ScriptEvent::ToolCall { name, arguments } => Told::ToolCall { name, arguments },
+            ScriptEvent::ToolResult { name, result } => match result {
+                Ok(result) => Told::ToolResult { name, result },
+                Err(message) => Told::ToolFailed { name, message },
+            },
+            ScriptEvent::Warning(warning) => Told::Warning { warning },
+        };
+        self.chunks.write_script(&told, out);
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) -> Option<BoxFuture<'static, ()>> {
+        self.chunks.write_usage(out);
+        out.extend_from_slice(DONE);
+        None
+    }
+
+    fn fail(&mut self, error: &ApiError, out: &mut Vec<u8>) {
+        chat::tell_failure(error, &self.exchange, out);
+    }
+}

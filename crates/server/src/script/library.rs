@@ -1,0 +1,65 @@
+//! The scripts of a snapshot as a library, made once for all runs that see it.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use quillet_core::Diagnostic;
+use quillet_prompt::{Definition, PromptEntry, Snapshot, State, script_source};
+use quillet_script::library::{Builtin, Layered, Library, Memory};
+use quillet_script::syntax::Script;
+use quillet_script::{ErrorKind, ScriptError};
+
+use super::reader;
+
+/// The library of the snapshot that was seen last.
+#[derive(Debug, Default)]
+pub(super) struct Libraries {
+    last: Mutex<Option<(Weak<Snapshot>, Arc<dyn Library>)>>,
+}
+
+impl Libraries {
+    pub(super) fn of(&self, snapshot: &Arc<Snapshot>) -> Arc<dyn Library> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, library)) = last.as_ref()
+            && Weak::as_ptr(known) == Arc::as_ptr(snapshot)
+        {
+            return library.clone();
+        }
+        let library = library(snapshot);
+        *last = Some((Arc::downgrade(snapshot), library.clone()));
+        library
+    }
+}
+
+fn library(snapshot: &Snapshot) -> Arc<dyn Library> {
+    let mut stored = Memory::default();
+    for definition in snapshot.prompts.values() {
+        if let Some((file, script)) = found(definition) {
+            stored.add(&definition.id, file, script);
+        }
+    }
+    Arc::new(Layered::new(vec![Arc::new(stored), Arc::new(Builtin)]))
+}
+
+type Found = (String, Result<Arc<Script>, ScriptError>);
+
+/// A script by the name of its file; a broken one says so to whoever calls it.
+fn found(definition: &Definition<PromptEntry>) -> Option<Found> {
+    match &definition.state {
+        State::Valid(entry) => {
+            let stored = entry.script()?;
+            Some((stored.name.to_string(), Ok(reader::script(stored)?)))
+        }
+        State::Invalid => {
+            script_source(&definition.text)?;
+            let file = format!("{}.ai.yaml", definition.id.replace('.', "/"));
+            Some((file, Err(broken(&definition.diagnostics))))
+        }
+    }
+}
+
+fn broken(diagnostics: &[Diagnostic]) -> ScriptError {
+    ScriptError {
+        diagnostics: diagnostics.to_vec(),
+        ..ScriptError::plain(ErrorKind::Script, "", "")
+    }
+}

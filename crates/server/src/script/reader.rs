@@ -1,0 +1,51 @@
+//! Reads stored scripts for the catalogue.
+
+use std::sync::Arc;
+
+use quillet_core::{Diagnostic, Severity, Span};
+use quillet_prompt::{Checked, ScriptReader, StoredScript};
+use quillet_script::reader::read;
+use quillet_script::run::script_spec;
+use quillet_script::syntax::{Script, Source};
+
+/// Reads stored scripts: whatever keeps one from being run makes it broken.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StoredScripts;
+
+impl ScriptReader for StoredScripts {
+    fn read(&self, name: &str, text: &Arc<str>) -> Checked<StoredScript> {
+        let source = Source {
+            name: name.to_owned(),
+            path: None,
+            text: text.clone(),
+        };
+        let read = read(Arc::new(source));
+        let is_error = |found: &Diagnostic| found.severity == Severity::Error;
+        if read.diagnostics.iter().any(is_error) {
+            return Err(read.diagnostics);
+        }
+        let script = read.script;
+        let spec =
+            script_spec(&script, name).map_err(|message| vec![no_input(&script, message)])?;
+        let title = script.config.get("title").and_then(|node| node.text());
+        let stored = StoredScript {
+            name: name.into(),
+            text: text.clone(),
+            title: title.map(str::to_owned),
+            spec,
+            read: Arc::new(script),
+        };
+        Ok((stored, read.diagnostics))
+    }
+}
+
+fn no_input(script: &Script, message: String) -> Diagnostic {
+    let start = Span { start: 0, end: 0 };
+    let at = script.config.get("input").map_or(start, |node| node.span);
+    script.source.error("script.input", message, at)
+}
+
+/// What [`StoredScripts`] made of a script.
+pub(super) fn script(stored: &StoredScript) -> Option<Arc<Script>> {
+    stored.read.clone().downcast().ok()
+}

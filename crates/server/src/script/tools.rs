@@ -1,0 +1,60 @@
+//! What a stored script may call besides scripts: tools and prompts of its snapshot, then
+//! those that every script of this service may.
+
+use std::sync::Arc;
+
+use quillet_core::store::Kind;
+use quillet_core::tool::Tool;
+use quillet_prompt::{PromptResult, PromptService, Snapshot};
+use quillet_script::host::Tools;
+
+/// How scripts name prompts, as agents do.
+const PROMPT: &str = "prompt/";
+
+/// Tools of one run.
+#[derive(Debug)]
+pub(super) struct OfSnapshot {
+    pub(super) prompts: Arc<PromptService>,
+    pub(super) snapshot: Arc<Snapshot>,
+    /// How deep prompts and scripts have called each other when something is called here.
+    pub(super) depth: usize,
+    pub(super) more: Arc<dyn Tools>,
+}
+
+impl OfSnapshot {
+    fn stored(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let by_id = self.snapshot.tools.get(name);
+        let by_id = by_id.and_then(|definition| definition.usable(Kind::Tool).ok());
+        match by_id {
+            Some(entry) => Some(entry.tool.clone()),
+            None => self.snapshot.functions.get(name).cloned(),
+        }
+    }
+
+    /// A prompt by `prompt/ID` or by its id: its call gives the rendered text.
+    fn prompt(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let id = name.strip_prefix(PROMPT).unwrap_or(name);
+        let made = self
+            .prompts
+            .tool_in(&self.snapshot, id, PromptResult::Text, self.depth);
+        made.ok()
+    }
+}
+
+impl Tools for OfSnapshot {
+    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let stored = self.stored(name).or_else(|| self.prompt(name));
+        stored.or_else(|| self.more.tool(name))
+    }
+
+    fn names(&self) -> Vec<String> {
+        let functions = self.snapshot.functions.keys().map(ToString::to_string);
+        let prompts = self.snapshot.prompts.keys();
+        let prompts = prompts.map(|id| format!("{PROMPT}{id}"));
+        let mut names: Vec<String> = functions.chain(prompts).collect();
+        names.extend(self.more.names());
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}

@@ -1,0 +1,86 @@
+//! What happens in a run, on its way to whoever reads it.
+
+use quillet_core::{Diagnostic, Message, Value};
+use quillet_prompt::{Enforced, ScriptEvent, ScriptFailure, ScriptOutcome, ServiceError};
+use quillet_script::ScriptError;
+use quillet_script::host::{Observer, RunEvent};
+use quillet_script::run::{EnforcedBy, Outcome};
+use tokio::sync::mpsc::UnboundedSender;
+
+/// Passes a run's events on. Whoever reads them also drives the run, so no more wait than
+/// one step of it makes.
+#[derive(Debug)]
+pub(super) struct Watcher {
+    pub(super) sender: UnboundedSender<ScriptEvent>,
+}
+
+impl Observer for Watcher {
+    fn event(&self, event: RunEvent) {
+        if let Some(event) = told(event) {
+            // A reader that has left has dropped the run, too.
+            let _ = self.sender.send(event);
+        }
+    }
+}
+
+fn told(event: RunEvent) -> Option<ScriptEvent> {
+    Some(match event {
+        RunEvent::Printed(line) => ScriptEvent::Printed(line),
+        RunEvent::Delta { role, text } => ScriptEvent::Said { role, text },
+        RunEvent::Thinking { text } => ScriptEvent::Reasoning(text),
+        RunEvent::Request(request) => ScriptEvent::Request(messages(request.get("messages"))),
+        RunEvent::ToolCall { name, arguments } => ScriptEvent::ToolCall { name, arguments },
+        RunEvent::ToolResult { name, result } => ScriptEvent::ToolResult { name, result },
+        RunEvent::Warning(found) => ScriptEvent::Warning(found),
+        RunEvent::Message { .. } => return None,
+    })
+}
+
+fn messages(list: Option<&Value>) -> Vec<Message> {
+    let tree = list.map(serde_json::Value::from).unwrap_or_default();
+    serde_json::from_value(tree).unwrap_or_default()
+}
+
+pub(super) fn outcome(outcome: Outcome) -> ScriptOutcome {
+    ScriptOutcome {
+        value: outcome.value.unwrap_or_default(),
+        usage: outcome.usage,
+        model_calls: outcome.model_calls,
+        enforced: outcome.enforced.into_iter().map(enforced).collect(),
+        warnings: outcome.warnings,
+    }
+}
+
+fn enforced(enforced: quillet_script::run::Enforced) -> Enforced {
+    Enforced {
+        variable: enforced.variable,
+        constraint: enforced.constraint,
+        by: match enforced.by {
+            EnforcedBy::Provider => "provider",
+            EnforcedBy::Check => "check",
+        },
+        repairs: enforced.repairs,
+        kept: enforced.kept,
+    }
+}
+
+pub(super) fn failure(id: &str, error: ScriptError) -> ServiceError {
+    ServiceError::Script(Box::new(ScriptFailure {
+        id: id.to_owned(),
+        code: error.kind.code(),
+        diagnostics: error.diagnostics,
+        chain: error.chain,
+        model: error.model.map(|error| *error),
+    }))
+}
+
+/// A failure that has no place in a script.
+pub(super) fn plain(id: &str, code: &'static str, message: String, help: &str) -> ServiceError {
+    ServiceError::Script(Box::new(ScriptFailure {
+        id: id.to_owned(),
+        code,
+        diagnostics: vec![Diagnostic::error(code, id, message).help(help)],
+        chain: Vec::new(),
+        model: None,
+    }))
+}

@@ -8,6 +8,7 @@ use quillet_core::store::{Key, Store};
 use quillet_core::{BoxFuture, Value};
 use quillet_llm::{Http, HttpOptions, Mock, OpenAiChat, Provider, ProviderConfig, Retry, Timeouts};
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
+use quillet_server::script::StoredScripts;
 use quillet_store::StoreOptions;
 use quillet_template::{Limits, TemplateFactory};
 use quillet_tools::{ModuleUrls, Tools};
@@ -102,7 +103,9 @@ fn catalogue_beside(
     let cache = config.size(&config::RENDER_CACHE);
     let catalogue = Catalogue::new(store, TemplateFactory::standard(), tools, cache);
     let outside = OnDisk::new(config.environment_of_prompts());
-    Ok(catalogue.with_outside(Arc::new(outside)))
+    Ok(catalogue
+        .with_outside(Arc::new(outside))
+        .with_scripts(Arc::new(StoredScripts)))
 }
 
 /// The prompt service over a store, with nothing loaded yet.

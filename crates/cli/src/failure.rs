@@ -74,10 +74,13 @@ fn of_service(error: &ServiceError) -> u8 {
         ServiceError::Store(error) if error.kind == StoreErrorKind::Refused => code::REFUSED,
         ServiceError::Store(_) => code::FAILURE,
         ServiceError::Model(_) => code::PROVIDER,
+        ServiceError::Script(failure) if failure.model.is_some() => code::PROVIDER,
         ServiceError::Invalid { .. }
         | ServiceError::Variables { .. }
         | ServiceError::Missing { .. }
         | ServiceError::UnknownFunctions { .. }
+        | ServiceError::Script(_)
+        | ServiceError::Depth { .. }
         | ServiceError::Render(_) => code::TEMPLATE,
     }
 }

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quillet_core::{Diagnostic, Value};
-use quillet_prompt::Variables;
+use quillet_llm::models::Models;
+use quillet_prompt::{PromptService, Variables};
 use quillet_script::host;
 use quillet_script::js::JsOptions;
 use quillet_script::library::Library;
 use quillet_script::run::Engine;
 use quillet_script::syntax::Source;
 use quillet_script::{ErrorKind, ScriptError};
-use quillet_server::script::{ScriptModels, ScriptTools};
+use quillet_server::script::{ScriptModels, ScriptOptions, ScriptService, ScriptTools};
 use quillet_store::MemoryStore;
 use quillet_template::TemplateFactory;
 
@@ -20,7 +21,7 @@ use crate::agents;
 use crate::args::With;
 use crate::assemble;
 use crate::command::js_worker;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::failure::{Failure, code};
 use crate::report::{self, Finding};
 use crate::tape::Tape;
@@ -54,6 +55,59 @@ pub(crate) fn models(config: &Config) -> Result<ScriptModels, Failure> {
     let models = ScriptModels::new(door.clone());
     let behind = Tape::of(config)?.around(door);
     Ok(models.behind(behind?).or_default(MOCK))
+}
+
+/// Has the scripts of a service run, with the models and tools of the settings.
+///
+/// # Errors
+/// A setting is wrong.
+pub(crate) async fn serve(
+    config: &Config,
+    prompts: &Arc<PromptService>,
+    door: Arc<Models>,
+) -> Result<(), Failure> {
+    let behind = Tape::of(config)?.around(door.clone());
+    let models = ScriptModels::new(door).behind(behind?);
+    let tools = assemble::tools(config, prompts.variables().clone())?;
+    let found = tools.mcp_tools(&agents::mcp_servers(config)?, &[]).await;
+    for warning in &found.warnings {
+        terminal::warning(&warning.to_string());
+    }
+    let tools = ScriptTools::default().builtin(tools).and(found.tools);
+    let options = stored_options(config)?;
+    ScriptService::run_for(prompts, Arc::new(models), Arc::new(tools), options);
+    Ok(())
+}
+
+/// How stored scripts run, by the settings.
+fn stored_options(config: &Config) -> Result<ScriptOptions, Failure> {
+    let javascript = js_worker::transport().map_err(|error| Failure::Other(error.to_string()))?;
+    let paths = |setting| -> Vec<PathBuf> {
+        let texts = config.texts(setting).iter();
+        texts.map(PathBuf::from).collect()
+    };
+    let steps = u64::try_from(config.size(&config::SCRIPTS_STEPS)).unwrap_or(u64::MAX);
+    let calls = u64::try_from(config.size(&config::SCRIPTS_MODEL_CALLS)).unwrap_or(u64::MAX);
+    Ok(ScriptOptions {
+        limits: host::Limits {
+            steps,
+            depth: config.size(&config::SCRIPTS_DEPTH),
+            model_calls: calls,
+            own_time: config.milliseconds(&config::SCRIPTS_OWN_MS),
+            js_time: config.milliseconds(&config::SCRIPTS_JS_MS),
+            js_memory: config.size(&config::SCRIPTS_JS_BYTES),
+            ..host::Limits::default()
+        },
+        time: config.milliseconds(&config::SCRIPTS_TIME_MS),
+        grants: host::Grants {
+            read: folders("scripts.allow_read", &paths(&config::SCRIPTS_READ))?,
+            write: folders("scripts.allow_write", &paths(&config::SCRIPTS_WRITE))?,
+            net: config.is_on(&config::SCRIPTS_NET),
+            run: config.is_on(&config::SCRIPTS_RUN),
+            env: config.texts(&config::SCRIPTS_ENV).to_vec(),
+        },
+        ..ScriptOptions::with_javascript(javascript)
+    })
 }
 
 /// The engine that the arguments ask for.

@@ -56,6 +56,11 @@ pub(crate) fn form_of(name: &str) -> Option<Form<'static>> {
     ENDINGS.iter().find_map(ending)
 }
 
+/// Whether a file is a script, by its name.
+pub(crate) fn is_script(name: &str) -> bool {
+    name.ends_with(".ai.yaml") || name.ends_with(".ai.yml")
+}
+
 /// What a file is, by its name and, for YAML, by its text.
 pub(crate) fn form(name: &str, text: &str) -> Option<Form<'static>> {
     match file::kind(name, text) {
@@ -140,6 +145,9 @@ pub(crate) fn parse(path: &str, text: &str, form: Form<'_>) -> Result<Value, Fai
 /// # Errors
 /// A finding with its place.
 pub(crate) fn definition(path: &str, text: &str) -> Result<String, Failure> {
+    if is_script(path) {
+        return Ok(quillet_prompt::script_definition(text));
+    }
     match form(path, text) {
         Some(Form::Prompt) => Err(Failure::Other(format!(
             "{}: a prompt file is stored as it stands, in the prompts/ of a folder store",

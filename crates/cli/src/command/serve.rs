@@ -12,6 +12,7 @@ use crate::args::Serve;
 use crate::assemble;
 use crate::config::{self, Config};
 use crate::failure::Failure;
+use crate::scripts;
 use crate::terminal;
 use crate::traces::Traces;
 
@@ -28,6 +29,7 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
     }
     let traces = Traces::open(config).await?;
     let models = agents::models(config)?;
+    scripts::serve(config, &service, models.clone()).await?;
     let agents = agents::service(config, service.clone(), models, Vec::new(), &traces).await?;
     let server = Server::bind_with(server_config, service.clone(), Some(agents)).await;
     let server = server.map_err(|error| match error {

@@ -168,8 +168,11 @@ fn absent<'a>(kind: Kind, id: &str, known: impl Iterator<Item = &'a str>) -> Fai
     ))
 }
 
-/// JSON as people read it; anything else as it is.
+/// JSON as people read it, a script as its file has it; anything else as it is.
 fn pretty(text: &str) -> String {
+    if let Some(script) = quillet_prompt::script_source(text) {
+        return script.trim_end().to_owned();
+    }
     let value = serde_json::from_str::<Tree>(text);
     value.map_or_else(|_| text.to_owned(), |value| format!("{value:#}"))
 }

@@ -120,6 +120,18 @@ settings! {
     RENDER_CONCURRENCY = "render.concurrency", Integer, [], "64";
     RENDER_CACHE = "render.cache", Integer, [], "100";
     ENV_ALLOW = "prompts.env_allow", Texts, [], "";
+    SCRIPTS_TIME_MS = "scripts.time_ms", Integer, [], "300000";
+    SCRIPTS_OWN_MS = "scripts.own_ms", Integer, [], "30000";
+    SCRIPTS_STEPS = "scripts.steps", Integer, [], "1000000";
+    SCRIPTS_DEPTH = "scripts.depth", Integer, [], "64";
+    SCRIPTS_MODEL_CALLS = "scripts.model_calls", Integer, [], "1000";
+    SCRIPTS_JS_MS = "scripts.js_ms", Integer, [], "5000";
+    SCRIPTS_JS_BYTES = "scripts.js_bytes", Integer, [], "67108864";
+    SCRIPTS_READ = "scripts.allow_read", Texts, [], "";
+    SCRIPTS_WRITE = "scripts.allow_write", Texts, [], "";
+    SCRIPTS_NET = "scripts.allow_net", Bool, [], "false";
+    SCRIPTS_RUN = "scripts.allow_run", Bool, [], "false";
+    SCRIPTS_ENV = "scripts.allow_env", Texts, [], "";
     LOG_FILTER = "log.filter", Text, ["QUILLET_LOG", "RUST_LOG"], "";
     LOG_JSON = "log.json", Bool, ["QUILLET_LOG_JSON"], "false";
 }

@@ -22,6 +22,7 @@ mod redis_server;
 mod render;
 mod response;
 mod routes;
+mod script;
 mod shutdown;
 mod test_agents;
 mod test_model;

@@ -13,8 +13,10 @@ use super::reader;
 /// The library of the snapshot that was seen last.
 #[derive(Debug, Default)]
 pub(super) struct Libraries {
-    last: Mutex<Option<(Weak<Snapshot>, Arc<dyn Library>)>>,
+    last: Mutex<Option<Last>>,
 }
+
+type Last = (Weak<Snapshot>, Arc<dyn Library>);
 
 impl Libraries {
     pub(super) fn of(&self, snapshot: &Arc<Snapshot>) -> Arc<dyn Library> {

@@ -36,6 +36,7 @@ async fn what_is_known_is_listed_and_shown_at_both_addresses() {
             json!({
                 "origin": "direct",
                 "prompt": {"userPrompt": "Hello {{.variables.name}} in {{.vscode.lang}}"},
+                "kind": "template", "parameters": {"type": "object", "properties": {"name": {}}},
                 "status": "valid", "source": "hello", "diagnostics": [],
             }),
         ),

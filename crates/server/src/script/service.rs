@@ -13,6 +13,7 @@ use quillet_script::run::{Engine, Job};
 use quillet_script::syntax::Script;
 use quillet_template::TemplateFactory;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio_util::task::AbortOnDropHandle;
 
 use super::library::Libraries;
 use super::tools::OfSnapshot;
@@ -100,9 +101,13 @@ impl ScriptService {
                 }
             }
         };
+        let end: End = match job.depth {
+            0 => Box::pin(end),
+            _ => apart(&job.id, end),
+        };
         Some(Running {
             events,
-            end: Some(Box::pin(end)),
+            end: Some(end),
         })
     }
 }
@@ -119,6 +124,25 @@ impl ScriptRunner for ScriptService {
             }
         }
     }
+}
+
+/// A run inside of another one, as a task: however deep scripts and prompts call each other,
+/// none of them is polled on the stack of the one that calls it. It ends with its reader.
+fn apart(
+    id: &Arc<str>,
+    run: impl Future<Output = Result<ScriptOutcome, ServiceError>> + Send + 'static,
+) -> End {
+    let id = id.clone();
+    let task = AbortOnDropHandle::new(tokio::spawn(run));
+    Box::pin(async move {
+        match task.await {
+            Ok(ended) => ended,
+            Err(error) => {
+                let help = "look into the log of the server";
+                Err(watch::plain(&id, "script.aborted", error.to_string(), help))
+            }
+        }
+    })
 }
 
 type End = BoxFuture<'static, Result<ScriptOutcome, ServiceError>>;

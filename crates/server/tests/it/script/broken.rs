@@ -19,7 +19,13 @@ async fn a_broken_script_is_listed_with_its_error_and_hides_nothing() {
     ];
     let served = serve(&files, [Turn::text(["Hello."])]).await;
     let listed = served.get("/api/prompts?detail=1").await.json();
-    let shown = |item: &Value| [item["id"].clone(), item["status"].clone(), item["kind"].clone()];
+    let shown = |item: &Value| {
+        [
+            item["id"].clone(),
+            item["status"].clone(),
+            item["kind"].clone(),
+        ]
+    };
     let shown: Vec<_> = listed.as_array().unwrap().iter().map(shown).collect();
     assert_eq!(
         json!(shown),
@@ -35,7 +41,10 @@ async fn a_broken_script_is_listed_with_its_error_and_hides_nothing() {
     assert!(found["line"].as_u64() > Some(1), "{found}");
     let answer = served.post("/api/chat/prompts/deep.torn", &json!({})).await;
     let said = answer.json();
-    assert_eq!((answer.status, &said["error"]), (400, &json!("definition.invalid")));
+    assert_eq!(
+        (answer.status, &said["error"]),
+        (400, &json!("definition.invalid"))
+    );
     assert!(said["line"].as_u64() > Some(1), "{said}");
     assert_eq!(served.result("good", json!({})).await, "Hello.");
 }
@@ -51,7 +60,10 @@ async fn what_is_written_is_used_at_once() {
     .await;
     served.folder.write("prompts/b.ai.yaml", TORN);
     let status = async || served.get("/api/prompts/b").await.json()["status"].clone();
-    eventually("the broken one is listed", async || status().await == "invalid").await;
+    eventually("the broken one is listed", async || {
+        status().await == "invalid"
+    })
+    .await;
     served.folder.write("prompts/b.ai.yaml", GOOD);
     eventually("it is mended", async || status().await == "valid").await;
 }
@@ -65,7 +77,9 @@ async fn failures_have_the_status_of_their_cause() {
         ("prompts/aborts.ai.yaml", "- $abort: enough\n"),
         ("prompts/asks.ai.yaml", GOOD),
     ];
-    let refused = Turn::failing(Fault::Refuse(quillet_fake_provider::Refusal::of_status(503)));
+    let refused = Turn::failing(Fault::Refuse(quillet_fake_provider::Refusal::of_status(
+        503,
+    )));
     let served = serve(&files, [refused]).await;
     let cases = [
         ("needs", 400, "script.input"),
@@ -89,7 +103,10 @@ async fn failures_have_the_status_of_their_cause() {
 #[tokio::test]
 async fn limits_end_a_run_and_name_themselves() {
     let files = [
-        ("prompts/endless.ai.yaml", "$while: true\ndo:\n  - $set: {a: 1}\n"),
+        (
+            "prompts/endless.ai.yaml",
+            "- $while: true\n  do:\n    - $set: {a: 1}\n",
+        ),
         ("prompts/self.ai.yaml", "-> self\n"),
     ];
     let mut options = options();
@@ -97,9 +114,15 @@ async fn limits_end_a_run_and_name_themselves() {
     options.limits.depth = 8;
     let served = serve_with(&files, Script::default(), options).await;
     for (id, setting) in [("endless", "limits.steps"), ("self", "limits.depth")] {
-        let answer = served.post(&format!("/api/chat/prompts/{id}"), &json!({})).await;
+        let answer = served
+            .post(&format!("/api/chat/prompts/{id}"), &json!({}))
+            .await;
         assert_eq!(answer.status, 500, "{}", answer.body);
         assert_eq!(answer.json()["error"], "script.limit", "{}", answer.body);
-        assert!(answer.json()["hint"].as_str().unwrap().contains(setting), "{}", answer.body);
+        assert!(
+            answer.json()["hint"].as_str().unwrap().contains(setting),
+            "{}",
+            answer.body
+        );
     }
 }

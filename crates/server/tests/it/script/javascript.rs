@@ -27,15 +27,26 @@ user: \"{{text}}\"
 #[tokio::test]
 async fn javascript_runs_in_a_process_and_spinning_ends_in_time() {
     let files = [
-        ("prompts/adds.ai.yaml", "- !fn |-\n    add({a, b}) { return a + b }\n- $add: {a: 1, b: 2}\n"),
-        ("prompts/spins.ai.yaml", "- !fn |-\n    spin() { while (true) {} }\n- $spin\n"),
+        (
+            "prompts/adds.ai.yaml",
+            "- !fn |-\n    add({a, b}) { return a + b }\n- $add: {a: 1, b: 2}\n",
+        ),
+        (
+            "prompts/spins.ai.yaml",
+            "- !fn |-\n    spin() { while (true) {} }\n- $spin\n",
+        ),
     ];
     let mut options = options();
     options.limits.js_time = Duration::from_millis(300);
     let served = serve_with(&files, Script::default(), options).await;
     assert_eq!(served.result("adds", json!({})).await, 3);
     let answer = served.post("/api/chat/prompts/spins", &json!({})).await;
-    assert_eq!((answer.status, &answer.json()["error"]), (500, &json!("script.limit")), "{}", answer.body);
+    assert_eq!(
+        (answer.status, &answer.json()["error"]),
+        (500, &json!("script.limit")),
+        "{}",
+        answer.body
+    );
     assert_eq!(served.result("adds", json!({})).await, 3);
 }
 
@@ -49,7 +60,11 @@ async fn nothing_outside_is_granted_unless_it_is_configured() {
 
 #[tokio::test]
 async fn a_script_is_a_model_of_openai_s_clients() {
-    let served = serve(&[("prompts/talk.ai.yaml", TALK)], [Turn::text(["I am ", "well."])]).await;
+    let served = serve(
+        &[("prompts/talk.ai.yaml", TALK)],
+        [Turn::text(["I am ", "well."])],
+    )
+    .await;
     let models = served.get("/v1/models").await.json();
     assert_eq!(models["data"][0]["id"], "prompt/talk", "{models}");
     let body = |stream: bool| {
@@ -79,7 +94,10 @@ async fn a_script_is_a_model_of_openai_s_clients() {
     let mut tools = body(false);
     tools["tools"] = json!([{"type": "function", "function": {"name": "x"}}]);
     let answer = served.post("/v1/chat/completions", &tools).await;
-    assert_eq!((answer.status, &answer.json()["error"]["param"]), (400, &json!("tools")));
+    assert_eq!(
+        (answer.status, &answer.json()["error"]["param"]),
+        (400, &json!("tools"))
+    );
 }
 
 #[tokio::test]
@@ -95,7 +113,10 @@ async fn what_is_said_on_the_way_is_no_part_of_the_answer() {
 
 #[tokio::test]
 async fn a_thousand_small_scripts_run_at_once() {
-    let files = [("prompts/small.ai.yaml", "---\ninput: [n]\n---\n$ret: \"?=n + 1\"\n")];
+    let files = [(
+        "prompts/small.ai.yaml",
+        "---\ninput: [n]\n---\n$ret: \"?=n + 1\"\n",
+    )];
     let served = serve(&files, []).await;
     let runs = (0..1000).map(|n| served.result("small", json!({"n": n})));
     let results = join_all(runs).await;
@@ -124,20 +145,28 @@ async fn a_client_that_leaves_ends_the_run() {
 async fn redis_and_memory_hold_scripts_as_definitions() {
     let redis = RedisServer::start();
     let stores = [
-        quillet_store::open(&redis.url(), &StoreOptions::default()).await.unwrap(),
+        quillet_store::open(&redis.url(), &StoreOptions::default())
+            .await
+            .unwrap(),
         Arc::new(MemoryStore::new()),
     ];
     for store in stores {
         let put = async |source: &str| {
             let text = quillet_prompt::script_definition(source);
-            store.put(Kind::Prompt, &Key::new("math:six"), &text).await.unwrap();
+            store
+                .put(Kind::Prompt, &Key::new("math:six"), &text)
+                .await
+                .unwrap();
         };
         put("$ret: 6\n").await;
         let served = serve_over(store.clone(), Folder::new(), Script::default(), options()).await;
         assert_eq!(served.result("math.six", json!({})).await, 6);
         put("$ret: 7\n").await;
         eventually("the new text is run", async || {
-            served.result("math.six", Value::Object(Default::default())).await == 7
+            served
+                .result("math.six", Value::Object(Default::default()))
+                .await
+                == 7
         })
         .await;
     }

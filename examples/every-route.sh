@@ -48,6 +48,7 @@ set_key shenma:extensions:zgsm:evaluator '{
 set_key shenma:templates:greet:hello '{"userPrompt": "Say hello to {{.variables.name}} in {{.vscode.programming_language}}."}'
 set_key shenma:templates:greet:chinese '{"format": "jinja", "userPrompt": "用{{ vscode.programming_language }}向{{ variables.name }}问好。"}'
 set_key shenma:templates:greet:broken '{"userPrompt": "Hello {{if .variables.name}}"}'
+set_key shenma:templates:greet:script '{"format": "script", "source": "---\ntitle: A greeting\ninput:\n  - name: {type: string, index: 0, required: true}\n---\nuser: Greet {{name}}.\n"}'
 
 "$quillet" serve --store "redis://127.0.0.1:$redis_port" --model mock --listen "127.0.0.1:$port" 2>"$work/quillet.log" &
 until curl -fsS "$base/readyz" >/dev/null 2>&1; do sleep 0.05; done
@@ -76,6 +77,11 @@ call -d '{}' "$base/api/render/prompts/greet.helo"
 call -d '{"variables": {"name": "Ada"}}' "$base/api/chat/prompts/greet.hello"
 call -N -d '{"variables": {"name": "Ada"}, "stream": true}' "$base/api/chat/prompts/greet.hello"
 call -d '{"args": {"name": "Ada"}}' "$base/api/prompts/greet.hello/chat"
+call "$base/api/prompts/greet.script"
+call -d '{"variables": {"name": "Ada"}}' "$base/api/render/prompts/greet.script"
+call -d '{"variables": {"name": "Ada"}}' "$base/api/chat/prompts/greet.script"
+call -N -d '{"variables": {"name": "Ada"}, "stream": true}' "$base/api/chat/prompts/greet.script"
+call -d '{"model": "prompt/greet.script", "messages": [{"role": "user", "content": "Ada"}]}' "$base/v1/chat/completions"
 call "$base/healthz"
 call "$base/readyz"
 echo

@@ -248,16 +248,19 @@ impl Instance {
             .as_ref()
             .and_then(|key| lock(&self.world.memory).get(key).cloned())
         {
-            return Ok(known);
+            let (value, hidden) = known;
+            self.state().coming = hidden;
+            return Ok(value);
         }
         let Some(script) = self.find(&name, scope, at).await? else {
             return Err(self.unknown_call(&name, scope, at).await);
         };
         let value = self.run_script(script, input, scope, at).await?;
         if let Some(key) = key {
+            let hidden = self.state().coming.clone();
             let mut memory = lock(&self.world.memory);
             if memory.len() < REMEMBERED {
-                memory.insert(key, value.clone());
+                memory.insert(key, (value.clone(), hidden));
             }
         }
         Ok(value)

@@ -29,8 +29,8 @@ pub(crate) struct World {
     pub(crate) budget: Budget,
     pub(crate) expressions: Expressions,
     pub(crate) tally: Mutex<Tally>,
-    /// Results of `$exec` by caller, callee and arguments (note 134).
-    pub(crate) memory: Mutex<HashMap<String, Option<Value>>>,
+    /// Results of `$exec`, and what is hidden beside them, by caller, callee and arguments (note 134).
+    pub(crate) memory: Mutex<HashMap<String, (Option<Value>, Map)>>,
     /// Parameters of whoever runs the script; they win.
     pub(crate) parameters: Map,
     pub(crate) stream: bool,

@@ -146,9 +146,9 @@ impl Params {
     /// As a script is given them (seed 002, chains): a scalar that is piped is its `content`, the
     /// fields of an object are its own; what is written wins.
     pub(crate) fn for_script(&self) -> Input {
-        let named = match (&self.piped, self.positional.is_empty()) {
-            (Some(piped), true) => with_piped(piped, &self.named),
-            _ => self.named.clone(),
+        let named = match &self.piped {
+            Some(piped) => with_piped(piped, &self.named),
+            None => self.named.clone(),
         };
         match (self.positional.as_slice(), named.is_empty()) {
             ([], true) => Input::None,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quillet_core::{BoxFuture, Map, Span, Value};
+use quillet_core::{BoxFuture, Map, Span, Table, Value};
 use quillet_yaml::Node;
 use tokio::task::JoinSet;
 
@@ -127,9 +127,8 @@ impl Instance {
             .unwrap_or_default();
         let refuse = |problems| super::values::input_error(source, at, problems);
         let inputs = Inputs::read(&declared).map_err(refuse)?;
-        let bound = inputs
-            .bind(placed(input, &inputs), &self.resolved.config)
-            .map_err(refuse)?;
+        let (input, left) = placed(input, &inputs);
+        let bound = inputs.bind(input, &self.resolved.config).map_err(refuse)?;
         let open = self.unprotected();
         let mut state = self.state();
         state.arguments = bound.values.clone();
@@ -148,7 +147,7 @@ impl Instance {
                 _ => state.give(name, value),
             }
         }
-        Ok(bound.rest)
+        Ok(bound.rest.or(left))
     }
 
     /// Keys that the author lets callers set all the same.
@@ -354,20 +353,30 @@ fn configured_message(message: &Value, scope: &Scope, at: Span) -> Entry {
     entry
 }
 
-/// Arguments by place beside others by name: `0` is the input of index 0.
-fn placed(input: Input, inputs: &Inputs) -> Input {
+/// Arguments by place beside others by name: `0` is the input of index 0, and wins over what a
+/// chain passes on under its name. What has no input is left over, as a text alone is (note 33).
+fn placed(input: Input, inputs: &Inputs) -> (Input, Option<Value>) {
     let Input::Named(map) = input else {
-        return input;
+        return (input, None);
     };
-    let name = |key: &Arc<str>| {
+    let (places, names): (Vec<_>, Vec<_>) = map
+        .iter()
+        .partition(|(key, _)| key.parse::<usize>().is_ok());
+    let mut table: Table = names
+        .into_iter()
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let mut rest = None;
+    for (key, value) in places {
         let field = key.parse().ok().and_then(|index| inputs.at(index));
-        field.map_or_else(|| key.clone(), |field| field.name.as_str().into())
-    };
-    Input::Named(
-        map.iter()
-            .map(|(key, value)| (name(key), value.clone()))
-            .collect(),
-    )
+        match field {
+            Some(field) => {
+                table.insert(field.name.as_str().into(), value.clone());
+            }
+            None => rest = rest.or_else(|| Some(value.clone())),
+        }
+    }
+    (Input::Named(Map::new(table)), rest)
 }
 
 /// A chain of scripts, without the middle where it is long.

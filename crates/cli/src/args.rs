@@ -9,7 +9,7 @@ use clap_complete::Shell;
 
 use crate::config::{self, Flags, Setting};
 use crate::key_file::Provider;
-pub(crate) use script::{Chats, Echo, Fmt, Run, Test, With};
+pub(crate) use script::{Chats, Echo, Fmt, Lsp, Run, Test, With};
 
 /// A prompt engine: templates compiled once, variables and tools bound late.
 #[derive(Debug, Parser)]
@@ -77,6 +77,8 @@ pub(crate) enum Command {
     Test(Box<Test>),
     /// Lay out scripts alike.
     Fmt(Fmt),
+    /// Serve an editor on standard input and output: findings, hovers, completion for scripts.
+    Lsp(Lsp),
     /// Serve the stored prompts and tools to an MCP client on standard input and output.
     Mcp(Mcp),
     /// Ask a model one question; its answer goes to standard output.
@@ -519,6 +521,7 @@ impl Command {
             Command::Run(_)
             | Command::Test(_)
             | Command::Fmt(_)
+            | Command::Lsp(_)
             | Command::Convert(_)
             | Command::Demo { .. }
             | Command::Config(_)

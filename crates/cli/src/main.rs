@@ -87,7 +87,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     log(&config, &cli.command);
     // A server wants every core; anything else is done before threads are up.
     let mut builder = match &cli.command {
-        Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
+        Command::Serve(_) | Command::Lsp(_) => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),
     };
     let runtime = builder.enable_all().build();
@@ -117,6 +117,7 @@ async fn dispatch(cli: &Cli, config: &Config) -> Result<(), Failure> {
             Command::Check(args) => command::check::run(args, config).await,
             Command::Convert(args) => command::convert::run(args),
             Command::Fmt(args) => command::fmt::run(args),
+            Command::Lsp(args) => command::lsp::run(args, config).await,
             Command::Test(args) => command::test::run(args, config).await,
             Command::Mcp(_) => command::mcp::run(config).await,
             Command::Models(args) => command::models::run(args, config).await,

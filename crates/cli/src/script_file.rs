@@ -23,6 +23,12 @@ pub(crate) fn is_one(path: &Path) -> bool {
     is(&SCRIPTS) || is(&FIXTURES)
 }
 
+/// Whether a file is tests of a script, by its name.
+pub(crate) fn is_fixture(path: &Path) -> bool {
+    let name = path.to_string_lossy();
+    FIXTURES.iter().any(|ending| name.ends_with(ending))
+}
+
 /// Everything that is wrong with a script, or with a fixture.
 ///
 /// # Errors
@@ -34,7 +40,7 @@ pub(crate) async fn check(path: &Path, tools: &dyn host::Tools) -> Result<Vec<Fi
         path: path.canonicalize().ok(),
         text: source::read(&name)?.into(),
     });
-    let found = match FIXTURES.iter().any(|ending| name.ends_with(ending)) {
+    let found = match is_fixture(path) {
         true => fixture(source.clone()).await,
         false => script(source.clone(), path, tools).await,
     };

@@ -211,6 +211,17 @@ pub(crate) struct Test {
     pub(crate) with: With,
 }
 
+/// Serves an editor.
+#[derive(Debug, Args)]
+pub(crate) struct Lsp {
+    /// A folder in which scripts are looked for, besides those of the editor.
+    #[arg(short = 's', long, value_name = "DIR")]
+    pub(crate) search: Vec<PathBuf>,
+    /// What editors say of their own accord; there is no other way.
+    #[arg(long, hide = true)]
+    pub(crate) stdio: bool,
+}
+
 /// Formats scripts.
 #[derive(Debug, Args)]
 pub(crate) struct Fmt {

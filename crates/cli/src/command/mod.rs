@@ -10,6 +10,7 @@ pub(crate) mod doctor;
 pub(crate) mod fmt;
 pub(crate) mod js_worker;
 pub(crate) mod keys;
+pub(crate) mod lsp;
 pub(crate) mod mcp;
 pub(crate) mod models;
 pub(crate) mod render;

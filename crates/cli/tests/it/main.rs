@@ -14,6 +14,7 @@ mod convert;
 mod js_worker;
 mod keys;
 mod layout;
+mod lsp;
 mod pseudo_terminal;
 mod render;
 mod run;

@@ -11,7 +11,7 @@ use super::pattern::Pattern;
 use super::wanted::text_of;
 use crate::syntax::Source;
 
-const KEYS: [&str; 6] = [
+pub(super) const KEYS: [&str; 6] = [
     "match",
     "reply",
     "finish",

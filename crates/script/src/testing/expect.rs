@@ -9,7 +9,7 @@ use super::wanted::{Comparison, Field, FieldKey, Reader, Rule, Wanted, node_of};
 use crate::syntax::Source;
 
 /// What `expect:` knows; `-` may stand for `_`.
-const KEYS: [&str; 17] = [
+pub(super) const KEYS: [&str; 17] = [
     "contains",
     "equals",
     "error",

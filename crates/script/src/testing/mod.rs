@@ -19,6 +19,8 @@ mod read;
 mod replies;
 mod report;
 mod run;
+#[cfg(test)]
+mod schema;
 mod snapshot;
 mod split;
 #[cfg(test)]

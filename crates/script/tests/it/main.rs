@@ -12,6 +12,7 @@ mod call_tools;
 mod cases;
 mod cases_published;
 mod editor;
+mod editor_schema;
 mod expression;
 mod expression_data;
 mod expression_engine;

@@ -1,5 +1,6 @@
 //! Names inside texts: holes, templates, expressions, arguments.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,6 +20,9 @@ use crate::text::template::{DEFAULT_FORMAT, Templates};
 
 /// Names of one text that are kept: each is looked up in what was written.
 const MOST_OF_ONE: usize = 500;
+
+/// Variables of one template: each is looked for in all of it.
+const MOST_NAMES: usize = 100;
 
 /// Collects the marks of texts.
 pub(super) struct Texts<'a> {
@@ -182,15 +186,14 @@ impl<'a> Texts<'a> {
         let Ok(template) = self.templates.compile(self.format, inner) else {
             return;
         };
-        for reference in template.references().variables.iter().take(MOST_OF_ONE) {
-            if let Some(name) = reference.path.first() {
-                let span = reference.span;
-                self.variable_in(
-                    text,
-                    moved(&(span.start..span.end), body.start),
-                    name,
-                    false,
-                );
+        let names = template.references().variables.iter();
+        let names = names.filter_map(|reference| reference.path.first());
+        let names: BTreeSet<&str> = names.map(|name| name.trim()).take(MOST_NAMES).collect();
+        for name in names {
+            let places = places(inner, name).take(MOST_OF_ONE);
+            for at in places {
+                let start = body.start + at;
+                self.variable_in(text, start..start + name.len(), name, false);
             }
         }
     }
@@ -253,6 +256,22 @@ const AI: &str = "The model's answer goes here, and the variable has it afterwar
 const SCRIPT: &str = "Runs a script; its result is put in here.";
 const CALL: &str = "Calls a directive or a function; its result is put in here.";
 const REGEX: &str = "Searches a variable's text; what is found is put in here, or all of the text where nothing is.";
+
+/// Where a template names a variable: a compiled template knows the first place only. Words in quotes
+/// and fields of other values are not meant.
+fn places<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut open = 0;
+    text.match_indices(name).filter_map(move |(at, _)| {
+        let between = text.get(open..at)?;
+        open += between.rfind(['{', '}']).unwrap_or_default();
+        let inside = text.get(open..at)?.strip_prefix('{')?;
+        let after = text.get(at + name.len()..)?.chars().next();
+        let alone = !inside.ends_with(|c| word(c) || c == '.') && !after.is_some_and(word);
+        let quoted = inside.matches(['"', '\'']).count() % 2 == 1;
+        (alone && !quoted).then_some(at)
+    })
+}
 
 fn moved(range: &Range<usize>, by: usize) -> Range<usize> {
     range.start + by..range.end + by

@@ -1,0 +1,181 @@
+//! One question about a document, and its answer.
+
+use quillet_core::{Diagnostic, Span};
+use quillet_script::editor::position::Encoding;
+use quillet_script::editor::{self, Document};
+use quillet_script::testing;
+use quillet_template::TemplateFactory;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::documents::{Kind, Place};
+use super::shape;
+use super::wire::error;
+use super::workspace::Snapshot;
+
+/// What is asked of one document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Question {
+    Hover,
+    Completion,
+    Definition,
+    References,
+    Rename,
+    Symbols,
+    Folds,
+    Format,
+}
+
+/// What is asked with.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Params {
+    pub(super) text_document: Name,
+    position: Option<Place>,
+    new_name: Option<String>,
+}
+
+/// Which document.
+#[derive(Debug, Deserialize)]
+pub(super) struct Name {
+    pub(super) uri: String,
+}
+
+/// An error's code and what it says.
+pub(super) type Refusal = (i64, String);
+
+impl Question {
+    /// The question of a method.
+    pub(super) fn of(method: &str) -> Option<Self> {
+        Some(match method {
+            "textDocument/hover" => Question::Hover,
+            "textDocument/completion" => Question::Completion,
+            "textDocument/definition" => Question::Definition,
+            "textDocument/references" => Question::References,
+            "textDocument/rename" => Question::Rename,
+            "textDocument/documentSymbol" => Question::Symbols,
+            "textDocument/foldingRange" => Question::Folds,
+            "textDocument/formatting" => Question::Format,
+            _ => return None,
+        })
+    }
+
+    /// Answers.
+    ///
+    /// # Errors
+    /// What is missing in the parameters, or that something cannot be renamed.
+    pub(super) async fn answer(
+        self,
+        snapshot: &Snapshot,
+        params: &Params,
+        encoding: Encoding,
+    ) -> Result<Value, Refusal> {
+        let open = &snapshot.open;
+        if open.kind != Kind::Script {
+            return Ok(Value::Null);
+        }
+        let document = open.document();
+        match self {
+            Question::Symbols => Ok(list(&editor::symbols(document), |found| {
+                Some(shape::symbol(open, found))
+            })),
+            Question::Folds => Ok(list(&editor::folds(document), |span| {
+                shape::fold(open, *span)
+            })),
+            Question::Format => {
+                let text = editor::formatted(document);
+                Ok(text.map_or(Value::Null, |text| shape::rewrite(open, &text)))
+            }
+            _ => {
+                let place = params
+                    .position
+                    .ok_or((error::INVALID_PARAMS, "position is missing".to_owned()))?;
+                self.at(snapshot, open.byte(place), params, encoding).await
+            }
+        }
+    }
+
+    async fn at(
+        self,
+        snapshot: &Snapshot,
+        at: usize,
+        params: &Params,
+        encoding: Encoding,
+    ) -> Result<Value, Refusal> {
+        let open = &snapshot.open;
+        let document = open.document();
+        let library = snapshot.overlay();
+        let around = snapshot.around(&library);
+        match self {
+            Question::Hover => {
+                let found = editor::hover(document, at, around).await;
+                Ok(found.map_or(Value::Null, |found| shape::hover(open, &found)))
+            }
+            Question::Completion => {
+                let found = editor::complete(document, at, around).await;
+                let items = list(&found, |found| Some(shape::completion(open, found)));
+                Ok(json!({"isIncomplete": false, "items": items}))
+            }
+            Question::Definition => {
+                let place = editor::definition(document, at, around).await;
+                let place = place.map(|place| shape::location(&place, encoding));
+                Ok(place.unwrap_or_default())
+            }
+            Question::References => Ok(list(&editor::references(document, at), |span| {
+                Some(json!({"uri": &*open.uri, "range": shape::range(open, *span)}))
+            })),
+            _ => rename(
+                snapshot,
+                document,
+                at,
+                params.new_name.as_deref().unwrap_or_default(),
+            ),
+        }
+    }
+}
+
+fn rename(
+    snapshot: &Snapshot,
+    document: &Document,
+    at: usize,
+    name: &str,
+) -> Result<Value, Refusal> {
+    let open = &snapshot.open;
+    let Some(spans) = editor::rename(document, at, name) else {
+        let why = "only variables are renamed, to a name of letters, digits and _";
+        return Err((error::FAILED, why.to_owned()));
+    };
+    let edits = list(&spans, |span| {
+        Some(json!({"range": shape::range(open, *span), "newText": name}))
+    });
+    Ok(json!({"changes": {&*open.uri: edits}}))
+}
+
+fn list<T>(items: &[T], each: impl FnMut(&T) -> Option<Value>) -> Value {
+    Value::Array(items.iter().filter_map(each).collect())
+}
+
+/// Everything that is wrong with a document.
+pub(super) async fn findings(snapshot: &Snapshot) -> Vec<Value> {
+    let open = &snapshot.open;
+    let found: Vec<Diagnostic> = match open.kind {
+        Kind::Other => Vec::new(),
+        Kind::TooLong => {
+            let why = "this is longer than 1 MiB, and is not looked at while it is edited";
+            let found = open.source.warning("editor.limit", why, Span::default());
+            vec![found.help("`quillet check` looks at it")]
+        }
+        Kind::Fixture => {
+            let read = testing::read(open.source.clone(), &TemplateFactory::standard()).await;
+            read.map_or_else(|wrong| wrong, |fixture| fixture.warnings)
+        }
+        Kind::Script => {
+            let library = snapshot.overlay();
+            editor::diagnostics(open.document(), snapshot.around(&library)).await
+        }
+    };
+    found
+        .iter()
+        .map(|found| shape::diagnostic(open, found))
+        .collect()
+}

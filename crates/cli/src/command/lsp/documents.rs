@@ -1,0 +1,143 @@
+//! Documents that are open in the editor.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use quillet_core::Span;
+use quillet_script::editor::Document;
+use quillet_script::editor::position::{Encoding, Lines, Position};
+use quillet_script::syntax::Source;
+use serde::Deserialize;
+
+use super::uri;
+use crate::script_file;
+
+/// Bytes of a document that is looked at. Nobody writes a script of more.
+const MOST_BYTES: usize = 1 << 20;
+
+/// A document at one version. Cheap to clone; read when somebody asks.
+#[derive(Clone, Debug)]
+pub(super) struct Open {
+    pub(super) uri: Arc<str>,
+    pub(super) version: Option<i64>,
+    pub(super) source: Arc<Source>,
+    pub(super) lines: Arc<Lines>,
+    pub(super) kind: Kind,
+    read: Arc<OnceLock<Document>>,
+}
+
+/// What a document is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A script.
+    Script,
+    /// Tests of scripts.
+    Fixture,
+    /// A script or fixture of more than [`MOST_BYTES`].
+    TooLong,
+    /// Something that is not ours: an editor may send us every YAML file.
+    Other,
+}
+
+/// A change of a document, as the protocol has it.
+#[derive(Debug, Deserialize)]
+pub(super) struct Change {
+    pub(super) range: Option<Range>,
+    pub(super) text: String,
+}
+
+/// A range, as the protocol has it.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(super) struct Range {
+    pub(super) start: Place,
+    pub(super) end: Place,
+}
+
+/// A place, as the protocol has it.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(super) struct Place {
+    line: u32,
+    character: u32,
+}
+
+impl From<Place> for Position {
+    fn from(place: Place) -> Self {
+        Position {
+            line: place.line,
+            character: place.character,
+        }
+    }
+}
+
+impl Open {
+    pub(super) fn new(uri: &str, version: Option<i64>, text: String, encoding: Encoding) -> Self {
+        let path = uri::path(uri).map(|path| path.canonicalize().unwrap_or(path));
+        let kind = kind(path.as_ref(), text.len());
+        let name = path.as_ref().map(|path| path.display().to_string());
+        let lines = Arc::new(Lines::new(&text, encoding));
+        Open {
+            uri: uri.into(),
+            version,
+            source: Arc::new(Source {
+                name: name.unwrap_or_else(|| uri.to_owned()),
+                path,
+                text: text.into(),
+            }),
+            lines,
+            kind,
+            read: Arc::default(),
+        }
+    }
+
+    /// The document after changes, each of which counts in what those before it made.
+    pub(super) fn changed(
+        &self,
+        version: Option<i64>,
+        changes: Vec<Change>,
+        encoding: Encoding,
+    ) -> Self {
+        let mut text = self.source.text.to_string();
+        let mut lines = None;
+        for change in changes {
+            match change.range {
+                None => text = change.text,
+                Some(range) => {
+                    let known = lines.as_ref().unwrap_or(&*self.lines);
+                    let start = known.byte(&text, range.start.into());
+                    let end = known.byte(&text, range.end.into()).max(start);
+                    text.replace_range(start..end, &change.text);
+                }
+            }
+            lines = Some(Lines::new(&text, encoding));
+        }
+        Open::new(&self.uri, version, text, encoding)
+    }
+
+    /// The document, read.
+    pub(super) fn document(&self) -> &Document {
+        self.read.get_or_init(|| Document::new(self.source.clone()))
+    }
+
+    pub(super) fn byte(&self, place: Place) -> usize {
+        self.lines.byte(&self.source.text, place.into())
+    }
+
+    pub(super) fn positions(&self, span: Span) -> (Position, Position) {
+        let at = |byte| self.lines.position(&self.source.text, byte);
+        (at(span.start), at(span.end))
+    }
+}
+
+fn kind(path: Option<&PathBuf>, length: usize) -> Kind {
+    let kind = match path {
+        Some(path) if !script_file::is_one(path) => return Kind::Other,
+        Some(path) if script_file::is_fixture(path) => Kind::Fixture,
+        // What was never saved has no ending yet.
+        Some(_) | None => Kind::Script,
+    };
+    if length > MOST_BYTES {
+        Kind::TooLong
+    } else {
+        kind
+    }
+}

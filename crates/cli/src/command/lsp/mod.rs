@@ -1,0 +1,108 @@
+//! `quillet lsp`: a language server for scripts, on standard input and output.
+//!
+//! Nothing but the protocol goes to standard output. What scripts mean is no part of this:
+//! [`quillet_script::editor`] answers.
+
+use std::io;
+use std::thread;
+
+use tokio::sync::mpsc;
+use tokio::time::sleep_until;
+
+use crate::args::Lsp;
+use crate::config::Config;
+use crate::failure::{Failure, code};
+use crate::scripts;
+use crate::terminal;
+
+mod answer;
+mod documents;
+mod server;
+mod shape;
+mod uri;
+mod wire;
+mod workspace;
+
+use server::{Done, Server};
+use wire::Frame;
+use workspace::Workspace;
+
+/// Messages that are read ahead, so that one may cancel another.
+const AHEAD: usize = 64;
+
+/// Where a conversation stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing was agreed on.
+    New,
+    /// Questions are answered.
+    Ready,
+    /// The client said that it is about to end.
+    ShutDown,
+    /// It is over.
+    Ended {
+        /// Whether it was shut down before.
+        orderly: bool,
+    },
+}
+
+pub(crate) async fn run(args: &Lsp, config: &Config) -> Result<(), Failure> {
+    let tools = match scripts::tools(config).await {
+        Ok(tools) => tools,
+        // Scripts can be edited while a store is away.
+        Err(error) => {
+            terminal::warning(&format!("tools are not known: {error}"));
+            std::sync::Arc::new(quillet_script::host::NoTools)
+        }
+    };
+    let (done, results) = mpsc::unbounded_channel();
+    let workspace = Workspace::new(args.search.clone(), tools);
+    let server = Server::new(workspace, done);
+    converse(server, listen(), results).await
+}
+
+/// Reads standard input on a thread of its own: it cannot be stopped, and ends with the process.
+fn listen() -> mpsc::Receiver<Frame> {
+    let (send, receive) = mpsc::channel(AHEAD);
+    thread::spawn(move || {
+        let mut input = io::stdin().lock();
+        loop {
+            let frame = wire::read(&mut input).unwrap_or(Frame::End);
+            let ends = frame == Frame::End;
+            if send.blocking_send(frame).is_err() || ends {
+                return;
+            }
+        }
+    });
+    receive
+}
+
+async fn converse(
+    mut server: Server,
+    mut inbox: mpsc::Receiver<Frame>,
+    mut results: mpsc::UnboundedReceiver<Done>,
+) -> Result<(), Failure> {
+    loop {
+        let due = server.next_due();
+        let wait = async {
+            match due {
+                Some(due) => sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            frame = inbox.recv() => server.frame(frame.unwrap_or(Frame::End)),
+            Some(done) = results.recv() => server.done(done),
+            () = wait => server.look(),
+        }
+        let mut output = io::stdout().lock();
+        for message in server.out.drain(..) {
+            wire::write(&mut output, &message)?;
+        }
+        match server.state {
+            State::Ended { orderly: true } => return Ok(()),
+            State::Ended { orderly: false } => return Err(Failure::Said(code::FAILURE)),
+            State::New | State::Ready | State::ShutDown => {}
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! The conversation with one editor: what it may say when, and who answers.
+//!
+//! Questions are answered side by side, each over the documents as they were when it was asked;
+//! findings are told when nothing was typed for a moment.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_script::editor::position::Encoding;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::answer::{Name, Params, Question, findings};
+use super::documents::{Change, Open};
+use super::wire::{Frame, error, failure, notification, result};
+use super::workspace::Workspace;
+use super::{State, uri};
+
+/// How long nothing is typed before findings are told.
+const PAUSE: Duration = Duration::from_millis(150);
+
+/// Questions that are open at once; more are refused.
+const MOST_OPEN: usize = 256;
+
+/// Documents that are open at once; more are not looked at.
+const MOST_DOCUMENTS: usize = 1_000;
+
+/// One conversation.
+#[derive(Debug)]
+pub(super) struct Server {
+    workspace: Workspace,
+    pub(super) state: State,
+    encoding: Encoding,
+    watches: bool,
+    documents: HashMap<Arc<str>, Open>,
+    /// When the findings of documents are due.
+    due: HashMap<Arc<str>, Instant>,
+    /// Questions by their ids as JSON, and who works at them.
+    running: HashMap<String, tokio::task::AbortHandle>,
+    done: mpsc::UnboundedSender<Done>,
+    /// What is to be written.
+    pub(super) out: Vec<Value>,
+}
+
+/// Something that was worked out.
+#[derive(Debug)]
+pub(super) enum Done {
+    /// The answer of the question of an id.
+    Answer(Value, Result<Value, (i64, String)>),
+    /// What is wrong with a document at one version.
+    Findings(Open, Vec<Value>),
+}
+
+#[derive(Deserialize)]
+struct DidOpen {
+    #[serde(rename = "textDocument")]
+    document: Opened,
+}
+
+#[derive(Deserialize)]
+struct Opened {
+    uri: String,
+    version: Option<i64>,
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct DidChange {
+    #[serde(rename = "textDocument")]
+    document: Versioned,
+    #[serde(rename = "contentChanges")]
+    changes: Vec<Change>,
+}
+
+#[derive(Deserialize)]
+struct Versioned {
+    uri: String,
+    version: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct About {
+    #[serde(rename = "textDocument")]
+    document: Name,
+}
+
+impl Server {
+    pub(super) fn new(workspace: Workspace, done: mpsc::UnboundedSender<Done>) -> Self {
+        Server {
+            workspace,
+            state: State::New,
+            encoding: Encoding::default(),
+            watches: false,
+            documents: HashMap::new(),
+            due: HashMap::new(),
+            running: HashMap::new(),
+            done,
+            out: Vec::new(),
+        }
+    }
+
+    /// When something is due next.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.due.values().min().copied()
+    }
+
+    pub(super) fn frame(&mut self, frame: Frame) {
+        match frame {
+            Frame::Message(message) => self.message(message),
+            Frame::Nonsense(why) => self.refuse(&Value::Null, error::PARSE, &why),
+            Frame::End => {
+                let orderly = self.state == State::ShutDown;
+                self.state = State::Ended { orderly };
+            }
+        }
+    }
+
+    fn message(&mut self, mut message: Value) {
+        let id = message
+            .get("id")
+            .filter(|id| id.is_string() || id.is_number())
+            .cloned();
+        let params = message
+            .get_mut("params")
+            .map(Value::take)
+            .unwrap_or_default();
+        let method = message.get("method").and_then(Value::as_str);
+        match (method, id) {
+            (Some(method), Some(id)) => self.request(method, id, params),
+            (Some(method), None) => self.notified(method, params),
+            // An answer to something that we asked: nothing depends on it.
+            (None, Some(_))
+                if message.get("result").is_some() || message.get("error").is_some() => {}
+            (None, id) => {
+                let id = id.unwrap_or_default();
+                self.refuse(
+                    &id,
+                    error::INVALID_REQUEST,
+                    "a message is an object with a method",
+                );
+            }
+        }
+    }
+
+    fn refuse(&mut self, id: &Value, code: i64, why: &str) {
+        self.out.push(failure(id, code, why));
+    }
+
+    fn request(&mut self, method: &str, id: Value, params: Value) {
+        match (self.state, method) {
+            (State::New, "initialize") => self.initialize(&id, &params),
+            (State::New, _) => self.refuse(&id, error::NOT_INITIALIZED, "initialize comes first"),
+            (State::Ready, "initialize") => {
+                self.refuse(&id, error::INVALID_REQUEST, "this was initialized before")
+            }
+            (State::Ready, "shutdown") => {
+                self.state = State::ShutDown;
+                self.out.push(result(&id, Value::Null));
+            }
+            (State::Ready, method) => match Question::of(method) {
+                Some(question) => self.question(question, id, params),
+                None => {
+                    let why = format!("there is no method {method:?}");
+                    self.refuse(&id, error::UNKNOWN_METHOD, &why);
+                }
+            },
+            (State::ShutDown | State::Ended { .. }, _) => {
+                self.refuse(&id, error::INVALID_REQUEST, "this is shut down");
+            }
+        }
+    }
+
+    fn initialize(&mut self, id: &Value, params: &Value) {
+        self.state = State::Ready;
+        let encodings = params.pointer("/capabilities/general/positionEncodings");
+        let encodings = encodings.and_then(Value::as_array).into_iter().flatten();
+        let known = encodings.filter_map(|name| match name.as_str()? {
+            "utf-8" => Some(Encoding::Utf8),
+            "utf-16" => Some(Encoding::Utf16),
+            _ => None,
+        });
+        self.encoding = known.into_iter().next().unwrap_or_default();
+        let watch = "/capabilities/workspace/didChangeWatchedFiles/dynamicRegistration";
+        self.watches = params.pointer(watch) == Some(&Value::Bool(true));
+        let folders = params.get("workspaceFolders").and_then(Value::as_array);
+        let folders = folders
+            .into_iter()
+            .flatten()
+            .filter_map(|folder| folder.get("uri"));
+        for folder in folders.chain(params.get("rootUri")) {
+            if let Some(path) = folder.as_str().and_then(uri::path) {
+                self.workspace.add_root(path);
+            }
+        }
+        self.out.push(result(id, capabilities(self.encoding)));
+    }
+
+    fn question(&mut self, question: Question, id: Value, params: Value) {
+        let params: Params = match serde_json::from_value(params) {
+            Ok(params) => params,
+            Err(why) => return self.refuse(&id, error::INVALID_PARAMS, &why.to_string()),
+        };
+        let Some(open) = self.documents.get(params.text_document.uri.as_str()) else {
+            let why = format!("{} is not open", params.text_document.uri);
+            return self.refuse(&id, error::INVALID_PARAMS, &why);
+        };
+        if self.running.len() >= MOST_OPEN {
+            return self.refuse(&id, error::FAILED, "too many questions are open");
+        }
+        let snapshot = self.workspace.snapshot(open, &self.documents);
+        let (done, encoding, key) = (self.done.clone(), self.encoding, id.to_string());
+        let task = tokio::spawn(async move {
+            let answer = question.answer(&snapshot, &params, encoding).await;
+            // The conversation may be over.
+            let _ = done.send(Done::Answer(id, answer));
+        });
+        self.running.insert(key, task.abort_handle());
+    }
+
+    fn notified(&mut self, method: &str, params: Value) {
+        match (self.state, method) {
+            (state, "exit") => {
+                let orderly = state == State::ShutDown;
+                self.state = State::Ended { orderly };
+            }
+            (State::Ready, "initialized") => self.watch(),
+            (State::Ready, "textDocument/didOpen") => self.read(params, Server::opened),
+            (State::Ready, "textDocument/didChange") => self.read(params, Server::changed),
+            (State::Ready, "textDocument/didClose") => self.read(params, Server::closed),
+            (State::Ready, "textDocument/didSave" | "workspace/didChangeWatchedFiles") => {
+                self.workspace.forget();
+                self.all_due();
+            }
+            (_, "$/cancelRequest") => self.cancel(params.get("id").unwrap_or(&Value::Null)),
+            // What is not known and wants no answer gets none (JSON-RPC).
+            _ => {}
+        }
+    }
+
+    /// A notification with something in it; one that cannot be read has no effect.
+    fn read<P: DeserializeOwned>(&mut self, params: Value, then: fn(&mut Self, P)) {
+        if let Ok(params) = serde_json::from_value(params) {
+            then(self, params);
+        }
+    }
+
+    fn watch(&mut self) {
+        if self.watches {
+            let watchers = json!([{"globPattern": "**/*.{ai.yaml,ai.yml,js,mjs,wasm}"}]);
+            let registration = json!({
+                "id": "files",
+                "method": "workspace/didChangeWatchedFiles",
+                "registerOptions": {"watchers": watchers},
+            });
+            let mut asked = notification(
+                "client/registerCapability",
+                json!({"registrations": [registration]}),
+            );
+            asked["id"] = json!("quillet-files");
+            self.out.push(asked);
+        }
+    }
+
+    fn opened(&mut self, params: DidOpen) {
+        let Opened { uri, version, text } = params.document;
+        if self.documents.len() < MOST_DOCUMENTS {
+            self.put(Open::new(&uri, version, text, self.encoding));
+        }
+    }
+
+    fn changed(&mut self, params: DidChange) {
+        let Versioned { uri, version } = params.document;
+        if let Some(open) = self.documents.get(uri.as_str()) {
+            let open = open.changed(version, params.changes, self.encoding);
+            self.put(open);
+        }
+    }
+
+    fn put(&mut self, open: Open) {
+        self.due.insert(open.uri.clone(), Instant::now() + PAUSE);
+        self.documents.insert(open.uri.clone(), open);
+    }
+
+    fn closed(&mut self, params: About) {
+        let uri = params.document.uri;
+        if let Some(open) = self.documents.remove(uri.as_str()) {
+            self.due.remove(&open.uri);
+            self.tell(&open, Vec::new());
+        }
+    }
+
+    fn all_due(&mut self) {
+        let now = Instant::now();
+        let all = self.documents.keys().map(|uri| (uri.clone(), now + PAUSE));
+        self.due = all.collect();
+    }
+
+    fn cancel(&mut self, id: &Value) {
+        if let Some(task) = self.running.remove(&id.to_string()) {
+            task.abort();
+            self.refuse(id, error::CANCELLED, "cancelled");
+        }
+    }
+
+    /// Looks for findings in the documents for which it is time.
+    pub(super) fn look(&mut self) {
+        let now = Instant::now();
+        let ready: Vec<Arc<str>> = self
+            .due
+            .extract_if(|_, due| *due <= now)
+            .map(|(uri, _)| uri)
+            .collect();
+        for uri in ready {
+            let Some(open) = self.documents.get(&uri) else {
+                continue;
+            };
+            let snapshot = self.workspace.snapshot(open, &self.documents);
+            let done = self.done.clone();
+            tokio::spawn(async move {
+                let found = findings(&snapshot).await;
+                let _ = done.send(Done::Findings(snapshot.open, found));
+            });
+        }
+    }
+
+    pub(super) fn done(&mut self, done: Done) {
+        match done {
+            Done::Answer(id, answer) => {
+                if self.running.remove(&id.to_string()).is_none() {
+                    return;
+                }
+                self.out.push(match answer {
+                    Ok(value) => result(&id, value),
+                    Err((code, why)) => failure(&id, code, &why),
+                });
+            }
+            Done::Findings(open, found) => {
+                let now = self.documents.get(&open.uri);
+                // What was typed since then is looked at soon.
+                if now.is_some_and(|now| Arc::ptr_eq(&now.source, &open.source)) {
+                    self.tell(&open, found);
+                }
+            }
+        }
+    }
+
+    fn tell(&mut self, open: &Open, found: Vec<Value>) {
+        let mut params = json!({"uri": &*open.uri, "diagnostics": found});
+        if let Some(version) = open.version {
+            params["version"] = version.into();
+        }
+        self.out
+            .push(notification("textDocument/publishDiagnostics", params));
+    }
+}
+
+fn capabilities(encoding: Encoding) -> Value {
+    let encoding = match encoding {
+        Encoding::Utf16 => "utf-16",
+        Encoding::Utf8 => "utf-8",
+    };
+    json!({
+        "capabilities": {
+            "positionEncoding": encoding,
+            "textDocumentSync": {"openClose": true, "change": 2, "save": true},
+            "hoverProvider": true,
+            "completionProvider": {"triggerCharacters": ["$", "{", "[", "@", "(", ":", ">", " "]},
+            "definitionProvider": true,
+            "referencesProvider": true,
+            "renameProvider": true,
+            "documentSymbolProvider": true,
+            "foldingRangeProvider": true,
+            "documentFormattingProvider": true,
+        },
+        "serverInfo": {"name": "quillet", "version": env!("CARGO_PKG_VERSION")},
+    })
+}

@@ -1,0 +1,147 @@
+//! The editor's answers in the protocol's words.
+
+use quillet_core::{Diagnostic, Severity, Span};
+use quillet_script::editor::position::{Encoding, Lines, Position};
+use quillet_script::editor::{
+    Completion, CompletionKind, Hover, Place, Symbol, SymbolKind, related,
+};
+use serde_json::{Value, json};
+
+use super::documents::{Kind, Open};
+use super::uri;
+
+fn position(position: Position) -> Value {
+    json!({"line": position.line, "character": position.character})
+}
+
+/// A range of a document.
+pub(super) fn range(open: &Open, span: Span) -> Value {
+    let (start, end) = open.positions(span);
+    json!({"start": position(start), "end": position(end)})
+}
+
+/// A finding. One that is about another file stands at the beginning, and says so.
+pub(super) fn diagnostic(open: &Open, found: &Diagnostic) -> Value {
+    let own = found.source == open.source.name;
+    let span = found.span.filter(|_| own).unwrap_or_default();
+    let severity = match found.severity {
+        Severity::Error => 1,
+        Severity::Warning => 2,
+    };
+    let mut message = match own {
+        true => found.message.clone(),
+        false => found.to_string(),
+    };
+    if let Some(help) = found.help.as_ref().filter(|_| own) {
+        message += &format!("\n{help}");
+    }
+    let mut out = json!({
+        "range": range(open, span),
+        "severity": severity,
+        "code": found.code,
+        "source": "quillet",
+        "message": message,
+    });
+    let place = match open.kind {
+        Kind::Script if own => related(open.document(), found),
+        _ => None,
+    };
+    if let Some((span, why)) = place {
+        let location = json!({"uri": &*open.uri, "range": range(open, span)});
+        out["relatedInformation"] = json!([{"location": location, "message": why}]);
+    }
+    out
+}
+
+pub(super) fn hover(open: &Open, found: &Hover) -> Value {
+    json!({
+        "contents": {"kind": "markdown", "value": found.markdown},
+        "range": range(open, found.span),
+    })
+}
+
+pub(super) fn completion(open: &Open, found: &Completion) -> Value {
+    let kind = match found.kind {
+        CompletionKind::Directive => 14,
+        CompletionKind::Function => 3,
+        CompletionKind::Key => 10,
+        CompletionKind::Pattern => 24,
+        CompletionKind::Role => 20,
+        CompletionKind::Script => 17,
+        CompletionKind::Tool => 9,
+        CompletionKind::Value => 12,
+        CompletionKind::Variable => 6,
+    };
+    let mut out = json!({
+        "label": found.label,
+        "kind": kind,
+        "detail": found.detail,
+        "textEdit": {"range": range(open, found.span), "newText": found.insert},
+    });
+    if !found.doc.is_empty() {
+        out["documentation"] = json!({"kind": "markdown", "value": found.doc});
+    }
+    out
+}
+
+/// A place, maybe in another file.
+pub(super) fn location(place: &Place, encoding: Encoding) -> Value {
+    let text = &place.source.text;
+    let lines = Lines::new(text, encoding);
+    let at = |byte| position(lines.position(text, byte));
+    let range = json!({"start": at(place.span.start), "end": at(place.span.end)});
+    let uri = match &place.source.path {
+        Some(path) => uri::of(path),
+        None => place.source.name.clone(),
+    };
+    json!({"uri": uri, "range": range})
+}
+
+pub(super) fn symbol(open: &Open, found: &Symbol) -> Value {
+    let kind = match found.kind {
+        SymbolKind::Dialogue => 3,
+        SymbolKind::Key => 20,
+        SymbolKind::Message => 15,
+        SymbolKind::Call => 6,
+        SymbolKind::Function => 12,
+    };
+    let children: Vec<Value> = found
+        .children
+        .iter()
+        .map(|child| symbol(open, child))
+        .collect();
+    // The protocol has no symbols without a name.
+    let name = if found.name.is_empty() {
+        "…"
+    } else {
+        &found.name
+    };
+    json!({
+        "name": name,
+        "detail": found.detail,
+        "kind": kind,
+        "range": range(open, found.span),
+        "selectionRange": range(open, found.name_span),
+        "children": children,
+    })
+}
+
+/// Whole lines, without an empty end.
+pub(super) fn fold(open: &Open, span: Span) -> Option<Value> {
+    let written = open.source.text.get(span.start..span.end)?;
+    let end = span.start + written.trim_end().len();
+    let (start, end) = open.positions(Span {
+        start: span.start,
+        end,
+    });
+    (start.line < end.line).then(|| json!({"startLine": start.line, "endLine": end.line}))
+}
+
+/// One edit for all of a document.
+pub(super) fn rewrite(open: &Open, text: &str) -> Value {
+    if *open.source.text == *text {
+        return json!([]);
+    }
+    let end = open.source.text.len();
+    json!([{"range": range(open, Span { start: 0, end }), "newText": text}])
+}

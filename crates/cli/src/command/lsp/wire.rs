@@ -1,0 +1,183 @@
+//! Messages on standard input and output: a header with a length, and JSON (the base protocol of the
+//! Language Server Protocol 3.17).
+
+use std::io::{self, BufRead, Read, Write};
+
+use serde_json::{Value, json};
+
+/// Bytes of one message. A document of more is not sent in one piece by any editor that is well.
+const MOST_BYTES: u64 = 32 << 20;
+
+/// Bytes of a message's header, and of one line of it.
+const MOST_HEADER: u64 = 8 << 10;
+
+/// What came.
+#[derive(Debug, PartialEq)]
+pub(super) enum Frame {
+    /// A message.
+    Message(Value),
+    /// Something that is none, and what the client is told.
+    Nonsense(String),
+    /// Nothing comes any more.
+    End,
+}
+
+/// Error codes of JSON-RPC and of the protocol.
+pub(super) mod error {
+    pub(crate) const PARSE: i64 = -32_700;
+    pub(crate) const INVALID_REQUEST: i64 = -32_600;
+    pub(crate) const UNKNOWN_METHOD: i64 = -32_601;
+    pub(crate) const INVALID_PARAMS: i64 = -32_602;
+    pub(crate) const NOT_INITIALIZED: i64 = -32_002;
+    pub(crate) const CANCELLED: i64 = -32_800;
+    pub(crate) const FAILED: i64 = -32_803;
+}
+
+/// Reads the next message. What cannot be read is passed over, so that the next one can.
+///
+/// # Errors
+/// The pipe is broken.
+pub(super) fn read(input: &mut impl BufRead) -> io::Result<Frame> {
+    let length = match header(input)? {
+        Header::End => return Ok(Frame::End),
+        Header::Length(length) => length,
+        Header::Wrong(why) => return Ok(Frame::Nonsense(why)),
+    };
+    if length > MOST_BYTES {
+        let passed = io::copy(&mut input.by_ref().take(length), &mut io::sink())?;
+        let why = format!(
+            "a message of {passed} bytes is longer than {} MiB",
+            MOST_BYTES >> 20
+        );
+        return Ok(Frame::Nonsense(why));
+    }
+    let mut bytes = Vec::new();
+    let read = input.by_ref().take(length).read_to_end(&mut bytes)?;
+    if (read as u64) < length {
+        return Ok(Frame::End);
+    }
+    Ok(match serde_json::from_slice(&bytes) {
+        Ok(message) => Frame::Message(message),
+        Err(why) => Frame::Nonsense(format!("a message is not JSON: {why}")),
+    })
+}
+
+enum Header {
+    Length(u64),
+    Wrong(String),
+    End,
+}
+
+/// The lines up to the empty one.
+fn header(input: &mut impl BufRead) -> io::Result<Header> {
+    let mut length = None;
+    let mut lines = 0;
+    loop {
+        let mut line = Vec::new();
+        let read = input
+            .by_ref()
+            .take(MOST_HEADER)
+            .read_until(b'\n', &mut line)?;
+        if read == 0 {
+            return Ok(Header::End);
+        }
+        lines += 1;
+        let line = String::from_utf8_lossy(&line);
+        let line = line.trim();
+        if line.is_empty() || lines > 64 {
+            break;
+        }
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse().ok();
+        }
+    }
+    Ok(match length {
+        Some(length) => Header::Length(length),
+        None => Header::Wrong("a message has no Content-Length".to_owned()),
+    })
+}
+
+/// Writes a message.
+///
+/// # Errors
+/// The pipe is broken.
+pub(super) fn write(output: &mut impl Write, message: &Value) -> io::Result<()> {
+    let body = message.to_string();
+    write!(output, "Content-Length: {}\r\n\r\n{body}", body.len())?;
+    output.flush()
+}
+
+/// An answer.
+pub(super) fn result(id: &Value, result: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "result": result})
+}
+
+/// An answer that says what is wrong.
+pub(super) fn failure(id: &Value, code: i64, message: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+}
+
+/// Something that wants no answer.
+pub(super) fn notification(method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "method": method, "params": params})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frames(input: &str) -> Vec<Frame> {
+        let mut input = input.as_bytes();
+        let mut found = Vec::new();
+        loop {
+            let frame = read(&mut input).unwrap();
+            if frame == Frame::End {
+                return found;
+            }
+            found.push(frame);
+        }
+    }
+
+    #[test]
+    fn messages_are_read_whatever_comes_between_them() {
+        let good = "Content-Length: 2\r\n\r\n[]";
+        let typed = "content-type: x\r\ncontent-length:2\n\n[]";
+        let message = || Frame::Message(json!([]));
+        assert_eq!(frames(&format!("{good}{typed}")), [message(), message()]);
+        for nonsense in [
+            "hello\r\n\r\n",
+            "Content-Length: many\r\n\r\n",
+            "Content-Length: 3\r\n\r\n{a}",
+            "Content-Length: 2\r\n\r\n\u{7f}{",
+            "\r\n",
+        ] {
+            let found = frames(&format!("{nonsense}{good}"));
+            assert!(
+                matches!(found.as_slice(), [Frame::Nonsense(_), Frame::Message(_)]),
+                "{nonsense:?}: {found:?}"
+            );
+        }
+        assert_eq!(frames("Content-Length: 9\r\n\r\n[]"), []);
+        let long = MOST_BYTES + 1;
+        let long = format!(
+            "Content-Length: {long}\r\n\r\n{}{good}",
+            " ".repeat(long as usize)
+        );
+        assert!(matches!(
+            frames(&long).as_slice(),
+            [Frame::Nonsense(_), Frame::Message(_)]
+        ));
+    }
+
+    #[test]
+    fn lengths_are_bytes() {
+        let mut out = Vec::new();
+        write(&mut out, &json!("é")).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "Content-Length: 4\r\n\r\n\"é\""
+        );
+    }
+}

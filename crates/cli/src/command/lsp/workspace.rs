@@ -1,0 +1,106 @@
+//! Folders around the open documents, and what can be found in them.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use quillet_script::editor::{Around, Overlay};
+use quillet_script::host::Tools;
+use quillet_script::library::{Builtin, Folders, Layered, Library};
+use quillet_script::syntax::Script;
+
+use super::documents::{Kind, Open};
+
+/// Libraries that are kept, one for each folder with an open document.
+const MOST_KEPT: usize = 64;
+
+/// What all documents share.
+#[derive(Debug)]
+pub(super) struct Workspace {
+    /// Folders of the editor and of the search path.
+    roots: Vec<PathBuf>,
+    tools: Arc<dyn Tools>,
+    kept: HashMap<PathBuf, Arc<dyn Library>>,
+}
+
+/// A document with what is around it, for one question.
+#[derive(Clone, Debug)]
+pub(super) struct Snapshot {
+    pub(super) open: Open,
+    others: Vec<Open>,
+    below: Arc<dyn Library>,
+    tools: Arc<dyn Tools>,
+}
+
+impl Workspace {
+    pub(super) fn new(search: Vec<PathBuf>, tools: Arc<dyn Tools>) -> Self {
+        Workspace {
+            roots: search,
+            tools,
+            kept: HashMap::new(),
+        }
+    }
+
+    /// Adds a folder of the editor's; one that is not there counts for nothing.
+    pub(super) fn add_root(&mut self, folder: PathBuf) {
+        if folder.is_dir() && !self.roots.contains(&folder) {
+            self.roots.push(folder);
+        }
+    }
+
+    /// Forgets what was found: files came or went.
+    pub(super) fn forget(&mut self) {
+        self.kept.clear();
+    }
+
+    pub(super) fn snapshot(&mut self, open: &Open, all: &HashMap<Arc<str>, Open>) -> Snapshot {
+        let scripts = all.values().filter(|other| other.kind == Kind::Script);
+        Snapshot {
+            open: open.clone(),
+            others: scripts.cloned().collect(),
+            below: self.library(open.source.path.as_deref().and_then(Path::parent)),
+            tools: self.tools.clone(),
+        }
+    }
+
+    /// The document's own folder comes first, as for `quillet run`.
+    fn library(&mut self, folder: Option<&Path>) -> Arc<dyn Library> {
+        let key = folder.unwrap_or(Path::new("")).to_owned();
+        if let Some(kept) = self.kept.get(&key) {
+            return kept.clone();
+        }
+        let own = folder.filter(|folder| folder.is_dir()).map(Path::to_owned);
+        let folders: Vec<PathBuf> = own.into_iter().chain(self.roots.iter().cloned()).collect();
+        let mut layers: Vec<Arc<dyn Library>> = Vec::new();
+        if let Ok(folders) = Folders::new(&folders) {
+            layers.push(Arc::new(folders));
+        }
+        layers.push(Arc::new(Builtin));
+        let library: Arc<dyn Library> = Arc::new(Layered::new(layers));
+        if self.kept.len() >= MOST_KEPT {
+            self.kept.clear();
+        }
+        self.kept.insert(key, library.clone());
+        library
+    }
+}
+
+impl Snapshot {
+    /// The library in which open scripts stand as the editor has them.
+    pub(super) fn overlay(&self) -> Overlay {
+        let script = |open: &Open| -> Option<(PathBuf, Arc<Script>)> {
+            Some((open.source.path.clone()?, open.document().script.clone()))
+        };
+        Overlay {
+            below: self.below.clone(),
+            open: self.others.iter().filter_map(script).collect(),
+        }
+    }
+
+    pub(super) fn around<'a>(&'a self, library: &'a Overlay) -> Around<'a> {
+        Around {
+            library,
+            tools: &*self.tools,
+        }
+    }
+}

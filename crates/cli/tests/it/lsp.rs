@@ -41,12 +41,12 @@ impl Client {
     fn ready(place: &Place) -> Self {
         let mut client = Client::start(place);
         let capabilities = json!({"general": {"positionEncodings": ["utf-16"]}});
-        let answer = client.ask("initialize", json!({"capabilities": capabilities}));
+        let answer = client.ask("initialize", &json!({"capabilities": capabilities}));
         assert_eq!(
             answer["result"]["capabilities"]["positionEncoding"],
             "utf-16"
         );
-        client.tell("initialized", json!({}));
+        client.tell("initialized", &json!({}));
         client
     }
 
@@ -61,11 +61,11 @@ impl Client {
         self.raw(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
     }
 
-    fn tell(&mut self, method: &str, params: Value) {
+    fn tell(&mut self, method: &str, params: &Value) {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.last += 1;
         let id = self.last;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
@@ -119,22 +119,22 @@ impl Client {
 
     fn open(&mut self, uri: &str, text: &str) {
         let document = json!({"uri": uri, "languageId": "yaml", "version": 1, "text": text});
-        self.tell("textDocument/didOpen", json!({"textDocument": document}));
+        self.tell("textDocument/didOpen", &json!({"textDocument": document}));
     }
 
-    fn change(&mut self, uri: &str, version: i64, range: Value, text: &str) {
+    fn change(&mut self, uri: &str, version: i64, range: &Value, text: &str) {
         let document = json!({"uri": uri, "version": version});
         let changes = json!([{"range": range, "text": text}]);
         self.tell(
             "textDocument/didChange",
-            json!({"textDocument": document, "contentChanges": changes}),
+            &json!({"textDocument": document, "contentChanges": changes}),
         );
     }
 
     fn at(&mut self, method: &str, uri: &str, line: u32, character: u32) -> Value {
         let position = json!({"line": line, "character": character});
         let params = json!({"textDocument": {"uri": uri}, "position": position});
-        self.ask(&format!("textDocument/{method}"), params)["result"].take()
+        self.ask(&format!("textDocument/{method}"), &params)["result"].take()
     }
 
     /// The exit code after the end.
@@ -179,8 +179,8 @@ fn an_editor_sees_what_is_wrong_and_what_is_there() {
         range(2, 11, 16)
     );
 
-    client.change(&uri, 2, range(4, 26, 31), "topic");
-    client.change(&uri, 3, range(5, 1, 5), "print");
+    client.change(&uri, 2, &range(4, 26, 31), "topic");
+    client.change(&uri, 3, &range(5, 1, 5), "print");
     assert_eq!(client.findings(&uri, 3), Vec::<Value>::new());
 
     let hover = client.at("hover", &uri, 4, 10);
@@ -206,7 +206,7 @@ fn an_editor_sees_what_is_wrong_and_what_is_there() {
     let references = client.at("references", &uri, 4, 27);
     assert_eq!(references.as_array().unwrap().len(), 2);
 
-    client.change(&uri, 4, range(7, 0, 0), "$");
+    client.change(&uri, 4, &range(7, 0, 0), "$");
     let items = client.at("completion", &uri, 7, 1);
     let items = items["items"].as_array().unwrap();
     let found = items.iter().find(|item| item["label"] == "$print").unwrap();
@@ -222,19 +222,19 @@ fn an_editor_sees_what_is_wrong_and_what_is_there() {
     );
 
     let document = json!({"textDocument": {"uri": uri}});
-    let symbols = client.ask("textDocument/documentSymbol", document.clone());
+    let symbols = client.ask("textDocument/documentSymbol", &document);
     assert_eq!(symbols["result"][0]["name"], "front matter");
     assert_eq!(symbols["result"][1]["children"][0]["name"], "user");
-    let folds = client.ask("textDocument/foldingRange", document.clone());
+    let folds = client.ask("textDocument/foldingRange", &document);
     assert!(folds["result"].as_array().is_some());
-    client.change(&uri, 5, json!(null), "user:   Hi\n\n\n\nassistant: x\n");
-    let edits = client.ask("textDocument/formatting", document.clone());
+    client.change(&uri, 5, &json!(null), "user:   Hi\n\n\n\nassistant: x\n");
+    let edits = client.ask("textDocument/formatting", &document);
     assert_eq!(edits["result"][0]["newText"], "user: Hi\n\nassistant: x\n");
 
-    client.tell("textDocument/didClose", document);
+    client.tell("textDocument/didClose", &document);
     assert_eq!(client.findings(&uri, 5), Vec::<Value>::new());
-    assert_eq!(client.ask("shutdown", json!(null))["result"], json!(null));
-    client.tell("exit", json!(null));
+    assert_eq!(client.ask("shutdown", &json!(null))["result"], json!(null));
+    client.tell("exit", &json!(null));
     assert_eq!(client.end(), Some(0));
 }
 
@@ -262,7 +262,7 @@ fn a_new_name_is_written_everywhere() {
     let mut client = Client::ready(&place);
     client.open(&uri, "---\n名: 小明\n---\nuser: \"你好😀{{名}}，{{名}}\"\n");
     let params = |name: &str| json!({"textDocument": {"uri": uri}, "position": {"line": 1, "character": 0}, "newName": name});
-    let edits = client.ask("textDocument/rename", params("name"));
+    let edits = client.ask("textDocument/rename", &params("name"));
     let edits = &edits["result"]["changes"][&uri];
     let ranges: Vec<&Value> = edits
         .as_array()
@@ -275,7 +275,7 @@ fn a_new_name_is_written_everywhere() {
         [&range(1, 0, 1), &range(3, 13, 14), &range(3, 19, 20)]
     );
     assert_eq!(
-        client.ask("textDocument/rename", params("a b"))["error"]["code"],
+        client.ask("textDocument/rename", &params("a b"))["error"]["code"],
         -32803
     );
 }
@@ -286,7 +286,7 @@ fn bytes_are_counted_where_the_editor_wants_that() {
     let uri = uri(&place, "main.ai.yaml");
     let mut client = Client::start(&place);
     let capabilities = json!({"general": {"positionEncodings": ["utf-8", "utf-16"]}});
-    let answer = client.ask("initialize", json!({"capabilities": capabilities}));
+    let answer = client.ask("initialize", &json!({"capabilities": capabilities}));
     assert_eq!(
         answer["result"]["capabilities"]["positionEncoding"],
         "utf-8"
@@ -319,9 +319,9 @@ fn tests_of_scripts_are_looked_at_and_other_files_are_not() {
 fn what_is_no_message_gets_an_error_and_ends_nothing() {
     let place = Place::new();
     let mut client = Client::start(&place);
-    let early = client.ask("textDocument/hover", json!({}));
+    let early = client.ask("textDocument/hover", &json!({}));
     assert_eq!(early["error"]["code"], -32002);
-    assert!(client.ask("initialize", json!({"capabilities": {}}))["result"].is_object());
+    assert!(client.ask("initialize", &json!({"capabilities": {}}))["result"].is_object());
     let nobody = Value::Null;
     for nonsense in [
         "hello\r\n\r\n",
@@ -344,36 +344,42 @@ fn what_is_no_message_gets_an_error_and_ends_nothing() {
         client.send(&message);
         assert_eq!(client.answer(&nobody)["error"]["code"], -32600, "{message}");
     }
-    assert_eq!(client.ask("initialize", json!({}))["error"]["code"], -32600);
     assert_eq!(
-        client.ask("textDocument/dream", json!({}))["error"]["code"],
+        client.ask("initialize", &json!({}))["error"]["code"],
+        -32600
+    );
+    assert_eq!(
+        client.ask("textDocument/dream", &json!({}))["error"]["code"],
         -32601
     );
     assert_eq!(
-        client.ask("textDocument/hover", json!(7))["error"]["code"],
+        client.ask("textDocument/hover", &json!(7))["error"]["code"],
         -32602
     );
     let closed = json!({"textDocument": {"uri": "file:///nowhere"}, "position": {"line": 0, "character": 0}});
     assert_eq!(
-        client.ask("textDocument/hover", closed)["error"]["code"],
+        client.ask("textDocument/hover", &closed)["error"]["code"],
         -32602
     );
-    client.tell("textDocument/didChange", json!({"textDocument": 5}));
-    client.tell("$/cancelRequest", json!({"id": 1}));
-    client.tell("no/such", json!(null));
+    client.tell("textDocument/didChange", &json!({"textDocument": 5}));
+    client.tell("$/cancelRequest", &json!({"id": 1}));
+    client.tell("no/such", &json!(null));
     let uri = uri(&place, "a.ai.yaml");
     client.open(&uri, "user: hi\n");
-    client.change(&uri, 2, range(99, 99, 99), "\n\u{0}");
+    client.change(&uri, 2, &range(99, 99, 99), "\n\u{0}");
     client.change(
         &uri,
         3,
-        json!({"start": {"line": 2, "character": 0}, "end": {"line": 0, "character": 0}}),
+        &json!({"start": {"line": 2, "character": 0}, "end": {"line": 0, "character": 0}}),
         "x",
     );
     assert!(client.at("hover", &uri, 0, 7).is_object());
-    assert_eq!(client.ask("shutdown", json!(null))["result"], Value::Null);
-    assert_eq!(client.ask("shutdown", json!(null))["error"]["code"], -32600);
-    client.tell("exit", json!(null));
+    assert_eq!(client.ask("shutdown", &json!(null))["result"], Value::Null);
+    assert_eq!(
+        client.ask("shutdown", &json!(null))["error"]["code"],
+        -32600
+    );
+    client.tell("exit", &json!(null));
     assert_eq!(client.end(), Some(0));
 }
 
@@ -382,6 +388,6 @@ fn an_end_without_a_shutdown_is_a_failure() {
     let place = Place::new();
     assert_eq!(Client::ready(&place).end(), Some(1), "the pipe was closed");
     let mut client = Client::ready(&place);
-    client.tell("exit", json!(null));
+    client.tell("exit", &json!(null));
     assert_eq!(client.end(), Some(1));
 }

@@ -58,7 +58,10 @@ fn the_fixtures_of_the_examples_are_valid() {
             }
             let text = fs::read_to_string(&path).unwrap();
             for value in documents(&text) {
-                let errors: Vec<String> = schema.iter_errors(&value).map(|error| error.to_string()).collect();
+                let errors: Vec<String> = schema
+                    .iter_errors(&value)
+                    .map(|error| error.to_string())
+                    .collect();
                 assert_eq!(errors, Vec::<String>::new(), "{}", path.display());
                 count += 1;
             }

@@ -49,7 +49,11 @@ fn the_schema_says_what_the_table_of_keys_says() {
                 "true" | "false" => Value::Bool(*value == "true"),
                 text => text.into(),
             };
-            assert!(jsonschema::validator_for(schema).unwrap().is_valid(&typed), "{}: {value}", key.path);
+            assert!(
+                jsonschema::validator_for(schema).unwrap().is_valid(&typed),
+                "{}: {value}",
+                key.path
+            );
         }
         assert_eq!(choices(schema), expected(key), "{}", key.path);
     }
@@ -57,13 +61,24 @@ fn the_schema_says_what_the_table_of_keys_says() {
 
 /// What a schema offers to choose from.
 fn choices(schema: &Value) -> Vec<&str> {
-    let lists = [&schema["enum"], &schema["examples"], &schema["oneOf"][1]["enum"]];
-    lists.into_iter().filter_map(Value::as_array).flatten().filter_map(Value::as_str).collect()
+    let lists = [
+        &schema["enum"],
+        &schema["examples"],
+        &schema["oneOf"][1]["enum"],
+    ];
+    lists
+        .into_iter()
+        .filter_map(Value::as_array)
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 fn expected(key: &Key) -> Vec<&'static str> {
     let words = key.values.iter().copied();
-    words.filter(|value| !matches!(*value, "true" | "false")).collect()
+    words
+        .filter(|value| !matches!(*value, "true" | "false"))
+        .collect()
 }
 
 #[test]
@@ -72,7 +87,9 @@ fn choices_are_those_that_the_engine_knows() {
         for value in expected(key) {
             let known = match key.path.rsplit('.').next().unwrap() {
                 "shouldThink" | "mode" => Mode::parse(value).is_some(),
-                "type" if key.path.contains("response_format") => value == "text" || Format::parse(value).is_some(),
+                "type" if key.path.contains("response_format") => {
+                    value == "text" || Format::parse(value).is_some()
+                }
                 _ => true,
             };
             assert!(known, "{}: {value}", key.path);
@@ -129,23 +146,37 @@ fn cases(folder: &Path, found: &mut Vec<(String, String)>) {
 
 fn text_of(text: &Value) -> String {
     match text.as_array() {
-        Some(lines) => lines.iter().filter_map(Value::as_str).map(|line| format!("{line}\n")).collect(),
+        Some(lines) => lines
+            .iter()
+            .filter_map(Value::as_str)
+            .map(|line| format!("{line}\n"))
+            .collect(),
         None => text.as_str().unwrap_or_default().to_owned(),
     }
 }
+
+/// Cases of settings that are wrong, with which a script runs all the same.
+const MISTAKEN: [&str; 2] = ["\"options-wrong-type\"", "\"think-unknown-mode\""];
 
 #[test]
 fn every_front_matter_that_runs_is_valid() {
     let schema = jsonschema::validator_for(&schema()).unwrap();
     let mut wrong = Vec::new();
     for (name, text) in scripts() {
-        let source = Source { name: name.clone(), path: None, text: text.into() };
+        let source = Source {
+            name: name.clone(),
+            path: None,
+            text: text.into(),
+        };
         let config = Value::from(&reader::read(Arc::new(source)).script.config.value());
         for error in schema.iter_errors(&config) {
             wrong.push(format!("{name}: {}: {error}", error.instance_path()));
         }
     }
+    let mistaken = |found: &String| MISTAKEN.iter().any(|id| found.starts_with(id));
+    let (mistaken, wrong): (Vec<String>, Vec<String>) = wrong.into_iter().partition(mistaken);
     assert_eq!(wrong, Vec::<String>::new());
+    assert_eq!(mistaken.len(), MISTAKEN.len(), "{mistaken:?}");
 }
 
 #[test]

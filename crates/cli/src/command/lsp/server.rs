@@ -159,7 +159,7 @@ impl Server {
             }
             (State::Ready, "shutdown") => {
                 self.state = State::ShutDown;
-                self.out.push(result(&id, Value::Null));
+                self.out.push(result(&id, &Value::Null));
             }
             (State::Ready, method) => match Question::of(method) {
                 Some(question) => self.question(question, id, params),
@@ -196,7 +196,7 @@ impl Server {
                 self.workspace.add_root(path);
             }
         }
-        self.out.push(result(id, capabilities(self.encoding)));
+        self.out.push(result(id, &capabilities(self.encoding)));
     }
 
     fn question(&mut self, question: Question, id: Value, params: Value) {
@@ -258,7 +258,7 @@ impl Server {
             });
             let mut asked = notification(
                 "client/registerCapability",
-                json!({"registrations": [registration]}),
+                &json!({"registrations": [registration]}),
             );
             asked["id"] = json!("quillet-files");
             self.out.push(asked);
@@ -289,7 +289,7 @@ impl Server {
         let uri = params.document.uri;
         if let Some(open) = self.documents.remove(uri.as_str()) {
             self.due.remove(&open.uri);
-            self.tell(&open, Vec::new());
+            self.tell(&open, &[]);
         }
     }
 
@@ -334,7 +334,7 @@ impl Server {
                     return;
                 }
                 self.out.push(match answer {
-                    Ok(value) => result(&id, value),
+                    Ok(value) => result(&id, &value),
                     Err((code, why)) => failure(&id, code, &why),
                 });
             }
@@ -342,19 +342,19 @@ impl Server {
                 let now = self.documents.get(&open.uri);
                 // What was typed since then is looked at soon.
                 if now.is_some_and(|now| Arc::ptr_eq(&now.source, &open.source)) {
-                    self.tell(&open, found);
+                    self.tell(&open, &found);
                 }
             }
         }
     }
 
-    fn tell(&mut self, open: &Open, found: Vec<Value>) {
+    fn tell(&mut self, open: &Open, found: &[Value]) {
         let mut params = json!({"uri": &*open.uri, "diagnostics": found});
         if let Some(version) = open.version {
             params["version"] = version.into();
         }
         self.out
-            .push(notification("textDocument/publishDiagnostics", params));
+            .push(notification("textDocument/publishDiagnostics", &params));
     }
 }
 

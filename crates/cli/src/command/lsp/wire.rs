@@ -110,7 +110,7 @@ pub(super) fn write(output: &mut impl Write, message: &Value) -> io::Result<()> 
 }
 
 /// An answer.
-pub(super) fn result(id: &Value, result: Value) -> Value {
+pub(super) fn result(id: &Value, result: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
@@ -120,7 +120,7 @@ pub(super) fn failure(id: &Value, code: i64, message: &str) -> Value {
 }
 
 /// Something that wants no answer.
-pub(super) fn notification(method: &str, params: Value) -> Value {
+pub(super) fn notification(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "method": method, "params": params})
 }
 

@@ -20,10 +20,10 @@ use crate::syntax::{Block, Branch, Call};
 pub(crate) enum Flow {
     /// To the next instruction.
     Next,
-    /// Out of the innermost loop.
-    Break,
+    /// Out of the innermost loop: from that place, for where there is none.
+    Break(Span),
     /// To the next turn of the innermost loop.
-    Continue,
+    Continue(Span),
     /// To the end of the script.
     Return,
 }
@@ -70,8 +70,8 @@ impl Instance {
         while self.condition(call, scope).await? {
             self.world.budget.step(scope, call.span).await?;
             match self.block(&body.block, scope).await? {
-                Flow::Next | Flow::Continue => {}
-                Flow::Break => break,
+                Flow::Next | Flow::Continue(_) => {}
+                Flow::Break(_) => break,
                 Flow::Return => return Ok(Flow::Return),
             }
         }
@@ -96,8 +96,8 @@ impl Instance {
                 (names.items.clone(), Some(series.items())),
             ]);
             match self.block(&body.block, &inner).await? {
-                Flow::Next | Flow::Continue => {}
-                Flow::Break => break,
+                Flow::Next | Flow::Continue(_) => {}
+                Flow::Break(_) => break,
                 Flow::Return => return Ok(Flow::Return),
             }
         }

@@ -52,8 +52,8 @@ impl Instance {
     async fn call(self: &Arc<Self>, call: &Call, scope: &Scope) -> Result<Flow, ScriptError> {
         if call.target == Target::Directive {
             match &*call.name.value {
-                "break" => return Ok(Flow::Break),
-                "continue" => return Ok(Flow::Continue),
+                "break" => return Ok(Flow::Break(call.span)),
+                "continue" => return Ok(Flow::Continue(call.span)),
                 "if" | "while" | "for" | "match" => {
                     self.fill_holes().await?;
                     return self.control(call, scope).await;

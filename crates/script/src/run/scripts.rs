@@ -190,7 +190,7 @@ impl Instance {
             match self.block(&script.body, &scope).await? {
                 Flow::Return if last || self.world.exits() => return Ok(true),
                 Flow::Next | Flow::Return => {}
-                Flow::Break | Flow::Continue => return Err(self.no_loop(script, &scope)),
+                Flow::Break(at) | Flow::Continue(at) => return Err(no_loop(&scope, at)),
             }
         }
         if self.state().prefix.is_none() {
@@ -198,13 +198,6 @@ impl Instance {
         }
         self.put_given().await?;
         Ok(false)
-    }
-
-    /// `$break` or `$continue` that no loop is around.
-    fn no_loop(&self, script: &Script, scope: &Scope) -> ScriptError {
-        let at = script.body.items.iter().map(|item| item.span).next_back();
-        let message = "`$break` and `$continue` belong into the `do` of a loop";
-        super::values::refuse(scope, at.unwrap_or_default(), message)
     }
 
     /// A text that no input took is what the user says, after everything that the script says.
@@ -335,6 +328,12 @@ impl Instance {
             first.source.clone_from(&scope.source.name);
         }
     }
+}
+
+/// `$break` or `$continue` that no loop is around.
+fn no_loop(scope: &Scope, at: Span) -> ScriptError {
+    let message = "`$break` and `$continue` belong into the `do` of a loop";
+    super::values::refuse(scope, at, message)
 }
 
 /// A message of `prompt.messages`: `{role, content}`, or in short `{role: text}` or a text.

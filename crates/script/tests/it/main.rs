@@ -17,6 +17,7 @@ mod expression;
 mod expression_data;
 mod expression_engine;
 mod format;
+mod hostile;
 mod inventory;
 mod js;
 mod js_modules;

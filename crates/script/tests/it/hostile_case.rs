@@ -1,0 +1,180 @@
+//! A hostile vector as files of a script, whatever it is about.
+
+use std::path::Path;
+use std::time::Duration;
+
+use quillet_core::{Map, Value, json};
+use quillet_script::host::Limits;
+
+/// Ours, then those of third parties.
+pub(super) const FILES: &[&str] = &[
+    "scripts.jsonl",
+    "ppe.jsonl",
+    "yaml.jsonl",
+    "regex.jsonl",
+    "js.jsonl",
+];
+
+/// What must come of a vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expect {
+    Refuse,
+    Bounded,
+    Ok,
+}
+
+/// A package of scripts whose `main` is run, and what it may take.
+pub(super) struct Case {
+    pub(super) files: Vec<(String, String)>,
+    pub(super) expect: Expect,
+    pub(super) result: Option<Value>,
+    /// Parts of the failure's text.
+    pub(super) says: Vec<String>,
+    /// What neither a result nor a failure shows.
+    pub(super) never: Vec<String>,
+    pub(super) milliseconds: u64,
+    pub(super) megabytes: u64,
+    pub(super) limits: Limits,
+    /// What the model does.
+    pub(super) model: Map,
+}
+
+/// The lines of a file of vectors, where it is here.
+pub(super) fn lines(file: &str) -> Option<Vec<Value>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = match file {
+        "scripts.jsonl" => root.join("conformance/hostile"),
+        _ => root.join("../shared/vectors/hostile"),
+    };
+    let text = std::fs::read_to_string(folder.join(file)).ok()?;
+    let parse = |line: &str| json::parse(line).expect("a line is JSON");
+    Some(text.lines().map(parse).collect())
+}
+
+pub(super) fn text<'a>(line: &'a Value, key: &str) -> &'a str {
+    let found = line.at(&[key]).and_then(Value::as_str);
+    found.unwrap_or_default()
+}
+
+fn number(line: &Value, path: &[&str]) -> Option<u64> {
+    match line.at(path) {
+        Some(Value::Int(number)) => u64::try_from(*number).ok(),
+        _ => None,
+    }
+}
+
+/// The items of a list; none where there is no list.
+pub(super) fn items(value: Option<&Value>) -> &[Value] {
+    match value {
+        Some(Value::List(list)) => list.as_slice(),
+        _ => &[],
+    }
+}
+
+fn texts(line: &Value, key: &str) -> Vec<String> {
+    let texts = items(line.at(&[key])).iter().filter_map(Value::as_str);
+    texts.map(str::to_owned).collect()
+}
+
+impl Case {
+    pub(super) fn of(line: &Value) -> Self {
+        let milliseconds = number(line, &["limits", "ms"]).unwrap_or(2_000);
+        Case {
+            files: files(line),
+            expect: match text(line, "expect") {
+                "refuse" => Expect::Refuse,
+                "ok" => Expect::Ok,
+                _ => Expect::Bounded,
+            },
+            result: line.at(&["result"]).cloned(),
+            says: texts(line, "says"),
+            never: texts(line, "must_not_contain"),
+            milliseconds,
+            megabytes: number(line, &["limits", "mb"]).unwrap_or(128),
+            limits: limits(line, milliseconds),
+            model: model(line),
+        }
+    }
+}
+
+/// The limits that a host would set that wants to be done in this time.
+fn limits(line: &Value, milliseconds: u64) -> Limits {
+    let own = number(line, &["engine", "own_time"]).unwrap_or(milliseconds * 3 / 4);
+    let count = |name: &str| number(line, &["engine", name]);
+    let size = |name: &str| count(name).and_then(|count| usize::try_from(count).ok());
+    let defaults = Limits::default();
+    Limits {
+        steps: count("steps").unwrap_or(defaults.steps),
+        model_calls: count("model_calls").unwrap_or(defaults.model_calls),
+        messages: size("messages").unwrap_or(defaults.messages),
+        bytes: size("bytes").unwrap_or(64 << 20),
+        own_time: Duration::from_millis(own),
+        js_time: Duration::from_millis(milliseconds / 2),
+        js_memory: 48 << 20,
+        ..defaults
+    }
+}
+
+fn model(line: &Value) -> Map {
+    let given = line.at(&["model"]).and_then(Value::as_map).cloned();
+    let calls = line.at(&["model_calls"]).cloned();
+    let calls = calls.map(|calls| Map::from_iter([("calls", calls)]));
+    given.or(calls).unwrap_or_default()
+}
+
+/// The script of a vector, by what it is about.
+fn files(line: &Value) -> Vec<(String, String)> {
+    let main = |text: String| vec![("main.ai.yaml".to_owned(), text)];
+    let quoted = |text: &str| serde_json::to_string(text).expect("text is JSON");
+    match text(line, "format") {
+        "js" => main(javascript(text(line, "code"))),
+        "yaml" => main(decoded(line.at(&["input"]))),
+        "regex" => {
+            let pattern = text(line, "pattern").replace('/', "\\/");
+            let subject = quoted(&decoded(line.at(&["text"])));
+            let hole = quoted(&format!("#[[/{pattern}/:A:1]]"));
+            let plain = quoted(&format!("#[[/{pattern}/:A]]"));
+            let hole = if text(line, "expect") == "ok" { hole } else { plain };
+            main(format!("- $set: {{A: {subject}}}\n- $echo: {hole}\n"))
+        }
+        _ => {
+            let files = line.at(&["files"]).and_then(Value::as_map);
+            let files = files.into_iter().flat_map(Map::iter);
+            files
+                .map(|(name, text)| (name.to_string(), decoded(Some(text))))
+                .collect()
+        }
+    }
+}
+
+/// A piece of JavaScript as a function that returns its last value.
+fn javascript(code: &str) -> String {
+    let (before, last) = code.split_at(code.rfind(';').map_or(0, |at| at + 1));
+    let statement = ["for", "try", "let", "function"].iter().any(|word| last.starts_with(word));
+    let body = match statement || last.is_empty() {
+        true => code.to_owned(),
+        false => format!("{before} return {last}"),
+    };
+    format!("!fn |-\n  hostile() {{ {body} }}\n---\n$hostile: null\n")
+}
+
+/// Text, or segments to be repeated.
+fn decoded(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::Str(text)) => text.to_string(),
+        Some(Value::Map(map)) => {
+            items(map.get("segments")).iter().map(segment).collect()
+        }
+        _ => String::new(),
+    }
+}
+
+fn segment(value: &Value) -> String {
+    let pair = items(Some(value));
+    match (pair.first(), pair.get(1)) {
+        (Some(Value::Str(text)), Some(Value::Int(count))) => {
+            text.repeat(usize::try_from(*count).unwrap_or(0))
+        }
+        _ => String::new(),
+    }
+}

@@ -10,6 +10,7 @@ use super::budget;
 use super::expressions::View;
 use super::instance::Instance;
 use super::scope::Scope;
+use super::stack::boxed;
 use crate::error::{ErrorKind, ScriptError};
 use crate::expression::{EvalError, truthy};
 use crate::pattern::{Bindings, CONDITION, MatchError, Pattern, Range, Values, equal};
@@ -53,7 +54,7 @@ impl Instance {
         call: &Call,
         scope: &Scope,
     ) -> Result<Flow, ScriptError> {
-        let condition = self.condition(call, scope).await?;
+        let condition = boxed(|| self.condition(call, scope)).await?;
         let name = if condition { "then" } else { "else" };
         match branch(call, name) {
             Some(branch) => self.block(&branch.block, scope).await,
@@ -67,7 +68,7 @@ impl Instance {
         scope: &Scope,
     ) -> Result<Flow, ScriptError> {
         let body = loop_body(call, scope)?;
-        while self.condition(call, scope).await? {
+        while boxed(|| self.condition(call, scope)).await? {
             self.world.budget.step(scope, call.span).await?;
             match self.block(&body.block, scope).await? {
                 Flow::Next | Flow::Continue(_) => {}
@@ -85,7 +86,7 @@ impl Instance {
     ) -> Result<Flow, ScriptError> {
         let body = loop_body(call, scope)?;
         let names = LoopNames::of(call);
-        let mut series = self.series(call, scope).await?;
+        let mut series = boxed(|| self.series(call, scope)).await?;
         let mut at = 0;
         while let Some((index, value)) = series.turn(at) {
             at += 1;
@@ -160,7 +161,7 @@ impl Instance {
             condition,
             all,
             parallel,
-        } = self.matched(call, scope).await?;
+        } = boxed(|| self.matched(call, scope)).await?;
         let mut chosen: Vec<(&Branch, Scope)> = Vec::new();
         let mut otherwise = None;
         for branch in &call.branches {
@@ -169,7 +170,8 @@ impl Instance {
                 otherwise = otherwise.or(Some(branch));
                 continue;
             }
-            let Some(found) = self.fits(&pattern, &condition, branch, scope).await? else {
+            let Some(found) = boxed(|| self.fits(&pattern, &condition, branch, scope)).await?
+            else {
                 continue;
             };
             chosen.push((branch, scope.with(bind(&condition, found))));

@@ -10,6 +10,7 @@ use super::instance::{Instance, lock};
 use super::messages::print;
 use super::params::Params;
 use super::scope::Scope;
+use super::stack::boxed;
 use super::state::{Entry, Stage};
 use super::values::refuse;
 use crate::error::{ErrorKind, ScriptError};
@@ -32,21 +33,21 @@ impl Instance {
             return done;
         }
         match canonical {
-            "AI" => self.ai(&params, scope, at).await,
-            "tool" => self.tool_directive(params, scope, at).await,
-            "set" => self.set(&params, scope, at).await,
-            "get" => self.get(&params, scope, at).await,
-            "format" => self.format(&params, scope, at).await,
-            "exec" => self.exec(params, scope, at).await,
-            "prompt" => self.set_prompt(&params, scope).await,
-            "on" => self.on(&params, false, scope, at).await,
-            "once" => self.on(&params, true, scope, at).await,
-            "emit" => self.emit_directive(&params, scope, at).await,
-            "ready" => self.make_ready(&params, scope, at).await,
+            "AI" => boxed(|| self.ai(&params, scope, at)).await,
+            "tool" => boxed(|| self.tool_directive(params, scope, at)).await,
+            "set" => boxed(|| self.set(&params, scope, at)).await,
+            "get" => boxed(|| self.get(&params, scope, at)).await,
+            "format" => boxed(|| self.format(&params, scope, at)).await,
+            "exec" => boxed(|| self.exec(params, scope, at)).await,
+            "prompt" => boxed(|| self.set_prompt(&params, scope)).await,
+            "on" => boxed(|| self.on(&params, false, scope, at)).await,
+            "once" => boxed(|| self.on(&params, true, scope, at)).await,
+            "emit" => boxed(|| self.emit_directive(&params, scope, at)).await,
+            "ready" => boxed(|| self.make_ready(&params, scope, at)).await,
             "countTokens" | "tokenize" | "truncateToTokenLimit" => {
                 self.tokens(canonical, &params, scope, at)
             }
-            "readFile" => self.read_file(&params, scope, at).await,
+            "readFile" => boxed(|| self.read_file(&params, scope, at)).await,
             "isDir" => self.is_folder(&params, scope, at),
             "listFilenames" => self.list_files(&params, scope, at),
             _ => {

@@ -9,6 +9,7 @@ use super::control::field;
 use super::instance::Instance;
 use super::params::Params;
 use super::scope::Scope;
+use super::stack::boxed;
 use super::state::Callable;
 use super::values::{is_function, refuse};
 use crate::error::{ErrorKind, ScriptError};
@@ -93,7 +94,7 @@ impl Instance {
                     continue;
                 }
                 self.world.budget.step(scope, at).await?;
-                match self.tell(&listener, event, &mut told, scope, at).await {
+                match boxed(|| self.tell(&listener, event, &mut told, scope, at)).await {
                     Ok(true) => break,
                     Ok(false) => {}
                     Err(error) if listener.lenient => self.ignored(&error),
@@ -183,12 +184,10 @@ impl Instance {
                         format!("the listener `{name}` of `{event}` is no function"),
                     ));
                 };
-                self.tell_function(&callable, object, told, scope, at)
-                    .await?
+                boxed(|| self.tell_function(&callable, object, told, scope, at)).await?
             }
             Callback::Function(callable) => {
-                self.tell_function(callable, object, told, scope, at)
-                    .await?
+                boxed(|| self.tell_function(callable, object, told, scope, at)).await?
             }
         };
         if value.is_some() {
@@ -208,7 +207,8 @@ impl Instance {
     ) -> Result<(Option<Value>, Value), ScriptError> {
         let mut arguments = vec![Some(object.clone())];
         arguments.append(&mut told.arguments);
-        let (value, mut after) = self.call_function(callable, arguments, scope, at).await?;
+        let (value, mut after) =
+            boxed(|| self.call_function(callable, arguments, scope, at)).await?;
         let object = match after.is_empty() {
             true => object,
             false => after.remove(0).unwrap_or(object),

@@ -8,6 +8,7 @@ use super::control::{Flow, field, holds, place};
 use super::instance::Instance;
 use super::params::Params;
 use super::scope::Scope;
+use super::stack::boxed;
 use crate::error::{ErrorKind, ScriptError};
 use crate::reader;
 use crate::syntax::{Call, Item, ItemKind, Target};
@@ -22,23 +23,23 @@ impl Instance {
         match &item.kind {
             ItemKind::Message(message) => {
                 self.fill_holes().await?;
-                self.push(message, item.span, scope).await?;
+                boxed(|| self.push(message, item.span, scope)).await?;
             }
             ItemKind::Separator { pin } => {
                 self.render_messages().await?;
-                self.separate(*pin, scope, item.span).await?;
+                boxed(|| self.separate(*pin, scope, item.span)).await?;
             }
             ItemKind::Expression(text) => {
                 self.render_messages().await?;
-                let value = self.expression_text(&text.value, scope, text.span).await?;
+                let value = boxed(|| self.expression_text(&text.value, scope, text.span)).await?;
                 self.finish(value);
             }
             ItemKind::Chain(calls) => {
                 self.render_messages().await?;
-                return self.chain(calls, scope).await;
+                return boxed(|| self.chain(calls, scope)).await;
             }
             ItemKind::Block(block) => return self.block(block, scope).await,
-            ItemKind::Call(call) => return self.call(call, scope).await,
+            ItemKind::Call(call) => return boxed(|| self.call(call, scope)).await,
         }
         Ok(Flow::Next)
     }
@@ -68,9 +69,9 @@ impl Instance {
         let waiting = std::mem::take(&mut self.state().pipes);
         let piped = (call.piped || waiting).then(|| self.passed_on());
         if call.target == Target::Directive && &*call.name.value == "pipe" {
-            return self.pipe(call, scope).await;
+            return boxed(|| self.pipe(call, scope)).await;
         }
-        self.linked(call, piped.flatten(), scope).await
+        boxed(|| self.linked(call, piped.flatten(), scope)).await
     }
 
     /// `$pipe`, `|`: the next call takes the last result; `$pipe: name` is that call itself.
@@ -97,10 +98,10 @@ impl Instance {
 
     async fn control(self: &Arc<Self>, call: &Call, scope: &Scope) -> Result<Flow, ScriptError> {
         match &*call.name.value {
-            "if" => self.if_directive(call, scope).await,
-            "while" => self.while_directive(call, scope).await,
-            "for" => self.for_directive(call, scope).await,
-            _ => self.match_directive(call, scope).await,
+            "if" => boxed(|| self.if_directive(call, scope)).await,
+            "while" => boxed(|| self.while_directive(call, scope)).await,
+            "for" => boxed(|| self.for_directive(call, scope)).await,
+            _ => boxed(|| self.match_directive(call, scope)).await,
         }
     }
 
@@ -131,7 +132,7 @@ impl Instance {
         piped: Option<Value>,
         scope: &Scope,
     ) -> Result<Flow, ScriptError> {
-        let params = self.params(call, piped, scope).await?;
+        let params = boxed(|| self.params(call, piped, scope)).await?;
         let value = self
             .invoke(call.target, &call.name.value, params, scope, call.span)
             .await?;
@@ -164,7 +165,7 @@ impl Instance {
             return Ok(holds(&self.expression(&arguments.value, scope, at).await?));
         };
         if let Some(text) = node.as_str() {
-            return self.text_condition(text, at, scope).await;
+            return boxed(|| self.text_condition(text, at, scope)).await;
         }
         if node.entries().is_some() {
             let item =

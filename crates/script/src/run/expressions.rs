@@ -9,6 +9,7 @@ use quillet_core::{Span, Value, nearest};
 use super::instance::{Instance, lock};
 use super::messages::Computed;
 use super::scope::Scope;
+use super::stack::boxed;
 use crate::error::{ErrorKind, ScriptError};
 use crate::expression::{EvalError, Expression, Found, Names, Parsed};
 use crate::library::directives::directive;
@@ -61,7 +62,7 @@ impl Instance {
     ) -> Result<Option<Value>, ScriptError> {
         let native = match parsed {
             Parsed::Native(native) => native,
-            Parsed::JavaScript => return self.javascript(text, scope, at).await,
+            Parsed::JavaScript => return boxed(|| self.javascript(text, scope, at)).await,
             Parsed::Invalid(problem) => {
                 let message = format!("`{text}` is not an expression: {}", problem.message);
                 return Err(fail(scope, at, "script.expression", message));
@@ -72,7 +73,7 @@ impl Instance {
         let view = View::new(self, scope);
         match native.evaluate(&view) {
             Ok(value) => Ok(value),
-            Err(EvalError::JavaScript) => self.javascript(text, scope, at).await,
+            Err(EvalError::JavaScript) => boxed(|| self.javascript(text, scope, at)).await,
             Err(error) => Err(self.eval_error(error, text, scope, at)),
         }
     }

@@ -12,6 +12,7 @@ use super::instance::Instance;
 use super::messages::print;
 use super::model::Wish;
 use super::scope::Scope;
+use super::stack::boxed;
 use super::state::Entry;
 use super::templates::TemplateFunctions;
 use super::values::refuse;
@@ -101,7 +102,7 @@ impl Instance {
                 message: at,
                 data: data.cloned().unwrap_or_default(),
             };
-            let answer = self.wish(entry, wish).await?;
+            let answer = boxed(|| self.wish(entry, wish)).await?;
             filling.out.push_str(&answer.text);
             filling.answer = Some(answer.value);
             return Ok(());

@@ -8,6 +8,7 @@ use quillet_yaml::Node;
 use super::instance::{Instance, lock};
 use super::params::Params;
 use super::scope::Scope;
+use super::stack::boxed;
 use super::state::Callable;
 use super::values::refuse;
 use crate::error::{ErrorKind, ScriptError};
@@ -17,6 +18,10 @@ use crate::js::{self, Called, Code, Definition, JsError, JsErrorKind, Level, Pas
 use crate::library::directives::directive;
 use crate::reader;
 use crate::syntax::{Function, Source, Text};
+
+/// Calls of functions inside of each other that go through the engine. What JavaScript calls of its
+/// own accord has the stack of JavaScript.
+const MOST_CALLS: u8 = 24;
 
 impl Instance {
     /// Declares the script's functions, before anything else of it is done (note 89).
@@ -169,11 +174,12 @@ impl Instance {
         scope: &Scope,
         at: Span,
     ) -> Result<(Option<Value>, Vec<Option<Value>>), ScriptError> {
+        let scope = &deeper(scope, at)?;
         match callable {
             Callable::JavaScript(target) => {
                 let runtime = self.runtime(scope, at);
                 let passed = arguments.into_iter().map(Passed::from).collect();
-                let result = self.world.js.call(target, passed, &runtime).await;
+                let result = boxed(|| self.world.js.call(target, passed, &runtime)).await;
                 let result = result.map_err(|error| self.js_error(error, scope, at))?;
                 let after = result.arguments.into_iter().map(Passed::value).collect();
                 Ok((result.value.value(), after))
@@ -189,7 +195,7 @@ impl Instance {
             }
             Callable::WasmModule(module) => Err(self.no_function(module, scope, at)),
             Callable::Foreign(instance, inner) => {
-                let root = instance.root();
+                let root = instance.root().after(scope.calls);
                 let call = Box::pin(instance.call_function(inner, arguments, &root, at));
                 call.await
             }
@@ -218,7 +224,7 @@ impl Instance {
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         let runtime = self.runtime(scope, at);
-        let value = self.world.js.evaluate(text, &runtime).await;
+        let value = boxed(|| self.world.js.evaluate(text, &runtime)).await;
         value
             .map(Passed::value)
             .map_err(|error| self.js_error(error, scope, at))
@@ -285,6 +291,18 @@ impl Instance {
         let place = place_in(&known.source, &known.code, frame.place)?;
         Some((known.source.clone(), place))
     }
+}
+
+/// The scope of a function's call: functions that call each other without an end are stopped while
+/// there is stack left.
+fn deeper(scope: &Scope, at: Span) -> Result<Scope, ScriptError> {
+    if scope.calls < MOST_CALLS {
+        return Ok(scope.clone().after(scope.calls + 1));
+    }
+    let message = format!("functions call each other {MOST_CALLS} deep");
+    let finding = scope.source.error(ErrorKind::Limit.code(), message, at);
+    let help = "a function that calls itself through the engine needs an end";
+    Err(ScriptError::new(ErrorKind::Limit, finding.help(help)))
 }
 
 /// What is known of a function that the script declares.

@@ -8,6 +8,7 @@ use quillet_core::{BoxFuture, Span, Value, nearest};
 use super::instance::Instance;
 use super::params::Params;
 use super::scope::Scope;
+use super::stack::boxed;
 use super::state::Callable;
 use crate::error::{ErrorKind, ScriptError};
 use crate::host::RunEvent;
@@ -25,15 +26,19 @@ impl Instance {
         at: Span,
     ) -> BoxFuture<'a, Result<Option<Value>, ScriptError>> {
         Box::pin(async move {
-            let params = self.before_call(name, params, scope, at).await?;
+            let params = boxed(|| self.before_call(name, params, scope, at)).await?;
             let told = self.listens("afterCall").then(|| params.whole());
             let value = match target {
-                Target::Directive => self.directive_or_function(name, params, scope, at).await?,
-                Target::Script => self.script_or_function(name, params, scope, at).await?,
-                Target::Tool => self.tool(name, params, scope, at).await?,
+                Target::Directive => {
+                    boxed(|| self.directive_or_function(name, params, scope, at)).await?
+                }
+                Target::Script => {
+                    boxed(|| self.script_or_function(name, params, scope, at)).await?
+                }
+                Target::Tool => boxed(|| self.tool(name, params, scope, at)).await?,
             };
             match told {
-                Some(given) => self.after_call(name, given, value, scope, at).await,
+                Some(given) => boxed(|| self.after_call(name, given, value, scope, at)).await,
                 None => Ok(value),
             }
         })
@@ -92,13 +97,13 @@ impl Instance {
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         if directive(name).is_some() {
-            return self.directive(name, params, scope, at).await;
+            return boxed(|| self.directive(name, params, scope, at)).await;
         }
         if let Some(callable) = self.callable(name) {
-            return self.call_callable(&callable, params, scope, at).await;
+            return boxed(|| self.call_callable(&callable, params, scope, at)).await;
         }
         if self.world.engine.tools.tool(name).is_some() {
-            return self.tool(name, params, scope, at).await;
+            return boxed(|| self.tool(name, params, scope, at)).await;
         }
         Err(self.unknown_call(&format!("${name}"), scope, at).await)
     }
@@ -114,24 +119,24 @@ impl Instance {
         if let Some(id) = self.role_script(name)
             && let Some(script) = self.find(&id, scope, at).await?
         {
-            return self.talk(name, script, params, scope, at).await;
+            return boxed(|| self.talk(name, script, params, scope, at)).await;
         }
         if let Some(callable) = self.callable(name) {
-            return self.call_callable(&callable, params, scope, at).await;
+            return boxed(|| self.call_callable(&callable, params, scope, at)).await;
         }
         if let Some(script) = self.find(name, scope, at).await? {
             if params.named.get("message").is_some() {
-                return self.talk(name, script, params, scope, at).await;
+                return boxed(|| self.talk(name, script, params, scope, at)).await;
             }
             return self
                 .run_script(script, params.for_script(), scope, at)
                 .await;
         }
         if self.world.engine.tools.tool(name).is_some() {
-            return self.tool(name, params, scope, at).await;
+            return boxed(|| self.tool(name, params, scope, at)).await;
         }
         if directive(name).is_some() {
-            return self.directive(name, params, scope, at).await;
+            return boxed(|| self.directive(name, params, scope, at)).await;
         }
         Err(self.unknown_call(name, scope, at).await)
     }
@@ -151,11 +156,11 @@ impl Instance {
             }
             Callable::Interact(script) => {
                 let name = crate::library::id(script).to_owned();
-                self.talk(&name, script.clone(), params, scope, at).await
+                boxed(|| self.talk(&name, script.clone(), params, scope, at)).await
             }
             _ => {
                 let given = params.for_function(self.parameters(callable).as_deref());
-                let (value, _) = self.call_function(callable, given, scope, at).await?;
+                let (value, _) = boxed(|| self.call_function(callable, given, scope, at)).await?;
                 Ok(value)
             }
         }

@@ -8,6 +8,7 @@ use quillet_yaml::{Data, Node};
 use super::group;
 use super::instance::Instance;
 use super::scope::Scope;
+use super::stack::boxed;
 use super::state::{Entry, Stage};
 use super::values::refuse;
 use crate::error::ScriptError;
@@ -353,7 +354,7 @@ impl Instance {
                     self.state().holes = false;
                     return Ok(());
                 };
-                self.complete(at, data).await?;
+                boxed(|| self.complete(at, data)).await?;
             }
         })
     }
@@ -366,7 +367,7 @@ impl Instance {
         // What a hole calls may read the dialogue, and must not find this message waiting.
         self.change(at, |entry| entry.stage = Stage::Filling);
         if entry.stage == Stage::Holes {
-            self.fill(at, &entry, data).await?;
+            boxed(|| self.fill(at, &entry, data)).await?;
         } else {
             let content = self.render_content(&entry, data).await?;
             self.change(at, |entry| entry.content = content.clone());

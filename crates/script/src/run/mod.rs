@@ -28,6 +28,7 @@ mod request;
 mod scope;
 mod scripts;
 mod session;
+mod stack;
 mod state;
 mod templates;
 mod tools;

@@ -12,6 +12,8 @@ use crate::syntax::Source;
 pub(crate) struct Scope {
     /// The text that is being run: where its findings point to.
     pub(crate) source: Arc<Source>,
+    /// Functions that were called inside of each other to get here.
+    pub(crate) calls: u8,
     names: Option<Arc<Names>>,
 }
 
@@ -26,6 +28,7 @@ impl Scope {
     pub(crate) fn of(source: &Arc<Source>) -> Self {
         Scope {
             source: source.clone(),
+            calls: 0,
             names: None,
         }
     }
@@ -38,8 +41,15 @@ impl Scope {
         let around = self.names.clone();
         Scope {
             source: self.source.clone(),
+            calls: self.calls,
             names: Some(Arc::new(Names { bound, around })),
         }
+    }
+
+    /// This scope inside of so many calls of functions.
+    pub(crate) fn after(mut self, calls: u8) -> Self {
+        self.calls = calls;
+        self
     }
 
     /// The value of a name that is bound here; the inner value may be undefined.

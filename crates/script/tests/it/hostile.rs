@@ -136,9 +136,7 @@ fn complaint(case: &Case, outcome: &Result<Outcome, ScriptError>) -> Option<Stri
     let wrong = match (case.expect, outcome) {
         (Expect::Refuse, Ok(_)) => return Some(format!("not refused: {short}")),
         (Expect::Ok, Err(_)) => return Some(format!("control: refused: {short}")),
-        (Expect::Ok, Ok(outcome)) => {
-            case.result.is_some() && outcome.value != case.result
-        }
+        (Expect::Ok, Ok(outcome)) => case.result.is_some() && outcome.value != case.result,
         _ => false,
     };
     if wrong {

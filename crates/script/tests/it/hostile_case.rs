@@ -134,7 +134,11 @@ fn files(line: &Value) -> Vec<(String, String)> {
             let subject = quoted(&decoded(line.at(&["text"])));
             let hole = quoted(&format!("#[[/{pattern}/:A:1]]"));
             let plain = quoted(&format!("#[[/{pattern}/:A]]"));
-            let hole = if text(line, "expect") == "ok" { hole } else { plain };
+            let hole = if text(line, "expect") == "ok" {
+                hole
+            } else {
+                plain
+            };
             main(format!("- $set: {{A: {subject}}}\n- $echo: {hole}\n"))
         }
         _ => {
@@ -150,7 +154,9 @@ fn files(line: &Value) -> Vec<(String, String)> {
 /// A piece of JavaScript as a function that returns its last value.
 fn javascript(code: &str) -> String {
     let (before, last) = code.split_at(code.rfind(';').map_or(0, |at| at + 1));
-    let statement = ["for", "try", "let", "function"].iter().any(|word| last.starts_with(word));
+    let statement = ["for", "try", "let", "function"]
+        .iter()
+        .any(|word| last.starts_with(word));
     let body = match statement || last.is_empty() {
         true => code.to_owned(),
         false => format!("{before} return {last}"),
@@ -162,9 +168,7 @@ fn javascript(code: &str) -> String {
 fn decoded(value: Option<&Value>) -> String {
     match value {
         Some(Value::Str(text)) => text.to_string(),
-        Some(Value::Map(map)) => {
-            items(map.get("segments")).iter().map(segment).collect()
-        }
+        Some(Value::Map(map)) => items(map.get("segments")).iter().map(segment).collect(),
         _ => String::new(),
     }
 }

@@ -25,7 +25,12 @@ pub(super) struct Hostile {
 
 impl Hostile {
     pub(super) fn new(described: &Map) -> Self {
-        let text = |key: &str| described.get(key).and_then(Value::as_str).map(str::to_owned);
+        let text = |key: &str| {
+            described
+                .get(key)
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+        };
         let times = match described.get("times") {
             Some(Value::Int(times)) => usize::try_from(*times).unwrap_or(1),
             _ => 1,

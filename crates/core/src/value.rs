@@ -48,12 +48,14 @@ pub type Table = IndexMap<Arc<str>, Value, foldhash::fast::RandomState>;
 struct Items {
     items: Vec<Value>,
     depth: u32,
+    weight: usize,
 }
 
 #[derive(Default)]
 struct Entries {
     table: Table,
     depth: u32,
+    weight: usize,
     printed: Option<Arc<str>>,
 }
 
@@ -62,7 +64,13 @@ impl List {
     #[must_use]
     pub fn new(items: Vec<Value>) -> Self {
         let depth = 1 + items.iter().map(Value::depth).max().unwrap_or(0);
-        List(Arc::new(Items { items, depth }))
+        let weights = items.iter().map(Value::weight);
+        let weight = weights.fold(0, usize::saturating_add);
+        List(Arc::new(Items {
+            items,
+            depth,
+            weight,
+        }))
     }
 
     /// The items in order.
@@ -90,9 +98,14 @@ impl Map {
     #[must_use]
     pub fn new(table: Table) -> Self {
         let depth = 1 + table.values().map(Value::depth).max().unwrap_or(0);
+        let weights = table
+            .iter()
+            .map(|(key, value)| value.weight().saturating_add(key.len()));
+        let weight = weights.fold(0, usize::saturating_add);
         Map(Arc::new(Entries {
             table,
             depth,
+            weight,
             printed: None,
         }))
     }
@@ -146,6 +159,7 @@ impl Map {
         Map(Arc::new(Entries {
             table: self.0.table.clone(),
             depth: self.0.depth,
+            weight: self.0.weight,
             printed: Some(key.into()),
         }))
     }
@@ -210,6 +224,20 @@ impl Value {
             Value::Map(map) => map.depth(),
             _ => 0,
         }
+    }
+
+    /// Bytes that this value would take if nothing in it were shared, about. A list that holds the
+    /// same list twice counts it twice, as everybody does who writes it down. Known, not counted: it
+    /// costs nothing to ask.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let inside = match self {
+            Value::Str(text) => text.len(),
+            Value::List(list) => list.0.weight,
+            Value::Map(map) => map.0.weight,
+            _ => 0,
+        };
+        inside.saturating_add(std::mem::size_of::<Value>())
     }
 
     /// What JSON calls this kind of value.

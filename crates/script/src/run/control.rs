@@ -38,7 +38,7 @@ impl Instance {
     ) -> BoxFuture<'a, Result<Flow, ScriptError>> {
         Box::pin(async move {
             for item in &block.items {
-                self.world.budget.step(scope, item.span).await?;
+                self.world.step(scope, item.span).await?;
                 match self.item(item, scope).await? {
                     Flow::Next if self.world.exits() => return Ok(Flow::Return),
                     Flow::Next => {}
@@ -69,7 +69,7 @@ impl Instance {
     ) -> Result<Flow, ScriptError> {
         let body = loop_body(call, scope)?;
         while boxed(|| self.condition(call, scope)).await? {
-            self.world.budget.step(scope, call.span).await?;
+            self.world.step(scope, call.span).await?;
             match self.block(&body.block, scope).await? {
                 Flow::Next | Flow::Continue(_) => {}
                 Flow::Break(_) => break,
@@ -90,7 +90,7 @@ impl Instance {
         let mut at = 0;
         while let Some((index, value)) = series.turn(at) {
             at += 1;
-            self.world.budget.step(scope, call.span).await?;
+            self.world.step(scope, call.span).await?;
             let inner = scope.with(vec![
                 (names.index.clone(), Some(index)),
                 (names.value.clone(), Some(value)),

@@ -7,6 +7,7 @@ use quillet_yaml::{Data, Node};
 
 use super::control::field;
 use super::instance::{Instance, lock};
+use super::kept;
 use super::messages::print;
 use super::params::Params;
 use super::scope::Scope;
@@ -259,6 +260,8 @@ impl Instance {
         let value = self.run_script(script, input, scope, at).await?;
         if let Some(key) = key {
             let hidden = self.state().coming.clone();
+            let weight = key.len() + kept::of(value.as_ref());
+            self.world.kept.add(weight);
             let mut memory = lock(&self.world.memory);
             if memory.len() < REMEMBERED {
                 memory.insert(key, (value.clone(), hidden));

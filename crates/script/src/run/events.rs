@@ -93,7 +93,7 @@ impl Instance {
                 if listener.once && !self.take(event, listener.number) {
                     continue;
                 }
-                self.world.budget.step(scope, at).await?;
+                self.world.step(scope, at).await?;
                 match boxed(|| self.tell(&listener, event, &mut told, scope, at)).await {
                     Ok(true) => break,
                     Ok(false) => {}

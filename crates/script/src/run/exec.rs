@@ -6,6 +6,7 @@ use quillet_core::{Span, Value};
 
 use super::control::{Flow, field, holds, place};
 use super::instance::Instance;
+use super::kept;
 use super::params::Params;
 use super::scope::Scope;
 use super::stack::boxed;
@@ -46,6 +47,7 @@ impl Instance {
 
     /// Remembers the result of an instruction.
     pub(crate) fn finish(&self, value: Option<Value>) {
+        self.world.kept.add(kept::of(value.as_ref()));
         self.state().finish(value, None);
     }
 
@@ -108,7 +110,7 @@ impl Instance {
     /// `-> a -> b(…)`: each link takes the result of the one before it.
     async fn chain(self: &Arc<Self>, calls: &[Call], scope: &Scope) -> Result<Flow, ScriptError> {
         for call in calls {
-            self.world.budget.step(scope, call.span).await?;
+            self.world.step(scope, call.span).await?;
             let piped = self.passed_on();
             match self.linked(call, piped, scope).await? {
                 Flow::Next => {}

@@ -72,8 +72,9 @@ impl Instance {
             .alone(&parts)
             .unwrap_or_else(|| Value::from(content.as_str()));
         self.change(at, |entry| entry.content = Value::from(content));
+        self.world.kept.add(whole.weight());
         self.state().finish(Some(whole), filling.answer);
-        Ok(())
+        self.world.room(&entry.scope, entry.span)
     }
 
     #[expect(

@@ -23,6 +23,9 @@ use crate::syntax::{Function, Source, Text};
 /// own accord has the stack of JavaScript.
 const MOST_CALLS: u8 = 24;
 
+/// Failures of the script that are on their way through JavaScript at a time.
+const MOST_RAISED: usize = 256;
+
 impl Instance {
     /// Declares the script's functions, before anything else of it is done (note 89).
     pub(super) fn declare(&self) -> Result<(), ScriptError> {
@@ -370,7 +373,12 @@ impl Bound {
     fn raise(&self, error: ScriptError) -> JsError {
         let mark = self.instance.world.next_number();
         let thrown = JsError::thrown(error.message()).marked(mark);
-        lock(&self.instance.world.raised).insert(mark, error);
+        let mut raised = lock(&self.instance.world.raised);
+        if raised.len() >= MOST_RAISED {
+            // JavaScript caught them: they come back no more.
+            raised.clear();
+        }
+        raised.insert(mark, error);
         thrown
     }
 }
@@ -414,7 +422,8 @@ impl Runtime for Bound {
                 let set = self
                     .instance
                     .assign(name, value.value(), &self.scope, self.at);
-                set.map_err(|error| self.raise(error))
+                let room = || self.instance.world.room(&self.scope, self.at);
+                set.and_then(|()| room()).map_err(|error| self.raise(error))
             }
         }
     }
@@ -431,7 +440,9 @@ impl Runtime for Bound {
             .instance
             .at_once(canonical, &params, &self.scope, self.at)
         {
-            return Called::Now(done.map(Passed::from).map_err(|error| self.raise(error)));
+            let room = self.instance.world.room(&self.scope, self.at);
+            let done = done.and_then(|value| room.map(|()| Passed::from(value)));
+            return Called::Now(done.map_err(|error| self.raise(error)));
         }
         Called::Later(Box::pin(async move {
             let target = crate::syntax::Target::Directive;

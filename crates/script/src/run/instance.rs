@@ -11,6 +11,7 @@ use quillet_core::{Diagnostic, Map, Value};
 use super::budget::Budget;
 use super::expressions::Expressions;
 use super::functions::Known;
+use super::kept::Kept;
 use super::scope::Scope;
 use super::state::State;
 use super::{Enforced, Engine};
@@ -27,6 +28,7 @@ pub(crate) struct World {
     pub(crate) engine: Engine,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) budget: Budget,
+    pub(crate) kept: Kept,
     pub(crate) expressions: Expressions,
     pub(crate) tally: Mutex<Tally>,
     /// Results of `$exec`, and what is hidden beside them, by caller, callee and arguments (note 134).
@@ -87,6 +89,7 @@ impl World {
             engine,
             observer,
             budget,
+            kept: Kept::default(),
             expressions: Expressions::default(),
             tally: Mutex::default(),
             memory: Mutex::default(),

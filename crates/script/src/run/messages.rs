@@ -191,6 +191,7 @@ impl Instance {
                 "limits.messages",
             ));
         }
+        self.world.kept.add(entry.content.weight());
         let pending = entry.stage != Stage::Done;
         let holes = entry.stage == Stage::Holes;
         let done = (!pending).then(|| entry.content.clone());

@@ -20,6 +20,7 @@ mod group;
 mod imports;
 mod instance;
 mod invoke;
+mod kept;
 mod languages;
 mod messages;
 mod model;

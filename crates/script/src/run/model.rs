@@ -141,6 +141,7 @@ impl Instance {
 
     /// Gives the variable its value.
     pub(super) fn granted(&self, variable: &str, text: String, value: Value) -> Granted {
+        self.world.kept.add(value.weight());
         self.state().answer(variable, value.clone());
         Granted { text, value }
     }

@@ -302,7 +302,9 @@ impl Instance {
     ) -> Result<Arc<Instance>, ScriptError> {
         let mut instance = Instance::new(world, Arc::new(resolved), caller);
         instance.read_permissions()?;
-        Ok(Arc::new(instance))
+        let instance = Arc::new(instance);
+        instance.world.kept.holder(&instance);
+        Ok(instance)
     }
 
     /// Says which scripts were running when something failed.

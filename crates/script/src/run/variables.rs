@@ -7,6 +7,7 @@ use quillet_yaml::Node;
 
 use super::directives::Outcome;
 use super::instance::Instance;
+use super::kept;
 use super::messages::print;
 use super::params::Params;
 use super::scope::Scope;
@@ -105,6 +106,7 @@ impl Instance {
         scope: &Scope,
         at: Span,
     ) -> Result<(), ScriptError> {
+        self.world.kept.add(kept::of(value.as_ref()));
         match (name, value) {
             ("prompt", Some(Value::Map(map))) => {
                 if let Some(messages) = map.get("messages") {
@@ -251,6 +253,7 @@ impl Instance {
         };
         match params.get("value", 1) {
             Some(value) => {
+                self.world.kept.add(value.weight());
                 let table = state.contexts.entry(id).or_default();
                 table.insert(key.into(), value.clone());
                 Ok(Some(value.clone()))

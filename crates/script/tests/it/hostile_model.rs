@@ -12,12 +12,14 @@ use quillet_script::host::{Abilities, Answering, Models};
 
 use super::case::items;
 
-/// Answers every question alike: `say`, `times` over, with `calls` of tools; `end` is `finish`, `cut`
+/// Answers every question alike: `say`, `times` over, each piece with its number if it is
+/// `numbered`; with `calls` of tools; `end` is `finish`, `cut`
 /// or `forever`.
 #[derive(Clone, Debug)]
 pub(super) struct Hostile {
     say: String,
     times: usize,
+    numbered: bool,
     calls: Vec<String>,
     end: String,
     native: bool,
@@ -40,6 +42,7 @@ impl Hostile {
         Hostile {
             say: text("say").unwrap_or_else(|| "yes".to_owned()),
             times,
+            numbered: described.get("numbered") == Some(&Value::Bool(true)),
             calls: calls.map(str::to_owned).collect(),
             end: text("end").unwrap_or_else(|| "finish".to_owned()),
             native: described.get("native") != Some(&Value::Bool(false)),
@@ -75,15 +78,19 @@ impl ChatModel for Hostile {
     }
 
     fn stream(&self, _: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
-        let text = ChatEvent::Text {
+        let (say, numbered) = (self.say.clone(), self.numbered);
+        let piece = move |number: usize| ChatEvent::Text {
             choice: 0,
-            text: self.say.clone(),
+            text: match numbered {
+                true => format!("{say}{number}"),
+                false => say.clone(),
+            },
         };
         let times = match &*self.end {
             "forever" => usize::MAX,
             _ => self.times,
         };
-        let said = stream::iter(std::iter::repeat_n(text, times));
+        let said = stream::iter((0..times).map(piece));
         let calls = self.calls.iter().zip(0..);
         let calls: Vec<ChatEvent> = calls.map(|(name, index)| self.call(name, index)).collect();
         let rest = stream::iter(calls.into_iter().chain(self.finish()));

@@ -27,7 +27,7 @@ pub(crate) struct Listener {
 }
 
 /// Events inside of each other, in one script.
-const MOST_NESTED: usize = 24;
+const MOST_NESTED: usize = 16;
 
 /// An event that is being told.
 struct Nested(Arc<Instance>);

@@ -21,7 +21,7 @@ use crate::syntax::{Function, Source, Text};
 
 /// Calls of functions inside of each other that go through the engine. What JavaScript calls of its
 /// own accord has the stack of JavaScript.
-const MOST_CALLS: u8 = 24;
+const MOST_CALLS: u8 = 16;
 
 /// Failures of the script that are on their way through JavaScript at a time.
 const MOST_RAISED: usize = 256;
@@ -189,18 +189,17 @@ impl Instance {
             }
             Callable::Python(python) => {
                 let given = arguments.clone();
-                let value = self.call_python(python, given, scope, at).await?;
+                let value = boxed(|| self.call_python(python, given, scope, at)).await?;
                 Ok((value, arguments))
             }
             Callable::Wasm(module, name) => {
-                let value = self.call_wasm(module, name, &arguments, scope, at).await?;
+                let value = boxed(|| self.call_wasm(module, name, &arguments, scope, at)).await?;
                 Ok((value, arguments))
             }
             Callable::WasmModule(module) => Err(self.no_function(module, scope, at)),
             Callable::Foreign(instance, inner) => {
                 let root = instance.root().after(scope.calls);
-                let call = Box::pin(instance.call_function(inner, arguments, &root, at));
-                call.await
+                boxed(|| instance.call_function(inner, arguments, &root, at)).await
             }
             Callable::Script(script) => {
                 let params = Params::list(arguments.clone());
@@ -213,8 +212,8 @@ impl Instance {
                 let name = crate::library::id(script).to_owned();
                 let mut params = Params::default();
                 arguments.iter().cloned().for_each(|it| params.add(it));
-                let talk = self.talk(&name, script.clone(), params, scope, at);
-                Ok((Box::pin(talk).await?, arguments))
+                let talk = boxed(|| self.talk(&name, script.clone(), params, scope, at));
+                Ok((talk.await?, arguments))
             }
         }
     }

@@ -1,0 +1,183 @@
+//! What the interpreter costs, as a table: CPU time of the thread that runs the scripts.
+//!
+//! `benches/run-script` runs it, and measures whole processes besides.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use futures_util::stream;
+use quillet_core::BoxFuture;
+use quillet_core::chat::{
+    Bytes4, ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError,
+};
+use quillet_script::host::{Abilities, Answering, Grants, Limits, Models, NoTools, Unobserved};
+use quillet_script::js::JsOptions;
+use quillet_script::library::Memory;
+use quillet_script::reader;
+use quillet_script::run::{Engine, Input, Job};
+use quillet_script::syntax::{Script, Source};
+use quillet_template::TemplateFactory;
+
+/// Answers at once, in four pieces.
+#[derive(Clone, Debug)]
+struct Instantly;
+
+impl ChatModel for Instantly {
+    fn describe(&self) -> String {
+        "instant".to_owned()
+    }
+
+    fn stream(&self, _: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
+        let piece = |text: &str| ChatEvent::Text {
+            choice: 0,
+            text: text.to_owned(),
+        };
+        let mut events: Vec<ChatEvent> = ["All ", "is ", "well ", "."].map(piece).into();
+        events.push(ChatEvent::Finish {
+            choice: 0,
+            reason: FinishReason::Stop,
+            raw: "stop".to_owned(),
+        });
+        Box::pin(async move { Ok(Box::pin(stream::iter(events.into_iter().map(Ok))) as ChatStream) })
+    }
+}
+
+impl Models for Instantly {
+    fn model(&self, _: Option<&str>) -> Result<Answering, String> {
+        Ok(Answering {
+            model: Arc::new(Instantly),
+            name: None,
+            abilities: Abilities::default(),
+            counter: Arc::new(Bytes4),
+            window: None,
+        })
+    }
+}
+
+fn read(text: &str) -> Arc<Script> {
+    let source = Source {
+        name: "bench.ai.yaml".to_owned(),
+        path: None,
+        text: text.into(),
+    };
+    let read = reader::read(Arc::new(source));
+    assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
+    Arc::new(read.script)
+}
+
+fn engine() -> Engine {
+    Engine {
+        models: Arc::new(Instantly),
+        tools: Arc::new(NoTools),
+        library: Arc::new(Memory::default()),
+        templates: Arc::new(TemplateFactory::standard()),
+        grants: Grants::default(),
+        limits: Limits::default(),
+        javascript: JsOptions::default(),
+    }
+}
+
+async fn run(engine: &Engine, script: &Arc<Script>) {
+    let job = Job {
+        script: script.clone(),
+        arguments: Input::None,
+        stream: true,
+        parameters: Default::default(),
+        history: Vec::new(),
+        seed: Some(1),
+        dry: false,
+        observer: Arc::new(Unobserved),
+    };
+    let outcome = engine.run(job).await;
+    outcome.expect("a script of the bench runs");
+}
+
+/// CPU time of this thread; wall time where the system does not tell.
+fn cpu(begun: Instant) -> Duration {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let first = stat.split_whitespace().next();
+    let nanoseconds = first.and_then(|number| number.parse().ok());
+    nanoseconds.map_or_else(|| begun.elapsed(), Duration::from_nanos)
+}
+
+fn memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS"));
+    let number = line.and_then(|line| line.split_whitespace().nth(1));
+    number.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// The best of some rounds, in milliseconds of CPU.
+fn best(rounds: usize, mut what: impl FnMut()) -> f64 {
+    let begun = Instant::now();
+    let took = (0..rounds).map(|_| {
+        let before = cpu(begun);
+        what();
+        (cpu(begun) - before).as_secs_f64() * 1e3
+    });
+    took.fold(f64::INFINITY, f64::min)
+}
+
+fn turns(count: usize) -> String {
+    "- user: hello\n- assistant: \"[[A]]\"\n".repeat(count)
+}
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime starts");
+    let engine = engine();
+    let timed = |text: &str| {
+        let script = read(text);
+        best(5, || runtime.block_on(run(&engine, &script)))
+    };
+    let quiet = "---\nautoRunLLMIfPromptAvailable: false\n---\n";
+    let steps = "- $set: {i: 0}\n- $while: \"i < 2000\"\n  do:\n    - $set: {i: \"?=i + 1\"}\n    - $if: \"i % 2 == 0\"\n      then:\n        - $echo: even\n";
+    println!("CPU of the script's own thread, best of 5");
+    for calls in [20, 200] {
+        let took = timed(&turns(calls));
+        println!("{calls:>6} calls of a model  {took:9.2} ms  {:7.3} ms each", took / calls as f64);
+    }
+    println!("  2000 turns of $while  {:9.2} ms", timed(steps));
+    for messages in [400, 10_000] {
+        let text = format!("{quiet}{}", "- user: \"hello {{id}}\"\n".repeat(messages));
+        println!("{messages:>6} messages          {:9.2} ms", timed(&text));
+    }
+    let thousand = turns(500);
+    println!("  1000 lines, read      {:9.2} ms", best(5, || drop(read(&thousand))));
+    expressions(&runtime, &engine);
+    crowd(&runtime, &engine);
+}
+
+/// Native expressions beside those that need JavaScript, whose thread is not this one: wall time.
+fn expressions(runtime: &tokio::runtime::Runtime, engine: &Engine) {
+    for (name, code) in [("native", "i * 2 + 1"), ("QuickJS", "[i].map((x) => x * 2 + 1)[0]")] {
+        let text = format!("- $for: 1..1000\n  as: {{value: i}}\n  do:\n    - \"?=(() => {code})()\"\n");
+        let text = match name {
+            "native" => text.replace("(() => i * 2 + 1)()", "value * 2 + 1"),
+            _ => text.replace("(() => [i]", "(() => [value]"),
+        };
+        let script = read(&text);
+        let begun = Instant::now();
+        runtime.block_on(run(engine, &script));
+        println!("  1000 expressions, {name:<8} {:6.2} ms wall", begun.elapsed().as_secs_f64() * 1e3);
+    }
+}
+
+/// A thousand scripts at once.
+fn crowd(runtime: &tokio::runtime::Runtime, engine: &Engine) {
+    for (name, text) in [
+        ("without JavaScript", turns(1)),
+        ("with JavaScript", format!("- $echo: \"?=[1].map((x) => x + 1)[0]\"\n{}", turns(1))),
+    ] {
+        let script = read(&text);
+        let before = memory();
+        let begun = Instant::now();
+        runtime.block_on(join_all((0..1000).map(|_| run(engine, &script))));
+        let took = begun.elapsed().as_secs_f64() * 1e3;
+        let grown = memory().saturating_sub(before) / 1024;
+        println!("  1000 scripts at once, {name}: {took:.0} ms wall, {grown} MB more afterwards");
+    }
+}

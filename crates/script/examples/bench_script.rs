@@ -39,7 +39,9 @@ impl ChatModel for Instantly {
             reason: FinishReason::Stop,
             raw: "stop".to_owned(),
         });
-        Box::pin(async move { Ok(Box::pin(stream::iter(events.into_iter().map(Ok))) as ChatStream) })
+        Box::pin(
+            async move { Ok(Box::pin(stream::iter(events.into_iter().map(Ok))) as ChatStream) },
+        )
     }
 }
 
@@ -138,7 +140,10 @@ fn main() {
     println!("CPU of the script's own thread, best of 5");
     for calls in [20, 200] {
         let took = timed(&turns(calls));
-        println!("{calls:>6} calls of a model  {took:9.2} ms  {:7.3} ms each", took / calls as f64);
+        println!(
+            "{calls:>6} calls of a model  {took:9.2} ms  {:7.3} ms each",
+            took / calls as f64
+        );
     }
     println!("  2000 turns of $while  {:9.2} ms", timed(steps));
     for messages in [400, 10_000] {
@@ -146,15 +151,22 @@ fn main() {
         println!("{messages:>6} messages          {:9.2} ms", timed(&text));
     }
     let thousand = turns(500);
-    println!("  1000 lines, read      {:9.2} ms", best(5, || drop(read(&thousand))));
+    println!(
+        "  1000 lines, read      {:9.2} ms",
+        best(5, || drop(read(&thousand)))
+    );
     expressions(&runtime, &engine);
     crowd(&runtime, &engine);
 }
 
 /// Native expressions beside those that need JavaScript, whose thread is not this one: wall time.
 fn expressions(runtime: &tokio::runtime::Runtime, engine: &Engine) {
-    for (name, code) in [("native", "i * 2 + 1"), ("QuickJS", "[i].map((x) => x * 2 + 1)[0]")] {
-        let text = format!("- $for: 1..1000\n  as: {{value: i}}\n  do:\n    - \"?=(() => {code})()\"\n");
+    for (name, code) in [
+        ("native", "i * 2 + 1"),
+        ("QuickJS", "[i].map((x) => x * 2 + 1)[0]"),
+    ] {
+        let text =
+            format!("- $for: 1..1000\n  as: {{value: i}}\n  do:\n    - \"?=(() => {code})()\"\n");
         let text = match name {
             "native" => text.replace("(() => i * 2 + 1)()", "value * 2 + 1"),
             _ => text.replace("(() => [i]", "(() => [value]"),
@@ -162,7 +174,10 @@ fn expressions(runtime: &tokio::runtime::Runtime, engine: &Engine) {
         let script = read(&text);
         let begun = Instant::now();
         runtime.block_on(run(engine, &script));
-        println!("  1000 expressions, {name:<8} {:6.2} ms wall", begun.elapsed().as_secs_f64() * 1e3);
+        println!(
+            "  1000 expressions, {name:<8} {:6.2} ms wall",
+            begun.elapsed().as_secs_f64() * 1e3
+        );
     }
 }
 
@@ -170,7 +185,10 @@ fn expressions(runtime: &tokio::runtime::Runtime, engine: &Engine) {
 fn crowd(runtime: &tokio::runtime::Runtime, engine: &Engine) {
     for (name, text) in [
         ("without JavaScript", turns(1)),
-        ("with JavaScript", format!("- $echo: \"?=[1].map((x) => x + 1)[0]\"\n{}", turns(1))),
+        (
+            "with JavaScript",
+            format!("- $echo: \"?=[1].map((x) => x + 1)[0]\"\n{}", turns(1)),
+        ),
     ] {
         let script = read(&text);
         let before = memory();

@@ -131,6 +131,9 @@ impl Instance {
         let bound = inputs.bind(input, &self.resolved.config).map_err(refuse)?;
         let open = self.unprotected();
         let mut state = self.state();
+        // What a script may be given is there, were it not given: `?=lang` is `undefined` then.
+        let names = inputs.fields.iter().map(|field| Arc::from(field.name.as_str()));
+        state.undefined.extend(names);
         state.arguments = bound.values.clone();
         for (name, value) in bound.values.iter() {
             if PROTECTED.contains(&&**name) && !open.iter().any(|known| known == &**name) {

@@ -33,6 +33,8 @@ pub(crate) struct Screen {
     out_is_looked_at: bool,
     err_has_colour: bool,
     source: std::sync::Arc<quillet_script::syntax::Source>,
+    /// Whether the last thing that the script does is `$print`: its result is shown then.
+    ends_with_print: bool,
     state: Mutex<State>,
     closed: Notify,
 }
@@ -45,6 +47,8 @@ struct State {
     streamed: String,
     /// Whether standard error stands in the middle of a line.
     open: bool,
+    /// The last line of `$print`.
+    last_line: String,
     printed: Vec<String>,
     requests: Vec<Map>,
     used_mock: bool,
@@ -63,6 +67,7 @@ impl Screen {
             out_is_looked_at,
             err_has_colour: Stream::Err.has_colour(),
             source: script.source.clone(),
+            ends_with_print: ends_with_print(script),
             state: Mutex::default(),
             closed: Notify::new(),
         }
@@ -114,7 +119,8 @@ impl Screen {
                 return Ok(());
             }
         }
-        match text.is_empty() {
+        let shown = std::mem::take(&mut state.last_line);
+        match text.is_empty() || (self.ends_with_print && shown == text) {
             true => Ok(()),
             false => terminal::line(&self.safe(&text)),
         }
@@ -219,6 +225,7 @@ impl Observer for Screen {
             RunEvent::Printed(line) => {
                 let written = terminal::line(&self.safe(&line));
                 self.write(state, written);
+                state.last_line = line;
             }
             RunEvent::Message { role, content } => self.message(state, &role, &content),
             RunEvent::Delta { role, text } => self.delta(state, &role, &text),
@@ -255,6 +262,15 @@ impl Observer for Screen {
             }
         }
     }
+}
+
+fn ends_with_print(script: &Script) -> bool {
+    let last = match script.body.items.last().map(|item| &item.kind) {
+        Some(ItemKind::Call(call)) => Some(call),
+        Some(ItemKind::Chain(calls)) => calls.last(),
+        _ => None,
+    };
+    last.is_some_and(|call| &*call.name.value == "print")
 }
 
 /// Whether all that a script does is to say messages and have the last one answered.

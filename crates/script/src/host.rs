@@ -143,6 +143,9 @@ pub enum RunEvent {
         role: String,
         /// The piece.
         text: String,
+        /// Whether it is a piece of the script's result, word for word: the last answer of the
+        /// outermost script, which nothing reads or changes any more.
+        closing: bool,
     },
     /// A piece of the model's thinking.
     Thinking {

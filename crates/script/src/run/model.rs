@@ -10,12 +10,12 @@ use super::params::Params;
 use super::scope::Scope;
 use super::state::{Entry, Stage};
 use super::watch::Watch;
-use crate::answer::{self, Choice};
+use crate::answer::{self, Choice, Mode};
 use crate::argument::{ArgumentValue, Words};
 use crate::call::{self, Answer, Ask, Constraint, OUTSIDE_PARAMETERS, Settings};
 use crate::error::{ErrorKind, ScriptError};
 use crate::pattern::Regex;
-use crate::syntax::Text;
+use crate::syntax::{ItemKind, Text};
 
 /// What a message's hole asks a model for.
 #[derive(Debug)]
@@ -55,6 +55,8 @@ pub(super) struct Question {
     /// Parameters of this call.
     parameters: Map,
     pub(super) choice: Option<Choice>,
+    /// Whether the script has nothing more to do once it is answered.
+    last: bool,
     /// Who answers, for those who watch.
     role: String,
 }
@@ -84,7 +86,9 @@ impl Instance {
                 parameters.insert(name.clone(), value.clone());
             }
         }
+        let last = wish.prefix.is_empty() && wish.suffix.is_empty() && self.ends_with(entry);
         let question = Question {
+            last,
             until: wish.message,
             prefix: wish.prefix,
             suffix: wish.suffix,
@@ -213,7 +217,9 @@ impl Instance {
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         let until = self.state().messages.len();
+        let last = std::mem::take(&mut self.state().closing);
         let question = Question {
+            last,
             until,
             prefix: String::new(),
             suffix: String::new(),
@@ -318,15 +324,18 @@ impl Instance {
                 .warn(scope.source.warning("script.parameters", warning, at));
         }
         self.check_model(&settings, &parameters, scope, at);
+        let last = question.last;
         let ask = self
             .question(question, settings, &parameters, scope, at)
             .await?;
+        let closing = last && self.is_result(&ask.0);
         let variable = ask.1;
         let watch = Watch {
             instance: self.clone(),
             scope: scope.clone(),
             at,
             role: ask.2,
+            closing,
         };
         let waiting = self.world.budget.waiting();
         let answer = call::ask(ask.0, &watch).await;
@@ -337,6 +346,29 @@ impl Instance {
             error
         })?;
         self.told_answer(answer, &variable, scope, at).await
+    }
+
+    /// Whether a message is the last thing that the outermost script says, and its result.
+    fn ends_with(&self, entry: &Entry) -> bool {
+        let last = self
+            .resolved
+            .script
+            .body
+            .items
+            .last()
+            .map(|item| &item.kind);
+        let is_last =
+            matches!(last, Some(ItemKind::Message(last)) if last.content.span == entry.span);
+        is_last && entry.role != "user" && self.state().given.is_none()
+    }
+
+    /// Whether the text of an answer is the script's result as it comes: nothing asks again for its
+    /// form, takes thinking out of it, or changes it.
+    fn is_result(&self, ask: &Ask) -> bool {
+        let plain = ask.constraint.is_none() && ask.tools.is_empty();
+        let thinks = ask.settings.thinking.mode != Mode::Off;
+        let changed = self.listens("llm") || self.setting("llmReturnResult").is_some();
+        !self.is_inner() && plain && !thinks && !changed
     }
 
     /// What a script should not say about its model: keys, and a model that its pattern does not name.

@@ -132,7 +132,10 @@ impl Instance {
         let open = self.unprotected();
         let mut state = self.state();
         // What a script may be given is there, were it not given: `?=lang` is `undefined` then.
-        let names = inputs.fields.iter().map(|field| Arc::from(field.name.as_str()));
+        let names = inputs
+            .fields
+            .iter()
+            .map(|field| Arc::from(field.name.as_str()));
         state.undefined.extend(names);
         state.arguments = bound.values.clone();
         for (name, value) in bound.values.iter() {
@@ -178,6 +181,7 @@ impl Instance {
         if !returned && self.asks_at_end() {
             let scope = self.root();
             let end = Span { start: 0, end: 0 };
+            self.state().closing = true;
             let value = self.ask_and_push(Map::default(), &scope, end).await?;
             self.finish(value);
         }

@@ -61,6 +61,8 @@ pub(crate) struct State {
     pub(crate) events: usize,
     /// Whether the next call takes the last result (`$pipe`, `|`).
     pub(crate) pipes: bool,
+    /// Whether the next answer of the model is the last thing of the script.
+    pub(crate) closing: bool,
     /// Whether a model was asked.
     pub(crate) asked: bool,
     /// Whether the script is ready to talk (`$ready`).

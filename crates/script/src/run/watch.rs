@@ -18,6 +18,8 @@ pub(super) struct Watch {
     pub(super) scope: Scope,
     pub(super) at: Span,
     pub(super) role: String,
+    /// Whether the answer is the script's result as it is.
+    pub(super) closing: bool,
 }
 
 impl Progress for Watch {
@@ -41,6 +43,7 @@ impl Watch {
                     observer.event(RunEvent::Delta {
                         role: self.role.clone(),
                         text: text.to_owned(),
+                        closing: self.closing,
                     });
                 }
                 self.chunk(text, content, retry, id).await?;

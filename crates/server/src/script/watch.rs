@@ -26,7 +26,12 @@ impl Observer for Watcher {
 fn told(event: RunEvent) -> Option<ScriptEvent> {
     Some(match event {
         RunEvent::Printed(line) => ScriptEvent::Printed(line),
-        RunEvent::Delta { role, text } => ScriptEvent::Said { role, text },
+        RunEvent::Delta {
+            text,
+            closing: true,
+            ..
+        } => ScriptEvent::Text(text),
+        RunEvent::Delta { role, text, .. } => ScriptEvent::Said { role, text },
         RunEvent::Thinking { text } => ScriptEvent::Reasoning(text),
         RunEvent::Request(request) => ScriptEvent::Request(messages(request.get("messages"))),
         RunEvent::ToolCall { name, arguments } => ScriptEvent::ToolCall { name, arguments },

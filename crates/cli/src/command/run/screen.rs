@@ -1,8 +1,7 @@
 //! What a run shows: results and `$print` on standard output, everything else on standard error.
 //!
-//! An answer goes to standard output as it comes only if it is known to be the result: standard
-//! output is a terminal, and the script has nothing but messages and separators, so that its
-//! one answer is what it gives. What was streamed is not printed again.
+//! An answer goes to standard output as it comes only if standard output is a terminal and the answer
+//! is known to be the result. What was streamed is not printed again.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -27,6 +26,8 @@ const MOST_NOTED: usize = 160;
 pub(crate) struct Screen {
     /// Whether answers go to standard output as they come.
     streams: bool,
+    /// Whether every answer is shown, and not the result alone.
+    interactive: bool,
     /// Whether `$print` is kept for a report in place of being printed.
     collects: bool,
     echo: Echo,
@@ -59,9 +60,8 @@ impl Screen {
     pub(crate) fn new(args: &Run, script: &Script) -> Self {
         let out_is_looked_at = Stream::Out.is_terminal();
         Screen {
-            streams: !args.no_stream
-                && !args.json
-                && (args.interactive || (out_is_looked_at && gives_its_answer(script))),
+            streams: !args.no_stream && !args.json && (args.interactive || out_is_looked_at),
+            interactive: args.interactive,
             collects: args.json || args.dry_run,
             echo: args.echo,
             out_is_looked_at,
@@ -165,9 +165,9 @@ impl Screen {
         }
     }
 
-    fn delta(&self, state: &mut State, role: &str, text: &str) {
+    fn delta(&self, state: &mut State, role: &str, text: &str, closing: bool) {
         state.answer.push_str(text);
-        if self.streams {
+        if self.streams && (closing || self.interactive) {
             state.streamed.push_str(text);
             let written = terminal::result(&self.safe(text));
             self.write(state, written);
@@ -228,7 +228,11 @@ impl Observer for Screen {
                 state.last_line = line;
             }
             RunEvent::Message { role, content } => self.message(state, &role, &content),
-            RunEvent::Delta { role, text } => self.delta(state, &role, &text),
+            RunEvent::Delta {
+                role,
+                text,
+                closing,
+            } => self.delta(state, &role, &text, closing),
             RunEvent::Thinking { text } => {
                 if self.echo == Echo::Line {
                     terminal::piece(&styled(&harmless(&text), Style::Dim, self.err_has_colour));
@@ -271,24 +275,4 @@ fn ends_with_print(script: &Script) -> bool {
         _ => None,
     };
     last.is_some_and(|call| &*call.name.value == "print")
-}
-
-/// Whether all that a script does is to say messages and have the last one answered.
-fn gives_its_answer(script: &Script) -> bool {
-    let converts = ["output", "forceJson", "type", "extends", "shouldThink"];
-    let has = |name: &str| script.config.get(name).is_some();
-    let parameters = script.config.get("parameters");
-    let has_form = parameters.is_some_and(|node| node.get("response_format").is_some());
-    let is_plain = |kind: &ItemKind| match kind {
-        ItemKind::Separator { .. } => true,
-        ItemKind::Message(message) => {
-            let text = message.content.text().unwrap_or_default();
-            message.to.is_none() && !text.contains("[[") && !text.trim_start().starts_with('@')
-        }
-        ItemKind::Call(_) | ItemKind::Chain(_) | ItemKind::Expression(_) | ItemKind::Block(_) => {
-            false
-        }
-    };
-    let mut items = script.body.items.iter();
-    !has_form && !converts.iter().any(|name| has(name)) && items.all(|item| is_plain(&item.kind))
 }

@@ -70,6 +70,32 @@ fn front_matter(text: &str, begin: usize) -> Option<(Span, usize)> {
     Some((front, close.end))
 }
 
+/// Keys that begin front matters and are no roles.
+const CONFIGURED: [&str; 9] = [
+    "input:",
+    "output:",
+    "parameters:",
+    "import:",
+    "export:",
+    "extends:",
+    "type:",
+    "tools:",
+    "prompt:",
+];
+
+/// The first row of a text, if it opens a front matter that nothing closes: a row of three dashes, and
+/// keys below it that no script sends as messages.
+pub(super) fn open_front_matter(text: &str) -> Option<Span> {
+    let whole = Span {
+        start: 0,
+        end: text.len(),
+    };
+    let mut rows = rows(text, whole).filter(|(_, row)| !row.is_empty() && !row.starts_with('#'));
+    let (first, dashes) = rows.next()?;
+    let configures = |row: &str| CONFIGURED.iter().any(|key| row.starts_with(key));
+    (dashes == "---" && rows.any(|(_, row)| configures(row))).then_some(first)
+}
+
 /// The parts of a body (note 2b). A line at the left edge begins a part,
 /// whatever is indented belongs to the part before it.
 pub(super) fn parts(text: &str, body: usize) -> Vec<Part> {

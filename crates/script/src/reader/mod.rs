@@ -67,7 +67,17 @@ pub fn read(source: Arc<Source>) -> Read {
     let config = config(&mut yaml, &text, split.front);
     let roles = roles(&config);
     let config = (config, split.front.is_some());
-    read_parts(yaml, source, config, &split.parts, &roles)
+    let mut read = read_parts(yaml, source, config, &split.parts, &roles);
+    if let (None, Some(at)) = (split.front, lines::open_front_matter(&text)) {
+        let message = "this looks like front matter that is never closed: it is read as messages";
+        let finding = read
+            .script
+            .source
+            .warning("script.front_matter", message, at);
+        let finding = finding.help("close it with a line of three dashes");
+        read.diagnostics.insert(0, finding);
+    }
+    read
 }
 
 /// Reads instructions without front matter, for a script of these roles.

@@ -255,6 +255,13 @@ impl Instance {
             }
             named = bound.named;
         }
+        // Beside the patterns: what is looked at is an expression, as in the parentheses.
+        if let Some(node) = field(call, "condition") {
+            condition = match node.as_str() {
+                Some(text) => self.expression_text(text, scope, node.span).await?,
+                None => self.node(node, scope).await?,
+            };
+        }
         let flag = |name: &str| matches!(named.get(name), Some(Value::Bool(true)));
         let field_flag = |name: &str| {
             let value = field(call, name).map(Node::value);

@@ -180,7 +180,8 @@ impl Instance {
         self.render_messages().await?;
         if !returned && self.asks_at_end() {
             let scope = self.root();
-            let end = Span { start: 0, end: 0 };
+            let items = self.resolved.script.body.items.iter();
+            let end = items.map(|item| item.span).next_back().unwrap_or_default();
             self.state().closing = true;
             let value = self.ask_and_push(Map::default(), &scope, end).await?;
             self.finish(value);

@@ -6,6 +6,12 @@ use crate::reader::{read_text, show};
 fn every_error_has_a_place_and_a_mend() {
     let table: &[(&str, &[&str])] = &[
         (
+            "---\ninput: [a]\nuser: hi",
+            &[
+                "s:1:1: this looks like front matter that is never closed: it is read as messages (close it with a line of three dashes)",
+            ],
+        ),
+        (
             "user: [[@file(x)]]",
             &[
                 "s:1:7: a text that begins with `[[` needs quotes (write \"[[…\", or '[[…' if it holds double quotes)",

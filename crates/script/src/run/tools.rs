@@ -7,7 +7,6 @@ use quillet_agent::Permissions;
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::{BoxFuture, Map, Span, Value};
 
-use super::Input;
 use super::instance::Instance;
 use super::params::Params;
 use super::scope::Scope;
@@ -143,12 +142,8 @@ impl Instance {
             if let Some(Callable::Script(script)) = callable {
                 tools.push(self.offered_script(script, wanted, scope, at)?);
             } else if let Some(function) = callable {
-                tools.push(Arc::new(OfferedFunction {
-                    spec: self.function_spec(&function, wanted),
-                    instance: self.clone(),
-                    function,
-                    at,
-                }));
+                let spec = self.function_spec(&function, wanted);
+                tools.push(self.offered(spec, function, at));
             } else if let Some(script) = self.find(&wanted.id, scope, at).await? {
                 tools.push(self.offered_script(script, wanted, scope, at)?);
             } else if let Some(tool) = self.world.engine.tools.tool(&wanted.id) {
@@ -172,12 +167,17 @@ impl Instance {
         if let Some(title) = wanted.title {
             spec.description = title;
         }
-        Ok(Arc::new(OfferedScript {
+        Ok(self.offered(spec, Callable::Script(script), at))
+    }
+
+    fn offered(self: &Arc<Self>, spec: ToolSpec, callable: Callable, at: Span) -> Arc<dyn Tool> {
+        let instance = self.clone();
+        Arc::new(Offered {
             spec,
-            instance: self.clone(),
-            script,
+            instance,
+            callable,
             at,
-        }))
+        })
     }
 
     /// A function as a tool: its parameters by name, where they are known.
@@ -257,23 +257,23 @@ fn tool_name(id: &str) -> String {
     plain.chars().map(letter).collect()
 }
 
-/// A script that a model may call.
-struct OfferedScript {
+/// A script or a function that a model may call.
+struct Offered {
     spec: ToolSpec,
     instance: Arc<Instance>,
-    script: Arc<Script>,
+    callable: Callable,
     at: Span,
 }
 
-impl fmt::Debug for OfferedScript {
+impl fmt::Debug for Offered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OfferedScript")
+        f.debug_struct("Offered")
             .field("name", &self.spec.name)
             .finish_non_exhaustive()
     }
 }
 
-impl Tool for OfferedScript {
+impl Tool for Offered {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -285,53 +285,12 @@ impl Tool for OfferedScript {
     ) -> BoxFuture<'a, Result<Value, ToolError>> {
         Box::pin(async move {
             let scope = self.instance.root();
-            let run = self.instance.run_script(
-                self.script.clone(),
-                Input::Named(arguments),
-                &scope,
-                self.at,
-            );
-            run.await
-                .map(Option::unwrap_or_default)
-                .map_err(|error| for_model(&error))
-        })
-    }
-}
-
-/// A function of the script that its model may call.
-struct OfferedFunction {
-    spec: ToolSpec,
-    instance: Arc<Instance>,
-    function: Callable,
-    at: Span,
-}
-
-impl fmt::Debug for OfferedFunction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OfferedFunction")
-            .field("name", &self.spec.name)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Tool for OfferedFunction {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn call<'a>(
-        &'a self,
-        arguments: Map,
-        _: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<Value, ToolError>> {
-        Box::pin(async move {
-            let scope = self.instance.root();
-            let parameters = self.instance.parameters(&self.function);
+            let parameters = self.instance.parameters(&self.callable);
             let given =
                 Params::one(Some(Value::Map(arguments))).for_function(parameters.as_deref());
             let called = self
                 .instance
-                .call_function(&self.function, given, &scope, self.at)
+                .call_function(&self.callable, given, &scope, self.at)
                 .await;
             called
                 .map(|(value, _)| value.unwrap_or_default())

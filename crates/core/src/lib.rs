@@ -3,6 +3,7 @@
 //! crate depends on it and it depends on none of them.
 
 pub mod address;
+pub mod archive;
 pub mod chat;
 pub mod diagnostic;
 pub mod json;

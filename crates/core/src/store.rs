@@ -27,16 +27,19 @@ pub enum Kind {
     Tool,
     /// An agent: a model, instructions, tools and skills under a name.
     Agent,
+    /// A connection to a database that is asked questions.
+    Database,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 5] = [
+    pub const ALL: [Kind; 6] = [
         Kind::Extension,
         Kind::Prompt,
         Kind::Environ,
         Kind::Tool,
         Kind::Agent,
+        Kind::Database,
     ];
 }
 

@@ -129,6 +129,7 @@ pub(crate) fn kind_name(kind: Kind) -> &'static str {
         Kind::Environ => "shared variable",
         Kind::Tool => "tool",
         Kind::Agent => "agent",
+        Kind::Database => "database",
     }
 }
 

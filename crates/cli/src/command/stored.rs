@@ -38,6 +38,7 @@ fn name(kind: Kind) -> &'static str {
         Kind::Environ => "shared variable",
         Kind::Tool => "tool",
         Kind::Agent => "agent",
+        Kind::Database => "database",
     }
 }
 
@@ -63,7 +64,7 @@ fn rows(kind: Kind, snapshot: &Snapshot) -> Vec<Row> {
         Kind::Extension => snapshot.extensions.values().map(row).collect(),
         Kind::Prompt => snapshot.prompts.values().map(row).collect(),
         Kind::Tool => snapshot.tools.values().map(row).collect(),
-        Kind::Environ | Kind::Agent => Vec::new(),
+        Kind::Environ | Kind::Agent | Kind::Database => Vec::new(),
     }
 }
 

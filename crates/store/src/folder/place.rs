@@ -13,6 +13,7 @@ pub(crate) fn folders(kind: Kind) -> &'static [&'static str] {
         Kind::Environ => &["environs"],
         Kind::Tool => &["tools"],
         Kind::Agent => &["agents"],
+        Kind::Database => &["databases"],
     }
 }
 

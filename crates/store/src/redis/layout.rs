@@ -37,11 +37,11 @@ impl Layout {
         escaped(&self.prefix(kind)) + "*"
     }
 
-    /// A glob pattern for extensions, templates, tools and agents, and not for environs, of which
+    /// A glob pattern for extensions, templates, tools, agents and databases, and not for environs, of which
     /// there may be very many: the first two letters tell them apart. SCAN looks at every
-    /// key of the database whatever the pattern, so one pass is better than four.
+    /// key of the database whatever the pattern, so one pass is better than five.
     pub(crate) fn pattern_of_definitions(&self) -> String {
-        escaped(&self.prefix) + "[aet][gxeo]*"
+        escaped(&self.prefix) + "[adet][agxeo]*"
     }
 
     /// The name of something that belongs to a session or a run: `<prefix><group>:{<id>}`.
@@ -75,6 +75,7 @@ fn folder(kind: Kind) -> &'static str {
         Kind::Environ => "environs",
         Kind::Tool => "tools",
         Kind::Agent => "agents",
+        Kind::Database => "databases",
     }
 }
 

@@ -24,7 +24,13 @@ const PAUSE_FACTOR: u32 = 9;
 /// Time between two looks at the keys of shared variables.
 const ENVIRONS_INTERVAL: Duration = Duration::from_secs(4);
 
-const DEFINITIONS: [Kind; 4] = [Kind::Extension, Kind::Prompt, Kind::Tool, Kind::Agent];
+const DEFINITIONS: [Kind; 5] = [
+    Kind::Extension,
+    Kind::Prompt,
+    Kind::Tool,
+    Kind::Agent,
+    Kind::Database,
+];
 
 /// A hash of every definition.
 type Definitions = BTreeMap<(Kind, Key), u64>;

@@ -115,6 +115,7 @@ fn name(kind: Kind) -> &'static str {
         Kind::Environ => "environ",
         Kind::Tool => "tool",
         Kind::Agent => "agent",
+        Kind::Database => "database",
     }
 }
 

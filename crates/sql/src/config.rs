@@ -1,0 +1,114 @@
+//! Settings of questions to databases.
+
+use std::time::Duration;
+
+use crate::database::{ConnectOptions, QueryLimits};
+use crate::rank::Glossary;
+
+/// Which chain writes the query.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChainMode {
+    /// A token budget decides which stages run, and every fallback is bounded by it.
+    #[default]
+    Budget,
+    /// Exactly seed 001: a table count decides, and fallbacks take all tables.
+    Seed,
+}
+
+impl ChainMode {
+    /// Its name in settings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            ChainMode::Budget => "budget",
+            ChainMode::Seed => "seed",
+        }
+    }
+
+    /// The mode of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<ChainMode> {
+        [ChainMode::Budget, ChainMode::Seed]
+            .into_iter()
+            .find(|mode| mode.name() == name)
+    }
+}
+
+/// Everything that can be set.
+#[derive(Clone, Debug)]
+pub struct SqlConfig {
+    /// Which chain writes the query.
+    pub chain: ChainMode,
+    /// The model that chooses tables and writes queries; the model's own default where `None`.
+    pub model: Option<String>,
+    /// Up to this many tables phase 1 is skipped (seed: `TABLE_SELECTION_THRESHOLD`).
+    pub table_selection_threshold: usize,
+    /// Most tables that phase 1 may choose (seed: `MAX_SELECTED_TABLES`).
+    pub max_selected_tables: usize,
+    /// Most tokens of phase 1's answer (seed: `PHASE1_MAX_TOKENS`).
+    pub phase1_max_tokens: u64,
+    /// Temperature of phase 1 (seed: `PHASE1_TEMPERATURE`).
+    pub phase1_temperature: f64,
+    /// Most tokens of phase 2's answer (origin: 4,096).
+    pub phase2_max_tokens: u64,
+    /// Temperature of phase 2 (origin: 0.1).
+    pub phase2_temperature: f64,
+    /// Schemas whose whole text has at most this many tokens skip phase 1.
+    pub full_schema_tokens: u64,
+    /// Lists of tables above this many tokens are cut to the best by rank before phase 1.
+    pub list_tokens: u64,
+    /// Most tokens of schema text in phase 2; a fallback to all tables stops here.
+    pub schema_tokens: u64,
+    /// Tables that ranking leaves for phase 1.
+    pub candidates: usize,
+    /// Best tables by rank that are added to phase 1's choice.
+    pub repair_tables: usize,
+    /// How many times an error of the guard or the database goes back to the model.
+    pub repairs: u32,
+    /// The LIMIT that the model is asked to write (origin: 100).
+    pub default_limit: u64,
+    /// Functions that queries may call besides those of the dialect's list.
+    pub functions: Vec<String>,
+    /// Bounds on one query.
+    pub limits: QueryLimits,
+    /// Bounds on one export.
+    pub export_limits: QueryLimits,
+    /// How connections are made.
+    pub connect: ConnectOptions,
+    /// How long a catalogue is trusted before its fingerprint is asked for again.
+    pub catalogue_age: Duration,
+    /// Words of the users and what they stand for.
+    pub glossary: Glossary,
+}
+
+impl Default for SqlConfig {
+    fn default() -> Self {
+        SqlConfig {
+            chain: ChainMode::Budget,
+            model: None,
+            table_selection_threshold: 3,
+            max_selected_tables: 10,
+            phase1_max_tokens: 256,
+            phase1_temperature: 0.1,
+            phase2_max_tokens: 4_096,
+            phase2_temperature: 0.1,
+            full_schema_tokens: 3_000,
+            list_tokens: 4_000,
+            schema_tokens: 12_000,
+            candidates: 50,
+            repair_tables: 3,
+            repairs: 1,
+            default_limit: 100,
+            functions: Vec::new(),
+            limits: QueryLimits::default(),
+            export_limits: QueryLimits {
+                rows: 100_000,
+                bytes: 256 << 20,
+                timeout: Duration::from_secs(300),
+            },
+            connect: ConnectOptions::default(),
+            catalogue_age: Duration::from_secs(60),
+            glossary: Glossary::default(),
+        }
+    }
+}

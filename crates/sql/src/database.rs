@@ -1,0 +1,180 @@
+//! The contract with databases: what the three drivers do alike.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::BoxFuture;
+
+use crate::{Catalogue, ConnectionUrl, Dialect, Rows};
+
+/// Bounds on one query. All of them hold whatever the query says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryLimits {
+    /// Rows that are read; the next one is looked at only to know that it is there.
+    pub rows: usize,
+    /// Bytes of values that are read.
+    pub bytes: usize,
+    /// Time for the whole query, connecting apart.
+    pub timeout: Duration,
+}
+
+impl Default for QueryLimits {
+    /// 1,000 rows (the origin's LIMIT), 16 MiB, 30 s (the origin's time).
+    fn default() -> Self {
+        QueryLimits {
+            rows: 1_000,
+            bytes: 16 << 20,
+            timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// How a connection is made.
+#[derive(Clone, Debug)]
+pub struct ConnectOptions {
+    /// Whether to do without TLS. Otherwise it is used where the server has it.
+    pub ssl_disabled: bool,
+    /// Time to connect.
+    pub connect_timeout: Duration,
+    /// Time for the whole reading of a catalogue.
+    pub catalogue_timeout: Duration,
+}
+
+impl Default for ConnectOptions {
+    /// TLS where the server has it, 10 s to connect, 5 min to read a catalogue.
+    fn default() -> Self {
+        ConnectOptions {
+            ssl_disabled: false,
+            connect_timeout: Duration::from_secs(10),
+            catalogue_timeout: Duration::from_secs(300),
+        }
+    }
+}
+
+/// Is told how far a long piece of work is: `done` of `total` steps, and what is being done.
+/// Called from any thread, often; must return at once.
+pub type Progress<'a> = &'a (dyn Fn(u64, u64, &str) + Send + Sync);
+
+/// A database that can be read. Each call takes a connection of its own or one that
+/// was reset; dropping a call's future ends it in the server, too.
+pub trait Database: Send + Sync + fmt::Debug {
+    /// Whose SQL it speaks.
+    fn dialect(&self) -> Dialect;
+
+    /// What and where it is, without secrets.
+    fn describe(&self) -> String;
+
+    /// Connects, asks for the version, and says what the role may do that reading does not
+    /// need: one sentence each, empty for a role that can only read.
+    fn check(&self) -> BoxFuture<'_, Result<Checked, DatabaseError>>;
+
+    /// Reads the whole catalogue, in a bounded number of round trips.
+    fn catalogue<'a>(
+        &'a self,
+        progress: Progress<'a>,
+    ) -> BoxFuture<'a, Result<Catalogue, DatabaseError>>;
+
+    /// What changes when tables or columns do: the `fingerprint` of a catalogue read now.
+    fn fingerprint(&self) -> BoxFuture<'_, Result<String, DatabaseError>>;
+
+    /// Runs one query, whoever wrote it: prepared (which takes one statement only), in a
+    /// read-only transaction that is always rolled back, with the server's own time limit,
+    /// and reads no more than the limits allow. Trusts no check of the text.
+    fn query<'a>(
+        &'a self,
+        sql: &'a str,
+        limits: &'a QueryLimits,
+    ) -> BoxFuture<'a, Result<Rows, DatabaseError>>;
+}
+
+/// What a first look at a database found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// The server's version as it says it.
+    pub version: String,
+    /// What the role may do besides reading, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// What kind of failure it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatabaseErrorKind {
+    /// It cannot be reached, or the connection broke.
+    Unreachable,
+    /// It does not know the user or the password, or the user may not see this.
+    Denied,
+    /// The text is not SQL of this dialect.
+    Syntax,
+    /// The query names a table, a column or a function that is not there.
+    UnknownName,
+    /// It takes longer than it may.
+    Timeout,
+    /// It would change something, which reading does not.
+    ReadOnly,
+    /// A limit of ours or of the server was met.
+    Limit,
+    /// The query is in order and failed while it ran: division by zero, a bad cast.
+    Failed,
+}
+
+impl DatabaseErrorKind {
+    /// Stable code, as in error bodies.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            DatabaseErrorKind::Unreachable => "sql.unreachable",
+            DatabaseErrorKind::Denied => "sql.denied",
+            DatabaseErrorKind::Syntax => "sql.syntax",
+            DatabaseErrorKind::UnknownName => "sql.unknown_name",
+            DatabaseErrorKind::Timeout => "sql.timeout",
+            DatabaseErrorKind::ReadOnly => "sql.read_only",
+            DatabaseErrorKind::Limit => "sql.limit",
+            DatabaseErrorKind::Failed => "sql.failed",
+        }
+    }
+}
+
+/// What a database said instead of rows. Never carries a password.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct DatabaseError {
+    /// What kind of failure it was.
+    pub kind: DatabaseErrorKind,
+    /// What happened, in the database's words where it said something.
+    pub message: String,
+    /// The database's own code: SQLSTATE, or the number of MySQL or SQLite.
+    pub native_code: Option<String>,
+    /// The byte of the query that it is about, where the database says so.
+    pub position: Option<usize>,
+    /// How to mend it, where the database says so.
+    pub hint: Option<String>,
+}
+
+impl DatabaseError {
+    /// An error without a place.
+    pub fn new(kind: DatabaseErrorKind, message: impl Into<String>) -> Self {
+        DatabaseError {
+            kind,
+            message: message.into(),
+            native_code: None,
+            position: None,
+            hint: None,
+        }
+    }
+}
+
+/// The database at an address. Nothing is opened before it is asked for something.
+///
+/// # Errors
+/// The address names something that this dialect does not take.
+pub fn connect(
+    url: &ConnectionUrl,
+    options: &ConnectOptions,
+) -> Result<Arc<dyn Database>, DatabaseError> {
+    let _ = options;
+    Err(DatabaseError::new(
+        DatabaseErrorKind::Unreachable,
+        format!("{url} cannot be opened"),
+    ))
+}

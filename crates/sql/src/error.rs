@@ -1,0 +1,121 @@
+//! Everything that can go wrong with a question to a database.
+
+use quillet_core::Position;
+use quillet_core::chat::ModelError;
+use quillet_core::store::StoreError;
+
+use crate::database::DatabaseError;
+use crate::guard::GuardError;
+use crate::url::UrlError;
+
+/// Why there is no answer.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum SqlError {
+    /// There is no connection or table of that name.
+    #[error("there is no {what} {name:?}{}", suggestion(.nearest.as_deref()))]
+    NotFound {
+        /// `database`, `table`.
+        what: &'static str,
+        /// The name that was asked for.
+        name: String,
+        /// The known name that is most like it.
+        nearest: Option<String>,
+    },
+    /// A value that was given cannot be used.
+    #[error("{message}")]
+    Invalid {
+        /// Stable code, `sql.invalid.…`.
+        code: &'static str,
+        /// What is wrong with what, and how it would be right.
+        message: String,
+    },
+    /// The address of a connection cannot be used.
+    #[error(transparent)]
+    Url(#[from] UrlError),
+    /// The guard refused a query.
+    #[error(transparent)]
+    Guard(#[from] Box<Refusal>),
+    /// The database answered with an error, or not at all.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// No model is configured.
+    #[error(
+        "no model is configured, so that nobody can write the query; set model.name or a provider's key"
+    )]
+    NoModel,
+    /// The model did not answer.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The model answered, and not with a query.
+    #[error("{message}")]
+    Answer {
+        /// What was missing.
+        message: String,
+        /// The answer, at most its first 2,000 bytes.
+        answer: String,
+    },
+    /// A prompt could not be rendered.
+    #[error("the prompt {prompt:?} cannot be rendered: {message}")]
+    Prompt {
+        /// Its name.
+        prompt: String,
+        /// Why.
+        message: String,
+    },
+    /// The store does not answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A query that the guard refused, with the query.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{error}")]
+pub struct Refusal {
+    /// Why.
+    pub error: GuardError,
+    /// The query.
+    pub sql: String,
+}
+
+fn suggestion(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!("; did you mean {name:?}?"))
+}
+
+impl SqlError {
+    /// Stable code, as in error bodies.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            SqlError::NotFound { what: "table", .. } => "sql.table_not_found",
+            SqlError::NotFound { .. } => "sql.not_found",
+            SqlError::Invalid { code, .. } => code,
+            SqlError::Url(_) => "sql.invalid.url",
+            SqlError::Guard(refusal) => refusal.error.code,
+            SqlError::Database(error) => error.kind.code(),
+            SqlError::NoModel => "sql.no_model",
+            SqlError::Model(error) => error.kind.code(),
+            SqlError::Answer { .. } => "sql.answer",
+            SqlError::Prompt { .. } => "sql.prompt",
+            SqlError::Store(error) => error.kind.code(),
+        }
+    }
+
+    /// How to mend it, where something is known.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            SqlError::Guard(refusal) => refusal.error.help.clone(),
+            SqlError::Database(error) => error.hint.clone(),
+            _ => None,
+        }
+    }
+
+    /// The place in the query that it is about.
+    #[must_use]
+    pub fn position(&self) -> Option<Position> {
+        match self {
+            SqlError::Guard(refusal) => refusal.error.position,
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Questions to databases: from words to checked, read-only SQL and its rows.
+//!
+//! The way of a question: a [`Catalogue`] read from the database → the tables that matter
+//! ([`rank`], then the model's choice, then repair: [`chain`]) → their schema as text → the
+//! model → the [`guard`], which reads the answer as the database's dialect and lets only
+//! reading pass → a [`Database`] that does not trust the guard and rolls everything back → rows.
+//! [`Databases`] ties them together under the names that people gave their connections.
+//!
+//! The crate knows no provider and no HTTP. Models, stores and archives are contracts of core.
+
+pub mod catalogue;
+pub mod chain;
+mod config;
+pub mod database;
+mod dialect;
+mod error;
+pub mod guard;
+pub mod rank;
+pub mod rows;
+mod service;
+mod url;
+
+pub use catalogue::Catalogue;
+pub use config::{ChainMode, SqlConfig};
+pub use database::{Database, DatabaseError, DatabaseErrorKind, QueryLimits, connect};
+pub use dialect::Dialect;
+pub use error::SqlError;
+pub use rows::{Cell, ColumnInfo, Rows};
+pub use service::{Connection, Databases, Definition, Parts, Put, Ran, RunOptions, SshConfig};
+pub use url::ConnectionUrl;

@@ -1,0 +1,200 @@
+//! Addresses of databases: `postgresql://user:password@host:5432/name`, `mysql://…`,
+//! `sqlite:path`. The password is never shown.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use percent_encoding::percent_decode_str;
+
+use crate::Dialect;
+
+/// Where a database is and who asks.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ConnectionUrl {
+    /// Whose SQL it speaks.
+    pub dialect: Dialect,
+    /// Host of a server; empty for a file.
+    pub host: String,
+    /// Port of a server; 0 for a file.
+    pub port: u16,
+    /// Name of the user.
+    pub user: String,
+    /// The password, decoded.
+    pub password: Option<String>,
+    /// Name of the database at the server.
+    pub database: String,
+    /// The file of an SQLite database.
+    pub path: Option<PathBuf>,
+    /// Settings behind `?`, in order.
+    pub parameters: Vec<(String, String)>,
+    text: String,
+}
+
+/// What is wrong with an address. Does not repeat the password.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct UrlError {
+    /// What is wrong, with an example of how it would be right.
+    pub message: String,
+}
+
+fn wrong(message: impl Into<String>) -> UrlError {
+    UrlError {
+        message: message.into(),
+    }
+}
+
+impl std::str::FromStr for ConnectionUrl {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        let scheme = text.split(':').next().unwrap_or_default();
+        let Some(dialect) = Dialect::named(scheme).filter(|_| text.contains(':')) else {
+            return Err(wrong(format!(
+                "{scheme:?} is not a database that is known; write postgresql://user@host/name, mysql://user@host/name or sqlite:path/to/file.db"
+            )));
+        };
+        match dialect {
+            Dialect::Sqlite => sqlite(text),
+            _ => server(text, dialect),
+        }
+    }
+}
+
+fn sqlite(text: &str) -> Result<ConnectionUrl, UrlError> {
+    let rest = text.split_once(':').map_or("", |(_, rest)| rest);
+    let rest = rest.strip_prefix("//").unwrap_or(rest);
+    if rest.is_empty() {
+        return Err(wrong(
+            "the address names no file; write sqlite:path/to/file.db",
+        ));
+    }
+    Ok(ConnectionUrl {
+        dialect: Dialect::Sqlite,
+        host: String::new(),
+        port: 0,
+        user: String::new(),
+        password: None,
+        database: String::new(),
+        path: Some(PathBuf::from(rest)),
+        parameters: Vec::new(),
+        text: text.to_owned(),
+    })
+}
+
+fn server(text: &str, dialect: Dialect) -> Result<ConnectionUrl, UrlError> {
+    let parsed = url::Url::parse(text)
+        .map_err(|error| wrong(format!("the address cannot be read: {error}")))?;
+    let decoded = |part: &str| percent_decode_str(part).decode_utf8_lossy().into_owned();
+    let database = decoded(parsed.path().trim_start_matches('/'));
+    if database.is_empty() {
+        return Err(wrong(format!(
+            "the address names no database; write {}://user@host/name",
+            parsed.scheme()
+        )));
+    }
+    let port = match dialect {
+        Dialect::MySql => 3306,
+        _ => 5432,
+    };
+    Ok(ConnectionUrl {
+        dialect,
+        host: parsed
+            .host_str()
+            .map_or_else(|| "localhost".to_owned(), decoded),
+        port: parsed.port().unwrap_or(port),
+        user: decoded(parsed.username()),
+        password: parsed.password().map(decoded),
+        database,
+        path: None,
+        parameters: parsed.query_pairs().into_owned().collect(),
+        text: text.to_owned(),
+    })
+}
+
+impl ConnectionUrl {
+    /// The address as it was written, with its password: for stores only.
+    #[must_use]
+    pub fn secret_text(&self) -> &str {
+        &self.text
+    }
+
+    /// The value of a setting behind `?`.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        let mut found = self.parameters.iter().filter(|(key, _)| key == name);
+        found.next().map(|(_, value)| value.as_str())
+    }
+}
+
+/// Without the password: `****` stands for it (the origin's mask). Settings that may hold a secret are masked as well.
+impl fmt::Display for ConnectionUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = &self.path {
+            return write!(f, "sqlite:{}", path.display());
+        }
+        write!(f, "{}://{}", self.dialect, self.user)?;
+        if self.password.is_some() {
+            f.write_str(":****")?;
+        }
+        if !self.user.is_empty() || self.password.is_some() {
+            f.write_str("@")?;
+        }
+        write!(f, "{}:{}/{}", self.host, self.port, self.database)?;
+        for (i, (name, value)) in self.parameters.iter().enumerate() {
+            let secret = ["pass", "secret", "key", "token"];
+            let lower = name.to_lowercase();
+            let hidden = secret.iter().any(|word| lower.contains(word));
+            let value = if hidden { "****" } else { value.as_str() };
+            write!(f, "{}{name}={value}", if i == 0 { '?' } else { '&' })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for ConnectionUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ConnectionUrl({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_hide_their_passwords() {
+        for (text, shown) in [
+            (
+                "postgresql://ann:s3cret@db:5433/shop",
+                "postgresql://ann:****@db:5433/shop",
+            ),
+            ("postgres://db/shop", "postgresql://db:5432/shop"),
+            (
+                "mysql://a%40b:p%2Fw@h/d?ssl-mode=off&password=x",
+                "mysql://a@b:****@h:3306/d?ssl-mode=off&password=****",
+            ),
+            ("sqlite:shop.db", "sqlite:shop.db"),
+            ("sqlite:///tmp/shop.db", "sqlite:/tmp/shop.db"),
+        ] {
+            let url: ConnectionUrl = text.parse().unwrap();
+            assert_eq!(url.to_string(), shown);
+            assert!(!format!("{url:?}").contains("s3cret"));
+        }
+    }
+
+    #[test]
+    fn wrong_addresses_say_how_right_ones_look() {
+        for text in [
+            "",
+            "shop",
+            "oracle://x/y",
+            "postgresql://host",
+            "sqlite:",
+            "mysql://h:port/x",
+        ] {
+            let error = text.parse::<ConnectionUrl>().unwrap_err();
+            assert!(error.message.len() > 20, "{text}: {error}");
+        }
+    }
+}

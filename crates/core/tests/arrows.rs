@@ -25,6 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("quillet-fake-provider", &[]),
+    ("quillet-real-servers", &[]),
     (
         "quillet-server",
         &[

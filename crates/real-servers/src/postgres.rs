@@ -1,0 +1,284 @@
+//! PostgreSQL.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::supervised::{Supervised, folder, free_port};
+use crate::template::{template, text};
+use crate::user::User;
+
+/// The owner's name. Dumps of sample databases give their tables to this role.
+const OWNER: &str = "postgres";
+/// The password of every role. Connections over TCP have to give it (SCRAM).
+const PASSWORD: &str = "s3cret/of:all";
+/// The same in an address.
+const ENCODED: &str = "s3cret%2Fof%3Aall";
+
+/// Speed before safety: nobody needs the data after a crash.
+const SETTINGS: &[&str] = &[
+    "fsync=off",
+    "synchronous_commit=off",
+    "full_page_writes=off",
+    "max_wal_size=256MB",
+    "shared_buffers=32MB",
+    "max_connections=40",
+    "autovacuum=off",
+    "lc_messages=C",
+];
+
+/// A PostgreSQL server. Stops and is removed when it is dropped.
+#[derive(Debug)]
+pub struct Postgres {
+    server: Supervised,
+    binaries: PathBuf,
+    folder: PathBuf,
+    port: u16,
+}
+
+impl Postgres {
+    /// An empty server, ready for connections.
+    ///
+    /// # Panics
+    /// PostgreSQL is not installed, or does not start.
+    #[must_use]
+    pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// The same with settings as in `postgresql.conf`: `work_mem=64MB`.
+    ///
+    /// # Panics
+    /// As [`Postgres::start`].
+    #[must_use]
+    pub fn start_with(settings: &[&str]) -> Self {
+        Self::started(settings, false)
+    }
+
+    /// The same with TLS, under a certificate of its own making for `localhost`
+    /// ([`Postgres::certificate`]).
+    ///
+    /// # Panics
+    /// As [`Postgres::start`]; `openssl` is not installed.
+    #[must_use]
+    pub fn start_with_tls() -> Self {
+        Self::started(&["ssl=on"], true)
+    }
+
+    fn started(settings: &[&str], tls: bool) -> Self {
+        let binaries = binaries();
+        let user = User::for_server("postgres");
+        let made = made(&binaries, user);
+        // A port can be taken between finding and using it.
+        let mut last = String::new();
+        for _ in 0..5 {
+            let folder = folder("postgres-run", user);
+            let data = folder.join("data");
+            user.run("cp", &["-R", text(&made), text(&data)]);
+            if tls {
+                certificate(user, &data);
+            }
+            match Self::run(&binaries, user, folder, settings) {
+                Ok(server) => return server,
+                Err(log) => last = log,
+            }
+        }
+        panic!("PostgreSQL does not start:\n{last}");
+    }
+
+    fn run(
+        binaries: &Path,
+        user: User,
+        folder: PathBuf,
+        settings: &[&str],
+    ) -> Result<Self, String> {
+        let port = free_port();
+        let (program, data) = (binaries.join("postgres"), folder.join("data"));
+        let port_text = port.to_string();
+        let sockets = format!("unix_socket_directories={}", text(&folder));
+        let mut command = vec![text(&program), "-D", text(&data), "-p", &port_text];
+        command.extend(["-c", "listen_addresses=127.0.0.1", "-c", &sockets]);
+        for setting in SETTINGS.iter().chain(settings) {
+            command.extend(["-c", setting]);
+        }
+        let server = Supervised::start(user, folder.clone(), "QUIT", &command);
+        server.wait(is_ready)?;
+        Ok(Postgres {
+            server,
+            binaries: binaries.to_owned(),
+            folder,
+            port,
+        })
+    }
+
+    /// Address of the database `postgres` for the owner, who is a superuser.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.url_of(OWNER, "postgres")
+    }
+
+    /// Address of a database for a role.
+    #[must_use]
+    pub fn url_of(&self, role: &str, database: &str) -> String {
+        let port = self.port;
+        format!("postgresql://{role}:{ENCODED}@127.0.0.1:{port}/{database}")
+    }
+
+    /// The port on 127.0.0.1.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The password of every role.
+    #[must_use]
+    pub fn password(&self) -> &'static str {
+        PASSWORD
+    }
+
+    /// The folder of the server's socket.
+    #[must_use]
+    pub fn socket_folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The server's certificate, which is its own authority. There only with TLS.
+    #[must_use]
+    pub fn certificate(&self) -> PathBuf {
+        self.folder.join("data/server.crt")
+    }
+
+    /// Makes an empty database; its address for the owner.
+    pub fn create_database(&self, name: &str) -> String {
+        self.execute(&format!("CREATE DATABASE \"{name}\" TEMPLATE template0"));
+        self.url_of(OWNER, name)
+    }
+
+    /// Makes a role that may log in and nothing else; its address in the database `postgres`.
+    pub fn create_role(&self, name: &str) -> String {
+        self.execute(&format!(
+            "CREATE ROLE \"{name}\" LOGIN PASSWORD '{PASSWORD}'"
+        ));
+        self.url_of(name, "postgres")
+    }
+
+    /// Runs a script in the database `postgres`, as the owner, through `psql`: dumps with COPY
+    /// and data are fine.
+    ///
+    /// # Panics
+    /// The first statement that fails.
+    pub fn execute(&self, script: &str) {
+        self.execute_in("postgres", script);
+    }
+
+    /// The same in another database.
+    ///
+    /// # Panics
+    /// The first statement that fails.
+    pub fn execute_in(&self, database: &str, script: &str) {
+        self.psql(database, script, &[]);
+    }
+
+    /// What a query gives to the owner, columns parted by `|`: a look from outside at what
+    /// a driver did.
+    ///
+    /// # Panics
+    /// The query failed.
+    #[must_use]
+    pub fn look(&self, database: &str, query: &str) -> String {
+        self.psql(database, query, &["-At"]).trim().to_owned()
+    }
+
+    /// Stops the server as if it had crashed. Dropping it does the same.
+    pub fn stop(&mut self) {
+        self.server.stop();
+    }
+
+    fn psql(&self, database: &str, script: &str, options: &[&str]) -> String {
+        let port = self.port.to_string();
+        let mut command = Command::new(self.binaries.join("psql"));
+        command
+            .args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-U", OWNER])
+            .args(["-h", text(&self.folder), "-p", &port, "-d", database])
+            .args(options)
+            .env("PGOPTIONS", "-c client_min_messages=warning")
+            .env("PGCLIENTENCODING", "UTF8")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let child = command.spawn();
+        let mut child = child.unwrap_or_else(|error| panic!("psql does not start: {error}"));
+        let input = child.stdin.take();
+        let script = script.as_bytes().to_owned();
+        // psql may print before it has read everything.
+        let writer = std::thread::spawn(move || input.map(|mut pipe| pipe.write_all(&script)));
+        let output = child.wait_with_output();
+        let output = output.unwrap_or_else(|error| panic!("psql broke off: {error}"));
+        let _ = writer.join();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "psql in {database:?}: {errors}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+}
+
+/// The folder that has `postgres`, `initdb` and `psql`: on the search path, or where
+/// Debian keeps the newest version.
+fn binaries() -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let versions = std::fs::read_dir("/usr/lib/postgresql");
+    let mut versions: Vec<PathBuf> = versions
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    versions.sort();
+    folders.extend(versions.iter().rev().map(|version| version.join("bin")));
+    let is_whole = |folder: &PathBuf| {
+        let mut names = ["postgres", "initdb", "psql"].iter();
+        names.all(|name| folder.join(name).is_file())
+    };
+    folders.into_iter().find(is_whole).unwrap_or_else(|| {
+        panic!("PostgreSQL is not installed; install it first: apt-get install postgresql")
+    })
+}
+
+/// A data folder of this version, as `initdb` makes it.
+fn made(binaries: &Path, user: User) -> PathBuf {
+    let version = user.run(text(&binaries.join("postgres")), &["--version"]);
+    let version: String = version
+        .chars()
+        .skip_while(|c| !c.is_ascii_digit())
+        .take_while(|c| c.is_ascii_digit() || *c == '.')
+        .collect();
+    template(&format!("postgres-{version}"), user, |data| {
+        let password = text(data).to_owned() + ".password";
+        let script = format!("umask 077; printf '%s' '{PASSWORD}' > '{password}'");
+        user.run("sh", &["-c", &script]);
+        let file = format!("--pwfile={password}");
+        let mut arguments = vec!["-D", text(data), "-U", OWNER, "-E", "UTF8", "--locale=C"];
+        arguments.extend(["--auth-local=trust", "--auth-host=scram-sha-256", &file]);
+        arguments.extend(["--wal-segsize=1", "--no-sync"]);
+        user.run(text(&binaries.join("initdb")), &arguments);
+        user.run("rm", &["-f", &password]);
+    })
+}
+
+/// Makes a key and a certificate that vouches for itself.
+fn certificate(user: User, data: &Path) {
+    let (key, certificate) = (data.join("server.key"), data.join("server.crt"));
+    let mut arguments = vec!["req", "-x509", "-newkey", "ec", "-nodes", "-days", "2"];
+    arguments.extend(["-pkeyopt", "ec_paramgen_curve:prime256v1"]);
+    arguments.extend(["-subj", "/CN=localhost"]);
+    arguments.extend(["-addext", "subjectAltName=DNS:localhost"]);
+    arguments.extend(["-keyout", text(&key), "-out", text(&certificate)]);
+    user.run("openssl", &arguments);
+    user.run("chmod", &["600", text(&key)]);
+}
+
+/// The server writes `ready` into its file once it takes connections.
+fn is_ready(folder: &Path) -> bool {
+    std::fs::read_to_string(folder.join("data/postmaster.pid"))
+        .is_ok_and(|text| text.lines().any(|line| line.trim() == "ready"))
+}

@@ -1,0 +1,3 @@
+//! Servers start, are left alone by one another, and never outlive their owners.
+
+mod postgres;

@@ -66,7 +66,12 @@ impl Builder {
         &self.compiler
     }
 
-    pub(crate) fn build(&self, stored: &Stored, before: &Snapshot) -> Snapshot {
+    pub(crate) fn build(
+        &self,
+        stored: &Stored,
+        offered: &[Arc<dyn Tool>],
+        before: &Snapshot,
+    ) -> Snapshot {
         let entries = |kind| stored.get(&kind).into_iter().flat_map(BTreeMap::values);
         let extensions = entries(Kind::Extension)
             .map(|entry| extension(entry, before))
@@ -77,7 +82,9 @@ impl Builder {
             .iter()
             .map(|(id, candidate)| (id.clone(), self.prompt(id, candidate, &shelf, before)))
             .collect();
-        let (tools, functions) = self.tools(entries(Kind::Tool), before);
+        let (tools, mut functions) = self.tools(entries(Kind::Tool), before);
+        add_offered(&mut functions, offered);
+        alias_lower_case(&mut functions);
         Snapshot {
             extensions,
             prompts,
@@ -270,7 +277,6 @@ impl Builder {
             }
             tools.insert(id, definition);
         }
-        alias_lower_case(&mut functions);
         (tools, functions)
     }
 
@@ -314,6 +320,14 @@ impl Builder {
             .factory()
             .compile("go", &sources, &CompileOptions::default());
         compiled.map_or(true, |template| template.references().functions.is_empty())
+    }
+}
+
+/// Adds tools that rest in no store; a stored tool goes before one of the same name.
+fn add_offered(functions: &mut BTreeMap<Arc<str>, Arc<dyn Tool>>, offered: &[Arc<dyn Tool>]) {
+    for tool in offered {
+        let name: Arc<str> = tool.spec().name.as_str().into();
+        functions.entry(name).or_insert_with(|| tool.clone());
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use futures_util::StreamExt;
 use quillet_core::store::{Change, Entry, Key, Kind, Store, StoreError};
-use quillet_core::tool::ToolBuilder;
+use quillet_core::tool::{Tool, ToolBuilder};
 use quillet_core::{Diagnostic, Severity};
 use quillet_template::TemplateFactory;
 use serde_json::{Map as Object, Value as Tree};
@@ -42,6 +42,8 @@ pub struct Catalogue {
     snapshot: ArcSwap<Snapshot>,
     /// What was loaded; held while it changes, also while the store is asked.
     stored: Mutex<Stored>,
+    /// Tools that rest in no store.
+    offered: ArcSwap<Vec<Arc<dyn Tool>>>,
     /// Whether every kind was loaded at least once.
     loaded: AtomicBool,
 }
@@ -62,6 +64,7 @@ impl Catalogue {
             builder: Builder::new(Compiler::new(factory, cache), tools),
             snapshot: ArcSwap::default(),
             stored: Mutex::default(),
+            offered: ArcSwap::default(),
             loaded: AtomicBool::new(false),
         }
     }
@@ -121,6 +124,14 @@ impl Catalogue {
         self.reload(&DEFINITIONS).await
     }
 
+    /// Has these tools called by their names besides those of the store, in place of the ones
+    /// that were offered before. A stored tool goes before one of the same name.
+    pub async fn offer(&self, tools: Vec<Arc<dyn Tool>>) {
+        let stored = self.stored.lock().await;
+        self.offered.store(Arc::new(tools));
+        self.rebuild(&stored);
+    }
+
     async fn reload(&self, kinds: &[Kind]) -> Result<(), StoreError> {
         let mut stored = self.stored.lock().await;
         for kind in kinds {
@@ -159,7 +170,9 @@ impl Catalogue {
     }
 
     fn rebuild(&self, stored: &Stored) {
-        let snapshot = self.builder.build(stored, &self.snapshot.load());
+        let snapshot = self
+            .builder
+            .build(stored, &self.offered.load(), &self.snapshot.load());
         report(&self.snapshot.load(), &snapshot);
         self.snapshot.store(Arc::new(snapshot));
         if DEFINITIONS.iter().all(|kind| stored.contains_key(kind)) {
@@ -253,7 +266,7 @@ impl Pending {
     fn add(&mut self, change: Change) {
         match change {
             Change::All => self.kinds.extend(DEFINITIONS),
-            Change::Kind(Kind::Environ) | Change::Entry(Kind::Environ, _) => {}
+            Change::Kind(kind) | Change::Entry(kind, _) if !DEFINITIONS.contains(&kind) => {}
             Change::Kind(kind) => {
                 self.kinds.insert(kind);
             }

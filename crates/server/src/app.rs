@@ -13,6 +13,8 @@ use crate::config::ServerConfig;
 use crate::mcp::StoredOffer;
 use crate::metrics::Metrics;
 use crate::rate::RateLimiter;
+use crate::services::Services;
+use crate::sql::DatabaseTools;
 
 /// What every request shares.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub(crate) struct App {
     pub(crate) service: Arc<PromptService>,
     /// Agents, if any are set up.
     pub(crate) agents: Option<Arc<AgentService>>,
+    /// Databases, if they are set up.
+    pub(crate) databases: Option<DatabaseTools>,
     pub(crate) metrics: Metrics,
     pub(crate) auth: Auth,
     pub(crate) browsers: Browsers,
@@ -36,23 +40,26 @@ pub(crate) struct App {
 impl App {
     pub(crate) fn new(
         config: ServerConfig,
-        service: Arc<PromptService>,
-        agents: Option<Arc<AgentService>>,
+        services: Services,
         metrics: Metrics,
         openapi: Arc<str>,
     ) -> Self {
+        let prompts = services.prompts.clone();
+        let databases = services.databases;
+        let databases = databases.map(|databases| DatabaseTools::new(databases, prompts));
         App {
             auth: Auth::new(&config),
             browsers: Browsers::new(config.origins.clone()),
             rate: config.rate.map(RateLimiter::new),
             mcp: HttpDoor::new(
-                Arc::new(StoredOffer::new(service.clone())),
+                Arc::new(StoredOffer::new(services.prompts.clone())),
                 config.body_bytes,
             ),
             stopping: AtomicBool::new(false),
             config,
-            service,
-            agents,
+            service: services.prompts,
+            agents: services.agents,
+            databases,
             metrics,
             openapi,
         }

@@ -24,8 +24,11 @@ mod rate;
 mod routes;
 pub mod script;
 mod server;
+mod services;
+pub mod sql;
 
 pub use config::{Rate, ServerConfig};
 pub use mcp::StoredOffer;
 pub use otlp::{OtlpConfig, OtlpError, OtlpSink};
 pub use server::{Server, ServerError};
+pub use services::Services;

@@ -6,13 +6,11 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::MethodRouter;
-use quillet_prompt::PromptService;
 use utoipa::openapi::path::{HttpMethod, PathItem, PathsBuilder};
 use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder};
 use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
-use crate::agent::AgentService;
 use crate::api::openai;
 use crate::api::response::routes as response;
 use crate::app::App;
@@ -20,6 +18,7 @@ use crate::config::ServerConfig;
 use crate::error::{Problem, problem};
 use crate::exchange::At;
 use crate::metrics::Metrics;
+use crate::services::Services;
 use crate::{api, health, mcp, openapi};
 
 /// Where the routes of the prompt service are mounted: the seed's place, and
@@ -108,11 +107,7 @@ fn probe_routes() -> Vec<UtoipaMethodRouter<At>> {
 }
 
 /// Everything that a server needs to answer: the router, and what its handlers share.
-pub(crate) fn build(
-    config: ServerConfig,
-    service: Arc<PromptService>,
-    agents: Option<Arc<AgentService>>,
-) -> (Arc<App>, Router) {
+pub(crate) fn build(config: ServerConfig, services: Services) -> (Arc<App>, Router) {
     let mut schemas = Vec::new();
     let routes = all(&config.prefix, &mut schemas);
     let document = describe(&routes, schemas);
@@ -121,7 +116,7 @@ pub(crate) fn build(
         .iter()
         .map(|route| (route.method, route.path.as_str()));
     let metrics = Metrics::new(labels);
-    let app = Arc::new(App::new(config, service, agents, metrics, text.into()));
+    let app = Arc::new(App::new(config, services, metrics, text.into()));
     let mut router = Router::new();
     for (index, route) in routes.into_iter().enumerate() {
         let at = At {

@@ -8,16 +8,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use quillet_prompt::PromptService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::agent::AgentService;
 use crate::app::App;
 use crate::config::ServerConfig;
 use crate::connection::Stops;
+use crate::services::Services;
 use crate::{connection, routes};
 
 /// How long to wait after the system refused to accept (out of file descriptors, say).
@@ -72,27 +71,15 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the port. Loading the service, and polling
-    /// [`PromptService::watch`], is the caller's part; until the first load has
-    /// succeeded `/readyz` answers 503.
+    /// Opens the port for a prompt service, or for all of [`Services`]. Loading the
+    /// service, and polling [`PromptService::watch`](quillet_prompt::PromptService::watch), is the caller's part; until the first
+    /// load has succeeded `/readyz` answers 503.
     ///
     /// # Errors
     /// The configuration is not safe or not sound, or the address is taken.
     pub async fn bind(
         config: ServerConfig,
-        service: Arc<PromptService>,
-    ) -> Result<Self, ServerError> {
-        Self::bind_with(config, service, None).await
-    }
-
-    /// The same, with agents behind `/v1/response`.
-    ///
-    /// # Errors
-    /// As [`Server::bind`].
-    pub async fn bind_with(
-        config: ServerConfig,
-        service: Arc<PromptService>,
-        agents: Option<Arc<AgentService>>,
+        services: impl Into<Services>,
     ) -> Result<Self, ServerError> {
         check(&config)?;
         let refused = |source| ServerError::Bind {
@@ -101,7 +88,7 @@ impl Server {
         };
         let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        let (app, router) = routes::build(config, service, agents);
+        let (app, router) = routes::build(config, services.into());
         Ok(Server {
             listener,
             address,

@@ -18,6 +18,7 @@ pub mod guard;
 pub mod rank;
 pub mod rows;
 mod service;
+pub mod tools;
 mod url;
 
 pub use catalogue::Catalogue;

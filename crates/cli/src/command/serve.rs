@@ -5,7 +5,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 
 use quillet_prompt::PromptService;
-use quillet_server::{Rate, Server, ServerConfig};
+use quillet_server::{Rate, Server, ServerConfig, Services};
 
 use crate::agents;
 use crate::args::Serve;
@@ -31,7 +31,11 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
     let models = agents::models(config)?;
     scripts::serve(config, &service, models.clone()).await?;
     let agents = agents::service(config, service.clone(), models, Vec::new(), &traces).await?;
-    let server = Server::bind_with(server_config, service.clone(), Some(agents)).await;
+    let services = Services {
+        agents: Some(agents),
+        ..Services::from(service.clone())
+    };
+    let server = Server::bind(server_config, services).await;
     let server = server.map_err(|error| match error {
         quillet_server::ServerError::Bind { .. } => {
             Failure::Other(format!("{error}; pass --listen ADDRESS:PORT"))

@@ -12,7 +12,7 @@ use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
 use quillet_server::agent::{
     AgentOptions, AgentParts, AgentService, Connected, ModelSettings, Models,
 };
-use quillet_server::{Server, ServerConfig};
+use quillet_server::{Server, ServerConfig, Services};
 use quillet_store::{MemoryRuns, MemorySessions, RunOptions, SessionOptions};
 use quillet_template::TemplateFactory;
 use quillet_tools::{Tools, ToolsConfig};
@@ -121,7 +121,11 @@ impl AgentSetup {
             traces: None,
         };
         let agents = AgentService::new(parts, self.options);
-        let server = Server::bind_with(self.config, service, Some(agents.clone())).await;
+        let services = Services {
+            agents: Some(agents.clone()),
+            ..Services::from(service)
+        };
+        let server = Server::bind(self.config, services).await;
         let server = server.unwrap();
         let (shutdown, told) = oneshot::channel::<()>();
         AgentServer {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use quillet_core::archive::{Archive, QueryPage};
 use quillet_core::chat::{ChatModel, TokenCounter};
-use quillet_core::store::Store;
+use quillet_core::store::{Changes, Store};
 
 use crate::chain::{Generated, Prompts};
 use crate::database::{Checked, Progress, QueryLimits};
@@ -87,6 +87,12 @@ impl Databases {
     #[must_use]
     pub fn config(&self) -> &SqlConfig {
         &self.parts.config
+    }
+
+    /// Changes of connections, and of what else rests in their store, from now on.
+    #[must_use]
+    pub fn changes(&self) -> Changes {
+        self.parts.store.changes()
     }
 
     /// All connections, by name; a broken one is listed with its problem.

@@ -11,7 +11,7 @@ use quillet_llm::RetryPolicy;
 use quillet_llm::models::{ModelSettings, Models, VendorSettings};
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
 use quillet_server::agent::{self, AgentOptions, AgentParts, AgentService, Connected};
-use quillet_server::{Server, ServerConfig};
+use quillet_server::{Server, ServerConfig, Services};
 use quillet_store::{MemoryRuns, MemorySessions, RunOptions, SessionOptions};
 use quillet_template::TemplateFactory;
 use quillet_tools::{McpServers, Tools, ToolsConfig};
@@ -134,7 +134,11 @@ pub(super) async fn open_with(script: Script, wire: Wire, config: ServerConfig) 
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         ..config
     };
-    let server = Server::bind_with(config, prompts, Some(agents)).await;
+    let services = Services {
+        agents: Some(agents),
+        ..Services::from(prompts)
+    };
+    let server = Server::bind(config, services).await;
     let server = server.unwrap();
     Door {
         address: server.local_addr(),

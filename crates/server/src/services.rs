@@ -1,0 +1,29 @@
+//! What a server serves: the prompt service, and what is set up besides it.
+
+use std::sync::Arc;
+
+use quillet_prompt::PromptService;
+use quillet_sql::Databases;
+
+use crate::agent::AgentService;
+
+/// What a server serves. Made of a prompt service alone, it has no agents and no databases.
+#[derive(Clone, Debug)]
+pub struct Services {
+    /// Prompts, shared variables and tools.
+    pub prompts: Arc<PromptService>,
+    /// Agents behind `/v1/response`, if any are set up.
+    pub agents: Option<Arc<AgentService>>,
+    /// Databases behind `/api/v1/dbs`, if they are set up.
+    pub databases: Option<Databases>,
+}
+
+impl From<Arc<PromptService>> for Services {
+    fn from(prompts: Arc<PromptService>) -> Self {
+        Services {
+            prompts,
+            agents: None,
+            databases: None,
+        }
+    }
+}

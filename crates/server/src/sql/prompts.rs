@@ -1,0 +1,97 @@
+//! Prompts of the chain from the store: a prompt with the id `sql.tables`, `sql.query` or
+//! `sql.repair` takes the place of the one that comes with the program.
+
+use std::sync::{Arc, Weak};
+
+use quillet_core::store::Kind;
+use quillet_core::{BoxFuture, Map, Message};
+use quillet_prompt::{Input, PromptEntry, PromptService, ServiceError, Snapshot};
+use quillet_sql::chain::{BuiltIn, PromptError, Prompts, Which};
+
+/// How renders of the chain are named in logs.
+const REQUEST: &str = "sql";
+
+/// The chain's prompts: stored ones, and built-in ones where none is stored.
+#[derive(Debug)]
+pub struct StoredPrompts {
+    /// Weak, since the service may hold tools of databases, which hold these prompts.
+    service: Weak<PromptService>,
+    built_in: BuiltIn,
+}
+
+impl StoredPrompts {
+    /// The prompts of this service before the built-in ones.
+    #[must_use]
+    pub fn new(service: &Arc<PromptService>) -> Self {
+        StoredPrompts {
+            service: Arc::downgrade(service),
+            built_in: BuiltIn::default(),
+        }
+    }
+}
+
+impl Prompts for StoredPrompts {
+    fn render<'a>(
+        &'a self,
+        which: Which,
+        variables: Map,
+    ) -> BoxFuture<'a, Result<Vec<Message>, PromptError>> {
+        Box::pin(async move {
+            let service = self.service.upgrade();
+            let snapshot = service
+                .as_ref()
+                .map(|service| service.catalogue().snapshot());
+            match service.zip(snapshot) {
+                Some((service, snapshot)) if snapshot.prompts.contains_key(which.id()) => {
+                    stored(&service, &snapshot, which, &variables).await
+                }
+                _ => self.built_in.render(which, variables).await,
+            }
+        })
+    }
+}
+
+async fn stored(
+    service: &PromptService,
+    snapshot: &Arc<Snapshot>,
+    which: Which,
+    variables: &Map,
+) -> Result<Vec<Message>, PromptError> {
+    let definition = snapshot
+        .prompt(which.id())
+        .map_err(|error| broken(which, &error))?;
+    let entry: &PromptEntry = definition
+        .usable(Kind::Prompt)
+        .map_err(|error| broken(which, &error))?;
+    if entry.script().is_some() {
+        let message = format!(
+            "the stored prompt {} is a script; the chain needs a template",
+            which.id()
+        );
+        return Err(PromptError { message });
+    }
+    let input = Input::new(variables, REQUEST);
+    let rendered = service.render_in(snapshot, which.id(), &input).await;
+    let rendered = rendered.map_err(|error| broken(which, &error))?;
+    Ok(service.messages(rendered.prompt))
+}
+
+/// Names the stored prompt and everything that is wrong with it: whoever asks a database
+/// has never seen it.
+fn broken(which: Which, error: &ServiceError) -> PromptError {
+    let mut message = format!("the stored prompt {}: {error}", which.id());
+    let found: Vec<String> = match error {
+        ServiceError::Invalid { diagnostics, .. } => {
+            diagnostics.iter().map(ToString::to_string).collect()
+        }
+        ServiceError::Missing { hints, .. } | ServiceError::UnknownFunctions { hints, .. } => {
+            hints.clone()
+        }
+        _ => Vec::new(),
+    };
+    for part in found {
+        message.push_str("; ");
+        message.push_str(&part);
+    }
+    PromptError { message }
+}

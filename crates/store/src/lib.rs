@@ -1,12 +1,13 @@
-//! Where prompts, shared variables and tools rest, where conversations do, and
-//! what replicas share about runs: in memory, in a watched folder, in Redis.
-//! [`open`] makes a store of definitions from an address, [`open_sessions`] and
-//! [`open_runs`] the others.
+//! Where prompts, shared variables and tools rest, where conversations do and what is
+//! learned about databases, and what replicas share about runs: in memory, in a watched folder, in Redis.
+//! [`open`] makes a store of definitions from an address, [`open_sessions`], [`open_runs`]
+//! and [`open_archive`] the others.
 //!
 //! This crate alone knows how bytes rest. It does not know what they mean: it
 //! hands out JSON texts under typed keys and says when one has changed.
 
 pub mod address;
+mod archive;
 mod changes;
 mod demo;
 mod folder;
@@ -20,15 +21,17 @@ mod runs;
 mod sessions;
 mod sqlite;
 mod traces;
+mod words;
 
 pub use address::Address;
+pub use archive::{ArchiveOptions, MemoryArchive, SqliteArchive};
 pub use folder::FolderStore;
 pub use ids::MAX_ID_BYTES;
 pub use knowledge::{Imported, KnowledgeOptions, SqliteKnowledge};
 pub use memory::MemoryStore;
-pub use open::{open, open_knowledge, open_runs, open_sessions, open_traces};
+pub use open::{open, open_archive, open_knowledge, open_runs, open_sessions, open_traces};
 pub use options::StoreOptions;
-pub use redis::{DEFAULT_PREFIX, RedisRuns, RedisSessions, RedisStore};
+pub use redis::{DEFAULT_PREFIX, RedisArchive, RedisRuns, RedisSessions, RedisStore};
 pub use runs::{MemoryRuns, RunOptions};
 pub use sessions::{MemorySessions, SessionOptions, SqliteSessions};
 pub use sqlite::SqliteStore;

@@ -3,15 +3,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use quillet_core::archive::Archive;
 use quillet_core::knowledge::Embedder;
 use quillet_core::runs::Runs;
 use quillet_core::session::Sessions;
 use quillet_core::store::{Store, StoreError};
 
+use crate::archive::{ArchiveOptions, MemoryArchive, SqliteArchive};
 use crate::folder::FolderStore;
 use crate::knowledge::{KnowledgeOptions, SqliteKnowledge};
 use crate::memory::MemoryStore;
-use crate::redis::{RedisRuns, RedisSessions, RedisStore};
+use crate::redis::{RedisArchive, RedisRuns, RedisSessions, RedisStore};
 use crate::runs::{MemoryRuns, RunOptions};
 use crate::sessions::{MemorySessions, SessionOptions, SqliteSessions};
 use crate::sqlite::SqliteStore;
@@ -59,6 +61,31 @@ pub async fn open_sessions(
         Address::Redis(redis) => {
             let sessions = RedisSessions::open(&redis, store, options.clone())?;
             Ok(Arc::new(sessions))
+        }
+    }
+}
+
+/// Opens what was learned about databases, at an address of the same forms. A folder
+/// keeps none of it: it rests in memory then.
+///
+/// # Errors
+/// As [`open`].
+pub async fn open_archive(
+    address: &str,
+    store: &StoreOptions,
+    options: &ArchiveOptions,
+) -> Result<Arc<dyn Archive>, StoreError> {
+    match address.parse::<Address>()? {
+        Address::Memory | Address::Demo | Address::Folder(_) => {
+            Ok(Arc::new(MemoryArchive::new(options.clone())))
+        }
+        Address::Sqlite(path) => {
+            let archive = SqliteArchive::open(&path, options.clone());
+            Ok(Arc::new(archive.await?))
+        }
+        Address::Redis(redis) => {
+            let archive = RedisArchive::open(&redis, store, options.clone())?;
+            Ok(Arc::new(archive))
         }
     }
 }

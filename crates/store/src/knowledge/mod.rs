@@ -6,7 +6,6 @@ mod html;
 mod passages;
 mod rows;
 mod vectors;
-mod words;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,6 +17,7 @@ use quillet_core::knowledge::{Document, DocumentInfo, Embedder, Knowledge, Passa
 use quillet_core::store::{StoreError, StoreErrorKind};
 
 use crate::sqlite::Database;
+use crate::words;
 pub use folder::Imported;
 use rows::{Prepared, Wanted};
 

@@ -4,8 +4,9 @@ use quillet_core::knowledge::{Document, DocumentInfo, Passage};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::passages::passages;
-use super::{vectors, words};
+use super::vectors;
 use crate::sqlite::Part;
+use crate::words;
 
 /// The index holds words that are cut already, and no copy of the texts. Its `ascii`
 /// tokenizer splits at spaces and leaves all other characters alone.

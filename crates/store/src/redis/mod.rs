@@ -8,6 +8,7 @@
 //! A [`keeper`] task connects and connects again. No call waits for it longer than the
 //! time-outs of [`StoreOptions`], and a call while Redis is away fails at once.
 
+mod archive;
 mod client;
 mod fault;
 mod hold;
@@ -35,6 +36,7 @@ use quillet_core::store::{
 };
 use redis::Value;
 
+pub use archive::RedisArchive;
 pub use layout::DEFAULT_PREFIX;
 pub use runs::RedisRuns;
 pub use sessions::RedisSessions;

@@ -2,6 +2,8 @@
 // A test fails by panicking.
 #![allow(clippy::unwrap_used)]
 
+mod archive;
+mod archive_equal;
 mod contract;
 mod demo;
 mod folder;

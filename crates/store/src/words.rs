@@ -29,6 +29,25 @@ pub(crate) fn indexed(text: &str) -> String {
     out
 }
 
+/// What must stand in an indexed text, one after the other with spaces between them, for
+/// the text to have every word of a search: a word, or the pairs of a run without spaces, so that
+/// the run is found inside a longer one and nowhere else.
+pub(crate) fn phrases(search: &str) -> Vec<String> {
+    let (mut seen, mut out) = (HashSet::new(), Vec::new());
+    each_run(search, |run| {
+        let mut phrase = String::new();
+        match run {
+            Run::Word(word) => phrase.push_str(word),
+            Run::Unspaced([single]) => phrase.push(*single),
+            Run::Unspaced(characters) => pairs(characters, |pair| push(&mut phrase, pair)),
+        }
+        if out.len() < MAX_ASKED && seen.insert(phrase.clone()) {
+            out.push(phrase);
+        }
+    });
+    out
+}
+
 /// The words of a question, each once.
 pub(crate) fn asked(question: &str) -> Vec<String> {
     let (mut seen, mut out) = (HashSet::new(), Vec::new());
@@ -146,6 +165,15 @@ mod tests {
         assert_eq!(asked("大学 大学 a A 猫"), ["大学", "a", "猫"]);
         let long: String = (0..1000).map(|n| format!("w{n} ")).collect();
         assert_eq!(asked(&long).len(), MAX_ASKED);
+    }
+
+    #[test]
+    fn searches_become_phrases_once_each() {
+        assert_eq!(phrases("大学生 A 猫 a"), ["大学 学生", "a", "猫"]);
+        assert_eq!(phrases("order_items"), ["order", "items"]);
+        assert!(phrases("\"*\" ()").is_empty());
+        let long: String = (0..1000).map(|n| format!("w{n} ")).collect();
+        assert_eq!(phrases(&long).len(), MAX_ASKED);
     }
 
     /// What is asked is in the index of a text that holds it.

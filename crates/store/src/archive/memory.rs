@@ -1,0 +1,236 @@
+//! An archive that lives and dies with the process.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::FutureExt;
+use quillet_core::BoxFuture;
+use quillet_core::archive::{Archive, QueryPage, QueryRecord};
+use quillet_core::store::{StoreError, StoreErrorKind};
+
+use super::{ArchiveOptions, among, name};
+
+/// What was learned about databases, in memory.
+#[derive(Debug)]
+pub struct MemoryArchive {
+    options: ArchiveOptions,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    databases: HashMap<Arc<str>, Known>,
+    /// The number of the last record.
+    last: u64,
+    uses: u64,
+    bytes: usize,
+}
+
+/// What is known of one database.
+#[derive(Debug, Default)]
+struct Known {
+    catalogue: Option<Arc<[u8]>>,
+    /// Oldest first, each with its size.
+    records: VecDeque<(Arc<QueryRecord>, usize)>,
+    /// Bytes of all records.
+    bytes: usize,
+    /// Its place in the order of use.
+    used: u64,
+}
+
+impl Known {
+    fn size(&self) -> usize {
+        self.bytes + self.catalogue.as_ref().map_or(0, |kept| kept.len())
+    }
+
+    fn drop_oldest(&mut self) -> bool {
+        let Some((_, size)) = self.records.pop_front() else {
+            return false;
+        };
+        self.bytes -= size;
+        true
+    }
+
+    fn newest_first(&self) -> impl Iterator<Item = &Arc<QueryRecord>> {
+        self.records.iter().rev().map(|(record, _)| record)
+    }
+}
+
+impl Kept {
+    /// Changes what is known of a database, which is the last one used from now on, and
+    /// makes room for it.
+    fn change(&mut self, database: &str, most: usize, work: impl FnOnce(&mut Known)) {
+        self.uses += 1;
+        let known = self.databases.entry(database.into()).or_default();
+        let before = known.size();
+        known.used = self.uses;
+        work(known);
+        self.bytes = self.bytes - before + known.size();
+        while self.bytes > most && self.make_room() {}
+    }
+
+    /// Forgets the database used longest ago, or the oldest record of the only one.
+    fn make_room(&mut self) -> bool {
+        let oldest = self.databases.iter().min_by_key(|(_, known)| known.used);
+        let Some(oldest) = oldest.map(|(name, _)| name.clone()) else {
+            return false;
+        };
+        if self.databases.len() > 1 {
+            self.forget(&oldest);
+            return true;
+        }
+        let Some(only) = self.databases.get_mut(&oldest) else {
+            return false;
+        };
+        let dropped = only.drop_oldest();
+        self.bytes = only.size();
+        dropped
+    }
+
+    fn forget(&mut self, database: &str) {
+        if let Some(known) = self.databases.remove(database) {
+            self.bytes -= known.size();
+        }
+    }
+}
+
+impl MemoryArchive {
+    /// Nothing is known yet.
+    #[must_use]
+    pub fn new(options: ArchiveOptions) -> Self {
+        MemoryArchive {
+            options,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// No method panics while it holds the lock, so a poisoned one is sound.
+    fn with<T>(&self, work: impl FnOnce(&mut Kept) -> T) -> T {
+        work(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn keep(&self, database: &str, catalogue: &[u8]) -> Result<(), StoreError> {
+        let database = name(database)?;
+        self.options.fits(database, catalogue)?;
+        let (length, limit) = (catalogue.len(), self.options.max_memory_bytes);
+        if length > limit {
+            let message = format!(
+                "the catalogue of database {database:?} cannot be kept: it has {length} bytes, and \
+                 everything in memory may have {limit} (max_memory_bytes)"
+            );
+            return Err(StoreError::new(StoreErrorKind::Refused, message));
+        }
+        self.with(|kept| {
+            kept.change(database, limit, |known| {
+                known.catalogue = Some(catalogue.into());
+            });
+        });
+        Ok(())
+    }
+
+    fn add(&self, record: &QueryRecord) -> Result<u64, StoreError> {
+        let database = name(&record.database)?;
+        let size = self.options.text(record)?.len();
+        let options = &self.options;
+        Ok(self.with(|kept| {
+            kept.last += 1;
+            let id = kept.last;
+            let record = Arc::new(QueryRecord {
+                id,
+                ..record.clone()
+            });
+            kept.change(database, options.max_memory_bytes, |known| {
+                known.records.push_back((record, size));
+                known.bytes += size;
+                while (known.records.len() > options.max_records
+                    || known.bytes > options.max_history_bytes)
+                    && known.drop_oldest()
+                {}
+            });
+            id
+        }))
+    }
+
+    fn page(&self, database: &str, before: u64, limit: usize) -> QueryPage {
+        self.with(|kept| {
+            let Some(known) = kept.databases.get(database) else {
+                return QueryPage::default();
+            };
+            let mut older = known.newest_first().filter(|record| record.id < before);
+            let items = older.by_ref().take(limit);
+            QueryPage {
+                items: items.map(|record| (**record).clone()).collect(),
+                total: known.records.len() as u64,
+                more: older.next().is_some(),
+            }
+        })
+    }
+
+    fn newest_first(&self, database: &str) -> Vec<Arc<QueryRecord>> {
+        self.with(|kept| {
+            let known = kept.databases.get(database);
+            let records = known.map(|known| known.newest_first().cloned().collect());
+            records.unwrap_or_default()
+        })
+    }
+}
+
+impl Archive for MemoryArchive {
+    fn describe(&self) -> String {
+        "memory".to_owned()
+    }
+
+    fn catalogue<'a>(
+        &'a self,
+        database: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, StoreError>> {
+        async move {
+            let database = name(database)?;
+            Ok(self.with(|kept| kept.databases.get(database)?.catalogue.clone()))
+        }
+        .boxed()
+    }
+
+    fn keep_catalogue<'a>(
+        &'a self,
+        database: &'a str,
+        catalogue: &'a [u8],
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        async move { self.keep(database, catalogue) }.boxed()
+    }
+
+    fn record<'a>(&'a self, record: &'a QueryRecord) -> BoxFuture<'a, Result<u64, StoreError>> {
+        async move { self.add(record) }.boxed()
+    }
+
+    fn history<'a>(
+        &'a self,
+        database: &'a str,
+        before: Option<u64>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<QueryPage, StoreError>> {
+        async move { Ok(self.page(name(database)?, before.unwrap_or(u64::MAX), limit)) }.boxed()
+    }
+
+    fn search<'a>(
+        &'a self,
+        database: &'a str,
+        words: &'a str,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<QueryPage, StoreError>> {
+        async move {
+            let records = self.newest_first(name(database)?);
+            among(records, words, limit).await
+        }
+        .boxed()
+    }
+
+    fn forget<'a>(&'a self, database: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        async move {
+            let database = name(database)?;
+            self.with(|kept| kept.forget(database));
+            Ok(())
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,307 @@
+//! What was learned about databases, in Redis: for each the catalogue and a sorted set of
+//! queries by their numbers.
+//!
+//! `<prefix>archive:{<database>}:catalogue` is the catalogue, compressed; `…:queries` the
+//! sorted set and `…:bytes` its size, which change together. `<prefix>archive` is a hash with the
+//! last number that was given. A member of the set is a number, a space and the query as JSON,
+//! so that two equal queries are two members.
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use futures_util::FutureExt;
+use quillet_core::BoxFuture;
+use quillet_core::archive::{Archive, QueryPage, QueryRecord};
+use quillet_core::store::{StoreError, StoreErrorKind};
+use redis::Value;
+
+use super::client::Client;
+use super::read::with_name;
+use super::ring::Request;
+use super::script::{count, list, script};
+use super::settings::Settings;
+use crate::StoreOptions;
+use crate::address::RedisAddress;
+use crate::archive::{ArchiveOptions, among, name};
+use crate::changes::Hub;
+
+/// Records that one search asks for at a time, so that nobody else waits long.
+const PAGE: usize = 500;
+
+/// KEYS: queries, size. ARGV: number, record, most records, most bytes. The space and the number
+/// before a record do not count.
+const ADD: &str = "
+local bytes = 0
+if redis.call('EXISTS', KEYS[1]) == 1 then bytes = tonumber(redis.call('GET', KEYS[2]) or '0') end
+redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ' ' .. ARGV[2])
+bytes = bytes + #ARGV[2]
+local count = redis.call('ZCARD', KEYS[1])
+while count > tonumber(ARGV[3]) or bytes > tonumber(ARGV[4]) do
+  local old = redis.call('ZPOPMIN', KEYS[1])[1]
+  if not old then break end
+  bytes = bytes - (#old - (string.find(old, ' ', 1, true) or 0))
+  count = count - 1
+end
+redis.call('SET', KEYS[2], bytes)
+return count";
+
+/// What was learned about databases, in Redis.
+#[derive(Debug)]
+pub struct RedisArchive {
+    client: Client,
+    options: ArchiveOptions,
+}
+
+/// The names of what is known of one database.
+struct Names {
+    catalogue: String,
+    queries: String,
+    bytes: String,
+}
+
+impl RedisArchive {
+    /// Begins to connect; does not wait for Redis. Must be called inside a Tokio runtime.
+    ///
+    /// # Errors
+    /// `Configuration` for a certificate file that cannot be read or is broken.
+    pub fn open(
+        address: &RedisAddress,
+        store: &StoreOptions,
+        options: ArchiveOptions,
+    ) -> Result<Self, StoreError> {
+        let settings = Settings::quiet(address, store)?;
+        let client = Client::open(settings, Hub::new());
+        Ok(RedisArchive { client, options })
+    }
+
+    fn names(&self, database: &str) -> Result<Names, StoreError> {
+        let tagged = self
+            .client
+            .settings
+            .layout
+            .tagged("archive", name(database)?);
+        Ok(Names {
+            catalogue: format!("{tagged}:catalogue"),
+            queries: format!("{tagged}:queries"),
+            bytes: format!("{tagged}:bytes"),
+        })
+    }
+
+    async fn kept(&self, database: &str) -> Result<Option<Arc<[u8]>>, StoreError> {
+        let name = self.names(database)?.catalogue;
+        match self.client.ask(request("GET", &name)).await? {
+            Value::BulkString(packed) => {
+                let most = self.options.max_catalogue_bytes;
+                in_background(move || unpacked(&name, &packed, most))
+                    .await?
+                    .map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    async fn keep(&self, database: &str, catalogue: &[u8]) -> Result<(), StoreError> {
+        let name = self.names(database)?.catalogue;
+        self.options.fits(database, catalogue)?;
+        let catalogue = catalogue.to_vec();
+        let packed = in_background(move || packed(&catalogue)).await??;
+        let mut set = request("SET", &name);
+        set.command.arg(packed);
+        self.client.ask(set).await.map(drop)
+    }
+
+    async fn add(&self, record: &QueryRecord) -> Result<u64, StoreError> {
+        let names = self.names(&record.database)?;
+        let text = self.options.text(record)?;
+        let id = self.next().await?;
+        let arguments = [
+            id.to_string(),
+            text,
+            self.options.max_records.to_string(),
+            self.options.max_history_bytes.to_string(),
+        ];
+        let add = script(ADD, &[&names.queries, &names.bytes], &arguments);
+        self.client.ask(add).await?;
+        Ok(id)
+    }
+
+    /// A number that no other replica gets.
+    async fn next(&self) -> Result<u64, StoreError> {
+        let name = self.client.settings.layout.group("archive");
+        let mut next = request("HINCRBY", &name);
+        next.command.arg("last").arg(1);
+        Ok(count(&self.client.ask(next).await?))
+    }
+
+    /// Records below a number, newest first.
+    async fn older(
+        &self,
+        names: &Names,
+        before: Option<u64>,
+        most: i64,
+    ) -> Result<Vec<QueryRecord>, StoreError> {
+        let mut range = request("ZREVRANGEBYSCORE", &names.queries);
+        let highest = before.map_or("+inf".to_owned(), |before| format!("({before}"));
+        range
+            .command
+            .arg(highest)
+            .arg("-inf")
+            .arg("LIMIT")
+            .arg(0)
+            .arg(most);
+        let members = list(self.client.ask(range).await?);
+        members
+            .iter()
+            .map(|member| record(&names.queries, member))
+            .collect()
+    }
+
+    async fn page(
+        &self,
+        database: &str,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<QueryPage, StoreError> {
+        let names = self.names(database)?;
+        let most = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+        let mut items = self.older(&names, before, most).await?;
+        let more = items.len() > limit;
+        items.truncate(limit);
+        let total = count(&self.client.ask(request("ZCARD", &names.queries)).await?);
+        Ok(QueryPage { items, total, more })
+    }
+
+    async fn find(
+        &self,
+        database: &str,
+        search: &str,
+        limit: usize,
+    ) -> Result<QueryPage, StoreError> {
+        let names = self.names(database)?;
+        let mut all: Vec<Arc<QueryRecord>> = Vec::new();
+        loop {
+            let before = all.last().map(|record| record.id);
+            let page = self.older(&names, before, PAGE as i64).await?;
+            let is_last = page.len() < PAGE;
+            all.extend(page.into_iter().map(Arc::new));
+            if is_last {
+                return among(all, search, limit).await;
+            }
+        }
+    }
+
+    async fn drop_all(&self, database: &str) -> Result<(), StoreError> {
+        let names = self.names(database)?;
+        let mut delete = request("DEL", &names.catalogue);
+        delete.command.arg(&names.queries).arg(&names.bytes);
+        self.client.ask(delete).await.map(drop)
+    }
+}
+
+fn request(command: &str, name: &str) -> Request {
+    Request {
+        name: name.to_owned(),
+        command: with_name(command, name),
+    }
+}
+
+fn record(name: &str, member: &Value) -> Result<QueryRecord, StoreError> {
+    let parsed = match member {
+        Value::BulkString(bytes) => parsed(bytes),
+        _ => None,
+    };
+    parsed.ok_or_else(|| corrupt(name, "it holds something that is no query"))
+}
+
+fn parsed(member: &[u8]) -> Option<QueryRecord> {
+    let (id, text) = std::str::from_utf8(member).ok()?.split_once(' ')?;
+    let record: QueryRecord = serde_json::from_str(text).ok()?;
+    Some(QueryRecord {
+        id: id.parse().ok()?,
+        ..record
+    })
+}
+
+fn corrupt(name: &str, what: &str) -> StoreError {
+    StoreError::new(
+        StoreErrorKind::Corrupt,
+        format!("{name}: {what}; delete it"),
+    )
+}
+
+/// Packing takes a while, and other requests are waiting.
+async fn in_background<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, StoreError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| StoreError::new(StoreErrorKind::Unavailable, error.to_string()))
+}
+
+fn packed(catalogue: &[u8]) -> Result<Vec<u8>, StoreError> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+    let written = encoder.write_all(catalogue).and_then(|()| encoder.finish());
+    written.map_err(|error| StoreError::new(StoreErrorKind::Refused, error.to_string()))
+}
+
+/// Never more than a catalogue may have, whatever the packed bytes claim.
+fn unpacked(name: &str, packed: &[u8], most: usize) -> Result<Arc<[u8]>, StoreError> {
+    let mut catalogue = Vec::new();
+    let mut decoder = DeflateDecoder::new(packed).take(most as u64 + 1);
+    let read = decoder.read_to_end(&mut catalogue);
+    read.map_err(|error| corrupt(name, &format!("it is no packed catalogue: {error}")))?;
+    if catalogue.len() > most {
+        let what = format!("it is longer than the limit of {most} bytes (max_catalogue_bytes)");
+        return Err(corrupt(name, &what));
+    }
+    Ok(catalogue.into())
+}
+
+impl Archive for RedisArchive {
+    fn describe(&self) -> String {
+        self.client.settings.address.to_string()
+    }
+
+    fn catalogue<'a>(
+        &'a self,
+        database: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, StoreError>> {
+        self.kept(database).boxed()
+    }
+
+    fn keep_catalogue<'a>(
+        &'a self,
+        database: &'a str,
+        catalogue: &'a [u8],
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.keep(database, catalogue).boxed()
+    }
+
+    fn record<'a>(&'a self, record: &'a QueryRecord) -> BoxFuture<'a, Result<u64, StoreError>> {
+        self.add(record).boxed()
+    }
+
+    fn history<'a>(
+        &'a self,
+        database: &'a str,
+        before: Option<u64>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<QueryPage, StoreError>> {
+        self.page(database, before, limit).boxed()
+    }
+
+    fn search<'a>(
+        &'a self,
+        database: &'a str,
+        words: &'a str,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<QueryPage, StoreError>> {
+        self.find(database, words, limit).boxed()
+    }
+
+    fn forget<'a>(&'a self, database: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.drop_all(database).boxed()
+    }
+}

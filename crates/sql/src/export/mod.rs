@@ -1,0 +1,3 @@
+//! Rows in the forms of other programs.
+
+pub mod json;

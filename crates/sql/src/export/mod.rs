@@ -1,3 +1,0 @@
-//! Rows in the forms of other programs.
-
-pub mod json;

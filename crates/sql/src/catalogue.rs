@@ -4,6 +4,7 @@
 //! Drivers fill it, everything else reads it. It is kept as JSON in the form that the API gives
 //! out (the origin's camelCase, with keys, foreign keys and values of enums added).
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use foldhash::{HashMap, HashMapExt};
@@ -138,7 +139,7 @@ pub struct Catalogue {
     pub schemas: Vec<String>,
     /// Schemas in which a bare name is looked for, in this order.
     pub search_path: Vec<String>,
-    /// Tables, ordered by schema and name.
+    /// Tables; drivers give them ordered by schema and name.
     pub tables: Vec<Table>,
     /// What changes when tables or columns do; cheap to ask for.
     pub fingerprint: String,
@@ -185,19 +186,17 @@ struct Names {
 }
 
 impl Catalogue {
-    /// A catalogue of these tables, which are put in order; schemas are taken from them.
+    /// A catalogue of these tables, in their order; schemas are taken from them.
     #[must_use]
     pub fn new(
         dialect: Dialect,
         version: String,
         search_path: Vec<String>,
-        mut tables: Vec<Table>,
+        tables: Vec<Table>,
         fingerprint: String,
     ) -> Self {
-        tables
-            .sort_by(|a, b| (&a.schema_name, &a.table_name).cmp(&(&b.schema_name, &b.table_name)));
-        let mut schemas: Vec<String> = tables.iter().map(|t| t.schema_name.clone()).collect();
-        schemas.dedup();
+        let schemas: BTreeSet<&String> = tables.iter().map(|table| &table.schema_name).collect();
+        let schemas = schemas.into_iter().cloned().collect();
         let names = Names::of(&tables);
         Catalogue {
             dialect,

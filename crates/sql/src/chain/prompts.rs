@@ -1,17 +1,26 @@
 //! The chain's prompts: templates, which users may put their own in place of.
 
 use std::fmt;
+use std::sync::Arc;
 
-use quillet_core::{BoxFuture, Map, Message};
+use quillet_core::{BoxFuture, Map, Message, Role};
+use quillet_template::{
+    CompileError, CompileOptions, Limits, NoFunctions, Render, Source, Template, TemplateFactory,
+    render,
+};
 
 /// The prompts of the chain.
+///
+/// All of them have the variables `prompt` (the question), `db_name`, `db_type` (`postgresql`,
+/// `mysql`, `sqlite`) and `description` (what its owner wrote about the database).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Which {
-    /// Phase 1: which tables. Variables `tables` (the list), `question`.
+    /// Phase 1: which tables. Variables `table_summary_list` (a line for each table),
+    /// `max_tables`, `more_rules`.
     Tables,
-    /// Phase 2: the query. Variables `dialect`, `schema`, `question`, `limit`.
+    /// Phase 2: the query. Variables `dialect` (its name for people), `dialect_rules`, `schema`, `limit`.
     Query,
-    /// After an error: the query again. Variables `dialect`, `schema`, `question`, `limit`, `sql`, `error`.
+    /// After an error: the query again. Those of `Query`, and `sql` and `error`.
     Repair,
 }
 
@@ -27,6 +36,21 @@ impl Which {
             Which::Query => "sql.query",
             Which::Repair => "sql.repair",
         }
+    }
+
+    /// The messages as they come with the crate: roles and f-string templates.
+    #[must_use]
+    pub fn texts(self) -> [(Role, &'static str); 2] {
+        let query = include_str!("texts/query.system.txt");
+        let (system, user) = match self {
+            Which::Tables => (
+                include_str!("texts/tables.system.txt"),
+                include_str!("texts/tables.user.txt"),
+            ),
+            Which::Query => (query, include_str!("texts/query.user.txt")),
+            Which::Repair => (query, include_str!("texts/repair.user.txt")),
+        };
+        [(Role::System, system), (Role::User, user)]
     }
 }
 
@@ -48,9 +72,48 @@ pub trait Prompts: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'a, Result<Vec<Message>, PromptError>>;
 }
 
-/// The prompts that come with the crate.
-#[derive(Clone, Debug, Default)]
-pub struct BuiltIn {}
+/// The prompts that come with the crate: f-strings, of which phase 1's are the seed's, word for word.
+#[derive(Clone, Debug)]
+pub struct BuiltIn {
+    templates: [Arc<dyn Template>; 3],
+}
+
+/// Names of the two sources of each prompt.
+const ENTRIES: [&str; 2] = ["system", "user"];
+
+impl BuiltIn {
+    /// Compiles them.
+    ///
+    /// # Errors
+    /// None of the texts that come with the crate gives one.
+    pub fn new() -> Result<Self, CompileError> {
+        let factory = TemplateFactory::standard();
+        let compile = |which: Which| {
+            let [(_, system), (_, user)] = which.texts();
+            let sources = [
+                Source::new(ENTRIES[0], system),
+                Source::new(ENTRIES[1], user),
+            ];
+            factory.compile("f-string", &sources, &CompileOptions::default())
+        };
+        Ok(BuiltIn {
+            templates: [
+                compile(Which::Tables)?,
+                compile(Which::Query)?,
+                compile(Which::Repair)?,
+            ],
+        })
+    }
+
+    fn template(&self, which: Which) -> &dyn Template {
+        let [tables, query, repair] = &self.templates;
+        match which {
+            Which::Tables => tables.as_ref(),
+            Which::Query => query.as_ref(),
+            Which::Repair => repair.as_ref(),
+        }
+    }
+}
 
 impl Prompts for BuiltIn {
     fn render<'a>(
@@ -58,11 +121,24 @@ impl Prompts for BuiltIn {
         which: Which,
         variables: Map,
     ) -> BoxFuture<'a, Result<Vec<Message>, PromptError>> {
-        let _ = variables;
         Box::pin(async move {
-            Err(PromptError {
-                message: format!("{} has no template", which.id()),
-            })
+            let limits = Limits::default();
+            let job = Render {
+                template: self.template(which),
+                entries: &ENTRIES,
+                variables: &variables,
+                functions: &NoFunctions,
+                limits: &limits,
+            };
+            let rendered = render(&job).await.map_err(|error| PromptError {
+                message: error.to_string(),
+            })?;
+            let texts = rendered.into_texts().into_iter();
+            let roles = which.texts().into_iter().map(|(role, _)| role);
+            Ok(roles
+                .zip(texts)
+                .map(|(role, text)| Message::new(role, text))
+                .collect())
         })
     }
 }

@@ -1,1 +1,4 @@
 //! Tests of the crate over its public interface.
+
+mod chain;
+mod scripted;

@@ -1,0 +1,134 @@
+//! What a model says, as a query: JSON, fenced code, or SQL itself, with or without
+//! thinking before it.
+
+use serde::Deserialize;
+
+/// A query as a model wrote it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The SQL.
+    pub sql: String,
+    /// What it does.
+    pub explanation: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Object {
+    #[serde(alias = "query", alias = "SQL")]
+    sql: Option<String>,
+    #[serde(alias = "reason", alias = "description")]
+    explanation: Option<serde_json::Value>,
+}
+
+/// The query in an answer; `None` where there is none.
+///
+/// In this order: a JSON object with `sql`, alone, fenced or inside other words; the first
+/// fenced code that is SQL; the whole text if it begins like SQL. Words around are the explanation.
+#[must_use]
+pub fn read_query(answer: &str) -> Option<Written> {
+    let text = without_thinking(answer)?;
+    let fenced = unfenced(text);
+    let candidates = [Some(text.trim()), fenced.map(str::trim)];
+    if let Some(written) = candidates.into_iter().flatten().find_map(object) {
+        return Some(written);
+    }
+    if let Some(written) = object_inside(text) {
+        return Some(written);
+    }
+    if let Some(sql) = fenced.map(str::trim).filter(|sql| begins_like_sql(sql)) {
+        let around = text.split("```").step_by(2).map(str::trim);
+        let around: Vec<&str> = around.filter(|words| !words.is_empty()).collect();
+        return Some(Written {
+            sql: sql.to_owned(),
+            explanation: Some(around.join("\n")).filter(|words| !words.is_empty()),
+        });
+    }
+    let text = text.trim();
+    begins_like_sql(text).then(|| Written {
+        sql: text.to_owned(),
+        explanation: None,
+    })
+}
+
+fn object(text: &str) -> Option<Written> {
+    if !text.starts_with('{') {
+        return None;
+    }
+    let object: Object = serde_json::from_str(text).ok()?;
+    written(object)
+}
+
+/// A JSON object inside other words.
+fn object_inside(text: &str) -> Option<Written> {
+    let starts = text.match_indices('{').map(|(i, _)| i).take(32);
+    starts.into_iter().find_map(|start| {
+        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Object>();
+        written(values.next()?.ok()?)
+    })
+}
+
+fn written(object: Object) -> Option<Written> {
+    let sql = object.sql.map(|sql| sql.trim().to_owned())?;
+    // Some models fence the SQL inside the JSON.
+    let sql = unfenced(&sql).map_or(sql.clone(), |inside| inside.trim().to_owned());
+    let explanation = match object.explanation {
+        Some(serde_json::Value::String(text)) => Some(text),
+        _ => None,
+    };
+    (!sql.is_empty()).then_some(Written { sql, explanation })
+}
+
+/// Words that a query, or something that is refused as one, begins with.
+fn begins_like_sql(text: &str) -> bool {
+    const FIRST: [&str; 18] = [
+        "SELECT", "WITH", "VALUES", "TABLE", "SHOW", "DESCRIBE", "EXPLAIN", "INSERT", "UPDATE",
+        "DELETE", "DROP", "CREATE", "ALTER", "TRUNCATE", "MERGE", "GRANT", "PRAGMA", "CALL",
+    ];
+    let mut rest = text.trim_start();
+    loop {
+        let after = match () {
+            () if rest.starts_with("--") => rest.split_once('\n').map(|(_, after)| after),
+            () if rest.starts_with("/*") => rest.split_once("*/").map(|(_, after)| after),
+            () if rest.starts_with('(') => Some(&rest[1..]),
+            () => break,
+        };
+        match after {
+            Some(after) => rest = after.trim_start(),
+            None => return false,
+        }
+    }
+    let end = rest
+        .find(|c: char| !c.is_ascii_alphabetic())
+        .unwrap_or(rest.len());
+    let (word, after) = rest.split_at(end);
+    // "Select the rows …" is a sentence; what follows has to look like a query's next part.
+    let known = FIRST.iter().any(|first| first.eq_ignore_ascii_case(word));
+    known && after.starts_with(|c: char| c.is_whitespace() || "(*'\"`[".contains(c))
+}
+
+/// The text without a block of thinking at its start and without a byte order mark;
+/// `None` if the block never ends.
+pub(super) fn without_thinking(answer: &str) -> Option<&str> {
+    let text = answer.trim_start_matches('\u{feff}').trim();
+    for (open, close) in [("<think>", "</think>"), ("<thinking>", "</thinking>")] {
+        if let Some(rest) = text.strip_prefix(open) {
+            return rest.split_once(close).map(|(_, after)| after.trim());
+        }
+    }
+    Some(text)
+}
+
+/// The inside of the first code fence, without the name of its language.
+pub(super) fn unfenced(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("```")?;
+    let inside = rest.split_once("```").map_or(rest, |(inside, _)| inside);
+    let word = inside
+        .find(|c: char| !c.is_ascii_alphanumeric())
+        .unwrap_or(0);
+    let (language, after) = inside.split_at(word);
+    // On one line the first word may be part of the code itself.
+    match after.starts_with(['\n', '\r', ' ']) && !begins_like_sql(inside) && !language.is_empty() {
+        true => Some(after),
+        false => Some(inside),
+    }
+}

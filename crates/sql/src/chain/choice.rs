@@ -1,0 +1,202 @@
+//! Which tables the model is shown: what is known before it is asked, and what is made of
+//! its answer.
+
+use super::prepared::Prepared;
+use super::select::{fallback, read_selection};
+use super::{Fallback, SelectedTable};
+use crate::rank::Ranked;
+use crate::{ChainMode, SqlConfig};
+
+/// What happens before phase 2.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plan {
+    /// No call of a model: all tables are shown.
+    All,
+    /// There are no tables: nothing to choose from, which counts as a fallback.
+    Nothing,
+    /// Phase 1 chooses among these tables.
+    Choose(Vec<usize>),
+}
+
+/// Tables and how they came to be chosen.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Choice {
+    /// Places in the catalogue, in the order in which the model sees them.
+    pub tables: Vec<usize>,
+    /// Who chose each.
+    pub chosen_by: Vec<&'static str>,
+    /// Why phase 1's answer could not be used.
+    pub fallback: Option<Fallback>,
+    /// Tables that should be there and did not fit.
+    pub omitted: usize,
+}
+
+/// What is to be done for a question, given the tables that fit it best.
+///
+/// By the seed: up to `TABLE_SELECTION_THRESHOLD` tables phase 1 is skipped, above it all
+/// tables are listed. By the budget: it is also skipped where the whole schema is small,
+/// and a list that is too long is cut to the best by rank.
+#[must_use]
+pub fn plan(prepared: &Prepared, ranked: &[Ranked], config: &SqlConfig) -> Plan {
+    let count = prepared.catalogue.tables.len();
+    if count == 0 {
+        return Plan::Nothing;
+    }
+    let small =
+        config.chain == ChainMode::Budget && prepared.full_tokens() <= config.full_schema_tokens;
+    if count <= config.table_selection_threshold || small {
+        return Plan::All;
+    }
+    let all: Vec<usize> = (0..count).collect();
+    if config.chain == ChainMode::Seed || prepared.list_tokens() <= config.list_tokens {
+        return Plan::Choose(all);
+    }
+    let best: Vec<usize> = ranked
+        .iter()
+        .take(config.candidates)
+        .map(|r| r.table)
+        .collect();
+    // Words that no table has: the largest tables, as many as the list may have.
+    let candidates = if best.is_empty() {
+        by_size(prepared)
+    } else {
+        best
+    };
+    Plan::Choose(prepared.listing(&candidates, config.list_tokens))
+}
+
+/// All tables, those with most rows first; of equal ones those that were first.
+fn by_size(prepared: &Prepared) -> Vec<usize> {
+    let tables = &prepared.catalogue.tables;
+    let mut all: Vec<usize> = (0..tables.len()).collect();
+    all.sort_by_key(|i| std::cmp::Reverse(tables.get(*i).and_then(|table| table.row_count)));
+    all
+}
+
+/// The choice that a plan without phase 1 makes.
+#[must_use]
+pub fn unasked(plan: &Plan, prepared: &Prepared, config: &SqlConfig) -> Choice {
+    let all: Vec<usize> = (0..prepared.catalogue.tables.len()).collect();
+    let empty = || fallback("no_tables", "the database has no tables");
+    bounded(
+        Choice {
+            chosen_by: vec!["all"; all.len()],
+            tables: all,
+            fallback: matches!(plan, Plan::Nothing).then(empty),
+            omitted: 0,
+        },
+        prepared,
+        config,
+    )
+}
+
+/// The choice that an answer of phase 1 makes: `Err` is a call that failed.
+#[must_use]
+pub fn chosen(
+    answer: Result<&str, &str>,
+    prepared: &Prepared,
+    ranked: &[Ranked],
+    config: &SqlConfig,
+) -> Choice {
+    let read = answer
+        .map_err(|error| fallback("call_failed", format!("phase 1 failed: {error}")))
+        .and_then(|text| read_selection(text, &prepared.catalogue, config.max_selected_tables));
+    let choice = match read {
+        Ok(tables) => repaired(tables, ranked, config),
+        Err(fallback) => fallen(fallback, prepared, ranked, config),
+    };
+    bounded(choice, prepared, config)
+}
+
+/// Adds the best tables by rank that the model left out: one or two more tables halve the
+/// questions that silently lose one (note 3.3). The seed's chain adds none.
+fn repaired(tables: Vec<usize>, ranked: &[Ranked], config: &SqlConfig) -> Choice {
+    let mut choice = Choice {
+        chosen_by: vec!["model"; tables.len()],
+        tables,
+        ..Choice::default()
+    };
+    if config.chain == ChainMode::Budget {
+        for ranked in ranked.iter().take(config.repair_tables) {
+            if !choice.tables.contains(&ranked.table) {
+                choice.tables.push(ranked.table);
+                choice.chosen_by.push("rank");
+            }
+        }
+    }
+    choice
+}
+
+/// By the seed all tables; by the budget the best that fit, best first.
+fn fallen(
+    fallback: Fallback,
+    prepared: &Prepared,
+    ranked: &[Ranked],
+    config: &SqlConfig,
+) -> Choice {
+    let count = prepared.catalogue.tables.len();
+    let mut tables: Vec<usize> = match config.chain {
+        ChainMode::Seed => (0..count).collect(),
+        ChainMode::Budget => ranked.iter().map(|r| r.table).collect(),
+    };
+    let by_rank = tables.len();
+    let mut is_in = vec![false; count];
+    for table in &tables {
+        is_in
+            .get_mut(*table)
+            .into_iter()
+            .for_each(|is_in| *is_in = true);
+    }
+    tables.extend(
+        by_size(prepared)
+            .into_iter()
+            .filter(|i| !is_in.get(*i).copied().unwrap_or(true)),
+    );
+    let chosen_by = (0..tables.len()).map(|i| match config.chain {
+        ChainMode::Budget if i < by_rank => "rank",
+        _ => "all",
+    });
+    Choice {
+        chosen_by: chosen_by.collect(),
+        tables,
+        fallback: Some(fallback),
+        omitted: 0,
+    }
+}
+
+/// Leaves out what does not fit into the budget; the seed's chain has none.
+fn bounded(choice: Choice, prepared: &Prepared, config: &SqlConfig) -> Choice {
+    if config.chain == ChainMode::Seed {
+        return choice;
+    }
+    let kept = prepared.fitting(&choice.tables, config.schema_tokens);
+    let by = |table: &usize| {
+        let at = choice.tables.iter().position(|other| other == table);
+        at.and_then(|at| choice.chosen_by.get(at).copied())
+            .unwrap_or("all")
+    };
+    Choice {
+        chosen_by: kept.iter().map(by).collect(),
+        omitted: choice.tables.len() - kept.len(),
+        tables: kept,
+        fallback: choice.fallback,
+    }
+}
+
+impl Choice {
+    /// The tables as the reply lists them, with the words that each was found by.
+    #[must_use]
+    pub fn report(&self, prepared: &Prepared, ranked: &[Ranked]) -> Vec<SelectedTable> {
+        let chosen = self.tables.iter().zip(&self.chosen_by);
+        let shown = chosen.filter_map(|(i, chosen_by)| {
+            let table = prepared.catalogue.tables.get(*i)?;
+            let found = ranked.iter().find(|ranked| ranked.table == *i);
+            Some(SelectedTable {
+                name: table.qualified(),
+                chosen_by,
+                why: found.map(|ranked| ranked.why.clone()).unwrap_or_default(),
+            })
+        });
+        shown.collect()
+    }
+}

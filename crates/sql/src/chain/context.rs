@@ -1,0 +1,427 @@
+//! A catalogue as text for models: the list of phase 1 and the schema of phase 2.
+//!
+//! What a database says about itself is data of strangers. Here it stays on its line and within
+//! bounds, so that no comment can look like another table, a request or a rule.
+
+use crate::Dialect;
+use crate::catalogue::{Catalogue, Column, ForeignKey, Table};
+
+/// Most characters of a comment of a table or column in a prompt.
+const COMMENT: usize = 300;
+/// Most labels of an enum that are listed.
+const LABELS: usize = 24;
+
+/// What the seed writes for a table without a comment.
+const NO_COMMENT: &str = "No description";
+
+/// The list of all tables and their number, exactly as seed 001 writes it:
+/// `Table: {schema}.{table} ({type}) - {comment or "No description"}`.
+#[must_use]
+pub fn build_table_summary_context(catalogue: &Catalogue) -> (String, usize) {
+    let lines: Vec<String> = catalogue.tables.iter().map(seed_line).collect();
+    (lines.join("\n"), lines.len())
+}
+
+/// The schema of the tables of these names (`schema.table`, or a bare name for all schemas
+/// that have it), in their order; of all tables where there is no list (seed 001).
+#[must_use]
+pub fn build_schema_context(catalogue: &Catalogue, table_names: Option<&[String]>) -> String {
+    let text = |table: &Table| table_text(table, catalogue.dialect);
+    let texts: Vec<String> = match table_names {
+        None => catalogue.tables.iter().map(text).collect(),
+        Some(names) => {
+            let found = names
+                .iter()
+                .flat_map(|name| super::select::named(catalogue, name));
+            found
+                .filter_map(|i| catalogue.tables.get(i))
+                .map(text)
+                .collect()
+        }
+    };
+    texts.join("\n\n")
+}
+
+/// A table in the seed's list.
+pub(super) fn seed_line(table: &Table) -> String {
+    line(table, table.comment.as_deref().unwrap_or(NO_COMMENT))
+}
+
+/// The same without words for a comment that is not there, which cost 2 to 55 % of a list (note 3.4).
+pub(super) fn short_line(table: &Table) -> String {
+    match table
+        .comment
+        .as_deref()
+        .map(tame)
+        .filter(|comment| !comment.is_empty())
+    {
+        Some(comment) => line(table, &comment),
+        None => head(table, &tame(&table.qualified())),
+    }
+}
+
+fn line(table: &Table, comment: &str) -> String {
+    format!(
+        "{} - {}",
+        head(table, &tame(&table.qualified())),
+        tame(comment)
+    )
+}
+
+fn head(table: &Table, name: &str) -> String {
+    format!("Table: {name} ({})", table.table_type)
+}
+
+/// The schema of one table: a line for it and one for each column, names as a query writes them.
+pub(super) fn table_text(table: &Table, dialect: Dialect) -> String {
+    let name = format!(
+        "{}.{}",
+        quoted(&table.schema_name, dialect),
+        quoted(&table.table_name, dialect)
+    );
+    let mut text = head(table, &name);
+    if let Some(comment) = &table.comment {
+        text.push_str(" - ");
+        text.push_str(&tame(comment));
+    }
+    for column in &table.columns {
+        text.push_str("\n  ");
+        text.push_str(&column_text(column, table, dialect));
+    }
+    for key in table
+        .foreign_keys
+        .iter()
+        .filter(|key| key.columns.len() > 1)
+    {
+        let names = |names: &[String]| {
+            let names: Vec<String> = names.iter().map(|name| quoted(name, dialect)).collect();
+            names.join(", ")
+        };
+        text.push_str(&format!(
+            "\n  ({}) -> {} ({})",
+            names(&key.columns),
+            target(key, dialect),
+            names(&key.ref_columns)
+        ));
+    }
+    text
+}
+
+fn column_text(column: &Column, table: &Table, dialect: Dialect) -> String {
+    let mut text = format!(
+        "{} {}",
+        quoted(&column.name, dialect),
+        tame(&column.data_type)
+    );
+    if column.is_primary_key {
+        text.push_str(" PK");
+    }
+    let alone = table
+        .foreign_keys
+        .iter()
+        .find(|key| key.columns == [column.name.as_str()]);
+    if let Some(key) = alone {
+        text.push_str(&format!(" -> {}", target(key, dialect)));
+        if let [column] = key.ref_columns.as_slice() {
+            text.push_str(&format!(".{}", quoted(column, dialect)));
+        }
+    }
+    let spelled = column.data_type.contains('\'');
+    if !column.values.is_empty() && !spelled {
+        text.push_str(&format!(" in ({})", labels(&column.values)));
+    }
+    if let Some(comment) = &column.comment {
+        text.push_str(" -- ");
+        text.push_str(&tame(comment));
+    }
+    text
+}
+
+fn labels(values: &[String]) -> String {
+    let literal = |label: &String| format!("'{}'", tame(label).replace('\'', "''"));
+    let mut labels: Vec<String> = values.iter().take(LABELS).map(literal).collect();
+    if values.len() > LABELS {
+        labels.push("…".to_owned());
+    }
+    labels.join(", ")
+}
+
+fn target(key: &ForeignKey, dialect: Dialect) -> String {
+    format!(
+        "{}.{}",
+        quoted(&key.ref_schema, dialect),
+        quoted(&key.ref_table, dialect)
+    )
+}
+
+/// A text of a stranger on one line: line ends and control characters become spaces, what is too long is cut.
+pub(super) fn tame(text: &str) -> String {
+    let mut out = String::new();
+    let mut blank = false;
+    let mut length = 0;
+    for c in text.trim().chars() {
+        if c.is_whitespace() || c.is_control() || is_invisible(c) {
+            blank = true;
+            continue;
+        }
+        if std::mem::take(&mut blank) {
+            out.push(' ');
+        }
+        if length == COMMENT {
+            out.push('…');
+            break;
+        }
+        out.push(c);
+        length += 1;
+    }
+    out
+}
+
+/// Characters that hide or turn text: zero width, direction marks, tags.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A name as a query of this dialect writes it: quoted where it has to be.
+#[must_use]
+pub fn quoted(name: &str, dialect: Dialect) -> String {
+    let plain = match dialect {
+        // PostgreSQL folds bare names to lower case; the others keep or ignore case.
+        Dialect::PostgreSql => !name.chars().any(char::is_uppercase),
+        _ => true,
+    };
+    let first = name.chars().next().unwrap_or(' ');
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let bare = plain
+        && (first.is_alphabetic() || first == '_')
+        && name.chars().all(word)
+        && !is_reserved(name);
+    if bare {
+        return name.to_owned();
+    }
+    let name: String = name.chars().filter(|c| !c.is_control()).collect();
+    match dialect {
+        Dialect::MySql => format!("`{}`", name.replace('`', "``")),
+        _ => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
+}
+
+/// Words that are no names without quotes in at least one of the dialects, and that schemas use as names.
+fn is_reserved(name: &str) -> bool {
+    let folded = name.to_ascii_lowercase();
+    RESERVED.binary_search(&folded.as_str()).is_ok()
+}
+
+/// In order of the alphabet.
+const RESERVED: &[&str] = &[
+    "add",
+    "all",
+    "alter",
+    "analyse",
+    "analyze",
+    "and",
+    "any",
+    "array",
+    "as",
+    "asc",
+    "asymmetric",
+    "authorization",
+    "before",
+    "between",
+    "binary",
+    "both",
+    "by",
+    "call",
+    "cascade",
+    "case",
+    "cast",
+    "change",
+    "char",
+    "character",
+    "check",
+    "collate",
+    "collation",
+    "column",
+    "commit",
+    "condition",
+    "constraint",
+    "continue",
+    "convert",
+    "create",
+    "cross",
+    "cube",
+    "current",
+    "current_date",
+    "current_role",
+    "current_time",
+    "current_timestamp",
+    "current_user",
+    "cursor",
+    "database",
+    "databases",
+    "default",
+    "deferrable",
+    "delete",
+    "desc",
+    "describe",
+    "distinct",
+    "div",
+    "do",
+    "drop",
+    "dual",
+    "each",
+    "else",
+    "elseif",
+    "empty",
+    "end",
+    "escape",
+    "except",
+    "exists",
+    "exit",
+    "explain",
+    "false",
+    "fetch",
+    "float",
+    "for",
+    "force",
+    "foreign",
+    "freeze",
+    "from",
+    "full",
+    "fulltext",
+    "function",
+    "generated",
+    "get",
+    "grant",
+    "group",
+    "grouping",
+    "groups",
+    "having",
+    "if",
+    "ignore",
+    "ilike",
+    "in",
+    "index",
+    "infile",
+    "initially",
+    "inner",
+    "inout",
+    "insert",
+    "int",
+    "integer",
+    "intersect",
+    "interval",
+    "into",
+    "is",
+    "isnull",
+    "iterate",
+    "join",
+    "key",
+    "keys",
+    "kill",
+    "lag",
+    "lateral",
+    "lead",
+    "leading",
+    "leave",
+    "left",
+    "like",
+    "limit",
+    "lines",
+    "load",
+    "localtime",
+    "localtimestamp",
+    "lock",
+    "long",
+    "loop",
+    "match",
+    "mod",
+    "natural",
+    "not",
+    "notnull",
+    "null",
+    "numeric",
+    "of",
+    "offset",
+    "on",
+    "only",
+    "optimize",
+    "option",
+    "or",
+    "order",
+    "out",
+    "outer",
+    "over",
+    "overlaps",
+    "partition",
+    "placing",
+    "precision",
+    "primary",
+    "procedure",
+    "range",
+    "rank",
+    "read",
+    "real",
+    "recursive",
+    "references",
+    "regexp",
+    "release",
+    "rename",
+    "repeat",
+    "replace",
+    "require",
+    "restrict",
+    "return",
+    "returning",
+    "revoke",
+    "right",
+    "rlike",
+    "row",
+    "rows",
+    "schema",
+    "schemas",
+    "select",
+    "separator",
+    "session_user",
+    "set",
+    "show",
+    "similar",
+    "smallint",
+    "some",
+    "spatial",
+    "sql",
+    "ssl",
+    "starting",
+    "symmetric",
+    "system",
+    "table",
+    "tablesample",
+    "terminated",
+    "then",
+    "to",
+    "trailing",
+    "transaction",
+    "trigger",
+    "true",
+    "undo",
+    "union",
+    "unique",
+    "unlock",
+    "unsigned",
+    "update",
+    "usage",
+    "use",
+    "user",
+    "using",
+    "values",
+    "variadic",
+    "varying",
+    "verbose",
+    "when",
+    "where",
+    "while",
+    "window",
+    "with",
+    "write",
+    "xor",
+];

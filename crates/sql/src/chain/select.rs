@@ -1,0 +1,184 @@
+//! A model's answer of phase 1 as a choice of tables (seed 001's table of errors; notes 1.2 and 1.3).
+
+use serde_json::Value;
+
+use super::Fallback;
+use super::answer::without_thinking;
+use crate::Catalogue;
+
+/// Reads a choice of tables: places in [`Catalogue::tables`] in the order of the answer, each once, at most `most`.
+///
+/// Names are taken as models write them: qualified or bare, quoted, in another case, with the
+/// database in front, or as the whole line of the list. A bare name of several schemas means all of
+/// them. Whatever is not in the catalogue is left out.
+///
+/// # Errors
+/// The rows of the seed's table: the answer is no JSON, no array, empty, or names no table that is there.
+pub fn read_selection(
+    answer: &str,
+    catalogue: &Catalogue,
+    most: usize,
+) -> Result<Vec<usize>, Fallback> {
+    let names = names(answer)?;
+    if names.is_empty() {
+        return Err(fallback("empty", "phase 1 chose no table"));
+    }
+    let mut chosen = Vec::new();
+    for i in names.iter().flat_map(|name| named(catalogue, name)) {
+        if !chosen.contains(&i) && chosen.len() < most {
+            chosen.push(i);
+        }
+    }
+    match chosen.is_empty() {
+        true => Err(unknown(&names)),
+        false => Ok(chosen),
+    }
+}
+
+fn unknown(names: &[String]) -> Fallback {
+    let shown: Vec<String> = names
+        .iter()
+        .take(3)
+        .map(|name| format!("{:?}", super::context::tame(name)))
+        .collect();
+    fallback(
+        "all_unknown",
+        format!(
+            "phase 1 chose only tables that are not there: {}",
+            shown.join(", ")
+        ),
+    )
+}
+
+pub(super) fn fallback(code: &'static str, message: impl Into<String>) -> Fallback {
+    Fallback {
+        code,
+        message: message.into(),
+    }
+}
+
+/// The texts of the array in an answer; items of other kinds are left out.
+fn names(answer: &str) -> Result<Vec<String>, Fallback> {
+    let not_json = || fallback("not_json", "phase 1 did not answer with JSON");
+    let text = without_thinking(answer).ok_or_else(not_json)?;
+    let value = whole(text)
+        .or_else(|| first_array(text))
+        .ok_or_else(not_json)?;
+    let items = match value {
+        Value::Array(items) => items,
+        // {"tables": […]}: the only field, and plainly what was meant.
+        Value::Object(fields) => match fields
+            .into_iter()
+            .map(|(_, value)| value)
+            .collect::<Vec<_>>()
+            .as_mut_slice()
+        {
+            [Value::Array(items)] => std::mem::take(items),
+            _ => {
+                return Err(fallback(
+                    "not_an_array",
+                    "phase 1 answered with an object that has no list of tables",
+                ));
+            }
+        },
+        _ => {
+            return Err(fallback(
+                "not_an_array",
+                "phase 1 answered with JSON that is no array",
+            ));
+        }
+    };
+    let texts = items.into_iter().filter_map(|item| match item {
+        Value::String(text) => Some(text),
+        _ => None,
+    });
+    Ok(texts.collect())
+}
+
+/// The whole text, or the inside of its code fence, as JSON.
+fn whole(text: &str) -> Option<Value> {
+    let inside = super::answer::unfenced(text);
+    serde_json::from_str(inside.unwrap_or(text).trim()).ok()
+}
+
+/// The first array of texts inside other words; of one that was cut off, the items that are complete.
+fn first_array(text: &str) -> Option<Value> {
+    let starts = text.match_indices('[').map(|(i, _)| i);
+    starts.take(64).find_map(|start| {
+        let rest = &text[start..];
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        match values.next() {
+            Some(Ok(value @ Value::Array(_))) => Some(value),
+            Some(Err(error)) if error.is_eof() => cut(rest),
+            _ => None,
+        }
+    })
+}
+
+/// The complete texts at the start of an array that ends too early; `None` if there is none.
+fn cut(text: &str) -> Option<Value> {
+    let mut items = Vec::new();
+    let mut rest = text.strip_prefix('[')?.trim_start();
+    loop {
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+        let Some(Ok(item)) = values.next() else { break };
+        rest = rest.get(values.byte_offset()..)?.trim_start();
+        items.push(Value::String(item));
+        match rest.strip_prefix(',') {
+            Some(after) => rest = after.trim_start(),
+            None => break,
+        }
+    }
+    (!items.is_empty()).then_some(Value::Array(items))
+}
+
+/// Places of the tables that a name means.
+pub(super) fn named(catalogue: &Catalogue, name: &str) -> Vec<usize> {
+    let name = bare_of_line(name.trim());
+    let parts = parts(name);
+    let last = parts.last().map_or("", String::as_str);
+    let whole = catalogue.find(None, name);
+    if !whole.is_empty() {
+        return whole;
+    }
+    for split in name.match_indices('.').map(|(i, _)| i) {
+        let found = catalogue.find(Some(&name[..split]), &name[split + 1..]);
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    if let [.., schema, table] = parts.as_slice() {
+        let found = catalogue.find(Some(schema), table);
+        if !found.is_empty() {
+            return found;
+        }
+        // The schema is wrong: the table is meant only if there is but one.
+        let found = catalogue.find(None, last);
+        return if found.len() == 1 { found } else { Vec::new() };
+    }
+    catalogue.find(None, last)
+}
+
+/// The name in a line of the list: models repeat it whole.
+fn bare_of_line(name: &str) -> &str {
+    let Some(rest) = name.strip_prefix("Table:") else {
+        return name;
+    };
+    let rest = rest.trim_start();
+    rest.find(" (").map_or(rest, |end| &rest[..end])
+}
+
+/// The parts of a name between its dots, without quotes of any dialect.
+fn parts(name: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut quote = None;
+    for c in name.chars() {
+        match (quote, c) {
+            (None, '"' | '`' | '[') => quote = Some(if c == '[' { ']' } else { c }),
+            (Some(end), _) if c == end => quote = None,
+            (None, '.') => parts.push(String::new()),
+            _ => parts.last_mut().into_iter().for_each(|part| part.push(c)),
+        }
+    }
+    parts
+}

@@ -1,0 +1,4 @@
+//! The chain with a scripted model.
+
+mod answers;
+mod phase1;

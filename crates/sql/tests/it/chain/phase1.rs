@@ -1,0 +1,203 @@
+//! Phase 1 over the published vectors, in both chains.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use quillet_core::chat::{Bytes4, ModelErrorKind};
+use quillet_core::{BoxFuture, Content};
+use quillet_sql::catalogue::{Table, TableType};
+use quillet_sql::chain::{Accepted, BuiltIn, Chain, Judge, Prepared, build_table_summary_context};
+use quillet_sql::rank::Glossary;
+use quillet_sql::{Catalogue, ChainMode, Dialect, SqlConfig, SqlError};
+use serde_json::Value;
+
+use crate::scripted::{Says, Scripted};
+
+fn vectors() -> Value {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/sql/nl2sql-phase1.json");
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn fixture(tables: &Value) -> Catalogue {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let table = |table: &Value| Table {
+        schema_name: text(&table["schema"]).unwrap(),
+        table_name: text(&table["name"]).unwrap(),
+        table_type: match table["type"].as_str() {
+            Some("view") => TableType::View,
+            _ => TableType::Table,
+        },
+        comment: text(&table["comment"]),
+        ..Table::default()
+    };
+    let tables = tables.as_array().into_iter().flatten().map(table).collect();
+    let path = vec!["public".to_owned()];
+    Catalogue::new(
+        Dialect::PostgreSql,
+        "15".into(),
+        path,
+        tables,
+        String::new(),
+    )
+}
+
+/// What was chosen, whether it is a fallback, how often the model was asked.
+async fn choose(case: &Value, config: &SqlConfig) -> (Value, bool, usize) {
+    let vectors = vectors();
+    let catalogue = Arc::new(fixture(
+        &vectors["fixtures"][case["tables"].as_str().unwrap()],
+    ));
+    let prepared = Prepared::new(catalogue.clone(), &Glossary::default(), &Bytes4);
+    let model = Scripted::new([match case["llm_reply"].as_str() {
+        Some(reply) => Says::Text(reply.to_owned()),
+        None => Says::Fails(ModelErrorKind::Timeout),
+    }]);
+    let prompts = BuiltIn::new().unwrap();
+    let chain = Chain {
+        model: &model,
+        prompts: &prompts,
+        tokens: &Bytes4,
+        config,
+        prepared: &prepared,
+        name: "shop",
+        description: "",
+    };
+    let (names, fallback) = chain
+        .select_relevant_tables("how many orders?")
+        .await
+        .unwrap();
+    let all = !names.is_empty() && names.len() == catalogue.tables.len();
+    let selected = match all && case["expect"]["selected"] == "ALL" {
+        true => "ALL".into(),
+        false => Value::from(names),
+    };
+    (selected, fallback, model.asked().len())
+}
+
+#[tokio::test]
+async fn answers_choose_tables_as_the_vectors_say() {
+    let seed = SqlConfig {
+        chain: ChainMode::Seed,
+        ..SqlConfig::default()
+    };
+    // The same through the chain by budget, with a budget that asks for phase 1 and no repair.
+    let budget = SqlConfig {
+        full_schema_tokens: 0,
+        repair_tables: 0,
+        ..SqlConfig::default()
+    };
+    let vectors = vectors();
+    for case in vectors["cases"].as_array().unwrap() {
+        for config in [&seed, &budget] {
+            let (selected, fallback, calls) = choose(case, config).await;
+            let expect = &case["expect"];
+            let is = |e: &Value| e["selected"] == selected && e["fallback_used"] == fallback;
+            let alternative = &case["accept_alternative"];
+            assert!(
+                is(expect) || is(alternative),
+                "{} ({}): {selected} {fallback}",
+                case["id"],
+                config.chain.name()
+            );
+            assert_eq!(expect["phase1_calls"], calls, "{}", case["id"]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_list_is_the_seeds() {
+    let vectors = vectors();
+    let (list, count) = build_table_summary_context(&fixture(&vectors["fixtures"]["T"]));
+    assert_eq!(count, 5);
+    assert_eq!(Value::from(list), vectors["expected_summary"]["T"]);
+}
+
+struct Everything;
+
+impl Judge for Everything {
+    type Outcome = ();
+
+    fn judge<'a>(&'a self, sql: &'a str) -> BoxFuture<'a, Result<Accepted<()>, SqlError>> {
+        let sql = sql.to_owned();
+        Box::pin(async move { Ok(Accepted { sql, outcome: () }) })
+    }
+}
+
+/// The seed's prompts, settings and order, as the model gets them.
+#[tokio::test]
+async fn both_phases_ask_as_the_seed_says() {
+    let vectors = vectors();
+    let catalogue = Arc::new(fixture(&vectors["fixtures"]["T"]));
+    let prepared = Prepared::new(catalogue, &Glossary::default(), &Bytes4);
+    let model = Scripted::texts(&[r#"["orders"]"#, r#"{"sql":"SELECT 1","explanation":"one"}"#]);
+    let prompts = BuiltIn::new().unwrap();
+    let config = SqlConfig {
+        chain: ChainMode::Seed,
+        ..SqlConfig::default()
+    };
+    let chain = Chain {
+        model: &model,
+        prompts: &prompts,
+        tokens: &Bytes4,
+        config: &config,
+        prepared: &prepared,
+        name: "shop",
+        description: "",
+    };
+    let (sql, explanation) = chain
+        .generate_sql("how many {orders}?", &Everything)
+        .await
+        .unwrap();
+    assert_eq!(
+        (sql.as_str(), explanation.as_deref()),
+        ("SELECT 1", Some("one"))
+    );
+    let asked = model.asked();
+    let text = |call: usize, message: usize| match &asked[call].messages[message].content {
+        Content::Text(text) => text.clone(),
+        Content::Parts(parts) => panic!("{parts:?}"),
+    };
+    assert_eq!(asked[0].options.max_tokens, Some(256));
+    assert_eq!(asked[0].options.temperature, Some(0.1));
+    assert!(text(0, 0).starts_with("You are a database schema analyst."));
+    assert!(text(0, 0).ends_with("5. Consider table names AND comments when making decisions"));
+    assert!(text(0, 1).starts_with("Available Tables:\nTable: public.orders (table) - 订单主表\n"));
+    assert!(text(0, 1).contains("public.products (table) - No description"));
+    assert!(text(0, 1).ends_with(
+        "User Query: how many {orders}?\n\nReturn a JSON array of relevant table names. Example: [\"orders\", \"customers\"]"
+    ));
+    assert!(
+        text(1, 1).starts_with("Schema Information:\nTable: public.orders (table) - 订单主表\n")
+    );
+    assert!(
+        !text(1, 1).contains("customers"),
+        "phase 2 sees the chosen tables only"
+    );
+}
+
+/// An answer that breaks off on its way is a failed call: half an array chooses nothing.
+#[tokio::test]
+async fn a_broken_answer_falls_back() {
+    let vectors = vectors();
+    let catalogue = Arc::new(fixture(&vectors["fixtures"]["T"]));
+    let prepared = Prepared::new(catalogue, &Glossary::default(), &Bytes4);
+    let model = Scripted::new([Says::Breaks("[\"orders\"".to_owned())]);
+    let prompts = BuiltIn::new().unwrap();
+    let config = SqlConfig {
+        full_schema_tokens: 0,
+        ..SqlConfig::default()
+    };
+    let chain = Chain {
+        model: &model,
+        prompts: &prompts,
+        tokens: &Bytes4,
+        config: &config,
+        prepared: &prepared,
+        name: "shop",
+        description: "",
+    };
+    let (names, fallback) = chain.select_relevant_tables("orders?").await.unwrap();
+    assert!(fallback);
+    assert_eq!(names.len(), 5, "all five fit into the budget");
+}

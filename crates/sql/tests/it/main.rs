@@ -1,4 +1,7 @@
 //! Tests of the crate over its public interface.
 
+// A test that unwraps says where it failed.
+#![allow(clippy::unwrap_used)]
+
 mod chain;
 mod scripted;

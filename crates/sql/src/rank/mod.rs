@@ -1,7 +1,24 @@
 //! Which tables a question is about, by words alone: no model, no network.
+//!
+//! The way of a question: its words become terms of the schema (`question`, `terms`, `words`),
+//! tables that hold them get scores (`postings`), tables that are joined to those or stand in the
+//! same small schema get their share (`score`, `joins`).
 
+mod joins;
+mod postings;
+mod question;
+mod score;
+mod split;
+mod stem;
+mod terms;
+mod words;
+
+use std::ops::Range;
 use std::sync::Arc;
 
+use self::joins::Joins;
+use self::postings::Postings;
+use self::terms::Terms;
 use crate::Catalogue;
 
 /// What a user says about words: a term of questions and the terms of the schema that it stands for.
@@ -26,6 +43,10 @@ pub struct Ranked {
 #[derive(Debug)]
 pub struct Index {
     catalogue: Arc<Catalogue>,
+    terms: Terms,
+    postings: Postings,
+    joins: Joins,
+    small_schemas: Vec<Range<usize>>,
 }
 
 impl Index {
@@ -33,19 +54,29 @@ impl Index {
     #[must_use]
     pub fn build(catalogue: Arc<Catalogue>, glossary: &Glossary) -> Self {
         let _ = glossary;
-        Index { catalogue }
+        let mut terms = Terms::default();
+        for table in &catalogue.tables {
+            terms.learn(&table.table_name);
+            for column in &table.columns {
+                terms.learn(&column.name);
+            }
+        }
+        let postings = Postings::read(&catalogue.tables, &terms, |_| false);
+        let joins = Joins::read(&catalogue.tables);
+        let small_schemas = score::small_schemas(&catalogue.tables);
+        Index {
+            catalogue,
+            terms,
+            postings,
+            joins,
+            small_schemas,
+        }
     }
 
     /// The best `most` tables for a question, best first; all others that fit not at all are left out.
     #[must_use]
     pub fn rank(&self, question: &str, most: usize) -> Vec<Ranked> {
-        let _ = question;
-        let count = self.catalogue.tables.len().min(most);
-        let all = (0..count).map(|table| Ranked {
-            table,
-            score: 0.0,
-            why: Vec::new(),
-        });
-        all.collect()
+        let asked = question::read(question, &self.terms, &self.postings);
+        score::best(self, &asked, most)
     }
 }

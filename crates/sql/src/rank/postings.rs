@@ -1,0 +1,245 @@
+//! Which tables hold which terms, and how much they are about them (BM25F).
+
+use foldhash::{HashMap, HashMapExt};
+
+use super::terms::Terms;
+use crate::catalogue::Table;
+
+/// How much a term's further appearances add; the usual value.
+const SATURATION: f32 = 1.2;
+
+/// The parts of a table that words are read from, with the weight of a word there and how much
+/// the length of the part counts against it.
+#[derive(Clone, Copy)]
+struct Field {
+    weight: f32,
+    by_length: f32,
+}
+
+const SCHEMA: usize = 0;
+const NAME: usize = 1;
+const COMMENT: usize = 2;
+const COLUMN: usize = 3;
+const COLUMN_COMMENT: usize = 4;
+const FIELDS: [Field; 5] = [
+    Field {
+        weight: 1.0,
+        by_length: 0.3,
+    },
+    Field {
+        weight: 5.0,
+        by_length: 0.4,
+    },
+    Field {
+        weight: 3.0,
+        by_length: 0.5,
+    },
+    Field {
+        weight: 1.0,
+        by_length: 0.5,
+    },
+    Field {
+        weight: 1.0,
+        by_length: 0.6,
+    },
+];
+
+/// A term's number.
+pub(super) type Term = u32;
+
+/// Terms with the tables that hold them.
+#[derive(Debug, Default)]
+pub(super) struct Postings {
+    numbers: HashMap<String, Term>,
+    /// Terms in order of the alphabet, to look for what begins alike.
+    sorted: Vec<(String, Term)>,
+    starts: Vec<u32>,
+    tables: Vec<u32>,
+    weights: Vec<f32>,
+    rarity: Vec<f32>,
+}
+
+struct Reading<'a> {
+    terms: &'a Terms,
+    numbers: HashMap<String, Term>,
+    cache: HashMap<&'a str, Vec<Term>>,
+    found: Vec<(Term, u32, u8)>,
+    lengths: Vec<[u16; FIELDS.len()]>,
+}
+
+impl<'a> Reading<'a> {
+    fn field(&mut self, table: u32, field: usize, text: &'a str) {
+        if !self.cache.contains_key(text) {
+            let mut read = Vec::new();
+            let numbers = &mut self.numbers;
+            self.terms.of(text, |term| {
+                let next = Term::try_from(numbers.len()).unwrap_or(Term::MAX);
+                read.push(*numbers.entry(term).or_insert(next));
+            });
+            read.sort_unstable();
+            read.dedup();
+            self.cache.insert(text, read);
+        }
+        let Some(read) = self.cache.get(text) else {
+            return;
+        };
+        let count = u16::try_from(read.len()).unwrap_or(u16::MAX);
+        let length = &mut self.lengths[table as usize][field];
+        *length = length.saturating_add(count);
+        let tag = u8::try_from(field).unwrap_or(u8::MAX);
+        self.found
+            .extend(read.iter().map(|term| (*term, table, tag)));
+    }
+
+    fn table(&mut self, number: u32, table: &'a Table) {
+        self.field(number, SCHEMA, &table.schema_name);
+        self.field(number, NAME, &table.table_name);
+        for comment in &table.comment {
+            self.field(number, COMMENT, comment);
+        }
+        for column in &table.columns {
+            self.field(number, COLUMN, &column.name);
+            for comment in &column.comment {
+                self.field(number, COLUMN_COMMENT, comment);
+            }
+            for value in column.values.iter().take(50) {
+                self.field(number, COLUMN_COMMENT, value);
+            }
+        }
+    }
+}
+
+impl Postings {
+    /// Reads tables; those that `is_left_out` names give no terms.
+    pub(super) fn read(
+        tables: &[Table],
+        terms: &Terms,
+        is_left_out: impl Fn(usize) -> bool,
+    ) -> Self {
+        let mut reading = Reading {
+            terms,
+            numbers: HashMap::new(),
+            cache: HashMap::new(),
+            found: Vec::new(),
+            lengths: vec![[0; FIELDS.len()]; tables.len()],
+        };
+        for (i, table) in tables.iter().enumerate() {
+            if !is_left_out(i) {
+                reading.table(u32::try_from(i).unwrap_or(u32::MAX), table);
+            }
+        }
+        let Reading {
+            numbers,
+            mut found,
+            lengths,
+            ..
+        } = reading;
+        found.sort_unstable();
+        let means = means(&lengths);
+        let mut postings = Postings::default();
+        postings.starts.resize(numbers.len() + 1, 0);
+        for same in found.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let (term, table, _) = same[0];
+            let amount: f32 = same
+                .iter()
+                .map(|(_, _, field)| {
+                    let length = lengths[table as usize][usize::from(*field)];
+                    FIELDS[usize::from(*field)].amount(length, means[usize::from(*field)])
+                })
+                .sum();
+            postings.starts[term as usize + 1] += 1;
+            postings.tables.push(table);
+            postings
+                .weights
+                .push(amount * (SATURATION + 1.0) / (amount + SATURATION));
+        }
+        for i in 1..postings.starts.len() {
+            postings.starts[i] += postings.starts[i - 1];
+        }
+        postings.rarity = rarities(
+            &postings.starts,
+            lengths.iter().filter(|l| l[NAME] > 0).count(),
+        );
+        postings.sorted = numbers
+            .iter()
+            .map(|(text, term)| (text.clone(), *term))
+            .collect();
+        postings.sorted.sort_unstable();
+        postings.numbers = numbers;
+        postings
+    }
+
+    /// The number of a term, if any table has it.
+    pub(super) fn find(&self, term: &str) -> Option<Term> {
+        self.numbers.get(term).copied()
+    }
+
+    /// The tables that hold a term, with how much each is about it: below 2.2.
+    pub(super) fn of(&self, term: Term) -> impl Iterator<Item = (u32, f32)> {
+        let range = self.range(term);
+        let weights = &self.weights[range.clone()];
+        self.tables[range]
+            .iter()
+            .copied()
+            .zip(weights.iter().copied())
+    }
+
+    /// How much a term tells tables apart.
+    pub(super) fn rarity(&self, term: Term) -> f32 {
+        self.rarity.get(term as usize).copied().unwrap_or(0.0)
+    }
+
+    /// Terms that begin with these letters, in order.
+    pub(super) fn beginning<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> impl Iterator<Item = (&'a str, Term)> {
+        let start = self
+            .sorted
+            .partition_point(|(text, _)| text.as_str() < prefix);
+        let rest = &self.sorted[start..];
+        let same = rest
+            .iter()
+            .take_while(move |(text, _)| text.starts_with(prefix));
+        same.map(|(text, term)| (text.as_str(), *term))
+    }
+
+    /// All terms, in order.
+    pub(super) fn terms(&self) -> impl Iterator<Item = (&str, Term)> {
+        self.sorted
+            .iter()
+            .map(|(text, term)| (text.as_str(), *term))
+    }
+
+    fn range(&self, term: Term) -> std::ops::Range<usize> {
+        let at = term as usize;
+        match (self.starts.get(at), self.starts.get(at + 1)) {
+            (Some(start), Some(end)) => *start as usize..*end as usize,
+            _ => 0..0,
+        }
+    }
+}
+
+impl Field {
+    fn amount(self, length: u16, mean: f32) -> f32 {
+        let relative = f32::from(length) / mean.max(1.0);
+        self.weight / (1.0 - self.by_length + self.by_length * relative)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of tables are small")]
+fn means(lengths: &[[u16; FIELDS.len()]]) -> [f32; FIELDS.len()] {
+    std::array::from_fn(|field| {
+        let filled = lengths.iter().map(|l| l[field]).filter(|l| *l > 0);
+        let (count, whole) = filled.fold((0u32, 0u64), |(n, sum), l| (n + 1, sum + u64::from(l)));
+        whole as f32 / count.max(1) as f32
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of tables are small")]
+fn rarities(starts: &[u32], tables: usize) -> Vec<f32> {
+    let holders = starts.windows(2).map(|pair| (pair[1] - pair[0]) as f32);
+    holders
+        .map(|n| (1.0 + (tables as f32 - n + 0.5).max(0.0) / (n + 0.5)).ln())
+        .collect()
+}

@@ -1,0 +1,98 @@
+//! Texts to words: identifiers at their seams, Chinese, Japanese and Korean runs apart.
+//!
+//! Says nothing about what a word means: see [`super::vocabulary`] for stems and
+//! for words that were written without a seam.
+
+/// A run of one kind, in lower case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// Letters of an alphabet.
+    Word(String),
+    /// Digits.
+    Number(String),
+    /// Characters of a script that writes no spaces.
+    Characters(Vec<char>),
+}
+
+/// Most characters of one text that are read; names and comments are far shorter.
+const LONGEST_TEXT: usize = 10_000;
+/// Most letters of one word; what follows is left out.
+const LONGEST_WORD: usize = 64;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Upper,
+    Lower,
+    Digit,
+    Character,
+    Seam,
+}
+
+fn kind(c: char) -> Kind {
+    match c {
+        _ if is_cjk(c) => Kind::Character,
+        _ if c.is_uppercase() => Kind::Upper,
+        _ if c.is_alphabetic() => Kind::Lower,
+        _ if c.is_numeric() => Kind::Digit,
+        _ => Kind::Seam,
+    }
+}
+
+/// Han, kana and hangul: scripts in which a character is about a syllable.
+fn is_cjk(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
+}
+
+/// The pieces of a text, in order: `HTTPServer_v2 订单` is `http`, `server`, `v`, `2`, `订单`.
+pub(super) fn pieces(text: &str) -> Vec<Piece> {
+    let chars: Vec<char> = text.chars().take(LONGEST_TEXT).collect();
+    let mut found = Vec::new();
+    let mut start = 0;
+    while start < chars.len() {
+        let end = end_of_piece(&chars, start);
+        let run = &chars[start..end];
+        match kind(chars[start]) {
+            Kind::Seam => {}
+            Kind::Digit => found.push(Piece::Number(run.iter().take(LONGEST_WORD).collect())),
+            Kind::Character => found.push(Piece::Characters(run.to_vec())),
+            Kind::Upper | Kind::Lower => found.push(Piece::Word(lower(run))),
+        }
+        start = end;
+    }
+    found
+}
+
+fn lower(run: &[char]) -> String {
+    let run = run.iter().take(LONGEST_WORD);
+    run.flat_map(|c| c.to_lowercase()).collect()
+}
+
+/// Where the piece that starts at `start` ends: `HTTPServer` has its seam before the `S`
+/// (the last capital belongs to the word that follows), `HTTPs` has none worth a word.
+fn end_of_piece(chars: &[char], start: usize) -> usize {
+    let first = kind(chars[start]);
+    let run_of = |wanted: Kind, from: usize| {
+        let rest = &chars[from..];
+        from + rest.iter().take_while(|c| kind(**c) == wanted).count()
+    };
+    if first != Kind::Upper {
+        return run_of(first, start);
+    }
+    let capitals = run_of(Kind::Upper, start);
+    let word = run_of(Kind::Lower, capitals);
+    let is_plural = word == capitals + 1 && chars[capitals] == 's' && capitals - start > 1;
+    if word == capitals || capitals - start == 1 || is_plural {
+        return word;
+    }
+    capitals - 1
+}
+
+/// Neighbouring pairs of characters, which stand for words without a dictionary (notes 3.3:
+/// as good as a segmenter). A single character stands for itself.
+pub(super) fn bigrams(run: &[char]) -> Vec<String> {
+    if run.len() < 2 {
+        return run.iter().map(char::to_string).collect();
+    }
+    run.windows(2).map(|pair| pair.iter().collect()).collect()
+}

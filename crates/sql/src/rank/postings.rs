@@ -51,8 +51,6 @@ pub(super) type Term = u32;
 #[derive(Debug, Default)]
 pub(super) struct Postings {
     numbers: HashMap<String, Term>,
-    /// Terms in order of the alphabet, to look for what begins alike.
-    sorted: Vec<(String, Term)>,
     starts: Vec<u32>,
     tables: Vec<u32>,
     weights: Vec<f32>,
@@ -94,12 +92,12 @@ impl<'a> Reading<'a> {
     fn table(&mut self, number: u32, table: &'a Table) {
         self.field(number, SCHEMA, &table.schema_name);
         self.field(number, NAME, &table.table_name);
-        for comment in &table.comment {
+        if let Some(comment) = &table.comment {
             self.field(number, COMMENT, comment);
         }
         for column in &table.columns {
             self.field(number, COLUMN, &column.name);
-            for comment in &column.comment {
+            if let Some(comment) = &column.comment {
                 self.field(number, COLUMN_COMMENT, comment);
             }
             for value in column.values.iter().take(50) {
@@ -160,11 +158,6 @@ impl Postings {
             &postings.starts,
             lengths.iter().filter(|l| l[NAME] > 0).count(),
         );
-        postings.sorted = numbers
-            .iter()
-            .map(|(text, term)| (text.clone(), *term))
-            .collect();
-        postings.sorted.sort_unstable();
         postings.numbers = numbers;
         postings
     }
@@ -187,28 +180,6 @@ impl Postings {
     /// How much a term tells tables apart.
     pub(super) fn rarity(&self, term: Term) -> f32 {
         self.rarity.get(term as usize).copied().unwrap_or(0.0)
-    }
-
-    /// Terms that begin with these letters, in order.
-    pub(super) fn beginning<'a>(
-        &'a self,
-        prefix: &'a str,
-    ) -> impl Iterator<Item = (&'a str, Term)> {
-        let start = self
-            .sorted
-            .partition_point(|(text, _)| text.as_str() < prefix);
-        let rest = &self.sorted[start..];
-        let same = rest
-            .iter()
-            .take_while(move |(text, _)| text.starts_with(prefix));
-        same.map(|(text, term)| (text.as_str(), *term))
-    }
-
-    /// All terms, in order.
-    pub(super) fn terms(&self) -> impl Iterator<Item = (&str, Term)> {
-        self.sorted
-            .iter()
-            .map(|(text, term)| (text.as_str(), *term))
     }
 
     fn range(&self, term: Term) -> std::ops::Range<usize> {

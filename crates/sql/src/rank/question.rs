@@ -15,8 +15,6 @@ const RELATED: f32 = 0.6;
 const RELATED_BESIDE: f32 = 0.25;
 /// An abbreviation counts for this much (notes 3.2).
 const SHORTENED: f32 = 0.4;
-/// Characters by themselves, where no pair of them is found.
-const CHARACTER: f32 = 0.5;
 
 /// Words that ask and say nothing about what is asked for.
 const EMPTY: &str = "a about above after all also am an and any are as at be been being below \

@@ -2,17 +2,30 @@
 //! history in the archive, and the way of a question through all of them.
 
 mod definition;
+mod judges;
+mod names;
+mod slot;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use quillet_core::archive::{Archive, QueryPage};
+use foldhash::{HashMap, HashMapExt};
+use quillet_core::archive::{Archive, QueryPage, QueryRecord};
 use quillet_core::chat::{ChatModel, TokenCounter};
-use quillet_core::store::{Changes, Store};
+use quillet_core::store::{Changes, Entry, Key, Kind, Store};
+use tokio::task::JoinSet;
+use tracing::warn;
 
-use crate::chain::{Generated, Prompts};
+use crate::chain::{Chain, Generated, Judge, Prepared, Prompts};
 use crate::database::{Checked, Progress, QueryLimits};
 use crate::guard::Mode;
-use crate::{Catalogue, Rows, SqlConfig, SqlError};
+use crate::{
+    Catalogue, ConnectionUrl, DatabaseError, DatabaseErrorKind, Rows, SqlConfig, SqlError,
+};
+
+use judges::Gate;
+use slot::Slot;
 
 pub use definition::{Connection, Definition, SshConfig};
 
@@ -36,8 +49,28 @@ pub struct Parts {
 /// Databases under names. Cheap to clone; clones are the same service.
 #[derive(Clone, Debug)]
 pub struct Databases {
-    parts: Arc<Parts>,
+    inner: Arc<Inner>,
 }
+
+#[derive(Debug)]
+struct Inner {
+    parts: Arc<Parts>,
+    /// Connections of this process only: name and definition.
+    lent: Mutex<BTreeMap<String, Arc<str>>>,
+    slots: Mutex<HashMap<String, Arc<Slot>>>,
+    /// Catalogues that are read in the background; dropping the service ends them.
+    reading: Mutex<JoinSet<()>>,
+}
+
+/// How long a query waits for a catalogue that is being read for the first time. It can be
+/// checked without one, only less helpfully.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn nobody(_: u64, _: u64, _: &str) {}
 
 /// How a query is run.
 #[derive(Clone, Debug, Default)]
@@ -79,20 +112,38 @@ impl Databases {
     #[must_use]
     pub fn new(parts: Parts) -> Self {
         Databases {
-            parts: Arc::new(parts),
+            inner: Arc::new(Inner {
+                parts: Arc::new(parts),
+                lent: Mutex::default(),
+                slots: Mutex::new(HashMap::new()),
+                reading: Mutex::default(),
+            }),
         }
     }
 
     /// Its settings.
     #[must_use]
     pub fn config(&self) -> &SqlConfig {
-        &self.parts.config
+        &self.inner.parts.config
     }
 
     /// Changes of connections, and of what else rests in their store, from now on.
     #[must_use]
     pub fn changes(&self) -> Changes {
-        self.parts.store.changes()
+        self.inner.parts.store.changes()
+    }
+
+    /// Adds a connection of this process only: it rests in no store, and hides one of the same
+    /// name that does. Its database is opened when it is asked for something.
+    ///
+    /// # Errors
+    /// The name or the address cannot be used.
+    pub fn lend(&self, name: &str, definition: &Definition) -> Result<(), SqlError> {
+        names::check(name)?;
+        definition.url.parse::<ConnectionUrl>()?;
+        let text: Arc<str> = written(definition)?.into();
+        locked(&self.inner.lent).insert(name.to_owned(), text);
+        Ok(())
     }
 
     /// All connections, by name; a broken one is listed with its problem.
@@ -100,16 +151,24 @@ impl Databases {
     /// # Errors
     /// The store does not answer.
     pub async fn list(&self) -> Result<Vec<Connection>, SqlError> {
-        Err(SqlError::NoModel)
+        let stored = self.inner.parts.store.load(Kind::Database).await?;
+        let stored = stored
+            .iter()
+            .map(|entry| (entry.key.as_str().to_owned(), shown(entry)));
+        let mut all: BTreeMap<String, Connection> = stored.collect();
+        for (name, text) in locked(&self.inner.lent).iter() {
+            all.insert(name.clone(), listed(name, text));
+        }
+        Ok(all.into_values().collect())
     }
 
     /// One connection.
     ///
     /// # Errors
-    /// There is none of that name, it is broken, or the store does not answer.
+    /// There is none of that name, or the store does not answer.
     pub async fn get(&self, name: &str) -> Result<Connection, SqlError> {
-        let _ = name;
-        Err(SqlError::NoModel)
+        let text = self.text(name).await?;
+        Ok(listed(name, &text))
     }
 
     /// Connects to what a definition describes, and keeps it under a name if that works.
@@ -117,9 +176,26 @@ impl Databases {
     ///
     /// # Errors
     /// The name or the address cannot be used, the database cannot be reached, or the store refuses.
-    pub async fn put(&self, name: &str, definition: Definition) -> Result<Put, SqlError> {
-        let _ = (name, definition);
-        Err(SqlError::NoModel)
+    pub async fn put(&self, name: &str, mut definition: Definition) -> Result<Put, SqlError> {
+        names::check(name)?;
+        let checked = self.test(&definition).await?;
+        let before = self.stored(name).await?;
+        let known = before
+            .as_deref()
+            .and_then(|text| Definition::read(name, text).ok());
+        let now = jiff::Timestamp::now();
+        definition.created_at = known.and_then(|known| known.created_at).or(Some(now));
+        definition.updated_at = Some(now);
+        let text = written(&definition)?;
+        let store = &self.inner.parts.store;
+        store.put(Kind::Database, &Key::new(name), &text).await?;
+        let slot = self.slot_of(name, text.into())?;
+        self.read_in_background(&slot);
+        Ok(Put {
+            connection: Connection::of(name, &definition),
+            created: before.is_none(),
+            warnings: checked.warnings,
+        })
     }
 
     /// Connects to what a definition describes and keeps nothing.
@@ -127,8 +203,32 @@ impl Databases {
     /// # Errors
     /// The address cannot be used or the database cannot be reached.
     pub async fn test(&self, definition: &Definition) -> Result<Checked, SqlError> {
-        let _ = definition;
-        Err(SqlError::NoModel)
+        let parts = &self.inner.parts;
+        let url: ConnectionUrl = definition.url.parse()?;
+        let database = slot::open(&url, definition, parts)?;
+        // A server that accepts and then says nothing must not hold a caller forever.
+        let limit = parts.config.connect.connect_timeout * 2;
+        let checked = tokio::time::timeout(limit, database.check()).await;
+        let checked = checked.map_err(|_| {
+            DatabaseError::new(
+                DatabaseErrorKind::Unreachable,
+                format!(
+                    "{} does not answer within {} s (sql.connect_timeout)",
+                    database.describe(),
+                    limit.as_secs()
+                ),
+            )
+        })?;
+        Ok(checked?)
+    }
+
+    /// Connects to a database that is known, to see whether it answers.
+    ///
+    /// # Errors
+    /// There is no such connection, or it cannot be reached.
+    pub async fn test_known(&self, name: &str) -> Result<Checked, SqlError> {
+        let text = self.text(name).await?;
+        self.test(&Definition::read(name, &text)?).await
     }
 
     /// Forgets a connection, its catalogue and its history; `false` if there was none.
@@ -136,8 +236,14 @@ impl Databases {
     /// # Errors
     /// The store or the archive does not answer.
     pub async fn remove(&self, name: &str) -> Result<bool, SqlError> {
-        let _ = name;
-        Err(SqlError::NoModel)
+        let parts = &self.inner.parts;
+        let lent = locked(&self.inner.lent).remove(name).is_some();
+        let removed = parts.store.remove(Kind::Database, &Key::new(name)).await?;
+        locked(&self.inner.slots).remove(name);
+        if lent || removed {
+            parts.archive.forget(name).await?;
+        }
+        Ok(lent || removed)
     }
 
     /// The catalogue of a database: as it is kept while its fingerprint holds, else read
@@ -151,8 +257,29 @@ impl Databases {
         refresh: bool,
         progress: Progress<'_>,
     ) -> Result<Arc<Catalogue>, SqlError> {
-        let _ = (name, refresh, progress);
-        Err(SqlError::NoModel)
+        let prepared = self.prepared(name, refresh, progress).await?;
+        Ok(prepared.catalogue.clone())
+    }
+
+    /// The catalogue made ready for questions: its index and what each table costs.
+    ///
+    /// # Errors
+    /// As [`Databases::catalogue`].
+    pub async fn prepared(
+        &self,
+        name: &str,
+        refresh: bool,
+        progress: Progress<'_>,
+    ) -> Result<Arc<Prepared>, SqlError> {
+        let slot = self.slot(name).await?;
+        let parts = &self.inner.parts;
+        match refresh {
+            true => slot.refreshed(parts, progress).await,
+            false => {
+                slot.prepared(parts, parts.config.catalogue_age, progress)
+                    .await
+            }
+        }
     }
 
     /// Writes a query that answers a question; runs nothing.
@@ -161,8 +288,12 @@ impl Databases {
     /// The question is empty, the model does not answer with a query that may run, or
     /// what [`Databases::catalogue`] says.
     pub async fn generate(&self, name: &str, question: &str) -> Result<Generated, SqlError> {
-        let _ = (name, question);
-        Err(SqlError::NoModel)
+        let options = RunOptions::default();
+        let asking = self.asking(name).await?;
+        let (generated, ()) = asking
+            .chain(self, question, &judges::Text(asking.gate(self, &options)))
+            .await?;
+        Ok(generated)
     }
 
     /// Writes a query and runs it; an error of the database goes back to the model as one of the guard does.
@@ -175,8 +306,11 @@ impl Databases {
         question: &str,
         options: &RunOptions,
     ) -> Result<(Generated, Ran), SqlError> {
-        let _ = (name, question, options);
-        Err(SqlError::NoModel)
+        let asking = self.asking(name).await?;
+        let judge = judges::Run(asking.gate(self, options));
+        let (generated, ran) = asking.chain(self, question, &judge).await?;
+        self.record(name, &ran, Some(question)).await;
+        Ok((generated, ran))
     }
 
     /// Runs a query that passes the guard, and keeps a record of it.
@@ -184,22 +318,45 @@ impl Databases {
     /// # Errors
     /// The guard refuses it, or the database does.
     pub async fn run(&self, name: &str, sql: &str, options: &RunOptions) -> Result<Ran, SqlError> {
-        let _ = (name, sql, options);
-        Err(SqlError::NoModel)
+        let slot = self.slot(name).await?;
+        let parts = self.inner.parts.as_ref();
+        let reading = slot.prepared(parts, parts.config.catalogue_age, &nobody);
+        let prepared = match tokio::time::timeout(PATIENCE, reading).await {
+            Ok(prepared) => Some(prepared?),
+            Err(_) => {
+                self.read_in_background(&slot);
+                None
+            }
+        };
+        let gate = Gate {
+            parts,
+            slot: &slot,
+            prepared: prepared.as_ref(),
+            options,
+        };
+        let ran = gate.run(gate.approve(sql).await?).await?;
+        self.record(name, &ran, options.question.as_deref()).await;
+        Ok(ran)
     }
 
     /// Queries that ran, newest first, below the number `before`; `limit` from 1 to 100.
     ///
     /// # Errors
-    /// There is no such connection, or the archive does not answer.
+    /// There is no such connection, the limit is out of its range, or the archive does not answer.
     pub async fn history(
         &self,
         name: &str,
         before: Option<u64>,
         limit: usize,
     ) -> Result<QueryPage, SqlError> {
-        let _ = (name, before, limit);
-        Err(SqlError::NoModel)
+        self.text(name).await?;
+        names::check_limit(limit)?;
+        Ok(self
+            .inner
+            .parts
+            .archive
+            .history(name, before, limit)
+            .await?)
     }
 
     /// Queries that ran whose text or question has all of these words.
@@ -212,7 +369,160 @@ impl Databases {
         words: &str,
         limit: usize,
     ) -> Result<QueryPage, SqlError> {
-        let _ = (name, words, limit);
-        Err(SqlError::NoModel)
+        self.text(name).await?;
+        names::check_limit(limit)?;
+        Ok(self.inner.parts.archive.search(name, words, limit).await?)
+    }
+
+    /// The definition of a connection that rests in the store.
+    async fn stored(&self, name: &str) -> Result<Option<Arc<str>>, SqlError> {
+        let keys = [Key::new(name)];
+        let found = self.inner.parts.store.get(Kind::Database, &keys).await?;
+        Ok(found.into_iter().next().flatten())
+    }
+
+    /// The definition that a name means.
+    async fn text(&self, name: &str) -> Result<Arc<str>, SqlError> {
+        let lent = locked(&self.inner.lent).get(name).cloned();
+        if let Some(text) = lent {
+            return Ok(text);
+        }
+        if let Some(text) = self.stored(name).await? {
+            return Ok(text);
+        }
+        let keys = self.inner.parts.store.keys(Kind::Database).await?;
+        let lent: Vec<String> = locked(&self.inner.lent).keys().cloned().collect();
+        let known = keys
+            .iter()
+            .map(Key::as_str)
+            .chain(lent.iter().map(String::as_str));
+        Err(SqlError::NotFound {
+            what: "database",
+            name: name.to_owned(),
+            nearest: quillet_core::nearest(name, known).map(str::to_owned),
+        })
+    }
+
+    async fn slot(&self, name: &str) -> Result<Arc<Slot>, SqlError> {
+        let text = self.text(name).await?;
+        self.slot_of(name, text)
+    }
+
+    /// The open connection of a definition: another one as soon as the definition is another.
+    fn slot_of(&self, name: &str, text: Arc<str>) -> Result<Arc<Slot>, SqlError> {
+        let mut slots = locked(&self.inner.slots);
+        if let Some(slot) = slots.get(name).filter(|slot| slot.text == text) {
+            return Ok(slot.clone());
+        }
+        let slot = Arc::new(Slot::open(name, text, &self.inner.parts)?);
+        slots.insert(name.to_owned(), slot.clone());
+        Ok(slot)
+    }
+
+    fn read_in_background(&self, slot: &Arc<Slot>) {
+        let (parts, slot) = (self.inner.parts.clone(), slot.clone());
+        let mut reading = locked(&self.inner.reading);
+        while reading.try_join_next().is_some() {}
+        reading.spawn(async move {
+            if let Err(error) = slot.prepared(&parts, Duration::ZERO, &nobody).await {
+                warn!(database = %slot.name, %error, "the catalogue cannot be read");
+            }
+        });
+    }
+
+    async fn asking(&self, name: &str) -> Result<Asking, SqlError> {
+        let slot = self.slot(name).await?;
+        let parts = &self.inner.parts;
+        if parts.model.is_none() {
+            return Err(SqlError::NoModel);
+        }
+        let prepared = slot
+            .prepared(parts, parts.config.catalogue_age, &nobody)
+            .await?;
+        Ok(Asking { slot, prepared })
+    }
+
+    /// A record that cannot be kept is no reason to keep the rows back.
+    async fn record(&self, name: &str, ran: &Ran, question: Option<&str>) {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let record = QueryRecord {
+            id: 0,
+            database: name.to_owned(),
+            sql: ran.sql.clone(),
+            question: question.map(str::to_owned),
+            row_count: ran.rows.rows.len() as u64,
+            execution_ms: ran.execution_ms,
+            executed_at: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
+        };
+        if let Err(error) = self.inner.parts.archive.record(&record).await {
+            warn!(database = %name, %error, "the query is not in the history");
+        }
+    }
+}
+
+/// A question on its way: what it is asked of.
+struct Asking {
+    slot: Arc<Slot>,
+    prepared: Arc<Prepared>,
+}
+
+impl Asking {
+    fn gate<'a>(&'a self, databases: &'a Databases, options: &'a RunOptions) -> Gate<'a> {
+        Gate {
+            parts: &databases.inner.parts,
+            slot: &self.slot,
+            prepared: Some(&self.prepared),
+            options,
+        }
+    }
+
+    async fn chain<J: Judge>(
+        &self,
+        databases: &Databases,
+        question: &str,
+        judge: &J,
+    ) -> Result<(Generated, J::Outcome), SqlError> {
+        let parts = databases.inner.parts.as_ref();
+        let Some(model) = &parts.model else {
+            return Err(SqlError::NoModel);
+        };
+        let chain = Chain {
+            model: model.as_ref(),
+            prompts: parts.prompts.as_ref(),
+            tokens: parts.tokens.as_ref(),
+            config: &parts.config,
+            prepared: &self.prepared,
+            name: &self.slot.name,
+            description: self
+                .slot
+                .definition
+                .description
+                .as_deref()
+                .unwrap_or_default(),
+        };
+        chain.run(question, judge).await
+    }
+}
+
+fn written(definition: &Definition) -> Result<String, SqlError> {
+    serde_json::to_string(definition).map_err(|error| SqlError::Invalid {
+        code: "sql.invalid.definition",
+        message: format!("the connection cannot be written: {error}"),
+    })
+}
+
+fn shown(entry: &Entry) -> Connection {
+    match &entry.problem {
+        Some(problem) => Connection::broken(entry.key.as_str(), problem.to_string()),
+        None => listed(entry.key.as_str(), &entry.text),
+    }
+}
+
+fn listed(name: &str, text: &str) -> Connection {
+    match Definition::read(name, text) {
+        Ok(definition) => Connection::of(name, &definition),
+        Err(error) => Connection::broken(name, error.to_string()),
     }
 }

@@ -2,9 +2,12 @@
 
 use quillet_sql::chain::read_query;
 
+/// A query and what is said about it.
+type Found = Option<(&'static str, Option<&'static str>)>;
+
 #[test]
 fn queries_are_found_in_what_models_say() {
-    let cases: &[(&str, Option<(&str, Option<&str>)>)] = &[
+    let cases: &[(&str, Found)] = &[
         (
             r#"{"sql": "SELECT 1", "explanation": "one"}"#,
             Some(("SELECT 1", Some("one"))),

@@ -1,0 +1,36 @@
+//! What names of connections and sizes of pages may be.
+
+use crate::SqlError;
+
+/// Most characters of a name.
+const LENGTH: usize = 64;
+/// Most records on a page (the origin's bound).
+const PAGE: usize = 100;
+
+/// Names become parts of paths, keys and function names.
+pub(super) fn check(name: &str) -> Result<(), SqlError> {
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let first = name.chars().next();
+    let good = first.is_some_and(char::is_alphanumeric)
+        && name.chars().all(fits)
+        && name.chars().count() <= LENGTH;
+    if good {
+        return Ok(());
+    }
+    Err(SqlError::Invalid {
+        code: "sql.invalid.name",
+        message: format!(
+            "{name:?} cannot be the name of a database: it has 1 to {LENGTH} letters, digits, '_', '-' and '.', and begins with a letter or digit"
+        ),
+    })
+}
+
+pub(super) fn check_limit(limit: usize) -> Result<(), SqlError> {
+    if (1..=PAGE).contains(&limit) {
+        return Ok(());
+    }
+    Err(SqlError::Invalid {
+        code: "sql.invalid.limit",
+        message: format!("limit is {limit}; it may be 1 to {PAGE}"),
+    })
+}

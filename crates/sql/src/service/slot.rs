@@ -147,7 +147,9 @@ impl Slot {
         entries.extend(self.definition.glossary.iter().cloned());
         let tokens = parts.tokens.clone();
         let work = move || Prepared::new(catalogue, &Glossary { entries }, tokens.as_ref());
-        Ok(Arc::new(spawn_blocking(work).await.map_err(|error| ended(&error))?))
+        Ok(Arc::new(
+            spawn_blocking(work).await.map_err(|error| ended(&error))?,
+        ))
     }
 
     async fn resting(&self, parts: &Parts) -> Option<Kept> {

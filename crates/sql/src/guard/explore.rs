@@ -1,0 +1,344 @@
+//! Statements that describe: SHOW, DESCRIBE, EXPLAIN and PRAGMA, in the forms that only read.
+//!
+//! They are read word by word: each form that passes is written here.
+
+use super::lexer::{Kind, Token};
+use super::text::Text;
+use super::{Approved, GuardError, Mode, Policy, codes, relations, select};
+use crate::{Catalogue, Dialect};
+
+/// Whether a statement is of these.
+pub(super) fn concerns(text: &Text<'_>) -> bool {
+    let words = ["SHOW", "DESCRIBE", "DESC", "EXPLAIN", "PRAGMA"];
+    words.iter().any(|word| is_word(text, 0, word))
+}
+
+/// Lets the forms that only read pass.
+pub(super) fn check(
+    text: &Text<'_>,
+    catalogue: Option<&Catalogue>,
+    policy: &Policy,
+) -> Result<Approved, GuardError> {
+    if is_word(text, 0, "SHOW") {
+        return show(text);
+    }
+    if is_word(text, 0, "PRAGMA") {
+        return pragma(text);
+    }
+    match explained(text)? {
+        Some(start) => explain(text, start, catalogue, policy),
+        None => describe(text),
+    }
+}
+
+fn is_word(text: &Text<'_>, i: usize, word: &str) -> bool {
+    let token = text.tokens.get(i);
+    token.is_some_and(|token| token.is_word(text.source, word))
+}
+
+fn approve(text: &Text<'_>, tables: Vec<String>) -> Approved {
+    let sql = text.plain();
+    Approved {
+        sql: sql.trim().to_owned(),
+        shown: text.source.trim().to_owned(),
+        tables,
+        limited: false,
+    }
+}
+
+fn refuse(text: &Text<'_>, i: usize, help: &str) -> GuardError {
+    let token = text.tokens.get(i).or(text.tokens.last());
+    let word = token.map_or("", |token| token.text(text.source));
+    let message = match i {
+        0 => format!("this form of {} may not run", word.to_ascii_uppercase()),
+        _ => format!("{word:?} may not stand here"),
+    };
+    let error = GuardError::new(codes::STATEMENT, message).help(help);
+    match token {
+        Some(token) => error.at(text.source, &token.span),
+        None => error,
+    }
+}
+
+/// Settings of PostgreSQL that say how to read values, and nothing of the machine.
+const SETTINGS: [&str; 20] = [
+    "bytea_output",
+    "client_encoding",
+    "datestyle",
+    "default_transaction_isolation",
+    "extra_float_digits",
+    "integer_datetimes",
+    "intervalstyle",
+    "lc_collate",
+    "lc_ctype",
+    "lc_messages",
+    "lc_monetary",
+    "lc_numeric",
+    "lc_time",
+    "max_identifier_length",
+    "search_path",
+    "server_encoding",
+    "server_version",
+    "server_version_num",
+    "standard_conforming_strings",
+    "statement_timeout",
+];
+
+/// What MySQL may show; longer forms first.
+const SHOWN: [&[&str]; 17] = [
+    &["TABLE", "STATUS"],
+    &["TABLES"],
+    &["FULL", "TABLES"],
+    &["COLUMNS"],
+    &["FIELDS"],
+    &["FULL", "COLUMNS"],
+    &["FULL", "FIELDS"],
+    &["INDEX"],
+    &["INDEXES"],
+    &["KEYS"],
+    &["CREATE", "TABLE"],
+    &["CREATE", "VIEW"],
+    &["DATABASES"],
+    &["SCHEMAS"],
+    &["CHARACTER", "SET"],
+    &["CHARSET"],
+    &["COLLATION"],
+];
+
+fn show(text: &Text<'_>) -> Result<Approved, GuardError> {
+    match text.dialect {
+        Dialect::PostgreSql => show_setting(text),
+        Dialect::MySql => {
+            let help = "SHOW TABLES, COLUMNS, INDEX and CREATE TABLE may run";
+            let begins = |words: &&&[&str]| {
+                words
+                    .iter()
+                    .enumerate()
+                    .all(|(i, word)| is_word(text, i + 1, word))
+            };
+            let form = SHOWN
+                .iter()
+                .find(begins)
+                .ok_or_else(|| refuse(text, 0, help))?;
+            check_rest(text, form.len() + 1, help)?;
+            Ok(approve(text, Vec::new()))
+        }
+        Dialect::Sqlite => Err(refuse(text, 0, "SQLite has no SHOW; ask sqlite_schema")),
+    }
+}
+
+fn show_setting(text: &Text<'_>) -> Result<Approved, GuardError> {
+    let help = "SHOW server_version, search_path and the like may run";
+    let words: Vec<String> = text
+        .tokens
+        .iter()
+        .skip(1)
+        .map(|t| t.text(text.source).to_ascii_lowercase())
+        .collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["timezone"] | ["time", "zone"] => Ok(approve(text, Vec::new())),
+        [name] if SETTINGS.contains(name) => Ok(approve(text, Vec::new())),
+        _ => Err(refuse(text, 0, help)),
+    }
+}
+
+/// Names, `FROM`, `IN`, `LIKE` and a text: nothing that is computed.
+fn check_rest(text: &Text<'_>, from: usize, help: &str) -> Result<(), GuardError> {
+    for (i, token) in text.tokens.iter().enumerate().skip(from) {
+        let fits = match token.kind {
+            Kind::Quoted | Kind::Text => true,
+            Kind::Word => !token.is_word(text.source, "WHERE"),
+            Kind::Mark => token.is_mark(text.source, "."),
+            _ => false,
+        };
+        if !fits {
+            return Err(refuse(text, i, help));
+        }
+        if token.kind != Kind::Text {
+            check_schema(text, token)?;
+        }
+    }
+    Ok(())
+}
+
+/// No schema of the system, wherever it is named.
+fn check_schema(text: &Text<'_>, token: &Token) -> Result<(), GuardError> {
+    let name = unquoted(token.text(text.source));
+    let parts = [name.clone(), "t".to_owned()];
+    if relations::class(text.dialect, &parts) != relations::Relation::System {
+        return Ok(());
+    }
+    let message = format!("{name} belongs to the system and may not be read");
+    Err(GuardError::new(codes::SYSTEM, message).at(text.source, &token.span))
+}
+
+fn unquoted(name: &str) -> String {
+    let inner = name.trim_matches(|c| "\"`[]'".contains(c));
+    inner.to_owned()
+}
+
+/// `PRAGMA table_info(t)`: a name on the list, and at most one name or number in brackets.
+fn pragma(text: &Text<'_>) -> Result<Approved, GuardError> {
+    let help = "PRAGMA table_info(t), index_list(t) and foreign_key_list(t) may run";
+    if text.dialect != Dialect::Sqlite {
+        return Err(refuse(text, 0, "only SQLite has PRAGMA"));
+    }
+    let mut at = 1;
+    let has_schema = text
+        .tokens
+        .get(2)
+        .is_some_and(|t| t.is_mark(text.source, "."));
+    if has_schema {
+        at = 3;
+    }
+    let name = text
+        .tokens
+        .get(at)
+        .map(|t| t.text(text.source).to_ascii_lowercase());
+    if !name.is_some_and(|name| relations::PRAGMAS.contains(&name.as_str())) {
+        return Err(refuse(text, at, help));
+    }
+    let rest: Vec<&Token> = text.tokens.iter().skip(at + 1).collect();
+    match rest.as_slice() {
+        [] => Ok(approve(text, Vec::new())),
+        [open, argument, close]
+            if open.is_mark(text.source, "(")
+                && close.is_mark(text.source, ")")
+                && argument.kind != Kind::Mark =>
+        {
+            Ok(approve(text, vec![unquoted(argument.text(text.source))]))
+        }
+        _ => Err(refuse(text, at + 1, help)),
+    }
+}
+
+/// `DESCRIBE t [column]`.
+fn describe(text: &Text<'_>) -> Result<Approved, GuardError> {
+    let help = "DESCRIBE and a table may run";
+    if text.dialect != Dialect::MySql {
+        return Err(refuse(text, 0, help));
+    }
+    check_rest(text, 1, help)?;
+    let names = text
+        .tokens
+        .iter()
+        .skip(1)
+        .map(|t| unquoted(t.text(text.source)));
+    let names: Vec<String> = names.collect();
+    let table = match names.as_slice() {
+        [schema, dot, table, ..] if dot == "." => format!("{schema}.{table}"),
+        [table] | [table, _] => table.clone(),
+        _ => return Err(refuse(text, 0, help)),
+    };
+    Ok(approve(text, vec![table]))
+}
+
+/// The token with which an explained query begins; `None` where a table is described.
+fn explained(text: &Text<'_>) -> Result<Option<usize>, GuardError> {
+    let help = "EXPLAIN without ANALYZE of a query that reads may run";
+    let mut at = 1;
+    if text
+        .tokens
+        .get(at)
+        .is_some_and(|t| t.is_mark(text.source, "("))
+        && text.dialect == Dialect::PostgreSql
+        && !begins_query(text, at + 1)
+    {
+        at = options(text, at + 1, help)?;
+    }
+    loop {
+        if begins_query(text, at)
+            || text
+                .tokens
+                .get(at)
+                .is_some_and(|t| t.is_mark(text.source, "("))
+        {
+            return Ok(Some(at));
+        }
+        let Some(token) = text.tokens.get(at) else {
+            return Err(refuse(text, 0, help));
+        };
+        let word = token.text(text.source).to_ascii_uppercase();
+        at += match (text.dialect, word.as_str()) {
+            (Dialect::PostgreSql, "VERBOSE") => 1,
+            (Dialect::MySql, "EXTENDED" | "PARTITIONS") => 1,
+            (Dialect::MySql, "FORMAT") => 3,
+            (Dialect::Sqlite, "QUERY") if is_word(text, at + 1, "PLAN") => 2,
+            (Dialect::MySql, word) if at == 1 && !NO_TABLES.contains(&word) => return Ok(None),
+            _ => return Err(refuse(text, at, help)),
+        };
+    }
+}
+
+/// Words behind EXPLAIN that are no tables.
+const NO_TABLES: [&str; 9] = [
+    "ANALYZE", "ANALYSE", "FOR", "INSERT", "UPDATE", "DELETE", "REPLACE", "FORMAT", "INTO",
+];
+
+fn begins_query(text: &Text<'_>, i: usize) -> bool {
+    let words = ["SELECT", "WITH", "VALUES", "TABLE"];
+    words.iter().any(|word| is_word(text, i, word))
+}
+
+/// PostgreSQL's options in brackets: those that do not run the query.
+fn options(text: &Text<'_>, from: usize, help: &str) -> Result<usize, GuardError> {
+    const OPTIONS: [&str; 18] = [
+        "FORMAT",
+        "JSON",
+        "TEXT",
+        "XML",
+        "YAML",
+        "VERBOSE",
+        "COSTS",
+        "SUMMARY",
+        "GENERIC_PLAN",
+        "TRUE",
+        "FALSE",
+        "ON",
+        "OFF",
+        "1",
+        "0",
+        ",",
+        "MEMORY",
+        "SETTINGS",
+    ];
+    for (i, token) in text.tokens.iter().enumerate().skip(from) {
+        if token.is_mark(text.source, ")") {
+            return Ok(i + 1);
+        }
+        let word = token.text(text.source).to_ascii_uppercase();
+        if !OPTIONS.contains(&word.as_str()) {
+            return Err(refuse(text, i, help));
+        }
+    }
+    Err(refuse(text, 0, help))
+}
+
+/// The query behind EXPLAIN has to pass by itself.
+fn explain(
+    text: &Text<'_>,
+    start: usize,
+    catalogue: Option<&Catalogue>,
+    policy: &Policy,
+) -> Result<Approved, GuardError> {
+    let at = text.tokens.get(start).map_or(0, |token| token.span.start);
+    // Blanks in front keep the bytes in their places.
+    let query = " ".repeat(at) + text.source.get(at..).unwrap_or_default();
+    let policy = Policy {
+        mode: Mode::Select,
+        rows: None,
+        ..policy.clone()
+    };
+    let inner = Text::read(&query, text.dialect, &policy).map_err(|error| on(text, error))?;
+    let approved = select(&inner, catalogue, &policy).map_err(|error| on(text, error))?;
+    Ok(approve(text, approved.tables))
+}
+
+/// An error's place counted in the whole text.
+fn on(text: &Text<'_>, error: GuardError) -> GuardError {
+    match error.span {
+        Some(span) => error.at(text.source, &(span.start..span.end)),
+        None => error,
+    }
+}

@@ -1,0 +1,100 @@
+//! Functions that may be called: lists of what only computes, one for each dialect.
+//!
+//! A list of what is forbidden would never be complete: servers grow, and extensions and users
+//! add functions. What is missing here can be allowed by its name in the settings.
+
+mod mysql;
+mod postgres;
+mod sqlite;
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use sqlparser::ast::{ObjectName, ObjectNamePart, Spanned};
+
+use super::text::Text;
+use super::{GuardError, Policy, codes, parse, relations};
+use crate::Dialect;
+
+/// Operators of well-known extensions of PostgreSQL (pgvector, pg_trgm, PostGIS) that compute.
+pub(super) const OPERATORS: [&str; 10] = [
+    "<#>", "<->", "<=>", "<+>", "<%", "%>", "<<%", "%>>", "<<->", "<->>",
+];
+
+type Names = LazyLock<HashSet<&'static str>>;
+
+static POSTGRES: Names = LazyLock::new(|| postgres::NAMES.split_whitespace().collect());
+static MYSQL: Names = LazyLock::new(|| mysql::NAMES.split_whitespace().collect());
+static SQLITE: Names = LazyLock::new(|| sqlite::NAMES.split_whitespace().collect());
+
+fn list(dialect: Dialect) -> &'static HashSet<&'static str> {
+    match dialect {
+        Dialect::PostgreSql => &POSTGRES,
+        Dialect::MySql => &MYSQL,
+        Dialect::Sqlite => &SQLITE,
+    }
+}
+
+/// Refuses a call of what is not on the list.
+pub(super) fn check(text: &Text<'_>, name: &ObjectName, policy: &Policy) -> Result<(), GuardError> {
+    let folded = folded(text, name)?;
+    let qualified = folded.join(".");
+    let bare = folded.last().map(String::as_str).unwrap_or_default();
+    let by_user = policy
+        .functions
+        .iter()
+        .any(|f| *f == qualified || *f == bare);
+    if by_user || (is_of_system(text.dialect, &folded) && is_listed(text.dialect, bare)) {
+        return Ok(());
+    }
+    Err(refusal(text, &qualified, name))
+}
+
+fn is_listed(dialect: Dialect, name: &str) -> bool {
+    let is_pragma = || {
+        name.strip_prefix("pragma_")
+            .is_some_and(|p| relations::PRAGMAS.contains(&p))
+    };
+    list(dialect).contains(name) || (dialect == Dialect::Sqlite && is_pragma())
+}
+
+/// Whether the name means the system's own function: bare, or in PostgreSQL's schema for them.
+fn is_of_system(dialect: Dialect, parts: &[String]) -> bool {
+    match parts {
+        [_] => true,
+        [schema, _] => dialect == Dialect::PostgreSql && schema == "pg_catalog",
+        _ => false,
+    }
+}
+
+/// Parts of the name as the server compares them: PostgreSQL keeps the case of quoted names.
+fn folded(text: &Text<'_>, name: &ObjectName) -> Result<Vec<String>, GuardError> {
+    let part = |part: &ObjectNamePart| match part {
+        ObjectNamePart::Identifier(ident) => {
+            let exact = ident.quote_style.is_some() && text.dialect == Dialect::PostgreSql;
+            Ok(if exact {
+                ident.value.clone()
+            } else {
+                ident.value.to_ascii_lowercase()
+            })
+        }
+        ObjectNamePart::Function(call) => Err(refusal(text, &call.name.value, name)),
+    };
+    name.0.iter().map(part).collect()
+}
+
+/// The error about a call of `called`.
+pub(super) fn refusal(text: &Text<'_>, called: &str, name: &ObjectName) -> GuardError {
+    let message = format!("the function {called} is not on the list of those that only read");
+    let mut error = GuardError::new(codes::FUNCTION, message);
+    if let Some(place) = parse::range_of(text.source, name.span()) {
+        error = error.at(text.source, &place);
+    }
+    let mut known: Vec<&str> = list(text.dialect).iter().copied().collect();
+    known.sort_unstable();
+    let near = quillet_core::nearest(called, known).filter(|near| *near != called);
+    error.help(match near {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("use another function, or allow {called} in the settings"),
+    })
+}

@@ -1,0 +1,399 @@
+//! Cuts SQL into words, literals, comments and marks, as each dialect's server does.
+//!
+//! It reads any text: what is not closed or not SQL is a token like any other, and whoever asks
+//! decides what to make of it. It is not the parser, and it is stricter than the parser's
+//! own tokenizer in one thing: what a comment or a literal is follows the server, always.
+
+use std::ops::Range;
+
+use crate::Dialect;
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    /// Blanks and newlines.
+    Space,
+    /// From `--` or `#` to the end of the line, which it does not hold.
+    LineComment,
+    /// `/* … */`, nested in PostgreSQL.
+    BlockComment,
+    /// A keyword or a name without quotes.
+    Word,
+    /// A name in quotes.
+    Quoted,
+    /// A literal in quotes or between dollar tags, with its prefix (`E`, `x`).
+    Text,
+    /// A number.
+    Number,
+    /// A parameter: `?`, `$1`, `:name`.
+    Parameter,
+    /// An operator, or one mark such as a bracket, a comma or a semicolon.
+    Mark,
+}
+
+/// A piece of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    /// Its bytes.
+    pub(crate) span: Range<usize>,
+    /// Whether its end was found; only comments, texts and quoted names can lack one.
+    pub(crate) closed: bool,
+}
+
+impl Token {
+    /// Whether it says something to a parser.
+    pub(crate) fn speaks(&self) -> bool {
+        !matches!(
+            self.kind,
+            Kind::Space | Kind::LineComment | Kind::BlockComment
+        )
+    }
+
+    pub(crate) fn is_comment(&self) -> bool {
+        matches!(self.kind, Kind::LineComment | Kind::BlockComment)
+    }
+
+    /// Its text.
+    pub(crate) fn text<'a>(&self, source: &'a str) -> &'a str {
+        source.get(self.span.clone()).unwrap_or_default()
+    }
+
+    /// Whether it is this word without quotes, in any case of letters.
+    pub(crate) fn is_word(&self, source: &str, word: &str) -> bool {
+        self.kind == Kind::Word && self.text(source).eq_ignore_ascii_case(word)
+    }
+
+    /// Whether it is this mark.
+    pub(crate) fn is_mark(&self, source: &str, mark: &str) -> bool {
+        self.kind == Kind::Mark && self.text(source) == mark
+    }
+}
+
+/// All tokens of a text, without gaps.
+pub(crate) fn tokens(source: &str, dialect: Dialect) -> Vec<Token> {
+    let mut lexer = Lexer {
+        source,
+        bytes: source.as_bytes(),
+        at: 0,
+        dialect,
+    };
+    let mut tokens = Vec::new();
+    while lexer.at < source.len() {
+        let start = lexer.at;
+        let (kind, closed) = lexer.token();
+        // Progress is certain even where a rule above took nothing.
+        lexer.at = lexer.at.max(start + 1);
+        while !source.is_char_boundary(lexer.at) {
+            lexer.at += 1;
+        }
+        tokens.push(Token {
+            kind,
+            span: start..lexer.at,
+            closed,
+        });
+    }
+    tokens
+}
+
+struct Lexer<'a> {
+    source: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    dialect: Dialect,
+}
+
+/// Operators of more than one character, longer ones before those that they begin with.
+const LONG_MARKS: [&str; 40] = [
+    "!~~*", "?||", "?-|", "<<|", "|>>", "&<|", "|&>", "!~~", "!~*", "~~*", "->>", "#>>", "<=>",
+    "<->", "<#>", "@-@", "||/", "::", ":=", "=>", "->", "#>", "#-", "<=", ">=", "<>", "!=", "||",
+    "&&", "<<", ">>", "@>", "<@", "@@", "@?", "?|", "?&", "!~", "~*", "^@",
+];
+
+impl Lexer<'_> {
+    fn token(&mut self) -> (Kind, bool) {
+        let Some(byte) = self.peek(0) else {
+            return (Kind::Mark, true);
+        };
+        match byte {
+            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => {
+                self.take_while(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c));
+                (Kind::Space, true)
+            }
+            b'-' if self.starts("--") && self.is_dash_comment() => self.line_comment(),
+            b'#' if self.dialect == Dialect::MySql => self.line_comment(),
+            b'/' if self.starts("/*") => self.block_comment(),
+            b'\'' => (Kind::Text, self.quoted(b'\'', self.escapes())),
+            b'"' if self.dialect == Dialect::MySql => (Kind::Text, self.quoted(b'"', true)),
+            b'"' => (Kind::Quoted, self.quoted(b'"', false)),
+            b'`' if self.dialect != Dialect::PostgreSql => (Kind::Quoted, self.quoted(b'`', false)),
+            b'[' if self.dialect == Dialect::Sqlite => self.bracketed(),
+            b'$' if self.dialect == Dialect::PostgreSql => self.dollar(),
+            b'0'..=b'9' => self.number(),
+            b'.' if self.peek(1).is_some_and(|b| b.is_ascii_digit()) && !self.follows_name() => {
+                self.number()
+            }
+            b'?' if self.dialect != Dialect::PostgreSql => self.parameter(),
+            b':' | b'@' | b'$' if self.dialect == Dialect::Sqlite && self.names_follow(1) => {
+                self.parameter()
+            }
+            _ if self.is_name(byte) => self.word(),
+            _ => self.mark(),
+        }
+    }
+
+    fn peek(&self, ahead: usize) -> Option<u8> {
+        self.bytes.get(self.at + ahead).copied()
+    }
+
+    fn starts(&self, prefix: &str) -> bool {
+        self.bytes
+            .get(self.at..)
+            .is_some_and(|rest| rest.starts_with(prefix.as_bytes()))
+    }
+
+    fn take_while(&mut self, test: impl Fn(u8) -> bool) {
+        while self.peek(0).is_some_and(&test) {
+            self.at += 1;
+        }
+    }
+
+    /// MySQL takes `--` for a comment only before a blank or the end of the text
+    /// (manual, "Comments").
+    fn is_dash_comment(&self) -> bool {
+        self.dialect != Dialect::MySql || self.peek(2).is_none_or(|b| b <= b' ' || b == 0x7f)
+    }
+
+    fn line_comment(&mut self) -> (Kind, bool) {
+        // PostgreSQL ends it at a carriage return, too; the others read on.
+        let ends_at_return = self.dialect == Dialect::PostgreSql;
+        self.take_while(|b| b != b'\n' && !(ends_at_return && b == b'\r'));
+        (Kind::LineComment, true)
+    }
+
+    fn block_comment(&mut self) -> (Kind, bool) {
+        let nests = self.dialect == Dialect::PostgreSql;
+        let mut open = 1usize;
+        self.at += 2;
+        while open > 0 && self.at < self.bytes.len() {
+            if self.starts("*/") {
+                open -= 1;
+                self.at += 2;
+            } else if nests && self.starts("/*") {
+                open += 1;
+                self.at += 2;
+            } else {
+                self.at += 1;
+            }
+        }
+        (Kind::BlockComment, open == 0)
+    }
+
+    /// Whether a backslash escapes in plain strings: in MySQL, unless its mode says otherwise.
+    fn escapes(&self) -> bool {
+        self.dialect == Dialect::MySql
+    }
+
+    /// From one quote to the next that is not doubled; says whether there was one.
+    fn quoted(&mut self, quote: u8, escapes: bool) -> bool {
+        self.at += 1;
+        while let Some(byte) = self.peek(0) {
+            self.at += 1;
+            if byte == b'\\' && escapes {
+                self.at = (self.at + 1).min(self.bytes.len());
+            } else if byte == quote {
+                if self.peek(0) != Some(quote) {
+                    return true;
+                }
+                self.at += 1;
+            }
+        }
+        false
+    }
+
+    fn bracketed(&mut self) -> (Kind, bool) {
+        self.take_while(|b| b != b']');
+        let closed = self.peek(0).is_some();
+        self.at = (self.at + 1).min(self.bytes.len());
+        (Kind::Quoted, closed)
+    }
+
+    /// `$1`, or a text between `$tag$` and `$tag$`.
+    fn dollar(&mut self) -> (Kind, bool) {
+        let start = self.at;
+        self.at += 1;
+        if self.peek(0).is_some_and(|b| b.is_ascii_digit()) {
+            self.take_while(|b| b.is_ascii_digit());
+            return (Kind::Parameter, true);
+        }
+        self.take_while(|b| b == b'_' || b.is_ascii_alphanumeric() || b >= 0x80);
+        if self.peek(0) != Some(b'$') {
+            self.at = start + 1;
+            return (Kind::Mark, true);
+        }
+        self.at += 1;
+        let tag = self.source.get(start..self.at).unwrap_or("$$");
+        let rest = self.source.get(self.at..).unwrap_or_default();
+        match rest.find(tag) {
+            Some(end) => self.at += end + tag.len(),
+            None => {
+                self.at = self.bytes.len();
+                return (Kind::Text, false);
+            }
+        }
+        (Kind::Text, true)
+    }
+
+    fn number(&mut self) -> (Kind, bool) {
+        let start = self.at;
+        if self.starts("0x") || self.starts("0X") {
+            self.at += 2;
+        }
+        self.take_while(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.');
+        let text = self.source.get(start..self.at).unwrap_or_default();
+        let is_hex = text.starts_with("0x") || text.starts_with("0X");
+        let has_exponent = text.ends_with(['e', 'E']) && !is_hex;
+        if has_exponent && matches!(self.peek(0), Some(b'+' | b'-')) {
+            self.at += 1;
+            self.take_while(|b| b.is_ascii_digit());
+        }
+        (Kind::Number, true)
+    }
+
+    /// Whether a name or a bracket stands directly before, so that a dot belongs to it.
+    fn follows_name(&self) -> bool {
+        let before = self.at.checked_sub(1).and_then(|i| self.bytes.get(i));
+        before.is_some_and(|b| self.is_name(*b) || b"\"`])".contains(b))
+    }
+
+    fn names_follow(&self, ahead: usize) -> bool {
+        self.peek(ahead).is_some_and(|b| self.is_name(b))
+    }
+
+    fn parameter(&mut self) -> (Kind, bool) {
+        self.at += 1;
+        self.take_while(|b| b == b'_' || b.is_ascii_alphanumeric() || b >= 0x80);
+        (Kind::Parameter, true)
+    }
+
+    /// Bytes of names; digits, too, which a name does not begin with.
+    fn is_name(&self, byte: u8) -> bool {
+        let dollar = byte == b'$';
+        byte == b'_' || byte.is_ascii_alphanumeric() || byte >= 0x80 || dollar
+    }
+
+    fn word(&mut self) -> (Kind, bool) {
+        let start = self.at;
+        while self.peek(0).is_some_and(|b| self.is_name(b)) {
+            self.at += 1;
+        }
+        let word = self.source.get(start..self.at).unwrap_or_default();
+        if self.peek(0) != Some(b'\'') {
+            return (Kind::Word, true);
+        }
+        match self.prefix_escapes(word) {
+            Some(escapes) => (Kind::Text, self.quoted(b'\'', escapes)),
+            None => (Kind::Word, true),
+        }
+    }
+
+    /// Whether a word directly before a quote is the prefix of a literal, and if so whether
+    /// backslashes escape in it.
+    fn prefix_escapes(&self, word: &str) -> Option<bool> {
+        let lower = word.to_ascii_lowercase();
+        match (self.dialect, lower.as_str()) {
+            (Dialect::PostgreSql, "e") => Some(true),
+            (Dialect::PostgreSql, "b" | "n") | (_, "x") => Some(false),
+            (Dialect::MySql, "b" | "n") => Some(true),
+            _ => None,
+        }
+    }
+
+    fn mark(&mut self) -> (Kind, bool) {
+        let long = LONG_MARKS.iter().find(|mark| self.starts(mark));
+        // `#` begins comments in MySQL and is handled before; `--` never is part of an operator.
+        self.at += long.map_or(1, |mark| mark.len());
+        (Kind::Mark, true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(source: &str, dialect: Dialect) -> Vec<(Kind, &str)> {
+        let all = tokens(source, dialect);
+        assert_eq!(
+            all.iter().map(|t| t.text(source)).collect::<String>(),
+            source
+        );
+        let speaking = all.iter().filter(|t| t.kind != Kind::Space);
+        speaking.map(|t| (t.kind, t.text(source))).collect()
+    }
+
+    #[test]
+    fn literals_and_comments_are_those_of_the_server() {
+        use Dialect::{MySql, PostgreSql, Sqlite};
+        use Kind::{BlockComment, LineComment, Mark, Number, Quoted, Text, Word};
+        for (dialect, source, expected) in [
+            (
+                MySql,
+                r"'a\'b' #c",
+                vec![(Text, r"'a\'b'"), (LineComment, "#c")],
+            ),
+            (PostgreSql, r"'a\' ", vec![(Text, r"'a\'")]),
+            (PostgreSql, r"E'a\'b'", vec![(Text, r"E'a\'b'")]),
+            (
+                PostgreSql,
+                "$a$ ' $a$x",
+                vec![(Text, "$a$ ' $a$"), (Word, "x")],
+            ),
+            (PostgreSql, "a$b$", vec![(Word, "a$b$")]),
+            (
+                PostgreSql,
+                "/* /* */ */1",
+                vec![(BlockComment, "/* /* */ */"), (Number, "1")],
+            ),
+            (
+                Sqlite,
+                "/* /* */1",
+                vec![(BlockComment, "/* /* */"), (Number, "1")],
+            ),
+            (
+                MySql,
+                "1--1",
+                vec![(Number, "1"), (Mark, "-"), (Mark, "-"), (Number, "1")],
+            ),
+            (MySql, "1-- 1", vec![(Number, "1"), (LineComment, "-- 1")]),
+            (Sqlite, "[a b]''''", vec![(Quoted, "[a b]"), (Text, "''''")]),
+            (
+                MySql,
+                "`a``b`\"x\"",
+                vec![(Quoted, "`a``b`"), (Text, "\"x\"")],
+            ),
+            (Sqlite, "x'00'", vec![(Text, "x'00'")]),
+            (PostgreSql, "1.5e-3", vec![(Number, "1.5e-3")]),
+            (
+                PostgreSql,
+                "t.1",
+                vec![(Word, "t"), (Mark, "."), (Number, "1")],
+            ),
+            (PostgreSql, "订单", vec![(Word, "订单")]),
+        ] {
+            assert_eq!(pieces(source, dialect), expected, "{dialect}: {source}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_closed_says_so() {
+        for (dialect, source) in [
+            (Dialect::MySql, r"'a\'"),
+            (Dialect::PostgreSql, "$a$ $b$"),
+            (Dialect::PostgreSql, "/* /* */"),
+            (Dialect::Sqlite, "[a"),
+        ] {
+            let last = tokens(source, dialect).pop();
+            assert!(last.is_some_and(|token| !token.closed), "{source}");
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! How many rows a query may give: its own LIMIT where that is smaller, else ours.
+//!
+//! The place is found in the tree and the tokens, the number is put there, everything else of the
+//! text stays as it is; then the new text is read again and has to give the same tree but
+//! for the LIMIT. Printing the tree instead would trust that every construct is printed as it
+//! was meant.
+
+use std::ops::Range;
+
+use sqlparser::ast::{LimitClause, Query, SetExpr, SetOperator};
+
+use super::lexer::Kind;
+use super::text::Text;
+use super::{GuardError, codes, parse};
+use crate::Dialect;
+
+/// The largest LIMIT that every server takes.
+const MOST: u64 = i64::MAX as u64;
+
+/// The text that runs, the text that is shown, and whether our bound is in them.
+///
+/// # Errors
+/// The bound cannot be put in so that the rest keeps its meaning.
+pub(super) fn set(
+    text: &Text<'_>,
+    query: &Query,
+    rows: Option<u64>,
+) -> Result<(String, String, bool), GuardError> {
+    let edit = rows.and_then(|rows| Some((edit(text, query, rows)?, rows)));
+    let Some((edit, rows)) = edit else {
+        return Ok((running(text, None), shown(text, None), false));
+    };
+    let sql = running(text, Some(&edit.with(rows.saturating_add(1).min(MOST))));
+    let read_again = parse::query(&sql, text.dialect);
+    if read_again.map(without_limit) != Ok(without_limit(query.clone())) {
+        let message = "no LIMIT can be set on this query";
+        return Err(GuardError::new(codes::LIMIT, message)
+            .help(format!("end the query with LIMIT {rows} or less")));
+    }
+    let shown = shown(text, Some(&edit.with(rows)));
+    Ok((sql, shown, true))
+}
+
+/// What is put in place of what.
+struct Edit {
+    place: Range<usize>,
+    before: String,
+    after: &'static str,
+}
+
+impl Edit {
+    fn with(&self, rows: u64) -> (Range<usize>, String) {
+        let text = format!("{}{rows}{}", self.before, self.after);
+        (self.place.clone(), text)
+    }
+}
+
+/// What has to be changed so that at most `rows` come; `None` where the query sees to it itself,
+/// or where the dialect has no place for a LIMIT (the driver's bound on rows holds all the same).
+fn edit(text: &Text<'_>, query: &Query, rows: u64) -> Option<Edit> {
+    let (query, levels) = innermost(query);
+    let region = levels..text.tokens.len().checked_sub(levels)?;
+    let clause = Clauses::of(text, region.clone());
+    let expression = match (&clause.limit, &clause.fetch) {
+        (Some(limit), _) => limit,
+        (None, Some(fetch)) => fetch,
+        (None, None) => return append(text, query, region),
+    };
+    lower(text, expression, rows, clause.limit.is_none())
+}
+
+/// A LIMIT behind everything.
+fn append(text: &Text<'_>, query: &Query, region: Range<usize>) -> Option<Edit> {
+    let possible = match text.dialect {
+        // "multiple LIMIT clauses not allowed": one in brackets is the same clause there.
+        Dialect::PostgreSql => !has_inner_limit(query),
+        Dialect::MySql => true,
+        // SQLite's VALUES has no LIMIT, and a compound's LIMIT belongs to its last part.
+        Dialect::Sqlite => !ends_in_values(&query.body),
+    };
+    let last = text.tokens.get(region.end.checked_sub(1)?)?;
+    possible.then(|| Edit {
+        place: last.span.end..last.span.end,
+        before: " LIMIT ".to_owned(),
+        after: "",
+    })
+}
+
+/// A number, or anything else, made no larger than our bound.
+fn lower(text: &Text<'_>, expression: &Range<usize>, rows: u64, is_fetch: bool) -> Option<Edit> {
+    let tokens = text.tokens.get(expression.clone())?;
+    let place = tokens.first()?.span.start..tokens.last()?.span.end;
+    let written = text.source.get(place.clone())?;
+    let replace = Edit {
+        place: place.clone(),
+        before: String::new(),
+        after: "",
+    };
+    let is_none = ["ALL", "NULL"]
+        .iter()
+        .any(|word| written.eq_ignore_ascii_case(word));
+    if is_none {
+        return (text.dialect == Dialect::PostgreSql).then_some(replace);
+    }
+    match constant(text, expression.clone()) {
+        Some(own) if own < 0 => (text.dialect == Dialect::Sqlite).then_some(replace),
+        Some(own) if own <= i128::from(rows) => None,
+        Some(_) => Some(replace),
+        // Comments are not copied along: what was blanked stays blank.
+        None => wrap(
+            text,
+            &text.plain().get(place.clone())?.replace('\n', " "),
+            is_fetch,
+        )
+        .map(|(before, after)| Edit {
+            place,
+            before,
+            after,
+        }),
+    }
+}
+
+/// The smaller of an expression and our bound, as the dialect says it.
+fn wrap(text: &Text<'_>, written: &str, is_fetch: bool) -> Option<(String, &'static str)> {
+    match text.dialect {
+        Dialect::PostgreSql if is_fetch => Some((format!("(LEAST({written}, "), "))")),
+        Dialect::PostgreSql => Some((format!("LEAST({written}, "), ")")),
+        // Without its sign, so that a negative number, which means no limit, is a very large one.
+        Dialect::Sqlite => Some((format!("min(({written}) & {MOST}, "), ")")),
+        // MySQL takes numbers only and refuses everything else itself.
+        Dialect::MySql => None,
+    }
+}
+
+/// The query inside brackets that hold nothing else, and how many brackets there are.
+fn innermost(mut query: &Query) -> (&Query, usize) {
+    let mut levels = 0;
+    while let SetExpr::Query(inner) = query.body.as_ref() {
+        let own = query.with.is_some()
+            || query.order_by.is_some()
+            || query.limit_clause.is_some()
+            || query.fetch.is_some();
+        if own {
+            break;
+        }
+        query = inner;
+        levels += 1;
+    }
+    (query, levels)
+}
+
+fn has_inner_limit(query: &Query) -> bool {
+    match query.body.as_ref() {
+        SetExpr::Query(inner) => {
+            inner.limit_clause.is_some() || inner.fetch.is_some() || has_inner_limit(inner)
+        }
+        _ => false,
+    }
+}
+
+fn ends_in_values(body: &SetExpr) -> bool {
+    match body {
+        SetExpr::Values(_) => true,
+        SetExpr::SetOperation {
+            right,
+            op: SetOperator::Union | SetOperator::Except | SetOperator::Intersect,
+            ..
+        } => ends_in_values(right),
+        _ => false,
+    }
+}
+
+/// Tokens of the expressions of a query's own LIMIT and FETCH.
+#[derive(Default)]
+struct Clauses {
+    limit: Option<Range<usize>>,
+    fetch: Option<Range<usize>>,
+}
+
+impl Clauses {
+    fn of(text: &Text<'_>, region: Range<usize>) -> Self {
+        let mut found = Clauses::default();
+        let mut depth = 0usize;
+        let end = region.end;
+        for i in region {
+            let Some(token) = text.tokens.get(i) else {
+                break;
+            };
+            match token.text(text.source) {
+                "(" | "[" if token.kind == Kind::Mark => depth += 1,
+                ")" | "]" if token.kind == Kind::Mark => depth = depth.saturating_sub(1),
+                _ if depth > 0 || is_name(text, i) => {}
+                _ if token.is_word(text.source, "LIMIT") => {
+                    found.limit = Some(counted(text, i + 1..end));
+                }
+                _ if token.is_word(text.source, "FETCH") => {
+                    found.fetch = fetched(text, i + 1..end);
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+/// Whether a word is the name of a column or an alias (`AS limit`, `t.limit`).
+fn is_name(text: &Text<'_>, i: usize) -> bool {
+    let before = i.checked_sub(1).and_then(|i| text.tokens.get(i));
+    before.is_some_and(|t| t.is_word(text.source, "AS") || t.is_mark(text.source, "."))
+}
+
+/// The expression that counts rows: up to OFFSET or FETCH, and behind the comma of `LIMIT a, b`.
+fn counted(text: &Text<'_>, region: Range<usize>) -> Range<usize> {
+    let mut start = region.start;
+    let mut depth = 0usize;
+    for i in region.clone() {
+        let Some(token) = text.tokens.get(i) else {
+            break;
+        };
+        match token.text(text.source) {
+            "(" | "[" => depth += 1,
+            ")" | "]" => depth = depth.saturating_sub(1),
+            "," if depth == 0 => start = i + 1,
+            word if depth == 0 && token.kind == Kind::Word => {
+                let ends = ["OFFSET", "FETCH", "FOR", "ROWS"];
+                if ends.iter().any(|end| word.eq_ignore_ascii_case(end)) {
+                    return start..i;
+                }
+            }
+            _ => {}
+        }
+    }
+    start..region.end
+}
+
+/// Between FIRST or NEXT and ROW or ROWS; nothing where FETCH counts one row by itself.
+fn fetched(text: &Text<'_>, region: Range<usize>) -> Option<Range<usize>> {
+    let start = region.start + 1;
+    let is_end = |i: &usize| {
+        let token = text.tokens.get(*i);
+        token.is_some_and(|t| t.is_word(text.source, "ROW") || t.is_word(text.source, "ROWS"))
+    };
+    let end = (start..region.end).rev().find(is_end)?;
+    (start < end).then_some(start..end)
+}
+
+/// The value of a number, a sign, and sums and products of such.
+fn constant(text: &Text<'_>, expression: Range<usize>) -> Option<i128> {
+    let mut sum = 0i128;
+    let mut sign = 1i128;
+    let mut product: Option<i128> = None;
+    let tokens = text.tokens.get(expression)?;
+    let mut times = false;
+    for token in tokens {
+        match (token.kind, token.text(text.source)) {
+            (Kind::Number, digits) => {
+                let number: i128 = digits.parse::<u64>().ok()?.into();
+                product = match (product, times) {
+                    (None, false) => Some(number),
+                    (Some(product), true) => Some(product.checked_mul(number)?),
+                    _ => return None,
+                };
+                times = false;
+            }
+            (Kind::Mark, "*") if product.is_some() && !times => times = true,
+            (Kind::Mark, mark @ ("+" | "-")) if !times => {
+                if let Some(product) = product.take() {
+                    sum = sum.checked_add(sign * product)?;
+                    sign = 1;
+                }
+                if mark == "-" {
+                    sign = -sign;
+                }
+            }
+            _ => return None,
+        }
+    }
+    sum.checked_add(sign.checked_mul(product.filter(|_| !times)?)?)
+}
+
+/// The text that runs: comments are blanks.
+fn running(text: &Text<'_>, limit: Option<&(Range<usize>, String)>) -> String {
+    let blank = |comment: &Range<usize>| {
+        let lines = text
+            .source
+            .get(comment.clone())
+            .is_some_and(|c| c.contains('\n'));
+        (comment.clone(), if lines { "\n" } else { " " }.to_owned())
+    };
+    let mut edits: Vec<(Range<usize>, String)> = text.comments.iter().map(blank).collect();
+    edits.extend(limit.cloned());
+    edits.sort_by_key(|(place, _)| place.start);
+    edited(text.source, text.span(), &edits)
+}
+
+/// The text that people see: as they wrote it, but for the number of rows.
+fn shown(text: &Text<'_>, limit: Option<&(Range<usize>, String)>) -> String {
+    let all = 0..text.source.len();
+    let edits: Vec<(Range<usize>, String)> = limit.cloned().into_iter().collect();
+    edited(text.source, all, &edits).trim().to_owned()
+}
+
+/// A part of the text with pieces of it replaced; what a replaced piece holds is gone with it.
+fn edited(source: &str, part: Range<usize>, edits: &[(Range<usize>, String)]) -> String {
+    let mut result = String::with_capacity(part.len() + 16);
+    let mut at = part.start;
+    for (place, new) in edits {
+        if place.start < at || place.end > part.end {
+            continue;
+        }
+        result.push_str(source.get(at..place.start).unwrap_or_default());
+        result.push_str(new);
+        at = place.end;
+    }
+    result.push_str(source.get(at..part.end).unwrap_or_default());
+    result
+}
+
+/// The tree without its LIMIT, to be compared.
+fn without_limit(mut query: Query) -> Query {
+    let (_, levels) = innermost(&query);
+    let mut at = &mut query;
+    for _ in 0..levels {
+        match at.body.as_mut() {
+            SetExpr::Query(inner) => at = inner,
+            _ => break,
+        }
+    }
+    let offset = match at.limit_clause.take() {
+        Some(LimitClause::LimitOffset { offset, .. }) => offset.map(|offset| offset.value),
+        Some(LimitClause::OffsetCommaLimit { offset, .. }) => Some(offset),
+        None => None,
+    };
+    at.limit_clause = offset.map(|offset| LimitClause::OffsetCommaLimit {
+        limit: offset.clone(),
+        offset,
+    });
+    if let Some(fetch) = &mut at.fetch {
+        fetch.quantity = None;
+    }
+    query
+}

@@ -1,0 +1,163 @@
+//! The text layer of safety: reads a query as the database's dialect and lets only
+//! reading pass.
+//!
+//! The way of a text: raw checks ([`text`], [`nesting`]) → comments blanked → sqlparser's tree
+//! ([`parse`]) → what it does ([`reading`], [`functions`]) → what it names ([`names`]) → how many
+//! rows it gives ([`limit`]). What is parsed is what runs, byte for byte, but for the LIMIT.
+//!
+//! It is not the only layer: [`Database::query`](crate::Database::query) assumes that it let
+//! something through.
+
+pub mod codes;
+mod explore;
+mod functions;
+pub(crate) mod lexer;
+mod limit;
+mod names;
+mod nesting;
+mod parse;
+mod reading;
+mod relations;
+mod text;
+
+use std::ops::Range;
+
+use quillet_core::{Position, Span};
+
+use self::text::Text;
+use crate::{Catalogue, Dialect};
+
+/// What may pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// One statement that reads: SELECT, WITH … SELECT, set operations, VALUES, TABLE.
+    #[default]
+    Select,
+    /// For agents: also SHOW, DESCRIBE, EXPLAIN without ANALYZE of a statement that reads,
+    /// and PRAGMAs that read.
+    Explore,
+}
+
+/// Bounds and permissions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// What may pass.
+    pub mode: Mode,
+    /// Most bytes of a query.
+    pub bytes: usize,
+    /// Deepest nesting of a query.
+    pub depth: usize,
+    /// Most rows; set on the syntax tree where the query has no smaller LIMIT. `None` leaves it as it is.
+    pub rows: Option<u64>,
+    /// Functions that may be called besides those of the dialect's list, in lower case;
+    /// `schema.name` where they are called with their schema.
+    pub functions: Vec<String>,
+    /// Whether tables and columns have to be in the catalogue, where there is one.
+    pub check_names: bool,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy {
+            mode: Mode::Select,
+            bytes: 100_000,
+            depth: 64,
+            rows: Some(1_000),
+            functions: Vec::new(),
+            check_names: true,
+        }
+    }
+}
+
+/// A query that may run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approved {
+    /// The text to run, without comments. Where rows are bounded, it asks for one row more than
+    /// the bound, so that whoever reads it can tell whether rows were cut off.
+    pub sql: String,
+    /// The text as its author would see it: with comments, and without that one more row.
+    pub shown: String,
+    /// Tables that it reads, as the catalogue names them (`schema.table`), in order of appearance.
+    pub tables: Vec<String>,
+    /// Whether our bound took the place of the query's own LIMIT, or of none.
+    pub limited: bool,
+}
+
+/// Why a query may not run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct GuardError {
+    /// Stable code: one of [`codes::CODES`].
+    pub code: &'static str,
+    /// What is wrong, one sentence without a full stop.
+    pub message: String,
+    /// Where in the query, in bytes.
+    pub span: Option<Span>,
+    /// Line and column of the span's start.
+    pub position: Option<Position>,
+    /// How to mend it: a nearest name, or what is allowed.
+    pub help: Option<String>,
+}
+
+impl GuardError {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        GuardError {
+            code,
+            message: message.into(),
+            span: None,
+            position: None,
+            help: None,
+        }
+    }
+
+    pub(crate) fn at(mut self, source: &str, bytes: &Range<usize>) -> Self {
+        self.position = Some(Position::of(source, bytes.start));
+        self.span = Some(Span {
+            start: bytes.start,
+            end: bytes.end,
+        });
+        self
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// Reads a query and says whether it may run.
+///
+/// # Errors
+/// The first thing that is wrong with it, with its place and mend.
+pub fn check(
+    sql: &str,
+    dialect: Dialect,
+    catalogue: Option<&Catalogue>,
+    policy: &Policy,
+) -> Result<Approved, GuardError> {
+    let text = Text::read(sql, dialect, policy)?;
+    let catalogue = catalogue.filter(|_| policy.check_names);
+    match policy.mode {
+        Mode::Explore if explore::concerns(&text) => explore::check(&text, catalogue, policy),
+        _ => select(&text, catalogue, policy),
+    }
+}
+
+/// A statement that reads, with its rows bounded.
+fn select(
+    text: &Text<'_>,
+    catalogue: Option<&Catalogue>,
+    policy: &Policy,
+) -> Result<Approved, GuardError> {
+    let plain = text.plain();
+    let query = parse::query(&plain, text.dialect)?;
+    reading::check(text, &query, policy)?;
+    let tables = names::check(text, &query, catalogue)?;
+    let (sql, shown, limited) = limit::set(text, &query, policy.rows)?;
+    Ok(Approved {
+        sql,
+        shown,
+        tables,
+        limited,
+    })
+}

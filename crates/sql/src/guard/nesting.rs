@@ -1,0 +1,133 @@
+//! How deep a query's tree will be, known before it is built.
+//!
+//! A tree is walked, compared and freed by functions that call themselves; a bound on its depth
+//! is what keeps them within the stack, and a parser within its time.
+
+use super::lexer::{Kind, Token};
+use super::text::Text;
+use super::{GuardError, codes};
+
+/// Most operators in a row, over all levels that are open: each of them is a level of the tree,
+/// too, though no one would call `a + b + c` nested.
+const LINKS: usize = 2_000;
+
+/// Operators that are words.
+const WORDS: [&str; 24] = [
+    "AND",
+    "AT",
+    "BETWEEN",
+    "COLLATE",
+    "DIV",
+    "ESCAPE",
+    "EXCEPT",
+    "GLOB",
+    "ILIKE",
+    "IN",
+    "INTERSECT",
+    "IS",
+    "ISNULL",
+    "LIKE",
+    "MATCH",
+    "MINUS",
+    "MOD",
+    "NOTNULL",
+    "OR",
+    "OVERLAPS",
+    "REGEXP",
+    "RLIKE",
+    "UNION",
+    "XOR",
+];
+
+/// What may stand before an operand any number of times.
+const PREFIXES: [&str; 12] = [
+    "NOT", "BINARY", "INTERVAL", "PRIOR", "EXISTS", "-", "+", "~", "!", "@", "ALL", "DISTINCT",
+];
+
+/// Words after which a chain of operators begins anew.
+const RESETS: [&str; 14] = [
+    "SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "JOIN", "ON", "WHEN", "THEN",
+    "ELSE", "WITH", "AS",
+];
+
+#[derive(Default)]
+struct Level {
+    /// Operators of the expression at hand.
+    links: usize,
+    /// Set operations: they chain over the whole level.
+    sets: usize,
+}
+
+/// Refuses what nests deeper than `depth`.
+pub(super) fn check(text: &Text<'_>, depth: usize) -> Result<(), GuardError> {
+    let mut levels = vec![Level::default()];
+    // Links over all open levels, so that every token costs the same.
+    let mut links = 0usize;
+    let mut prefixes = 0usize;
+    for token in &text.tokens {
+        let word = word_of(text, token);
+        prefixes = if PREFIXES.contains(&word.as_str()) {
+            prefixes + 1
+        } else {
+            0
+        };
+        match word.as_str() {
+            "(" | "[" | "CASE" => levels.push(Level::default()),
+            ")" | "]" | "END" if levels.len() > 1 => {
+                let closed = levels.pop().unwrap_or_default();
+                links = links.saturating_sub(closed.links + closed.sets);
+            }
+            "," => restart(&mut levels, &mut links),
+            _ if RESETS.contains(&word.as_str()) => restart(&mut levels, &mut links),
+            _ => {
+                if let Some(level) = levels.last_mut().filter(|_| is_link(token, &word)) {
+                    let is_set = matches!(word.as_str(), "UNION" | "EXCEPT" | "INTERSECT");
+                    *(if is_set {
+                        &mut level.sets
+                    } else {
+                        &mut level.links
+                    }) += 1;
+                    links += 1;
+                }
+            }
+        }
+        let nested = levels.len() - 1 + prefixes;
+        if nested > depth {
+            let message = format!("the query nests more than {depth} levels deep");
+            return Err(refusal(text, token, message));
+        }
+        if links > LINKS {
+            let message = format!("the query chains more than {LINKS} operators");
+            return Err(refusal(text, token, message));
+        }
+    }
+    Ok(())
+}
+
+fn restart(levels: &mut [Level], links: &mut usize) {
+    if let Some(level) = levels.last_mut() {
+        *links = links.saturating_sub(level.links);
+        level.links = 0;
+    }
+}
+
+fn word_of(text: &Text<'_>, token: &Token) -> String {
+    match token.kind {
+        Kind::Word | Kind::Mark => token.text(text.source).to_ascii_uppercase(),
+        _ => String::new(),
+    }
+}
+
+fn is_link(token: &Token, word: &str) -> bool {
+    match token.kind {
+        Kind::Mark => word != "." && word != ";",
+        Kind::Word => WORDS.contains(&word),
+        _ => false,
+    }
+}
+
+fn refusal(text: &Text<'_>, token: &Token, message: String) -> GuardError {
+    GuardError::new(codes::DEPTH, message)
+        .at(text.source, &token.span)
+        .help("use a list (IN), a WITH clause, or several questions")
+}

@@ -1,0 +1,290 @@
+//! What a query does: nothing but reading may be found anywhere in its tree.
+
+use std::ops::{ControlFlow, Range};
+
+use sqlparser::ast::{
+    BinaryOperator, DataType, Expr, Function, Ident, ObjectName, ObjectNamePart, Query, Select,
+    SetExpr, Spanned, Statement, TableFactor, Visit, Visitor,
+};
+
+use super::text::Text;
+use super::{GuardError, Policy, codes, functions, parse, relations};
+use crate::Dialect;
+
+/// Refuses everything that is more than reading.
+pub(super) fn check(text: &Text<'_>, query: &Query, policy: &Policy) -> Result<(), GuardError> {
+    let mut reader = Reader { text, policy };
+    match query.visit(&mut reader) {
+        ControlFlow::Break(error) => Err(*error),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+struct Reader<'a> {
+    text: &'a Text<'a>,
+    policy: &'a Policy,
+}
+
+type Verdict = ControlFlow<Box<GuardError>>;
+
+/// Words that say what a statement changes.
+const CHANGES: [&str; 4] = ["INSERT", "UPDATE", "DELETE", "MERGE"];
+
+impl Reader<'_> {
+    fn refuse(&self, code: &'static str, message: &str, place: Option<Range<usize>>) -> GuardError {
+        let error = GuardError::new(code, message);
+        match place {
+            Some(place) => error.at(self.text.source, &place),
+            None => error,
+        }
+    }
+
+    fn range(&self, span: sqlparser::tokenizer::Span) -> Option<Range<usize>> {
+        parse::range_of(self.text.source, span)
+    }
+
+    fn check_query(&self, query: &Query) -> Result<(), GuardError> {
+        if !query.locks.is_empty() {
+            let starts: [&[&str]; 5] = [
+                &["FOR", "UPDATE"],
+                &["FOR", "SHARE"],
+                &["FOR", "NO"],
+                &["FOR", "KEY"],
+                &["LOCK", "IN"],
+            ];
+            let place = starts.iter().find_map(|words| self.text.find_words(words));
+            return Err(self
+                .refuse(codes::LOCK, "this query would lock rows", place)
+                .help("leave out FOR UPDATE, FOR SHARE or LOCK IN SHARE MODE"));
+        }
+        let rest = query.for_clause.is_some()
+            || query.settings.is_some()
+            || query.format_clause.is_some()
+            || !query.pipe_operators.is_empty();
+        if rest {
+            let place = self.text.find_words(&["FOR"]);
+            return Err(self.refuse(
+                codes::CLAUSE,
+                "this clause does not belong to a read",
+                place,
+            ));
+        }
+        self.check_body(&query.body)
+    }
+
+    fn check_body(&self, body: &SetExpr) -> Result<(), GuardError> {
+        match body {
+            SetExpr::Select(_) | SetExpr::Query(_) | SetExpr::Values(_) | SetExpr::Table(_) => {
+                Ok(())
+            }
+            SetExpr::SetOperation { left, right, .. } => {
+                // Chains lean to the left: walked without a call for each link.
+                let mut left = left;
+                self.check_body(right)?;
+                while let SetExpr::SetOperation {
+                    left: next, right, ..
+                } = left.as_ref()
+                {
+                    self.check_body(right)?;
+                    left = next;
+                }
+                self.check_body(left)
+            }
+            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
+                Err(self.writes())
+            }
+        }
+    }
+
+    fn writes(&self) -> GuardError {
+        let place = CHANGES
+            .iter()
+            .find_map(|word| self.text.find_words(&[word]));
+        self.refuse(codes::WRITES, "this query would change data", place)
+            .help("a query may only read")
+    }
+
+    fn check_select(&self, select: &Select) -> Result<(), GuardError> {
+        if select.into.is_some() {
+            let place = self.text.find_words(&["INTO"]);
+            return Err(self
+                .refuse(codes::INTO, "INTO would write what is read", place)
+                .help("leave out INTO"));
+        }
+        let foreign = !select.lateral_views.is_empty()
+            || select.prewhere.is_some()
+            || !select.connect_by.is_empty()
+            || !select.cluster_by.is_empty()
+            || !select.distribute_by.is_empty()
+            || !select.sort_by.is_empty()
+            || select.top.is_some()
+            || select.value_table_mode.is_some();
+        if foreign {
+            let title = self.text.dialect.title();
+            let message = format!("this SELECT has a clause that {title} does not know");
+            let place = self.range(select.select_token.0.span);
+            return Err(self.refuse(codes::CLAUSE, &message, place));
+        }
+        Ok(())
+    }
+
+    fn check_factor(&self, factor: &TableFactor) -> Result<(), GuardError> {
+        match factor {
+            TableFactor::Table {
+                name, args: None, ..
+            } => relations::check(self.text, name),
+            TableFactor::Table {
+                name,
+                args: Some(_),
+                ..
+            }
+            | TableFactor::Function { name, .. } => self.check_function(name),
+            TableFactor::Derived { .. }
+            | TableFactor::TableFunction { .. }
+            | TableFactor::UNNEST { .. }
+            | TableFactor::JsonTable { .. }
+            | TableFactor::XmlTable { .. }
+            | TableFactor::NestedJoin { .. } => Ok(()),
+            _ => {
+                let title = self.text.dialect.title();
+                let message = format!("this is no table that {title} knows");
+                Err(self.refuse(codes::CLAUSE, &message, self.range(factor.span())))
+            }
+        }
+    }
+
+    fn check_function(&self, name: &ObjectName) -> Result<(), GuardError> {
+        functions::check(self.text, name, self.policy)
+    }
+
+    fn check_expr(&self, expr: &Expr) -> Result<(), GuardError> {
+        match expr {
+            Expr::Function(Function { name, .. }) => self.check_function(name),
+            Expr::BinaryOp { op, .. } => self.check_operator(expr, op),
+            Expr::AnyOp { compare_op, .. } | Expr::AllOp { compare_op, .. } => {
+                self.check_operator(expr, compare_op)
+            }
+            Expr::Cast { data_type, .. } => self.check_type(expr, data_type),
+            Expr::Convert {
+                data_type: Some(data_type),
+                ..
+            } => self.check_type(expr, data_type),
+            Expr::TypedString(typed) => self.check_type(expr, &typed.data_type),
+            Expr::Identifier(name) => self.check_bare(name),
+            _ => Ok(()),
+        }
+    }
+
+    /// Some functions are called without brackets: `CURRENT_USER`.
+    fn check_bare(&self, name: &Ident) -> Result<(), GuardError> {
+        let calls = [
+            "current_user",
+            "session_user",
+            "system_user",
+            "user",
+            "current_role",
+        ];
+        let is_call = name.quote_style.is_none()
+            && calls.contains(&name.value.to_ascii_lowercase().as_str())
+            && self.text.dialect == Dialect::PostgreSql;
+        if !is_call {
+            return Ok(());
+        }
+        let name = ObjectName(vec![ObjectNamePart::Identifier(name.clone())]);
+        self.check_function(&name)
+    }
+
+    fn check_operator(&self, expr: &Expr, op: &BinaryOperator) -> Result<(), GuardError> {
+        let place = || self.range(expr.span());
+        match op {
+            BinaryOperator::Assignment => Err(self
+                .refuse(codes::ASSIGNMENT, "this would set a variable", place())
+                .help("write = to compare")),
+            BinaryOperator::Custom(name) if !functions::OPERATORS.contains(&name.as_str()) => {
+                let message = format!("the operator {name} is not on the list");
+                Err(self.refuse(codes::OPERATOR, &message, place()))
+            }
+            BinaryOperator::PGCustomBinaryOperator(parts) => self.check_named(expr, parts),
+            _ => Ok(()),
+        }
+    }
+
+    /// `OPERATOR(schema.+)`: those of the system only.
+    fn check_named(&self, expr: &Expr, parts: &[String]) -> Result<(), GuardError> {
+        if matches!(parts, [schema, _] if schema.eq_ignore_ascii_case("pg_catalog")) {
+            return Ok(());
+        }
+        let message = format!("the operator {} is not on the list", parts.join("."));
+        Err(self
+            .refuse(codes::OPERATOR, &message, self.range(expr.span()))
+            .help("write the operator itself"))
+    }
+
+    /// `reg…` types look names up in the system catalogue.
+    fn check_type(&self, expr: &Expr, data_type: &DataType) -> Result<(), GuardError> {
+        let name = match data_type {
+            DataType::Regclass => "regclass".to_owned(),
+            DataType::Custom(name, _) => name.to_string().to_ascii_lowercase(),
+            DataType::Array(_) => data_type.to_string().to_ascii_lowercase(),
+            _ => return Ok(()),
+        };
+        let bare = name.rsplit('.').next().unwrap_or_default();
+        let bare = bare
+            .trim_start_matches('"')
+            .trim_end_matches(['"', '[', ']']);
+        let looks_up = REG_TYPES.contains(&bare);
+        if self.text.dialect != Dialect::PostgreSql || !looks_up {
+            return Ok(());
+        }
+        let message = format!("the type {bare} looks into the system catalogue");
+        Err(self
+            .refuse(codes::TYPE, &message, self.range(expr.span()))
+            .help("name the table in FROM, or ask information_schema"))
+    }
+}
+
+/// PostgreSQL's object identifier types (manual, 8.19).
+const REG_TYPES: [&str; 11] = [
+    "regclass",
+    "regcollation",
+    "regconfig",
+    "regdictionary",
+    "regnamespace",
+    "regoper",
+    "regoperator",
+    "regproc",
+    "regprocedure",
+    "regrole",
+    "regtype",
+];
+
+fn verdict(result: Result<(), GuardError>) -> Verdict {
+    match result {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(Box::new(error)),
+    }
+}
+
+impl Visitor for Reader<'_> {
+    type Break = Box<GuardError>;
+
+    fn pre_visit_statement(&mut self, _: &Statement) -> Verdict {
+        verdict(Err(self.writes()))
+    }
+
+    fn pre_visit_query(&mut self, query: &Query) -> Verdict {
+        verdict(self.check_query(query))
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> Verdict {
+        verdict(self.check_select(select))
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> Verdict {
+        verdict(self.check_factor(factor))
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> Verdict {
+        verdict(self.check_expr(expr))
+    }
+}

@@ -1,0 +1,157 @@
+//! Relations of the systems themselves, which hold secrets, other people's queries and files.
+
+use sqlparser::ast::{ObjectName, ObjectNamePart, Spanned};
+
+use super::text::Text;
+use super::{GuardError, codes, functions, parse};
+use crate::Dialect;
+
+/// Views of `information_schema` that describe tables: the others tell of users, servers,
+/// mappings with passwords, and other sessions.
+const INFORMATION: [&str; 20] = [
+    "character_sets",
+    "check_constraints",
+    "collations",
+    "column_domain_usage",
+    "column_udt_usage",
+    "columns",
+    "constraint_column_usage",
+    "constraint_table_usage",
+    "domain_constraints",
+    "domains",
+    "element_types",
+    "key_column_usage",
+    "referential_constraints",
+    "schemata",
+    "sequences",
+    "statistics",
+    "table_constraints",
+    "tables",
+    "views",
+    "partitions",
+];
+
+/// Schemas that belong to the server.
+const POSTGRES: [&str; 2] = ["pg_catalog", "pg_toast"];
+const MYSQL: [&str; 4] = ["mysql", "performance_schema", "sys", "ndbinfo"];
+
+/// Virtual tables of SQLite that show its pages and programs.
+const SQLITE: [&str; 6] = [
+    "bytecode",
+    "dbstat",
+    "fsdir",
+    "sqlite_dbpage",
+    "sqlite_stmt",
+    "tables_used",
+];
+
+/// The tables that hold SQLite's schema: readable, as `information_schema` is elsewhere.
+pub(super) const SQLITE_SCHEMA: [&str; 4] = [
+    "sqlite_master",
+    "sqlite_schema",
+    "sqlite_temp_master",
+    "sqlite_temp_schema",
+];
+
+/// PRAGMAs of SQLite that only describe the schema; as functions their names begin with `pragma_`.
+pub(super) const PRAGMAS: [&str; 10] = [
+    "collation_list",
+    "foreign_key_list",
+    "function_list",
+    "index_info",
+    "index_list",
+    "index_xinfo",
+    "module_list",
+    "table_info",
+    "table_list",
+    "table_xinfo",
+];
+
+/// What a relation's name is to the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Relation {
+    /// One of the users' own.
+    Own,
+    /// Describes the schema and may be read.
+    Schema,
+    /// May not be read.
+    System,
+}
+
+/// Refuses relations of the system.
+pub(super) fn check(text: &Text<'_>, name: &ObjectName) -> Result<(), GuardError> {
+    let parts = parts(text, name)?;
+    if class(text.dialect, &parts) != Relation::System {
+        return Ok(());
+    }
+    let message = format!(
+        "{} belongs to the system and may not be read",
+        parts.join(".")
+    );
+    let error = GuardError::new(codes::SYSTEM, message).help(match text.dialect {
+        Dialect::Sqlite => "sqlite_schema and table_info describe tables",
+        _ => "information_schema.tables and .columns describe tables",
+    });
+    Err(match parse::range_of(text.source, name.span()) {
+        Some(place) => error.at(text.source, &place),
+        None => error,
+    })
+}
+
+/// What a name of one or more parts is.
+pub(super) fn class(dialect: Dialect, parts: &[String]) -> Relation {
+    let folded: Vec<String> = parts.iter().map(|part| part.to_lowercase()).collect();
+    let (schema, name) = match folded.as_slice() {
+        [.., schema, name] => (schema.as_str(), name.as_str()),
+        [name] => ("", name.as_str()),
+        [] => return Relation::System,
+    };
+    if dialect != Dialect::Sqlite && schema == "information_schema" {
+        return match INFORMATION.contains(&name) {
+            true => Relation::Schema,
+            false => Relation::System,
+        };
+    }
+    match dialect {
+        Dialect::PostgreSql => {
+            let of_system = POSTGRES.contains(&schema) || schema.starts_with("pg_");
+            // A bare name of the system is found before any other.
+            or_own(of_system || (schema.is_empty() && name.starts_with("pg_")))
+        }
+        Dialect::MySql => or_own(MYSQL.contains(&schema)),
+        Dialect::Sqlite => sqlite(name),
+    }
+}
+
+fn sqlite(name: &str) -> Relation {
+    if SQLITE_SCHEMA.contains(&name) {
+        return Relation::Schema;
+    }
+    if let Some(pragma) = name.strip_prefix("pragma_") {
+        return match PRAGMAS.contains(&pragma) {
+            true => Relation::Schema,
+            false => Relation::System,
+        };
+    }
+    or_own(name.starts_with("sqlite_") || SQLITE.contains(&name))
+}
+
+fn or_own(of_system: bool) -> Relation {
+    if of_system {
+        Relation::System
+    } else {
+        Relation::Own
+    }
+}
+
+/// The parts of a name as they are written, without quotes.
+///
+/// # Errors
+/// A part is a call, which no dialect here knows.
+pub(super) fn parts(text: &Text<'_>, name: &ObjectName) -> Result<Vec<String>, GuardError> {
+    let part = |part: &ObjectNamePart| match part {
+        ObjectNamePart::Identifier(ident) => Ok(ident.value.clone()),
+        ObjectNamePart::Function(call) => Err(functions::refusal(text, &call.name.value, name)),
+    };
+    name.0.iter().map(part).collect()
+}

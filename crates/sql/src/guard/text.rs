@@ -1,0 +1,372 @@
+//! The checks of the raw text, before anything is parsed: what no parser should be trusted with.
+
+use std::ops::Range;
+
+use super::lexer::{self, Kind, Token};
+use super::{GuardError, Mode, Policy, codes, nesting};
+use crate::Dialect;
+
+/// A text that passed, cut into tokens.
+pub(crate) struct Text<'a> {
+    /// As it was given.
+    pub(crate) source: &'a str,
+    /// Its SQL.
+    pub(crate) dialect: Dialect,
+    /// What speaks: no blanks, no comments, no semicolons at the end.
+    pub(crate) tokens: Vec<Token>,
+    /// Its comments, in order.
+    pub(crate) comments: Vec<Range<usize>>,
+}
+
+impl<'a> Text<'a> {
+    /// Checks a text as it came.
+    ///
+    /// # Errors
+    /// The first thing in it that may not be there.
+    pub(crate) fn read(
+        source: &'a str,
+        dialect: Dialect,
+        policy: &Policy,
+    ) -> Result<Self, GuardError> {
+        check_length(source, policy)?;
+        check_characters(source)?;
+        check_beginning(source, dialect)?;
+        let all = lexer::tokens(source, dialect);
+        for token in &all {
+            check_token(source, dialect, token)?;
+        }
+        let comments = all.iter().filter(|token| token.is_comment());
+        let comments = comments.map(|token| token.span.clone()).collect();
+        let mut tokens: Vec<Token> = all.into_iter().filter(Token::speaks).collect();
+        check_neighbours(source, dialect, &tokens)?;
+        while tokens.last().is_some_and(|last| last.is_mark(source, ";")) {
+            tokens.pop();
+        }
+        let text = Text {
+            source,
+            dialect,
+            tokens,
+            comments,
+        };
+        text.check_first(policy.mode)?;
+        text.check_one()?;
+        nesting::check(&text, policy.depth)?;
+        Ok(text)
+    }
+
+    /// From its first word to its last.
+    pub(crate) fn span(&self) -> Range<usize> {
+        match (self.tokens.first(), self.tokens.last()) {
+            (Some(first), Some(last)) => first.span.start..last.span.end,
+            _ => 0..0,
+        }
+    }
+
+    /// The text with blanks in place of comments, up to its last word: bytes keep their places.
+    /// This is what is parsed and what runs, so that no server can read a comment otherwise.
+    pub(crate) fn plain(&self) -> String {
+        let mut bytes = self.source.as_bytes().to_vec();
+        for comment in &self.comments {
+            for byte in bytes.get_mut(comment.clone()).unwrap_or_default() {
+                if *byte != b'\n' {
+                    *byte = b' ';
+                }
+            }
+        }
+        bytes.truncate(self.span().end);
+        // Comments begin and end between characters, so that this never fails.
+        String::from_utf8(bytes).unwrap_or_default()
+    }
+
+    /// Where these words stand in a row for the first time.
+    pub(crate) fn find_words(&self, words: &[&str]) -> Option<Range<usize>> {
+        let mut windows = self.tokens.windows(words.len());
+        let found = windows.find(|window| {
+            let pairs = window.iter().zip(words);
+            pairs.into_iter().all(|(t, w)| t.is_word(self.source, w))
+        })?;
+        Some(found.first()?.span.start..found.last()?.span.end)
+    }
+
+    fn check_first(&self, mode: Mode) -> Result<(), GuardError> {
+        let Some(first) = self.tokens.first() else {
+            return Err(GuardError::new(codes::EMPTY, "there is no query"));
+        };
+        let word = first.text(self.source).to_ascii_uppercase();
+        if first.is_mark(self.source, "(") || (first.kind == Kind::Word && reads(&word, mode)) {
+            return Ok(());
+        }
+        let fail =
+            |code, message: String| GuardError::new(code, message).at(self.source, &first.span);
+        if first.kind == Kind::Word && STATEMENTS.contains(&word.as_str()) {
+            let allowed = match mode {
+                Mode::Select => "only SELECT, WITH, VALUES and TABLE may run",
+                Mode::Explore => "only reading, SHOW, DESCRIBE, EXPLAIN and PRAGMA may run",
+            };
+            let message = format!("{word} does not read");
+            return Err(fail(codes::STATEMENT, message).help(allowed));
+        }
+        if let Some(meant) = quillet_core::nearest(&word, ["SELECT", "WITH", "VALUES"]) {
+            let message = format!("{:?} is no statement", first.text(self.source));
+            return Err(fail(codes::SYNTAX, message).help(format!("did you mean {meant}?")));
+        }
+        Err(fail(codes::PROSE, "this is not a query".to_owned())
+            .help("give the SQL alone, beginning with SELECT or WITH"))
+    }
+
+    fn check_one(&self) -> Result<(), GuardError> {
+        let mut marks = self.tokens.iter();
+        let Some(semicolon) = marks.find(|token| token.is_mark(self.source, ";")) else {
+            return Ok(());
+        };
+        let message = "there is more than one statement";
+        Err(GuardError::new(codes::STATEMENTS, message)
+            .at(self.source, &semicolon.span)
+            .help("ask one question at a time"))
+    }
+}
+
+/// Words that a statement which reads begins with.
+fn reads(word: &str, mode: Mode) -> bool {
+    match word {
+        "SELECT" | "WITH" | "VALUES" | "TABLE" => true,
+        "SHOW" | "DESCRIBE" | "DESC" | "EXPLAIN" | "PRAGMA" => mode == Mode::Explore,
+        _ => false,
+    }
+}
+
+/// Words that other statements begin with, in any of the dialects.
+const STATEMENTS: [&str; 84] = [
+    "ABORT",
+    "ALTER",
+    "ANALYZE",
+    "ATTACH",
+    "BACKUP",
+    "BEGIN",
+    "BINLOG",
+    "CACHE",
+    "CALL",
+    "CHANGE",
+    "CHECK",
+    "CHECKPOINT",
+    "CHECKSUM",
+    "CLOSE",
+    "CLONE",
+    "CLUSTER",
+    "COMMENT",
+    "COMMIT",
+    "COPY",
+    "CREATE",
+    "DEALLOCATE",
+    "DECLARE",
+    "DELETE",
+    "DELIMITER",
+    "DESC",
+    "DESCRIBE",
+    "DETACH",
+    "DISCARD",
+    "DO",
+    "DROP",
+    "END",
+    "EXECUTE",
+    "EXPLAIN",
+    "FETCH",
+    "FLUSH",
+    "GET",
+    "GRANT",
+    "HANDLER",
+    "HELP",
+    "IMPORT",
+    "INSERT",
+    "INSTALL",
+    "KILL",
+    "LISTEN",
+    "LOAD",
+    "LOCK",
+    "MERGE",
+    "MOVE",
+    "NOTIFY",
+    "OPTIMIZE",
+    "PRAGMA",
+    "PREPARE",
+    "PURGE",
+    "REASSIGN",
+    "REFRESH",
+    "REINDEX",
+    "RELEASE",
+    "RENAME",
+    "REPAIR",
+    "REPLACE",
+    "RESET",
+    "RESIGNAL",
+    "RESTART",
+    "REVOKE",
+    "ROLLBACK",
+    "SAVEPOINT",
+    "SECURITY",
+    "SET",
+    "SHOW",
+    "SHUTDOWN",
+    "SIGNAL",
+    "SLAVE",
+    "SOURCE",
+    "START",
+    "STOP",
+    "TRUNCATE",
+    "UNINSTALL",
+    "UNLISTEN",
+    "UNLOCK",
+    "UPDATE",
+    "UPSERT",
+    "USE",
+    "VACUUM",
+    "XA",
+];
+
+fn check_length(source: &str, policy: &Policy) -> Result<(), GuardError> {
+    if source.len() <= policy.bytes {
+        return Ok(());
+    }
+    let (has, may) = (source.len(), policy.bytes);
+    let message = format!("the query has {has} bytes, and may have {may}");
+    Err(GuardError::new(codes::LENGTH, message).help("ask for less, or raise the bound on bytes"))
+}
+
+/// No control characters but tabs and newlines, and nothing that turns the direction of what
+/// people read around (Unicode's bidirectional overrides), anywhere.
+fn check_characters(source: &str) -> Result<(), GuardError> {
+    let refused = |c: char| {
+        let control = c.is_control() && !matches!(c, '\t' | '\n' | '\r');
+        control || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    match source.char_indices().find(|(_, c)| refused(*c)) {
+        Some((at, c)) => Err(character(source, at, c)),
+        None => Ok(()),
+    }
+}
+
+fn character(source: &str, at: usize, c: char) -> GuardError {
+    let message = format!("the character U+{:04X} may not be in a query", u32::from(c));
+    GuardError::new(codes::CHARACTER, message)
+        .at(source, &(at..at + c.len_utf8()))
+        .help("take it out, or write a plain blank in its place")
+}
+
+/// Code fences of models and commands of SQLite's shell.
+fn check_beginning(source: &str, dialect: Dialect) -> Result<(), GuardError> {
+    let start = source.len() - source.trim_start().len();
+    let rest = &source[start..];
+    if rest.starts_with("```") {
+        return Err(
+            GuardError::new(codes::PROSE, "the query is inside a code fence")
+                .at(source, &(start..start + 3))
+                .help("give the SQL alone, without the lines of three backquotes"),
+        );
+    }
+    if dialect == Dialect::Sqlite && rest.starts_with('.') {
+        return Err(client(source, &(start..start + 1)));
+    }
+    Ok(())
+}
+
+fn client(source: &str, span: &Range<usize>) -> GuardError {
+    GuardError::new(
+        codes::CLIENT,
+        "this is a command of a client program, not SQL",
+    )
+    .at(source, span)
+    .help("give the SQL alone")
+}
+
+fn check_token(source: &str, dialect: Dialect, token: &Token) -> Result<(), GuardError> {
+    let text = token.text(source);
+    if !token.closed {
+        let what = match token.kind {
+            Kind::BlockComment => "comment",
+            Kind::Quoted => "quoted name",
+            _ => "text",
+        };
+        let message = format!("this {what} has no end");
+        return Err(GuardError::new(codes::SYNTAX, message).at(source, &token.span));
+    }
+    match token.kind {
+        Kind::BlockComment if dialect == Dialect::MySql && is_executable(text) => {
+            Err(executable(source, token))
+        }
+        // Where a text ends depends on the server's mode as soon as it holds a backslash or
+        // stands in double quotes; one that would then open such a comment is not trusted.
+        Kind::Text if dialect == Dialect::MySql && text.contains(['\\', '"']) => {
+            match ["/*!", "/*M!", "/*m!"].iter().any(|c| text.contains(c)) {
+                true => Err(executable(source, token)),
+                false => Ok(()),
+            }
+        }
+        Kind::Mark if text == "\\" => Err(client(source, &token.span)),
+        Kind::Mark if text == "@" && dialect == Dialect::MySql => Err(variable(source, token)),
+        Kind::Parameter => Err(parameter(source, token)),
+        Kind::Word => {
+            let blank = text.char_indices().find(|(_, c)| is_strange_blank(*c));
+            match blank {
+                Some((at, c)) => Err(character(source, token.span.start + at, c)),
+                None => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Blanks that parsers skip and servers take for letters, or the other way round.
+fn is_strange_blank(c: char) -> bool {
+    let invisible = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{00ad}');
+    !c.is_ascii() && (c.is_whitespace() || invisible)
+}
+
+/// `/*! … */` runs in MySQL and MariaDB, `/*M! … */` in MariaDB.
+fn is_executable(comment: &str) -> bool {
+    ["/*!", "/*M!", "/*m!"]
+        .iter()
+        .any(|mark| comment.starts_with(mark))
+}
+
+fn executable(source: &str, token: &Token) -> GuardError {
+    let message = "MySQL runs what stands in this comment";
+    GuardError::new(codes::COMMENT, message)
+        .at(source, &token.span)
+        .help("write it outside of the comment, or leave it out")
+}
+
+fn variable(source: &str, token: &Token) -> GuardError {
+    let message = "variables of the session and the server may not be used";
+    GuardError::new(codes::VARIABLE, message)
+        .at(source, &token.span)
+        .help("write the value itself, or use a WITH clause")
+}
+
+fn parameter(source: &str, token: &Token) -> GuardError {
+    let message = format!("the parameter {} has no value", token.text(source));
+    GuardError::new(codes::PARAMETER, message)
+        .at(source, &token.span)
+        .help("write the value itself")
+}
+
+/// What two tokens beside each other make: `U&"…"`, and `@` before a name.
+fn check_neighbours(source: &str, dialect: Dialect, tokens: &[Token]) -> Result<(), GuardError> {
+    if dialect != Dialect::PostgreSql {
+        return Ok(());
+    }
+    for window in tokens.windows(3) {
+        let [prefix, and, quoted] = window else {
+            continue;
+        };
+        let touches = prefix.span.end == and.span.start && and.span.end == quoted.span.start;
+        let is_quoted = matches!(quoted.kind, Kind::Quoted | Kind::Text);
+        if touches && is_quoted && prefix.is_word(source, "u") && and.is_mark(source, "&") {
+            let message = "names and texts with Unicode escapes may not be used";
+            let span = prefix.span.start..quoted.span.end;
+            return Err(GuardError::new(codes::ESCAPE, message)
+                .at(source, &span)
+                .help("write the characters themselves"));
+        }
+    }
+    Ok(())
+}

@@ -5,3 +5,4 @@
 
 mod chain;
 mod scripted;
+mod vectors;

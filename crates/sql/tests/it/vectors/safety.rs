@@ -1,0 +1,43 @@
+//! The verdict of the text layer.
+
+use quillet_sql::Dialect;
+use quillet_sql::guard::{self, Mode, Policy};
+use serde_json::Value;
+
+use super::text;
+
+/// What differs from the expected verdict, and from the expected code where one is named.
+pub(super) fn difference(_: &Value, case: &Value) -> Option<String> {
+    let Some(dialect) = Dialect::named(text(case, "dialect")) else {
+        return Some("unknown dialect".to_owned());
+    };
+    let mode = match text(case, "mode") {
+        "explore" => Mode::Explore,
+        _ => Mode::Select,
+    };
+    let policy = Policy {
+        mode,
+        ..Policy::default()
+    };
+    let sql = text(case, "sql");
+    let verdict = guard::check(sql, dialect, None, &policy);
+    let expected_code = case["code"].as_str();
+    match (text(case, "verdict"), verdict) {
+        ("allow", Ok(_)) => None,
+        ("deny", Err(error)) if expected_code.is_none_or(|code| code == error.code) => None,
+        // Another layer stops it: the text layer may, too.
+        (_, Err(_))
+            if case
+                .get("runtime_guard")
+                .is_some_and(|guard| !guard.is_null()) =>
+        {
+            None
+        }
+        (expected, Ok(approved)) => Some(format!("expected {expected}, allowed: {}", approved.sql)),
+        (expected, Err(error)) => Some(format!(
+            "expected {expected} {}, refused by {}: {error}: {sql}",
+            expected_code.unwrap_or_default(),
+            error.code
+        )),
+    }
+}

@@ -1,0 +1,73 @@
+//! Phase 1: an answer of a model and the tables that it chooses, by the seed's chain.
+
+use std::sync::Arc;
+
+use quillet_core::chat::Bytes4;
+use quillet_sql::catalogue::{Table, TableType};
+use quillet_sql::chain::{Choice, Plan, Prepared, chosen, plan, unasked};
+use quillet_sql::rank::Glossary;
+use quillet_sql::{Catalogue, ChainMode, Dialect, SqlConfig};
+use serde_json::{Value, json};
+
+use super::text;
+
+/// What differs from the expected tables, fallback and calls; the alternative conforms, too.
+pub(super) fn difference(file: &Value, case: &Value) -> Option<String> {
+    let tables = file["fixtures"][text(case, "tables")].as_array();
+    let tables = tables.into_iter().flatten().map(table).collect();
+    let catalogue = Arc::new(Catalogue::new(
+        Dialect::PostgreSql,
+        String::new(),
+        vec!["public".to_owned()],
+        tables,
+        String::new(),
+    ));
+    let prepared = Prepared::new(catalogue.clone(), &Glossary::default(), &Bytes4);
+    let config = SqlConfig {
+        chain: ChainMode::Seed,
+        ..SqlConfig::default()
+    };
+    let plan = plan(&prepared, &[], &config);
+    let (choice, calls) = match &plan {
+        Plan::Choose(_) => {
+            let answer = case["llm_reply"].as_str();
+            let answer = answer.ok_or_else(|| text(case, "error"));
+            (chosen(answer, &prepared, &[], &config), 1)
+        }
+        Plan::All | Plan::Nothing => (unasked(&plan, &prepared, &config), 0),
+    };
+    let came = came(&choice, &catalogue);
+    let fits = |expected: &Value| {
+        let selected = match expected["selected"] == "ALL" {
+            true => catalogue.tables.iter().map(Table::qualified).collect(),
+            false => expected["selected"].clone(),
+        };
+        selected == came["selected"] && expected["fallback_used"] == came["fallback_used"]
+    };
+    let expected = &case["expect"];
+    let as_expected = fits(expected) || fits(&case["accept_alternative"]);
+    let differs = !as_expected || expected["phase1_calls"] != calls;
+    differs.then(|| format!("expected {expected}, came {came} after {calls} calls"))
+}
+
+fn came(choice: &Choice, catalogue: &Catalogue) -> Value {
+    let names = choice
+        .tables
+        .iter()
+        .map(|i| catalogue.tables[*i].qualified());
+    let names: Vec<String> = names.collect();
+    json!({ "selected": names, "fallback_used": choice.fallback.is_some() })
+}
+
+fn table(value: &Value) -> Table {
+    Table {
+        schema_name: text(value, "schema").to_owned(),
+        table_name: text(value, "name").to_owned(),
+        table_type: match text(value, "type") {
+            "view" => TableType::View,
+            _ => TableType::Table,
+        },
+        comment: value["comment"].as_str().map(str::to_owned),
+        ..Table::default()
+    }
+}

@@ -14,6 +14,7 @@ mod config;
 pub mod database;
 mod dialect;
 mod error;
+pub mod export;
 pub mod guard;
 pub mod rank;
 pub mod rows;

@@ -4,5 +4,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod chain;
+mod export;
 mod scripted;
 mod vectors;

@@ -1,0 +1,130 @@
+//! Rows in the forms that other programs read: JSON, CSV, Arrow, Parquet, spreadsheets.
+//!
+//! All forms say the same values exactly, as far as they can; where one cannot hold a value
+//! there is an error that names the cell, never another value.
+
+mod csv;
+mod json;
+mod keys;
+mod text;
+
+use std::str::FromStr;
+
+use crate::Rows;
+
+pub use csv::CsvOptions;
+pub use json::{AsJson, rows_json};
+
+/// A form that rows are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// One JSON object, as the API gives it out; see [`rows_json`].
+    Json,
+    /// A JSON object a line and row.
+    Ndjson,
+    /// Text with commas (RFC 4180).
+    Csv,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Format; 3] = [Format::Json, Format::Ndjson, Format::Csv];
+
+    /// What people call it, and how it is asked for.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Json => "json",
+            Format::Ndjson => "ndjson",
+            Format::Csv => "csv",
+        }
+    }
+
+    /// What goes into `Content-Type`.
+    #[must_use]
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Format::Json => "application/json",
+            Format::Ndjson => "application/x-ndjson",
+            Format::Csv => "text/csv; charset=utf-8",
+        }
+    }
+
+    /// What names of its files end in, without a dot.
+    #[must_use]
+    pub fn ending(self) -> &'static str {
+        self.name()
+    }
+}
+
+/// There is no form of that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no format {name:?}{}; there are {}", suggestion(.name), names())]
+pub struct UnknownFormat {
+    /// What was asked for.
+    pub name: String,
+}
+
+impl UnknownFormat {
+    /// Stable code, as in error bodies.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        "sql.invalid.format"
+    }
+}
+
+fn names() -> String {
+    Format::ALL.map(Format::name).join(", ")
+}
+
+fn suggestion(name: &str) -> String {
+    let near = quillet_core::nearest(name, Format::ALL.map(Format::name));
+    near.map_or_else(String::new, |near| format!(", did you mean {near:?}?"))
+}
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    /// A name or the ending of a file, in any case of letters.
+    fn from_str(text: &str) -> Result<Self, UnknownFormat> {
+        let is = |format: &Format| {
+            text.eq_ignore_ascii_case(format.name()) || text.eq_ignore_ascii_case(format.ending())
+        };
+        Format::ALL
+            .into_iter()
+            .find(is)
+            .ok_or_else(|| UnknownFormat {
+                name: text.chars().take(40).collect(),
+            })
+    }
+}
+
+/// Why rows cannot be written in a form.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("these rows cannot be written as {}: {message}", .format.name())]
+pub struct ExportError {
+    /// The form.
+    pub format: Format,
+    /// What stands in the way, with its place, and what helps.
+    pub message: String,
+}
+
+impl ExportError {
+    /// Stable code, as in error bodies.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        "sql.export"
+    }
+}
+
+/// Rows as bytes of a form. `options` are those of CSV; the other forms have none.
+///
+/// # Errors
+/// The form cannot hold a value.
+pub fn write(rows: &Rows, format: Format, options: &CsvOptions) -> Result<Vec<u8>, ExportError> {
+    match format {
+        Format::Json => Ok(json::document(rows)),
+        Format::Ndjson => Ok(json::lines(rows)),
+        Format::Csv => Ok(csv::write(rows, options)),
+    }
+}

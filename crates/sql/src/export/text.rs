@@ -1,0 +1,34 @@
+//! Values as plain text, for forms that have nothing better.
+
+use std::borrow::Cow;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+use super::json::CellJson;
+use crate::Cell;
+
+/// A value as text; `None` for NULL. Bytes are base64 and arrays JSON, as in the API.
+pub(super) fn text(cell: &Cell) -> Option<Cow<'_, str>> {
+    Some(match cell {
+        Cell::Null => return None,
+        Cell::Bool(truth) => Cow::Borrowed(if *truth { "true" } else { "false" }),
+        Cell::Int(number) => Cow::Owned(number.to_string()),
+        Cell::UInt(number) => Cow::Owned(number.to_string()),
+        Cell::Float(number) => float(*number),
+        Cell::Text(text) | Cell::Json(text) => Cow::Borrowed(text),
+        Cell::Bytes(bytes) => Cow::Owned(BASE64_STANDARD.encode(bytes)),
+        Cell::Array(_) => Cow::Owned(serde_json::to_string(&CellJson(cell)).unwrap_or_default()),
+    })
+}
+
+/// The shortest digits that are this number again. What JSON has no numbers for is called
+/// as PostgreSQL and JavaScript call it.
+pub(super) fn float(number: f64) -> Cow<'static, str> {
+    match number {
+        n if n.is_nan() => Cow::Borrowed("NaN"),
+        f64::INFINITY => Cow::Borrowed("Infinity"),
+        f64::NEG_INFINITY => Cow::Borrowed("-Infinity"),
+        n => Cow::Owned(format!("{n:?}")),
+    }
+}

@@ -192,7 +192,8 @@ def related(edges, words, chosen):
 
 def write(target, words, often, irregular, near):
     """The list in order of the alphabet; every number is little-endian."""
-    forms = {f: b for f, b in irregular.items() if b in words and re.fullmatch(r"[a-z]{2,20}", f)}
+    forms = {f: b for f, b in irregular.items()
+             if b in words and f not in words and re.fullmatch(r"[a-z]{2,20}", f)}
     order = sorted(words | forms.keys())
     number = {w: i for i, w in enumerate(order)}
     whole = sum(often[w] for w in words)
@@ -206,8 +207,8 @@ def write(target, words, often, irregular, near):
         costs.append(min(255, round(8 * -math.log2(common / whole))))
         found = near.get(word, [])
         pairs = [(o, max(1, min(254, round(254 * s / SCALE)))) for s, o in found if s > SCALE / 100]
-        if word in forms and forms[word] != word:
-            pairs = [(forms[word], 255)] + pairs
+        if word in forms:
+            pairs = [(forms[word], 255)]
         relations.append(len(pairs))
         for other, weight in pairs:
             relations += struct.pack("<HB", number[other], weight)

@@ -15,6 +15,7 @@ pub mod database;
 mod dialect;
 mod error;
 pub mod export;
+pub mod eval;
 pub mod guard;
 pub mod rank;
 pub mod rows;

@@ -59,6 +59,12 @@ impl Prepared {
             .sum()
     }
 
+    /// Tokens of one table's line in the list; 0 for one that is not there.
+    #[must_use]
+    pub fn line_tokens(&self, table: usize) -> u64 {
+        self.line_tokens.get(table).copied().map_or(0, u64::from)
+    }
+
     /// Tokens of the schema of one table; 0 for one that is not there.
     #[must_use]
     pub fn table_tokens(&self, table: usize) -> u64 {

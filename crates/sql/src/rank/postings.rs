@@ -22,27 +22,19 @@ const COMMENT: usize = 2;
 const COLUMN: usize = 3;
 const COLUMN_COMMENT: usize = 4;
 const FIELDS: [Field; 5] = [
-    Field {
-        weight: 1.0,
-        by_length: 0.3,
-    },
-    Field {
-        weight: 5.0,
-        by_length: 0.4,
-    },
-    Field {
-        weight: 3.0,
-        by_length: 0.5,
-    },
-    Field {
-        weight: 1.0,
-        by_length: 0.5,
-    },
-    Field {
-        weight: 1.0,
-        by_length: 0.6,
-    },
+    Field::new(OF_SCHEMA, 0.3),
+    Field::new(OF_NAME, OF_NAME_LENGTH),
+    Field::new(OF_COMMENT, 0.5),
+    Field::new(OF_COLUMN, OF_COLUMN_LENGTH),
+    Field::new(OF_COLUMN_COMMENT, 0.6),
 ];
+const OF_SCHEMA: f32 = 1.0;
+const OF_NAME: f32 = 5.0;
+const OF_COMMENT: f32 = 3.0;
+const OF_COLUMN: f32 = 1.0;
+const OF_COLUMN_COMMENT: f32 = 1.0;
+const OF_NAME_LENGTH: f32 = 0.4;
+const OF_COLUMN_LENGTH: f32 = 0.5;
 
 /// A term's number.
 pub(super) type Term = u32;
@@ -192,6 +184,10 @@ impl Postings {
 }
 
 impl Field {
+    const fn new(weight: f32, by_length: f32) -> Self {
+        Field { weight, by_length }
+    }
+
     fn amount(self, length: u16, mean: f32) -> f32 {
         let relative = f32::from(length) / mean.max(1.0);
         self.weight / (1.0 - self.by_length + self.by_length * relative)

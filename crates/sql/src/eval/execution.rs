@@ -1,0 +1,129 @@
+//! Whether a query gives the rows of the right one.
+
+use serde::Serialize;
+
+use crate::database::{Database, DatabaseError, QueryLimits};
+use crate::rows::{Cell, Rows};
+
+/// Digits of a number that have to be alike.
+const DIGITS: usize = 9;
+
+/// What came of one query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The rows are the same.
+    Same,
+    /// The rows differ.
+    Different,
+    /// The query does not run.
+    Failed(DatabaseError),
+}
+
+/// Counts of outcomes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Accuracy {
+    /// Queries with the same rows.
+    pub same: usize,
+    /// Queries with other rows.
+    pub different: usize,
+    /// Queries that do not run.
+    pub failed: usize,
+}
+
+impl Accuracy {
+    /// Counts one more.
+    pub fn add(&mut self, outcome: &Outcome) {
+        let count = match outcome {
+            Outcome::Same => &mut self.same,
+            Outcome::Different => &mut self.different,
+            Outcome::Failed(_) => &mut self.failed,
+        };
+        *count += 1;
+    }
+
+    /// Share of the queries with the same rows, from 0 to 1.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+    pub fn share(&self) -> f64 {
+        let all = self.same + self.different + self.failed;
+        self.same as f64 / all.max(1) as f64
+    }
+}
+
+/// Runs the right query and the one in question, and compares what they give.
+///
+/// # Errors
+/// The right query does not run: nothing can be said.
+pub async fn execution(
+    database: &dyn Database,
+    gold: &str,
+    query: &str,
+    limits: &QueryLimits,
+) -> Result<Outcome, DatabaseError> {
+    let right = database.query(gold, limits).await?;
+    Ok(match database.query(query, limits).await {
+        Err(error) => Outcome::Failed(error),
+        Ok(rows) if same_rows(&right, &rows, is_ordered(gold)) => Outcome::Same,
+        Ok(_) => Outcome::Different,
+    })
+}
+
+/// Whether two results are the same: column by column, names apart; in any order of rows unless
+/// `ordered`. Numbers are compared as numbers, whatever types the database gave them.
+#[must_use]
+pub fn same_rows(right: &Rows, rows: &Rows, ordered: bool) -> bool {
+    if right.columns.len() != rows.columns.len() || right.truncated != rows.truncated {
+        return false;
+    }
+    let texts = |rows: &Rows| {
+        let texts = rows.rows.iter().map(|row| row.iter().map(plain).collect());
+        let mut texts: Vec<Vec<String>> = texts.collect();
+        if !ordered {
+            texts.sort_unstable();
+        }
+        texts
+    };
+    right.rows.len() == rows.rows.len() && texts(right) == texts(rows)
+}
+
+/// Whether the last ORDER BY of a query is the outermost one: no bracket closes after it.
+fn is_ordered(sql: &str) -> bool {
+    let folded = sql.to_ascii_lowercase();
+    let words: Vec<&str> = folded.split_whitespace().collect();
+    let text = words.join(" ");
+    let Some(at) = text.rfind("order by") else {
+        return false;
+    };
+    let after = &text[at..];
+    after.matches(')').count() <= after.matches('(').count()
+}
+
+/// A value as a text that is the same for all ways to write it.
+fn plain(cell: &Cell) -> String {
+    match cell {
+        Cell::Null => "null".to_owned(),
+        Cell::Bool(truth) => number(f64::from(u8::from(*truth))),
+        Cell::Int(value) => whole(&value.to_string()),
+        Cell::UInt(value) => whole(&value.to_string()),
+        Cell::Float(value) => number(*value),
+        Cell::Text(text) | Cell::Json(text) => whole(text),
+        Cell::Bytes(bytes) => format!("bytes {bytes:?}"),
+        Cell::Array(cells) => {
+            let cells: Vec<String> = cells.iter().map(plain).collect();
+            format!("[{}]", cells.join(", "))
+        }
+    }
+}
+
+/// Text that is a number is compared as one: decimals come as text.
+fn whole(text: &str) -> String {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() => number(value),
+        _ => format!("text {text}"),
+    }
+}
+
+fn number(value: f64) -> String {
+    let value = if value == 0.0 { 0.0 } else { value };
+    format!("{value:.DIGITS$e}")
+}

@@ -1,0 +1,15 @@
+//! How good the ways to tables and queries are: measured over files of questions whose
+//! right tables are known.
+//!
+//! Nothing here calls a model: rankings are measured by themselves, choices of models from
+//! recordings, queries by the rows that they give.
+
+mod execution;
+mod measure;
+mod replay;
+mod suite;
+
+pub use execution::{Accuracy, Outcome, execution, same_rows};
+pub use measure::{At, DEPTHS, Measured, Timings, Tokens, measure};
+pub use replay::{Recording, Replayed, Selection, replay};
+pub use suite::{Asked, Scope, Set, Suite};

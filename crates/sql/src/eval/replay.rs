@@ -1,0 +1,132 @@
+//! Recorded choices of tables, put through the chain's own reading and repair.
+
+use std::path::Path;
+
+use foldhash::HashMap;
+use quillet_core::chat::TokenCounter;
+use serde::{Deserialize, Serialize};
+
+use super::suite::{Asked, Scope, Suite, read_json};
+use crate::chain::{Choice, Prepared, chosen};
+use crate::{ChainMode, SqlConfig, SqlError};
+
+/// What a model chose for one question.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Selection {
+    /// The question's name in its file.
+    pub id: String,
+    /// The names of tables, as the model wrote them.
+    pub tables: Vec<String>,
+}
+
+/// What a model chose for the questions of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Recording {
+    /// The model.
+    #[serde(default)]
+    pub model: String,
+    /// Its choices.
+    pub selections: Vec<Selection>,
+}
+
+/// What the chain makes of recorded choices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Replayed {
+    /// Questions with a recorded choice.
+    pub questions: usize,
+    /// Share of the choices, from 0 to 1, that had all tables as the model made them.
+    pub complete: f64,
+    /// The same after repair.
+    pub complete_repaired: f64,
+    /// Mean number of tables as the model chose them.
+    pub tables: f64,
+    /// The same after repair.
+    pub tables_repaired: f64,
+    /// Choices that could not be used.
+    pub fallbacks: usize,
+}
+
+impl Recording {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// The file is not there, is too large, or is not of this form.
+    pub fn open(path: &Path) -> Result<Self, SqlError> {
+        read_json(path)
+    }
+}
+
+/// Puts recorded choices through the chain: as they are, and with repair by the best
+/// `config.repair_tables` tables by rank. Each question sees its own database only, as the
+/// recordings did.
+#[must_use]
+pub fn replay(
+    suite: &Suite,
+    recording: &Recording,
+    config: &SqlConfig,
+    tokens: &dyn TokenCounter,
+) -> Replayed {
+    let by_id: HashMap<&str, &Selection> = recording
+        .selections
+        .iter()
+        .map(|s| (s.id.as_str(), s))
+        .collect();
+    let bare = SqlConfig {
+        repair_tables: 0,
+        chain: ChainMode::Budget,
+        ..config.clone()
+    };
+    let repairing = SqlConfig {
+        chain: ChainMode::Budget,
+        ..config.clone()
+    };
+    let mut sums = Replayed::default();
+    for (catalogue, asked) in suite.scopes(Scope::Db) {
+        let prepared = Prepared::new(catalogue, &config.glossary, tokens);
+        for question in asked.iter().map(|i| &suite.questions[*i]) {
+            let Some(selection) = by_id.get(question.id.as_str()) else {
+                continue;
+            };
+            let answer = serde_json::to_string(&selection.tables).unwrap_or_default();
+            let ranked = prepared.index.rank(&question.question, config.candidates);
+            let before = chosen(Ok(&answer), &prepared, &ranked, &bare);
+            let after = chosen(Ok(&answer), &prepared, &ranked, &repairing);
+            sums.add(&prepared, question, &before, &after);
+        }
+    }
+    sums.means()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are small")]
+impl Replayed {
+    fn add(&mut self, prepared: &Prepared, question: &Asked, before: &Choice, after: &Choice) {
+        let complete = |choice: &Choice| {
+            let named = |name: &String| {
+                let mut tables = choice
+                    .tables
+                    .iter()
+                    .filter_map(|i| prepared.catalogue.tables.get(*i));
+                tables.any(|table| table.qualified() == *name)
+            };
+            f64::from(u8::from(question.gold.iter().all(named)))
+        };
+        self.questions += 1;
+        self.fallbacks += usize::from(before.fallback.is_some());
+        self.complete += complete(before);
+        self.complete_repaired += complete(after);
+        self.tables += before.tables.len() as f64;
+        self.tables_repaired += after.tables.len() as f64;
+    }
+
+    fn means(self) -> Self {
+        let count = self.questions.max(1) as f64;
+        Replayed {
+            complete: self.complete / count,
+            complete_repaired: self.complete_repaired / count,
+            tables: self.tables / count,
+            tables_repaired: self.tables_repaired / count,
+            ..self
+        }
+    }
+}

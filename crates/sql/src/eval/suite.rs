@@ -1,0 +1,274 @@
+//! Files of questions: databases as lists of tables, and questions with the tables that their
+//! right queries read.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use crate::catalogue::{Column, ForeignKey, Table};
+use crate::{Catalogue, Dialect, SqlError};
+
+/// Largest file that is read, in bytes.
+const LARGEST_FILE: u64 = 256 << 20;
+
+/// Where the tables of a question are looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// In the question's own database.
+    #[default]
+    Db,
+    /// In all databases of the file together, as schemas of one.
+    Union,
+}
+
+/// A database of a file.
+#[derive(Clone, Debug)]
+pub struct Set {
+    /// Its name, which questions refer to.
+    pub name: String,
+    /// Its tables.
+    pub catalogue: Arc<Catalogue>,
+}
+
+/// A question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Its name in the file.
+    pub id: String,
+    /// The database that it is about.
+    pub database: String,
+    /// Its words.
+    pub question: String,
+    /// The tables that a right query reads, `schema.table`.
+    pub gold: Vec<String>,
+    /// A right query, where the file has one.
+    pub sql: Option<String>,
+}
+
+/// A file of questions.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// What it is called.
+    pub name: String,
+    /// Where tables are looked for.
+    pub scope: Scope,
+    /// Its databases.
+    pub databases: Vec<Set>,
+    /// Its questions.
+    pub questions: Vec<Asked>,
+}
+
+#[derive(Deserialize)]
+struct File {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    scope: Scope,
+    #[serde(default)]
+    databases: Vec<FileDatabase>,
+    questions: Vec<FileQuestion>,
+}
+
+#[derive(Deserialize)]
+struct FileDatabase {
+    db_id: String,
+    tables: Vec<FileTable>,
+    #[serde(default)]
+    fks: Vec<[String; 4]>,
+}
+
+#[derive(Deserialize)]
+struct FileTable {
+    schema: String,
+    name: String,
+    #[serde(default)]
+    comment: Option<String>,
+    columns: Vec<Vec<Option<String>>>,
+    #[serde(default)]
+    pk: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct FileQuestion {
+    id: String,
+    db_id: String,
+    question: String,
+    gold: Vec<String>,
+    #[serde(default)]
+    sql: Option<String>,
+}
+
+impl Suite {
+    /// Reads a file. One without databases has the words of another's questions changed: it takes the
+    /// databases of `<the part of its name before _>_union.json` beside it.
+    ///
+    /// # Errors
+    /// The file is not there, is too large, or is not of this form.
+    pub fn open(path: &Path) -> Result<Self, SqlError> {
+        let mut file: File = read_json(path)?;
+        if file.databases.is_empty() {
+            file.databases = read_json::<File>(&beside(path))?.databases;
+        }
+        Suite::new(file).map_err(|message| invalid(format!("{}: {message}", path.display())))
+    }
+
+    /// The same with only the questions of some databases. The tables stay.
+    #[must_use]
+    pub fn only(&self, wanted: impl Fn(&str) -> bool) -> Self {
+        let questions = self.questions.iter().filter(|q| wanted(&q.database));
+        Suite {
+            questions: questions.cloned().collect(),
+            ..self.clone()
+        }
+    }
+
+    fn new(file: File) -> Result<Self, String> {
+        let databases: Vec<Set> = file.databases.into_iter().map(set).collect();
+        let question = |q: FileQuestion| {
+            let known = databases.iter().find(|set| set.name == q.db_id);
+            let set = known.ok_or_else(|| {
+                format!(
+                    "question {:?} is about {:?}, which is not among the databases",
+                    q.id, q.db_id
+                )
+            })?;
+            let gold = q
+                .gold
+                .iter()
+                .map(|name| qualified(&set.catalogue, name, &q.id));
+            Ok(Asked {
+                gold: gold.collect::<Result<_, String>>()?,
+                id: q.id,
+                database: q.db_id,
+                question: q.question,
+                sql: q.sql,
+            })
+        };
+        let questions = file.questions.into_iter().map(question);
+        let questions = questions.collect::<Result<_, String>>()?;
+        Ok(Suite {
+            name: file.name,
+            scope: file.scope,
+            questions,
+            databases,
+        })
+    }
+
+    /// The catalogues that questions are ranked in, each with the places of its questions.
+    pub(super) fn scopes(&self, scope: Scope) -> Vec<(Arc<Catalogue>, Vec<usize>)> {
+        let of = |wanted: &dyn Fn(&str) -> bool| {
+            let all = (0..self.questions.len()).filter(|i| wanted(&self.questions[*i].database));
+            all.collect::<Vec<usize>>()
+        };
+        match scope {
+            Scope::Db => self
+                .databases
+                .iter()
+                .map(|set| (set.catalogue.clone(), of(&|name| name == set.name)))
+                .filter(|(_, asked)| !asked.is_empty())
+                .collect(),
+            Scope::Union => {
+                let tables = self
+                    .databases
+                    .iter()
+                    .flat_map(|set| set.catalogue.tables.iter().cloned());
+                vec![(Arc::new(catalogue(tables.collect())), of(&|_| true))]
+            }
+        }
+    }
+}
+
+fn set(database: FileDatabase) -> Set {
+    let schema = |table: &str| {
+        let found = database.tables.iter().find(|t| t.name == table);
+        found.map(|t| t.schema.clone()).unwrap_or_default()
+    };
+    let keys = |table: &str| {
+        let own = database.fks.iter().filter(|[from, ..]| from == table);
+        own.map(|[_, column, to, target]| ForeignKey {
+            columns: vec![column.clone()],
+            ref_schema: schema(to),
+            ref_table: to.clone(),
+            ref_columns: vec![target.clone()],
+        })
+        .collect()
+    };
+    let tables = database.tables.iter().map(|table| Table {
+        schema_name: table.schema.clone(),
+        table_name: table.name.clone(),
+        comment: table.comment.clone(),
+        columns: table
+            .columns
+            .iter()
+            .map(|column| self::column(column, &table.pk))
+            .collect(),
+        foreign_keys: keys(&table.name),
+        ..Table::default()
+    });
+    Set {
+        catalogue: Arc::new(catalogue(tables.collect())),
+        name: database.db_id,
+    }
+}
+
+/// `[name, type?, comment?]`.
+fn column(parts: &[Option<String>], keys: &[String]) -> Column {
+    let part = |i: usize| parts.get(i).cloned().flatten();
+    let name = part(0).unwrap_or_default();
+    Column {
+        is_primary_key: keys.contains(&name),
+        data_type: part(1).unwrap_or_default(),
+        comment: part(2),
+        name,
+        ..Column::default()
+    }
+}
+
+fn catalogue(tables: Vec<Table>) -> Catalogue {
+    Catalogue::new(
+        Dialect::PostgreSql,
+        String::new(),
+        Vec::new(),
+        tables,
+        String::new(),
+    )
+}
+
+fn qualified(catalogue: &Catalogue, name: &str, question: &str) -> Result<String, String> {
+    let split = name.split_once('.');
+    let found = split.map(|(schema, table)| catalogue.find(Some(schema), table));
+    let found = found.filter(|found| !found.is_empty());
+    let found = found.unwrap_or_else(|| catalogue.find(None, name));
+    let table = found.first().and_then(|i| catalogue.tables.get(*i));
+    let missing = || format!("question {question:?} needs the table {name:?}, which is not there");
+    table.map(Table::qualified).ok_or_else(missing)
+}
+
+fn beside(path: &Path) -> std::path::PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let family = stem.split('_').next().unwrap_or_default();
+    path.with_file_name(format!("{family}_union.json"))
+}
+
+pub(super) fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, SqlError> {
+    let named = |why: String| invalid(format!("{}: {why}", path.display()));
+    let size = std::fs::metadata(path)
+        .map_err(|e| named(e.to_string()))?
+        .len();
+    if size > LARGEST_FILE {
+        return Err(named(format!(
+            "the file has {size} bytes and may have {LARGEST_FILE}"
+        )));
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| named(e.to_string()))?;
+    serde_json::from_str(&text).map_err(|e| named(e.to_string()))
+}
+
+pub(super) fn invalid(message: String) -> SqlError {
+    SqlError::Invalid {
+        code: "sql.invalid.eval",
+        message,
+    }
+}

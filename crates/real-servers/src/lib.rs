@@ -18,9 +18,11 @@
 
 #![allow(clippy::missing_panics_doc)]
 
+mod mariadb;
 mod postgres;
 mod supervised;
 mod template;
 mod user;
 
+pub use mariadb::MariaDb;
 pub use postgres::Postgres;

@@ -17,7 +17,7 @@ exec 3<&0
 "$@" </dev/null >"$folder/log" 2>&1 3<&- &
 server=$!
 { read -r _ <&3; kill -"$signal" $server 2>/dev/null; } &
-wait $server
+wait $server 2>/dev/null
 touch "$folder/ended"
 wait
 rm -rf -- "$folder"

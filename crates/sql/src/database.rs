@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use quillet_core::BoxFuture;
 
+use crate::mysql::MySql;
 use crate::{Catalogue, ConnectionUrl, Dialect, Rows};
 
 /// Bounds on one query. All of them hold whatever the query says.
@@ -172,9 +173,11 @@ pub fn connect(
     url: &ConnectionUrl,
     options: &ConnectOptions,
 ) -> Result<Arc<dyn Database>, DatabaseError> {
-    let _ = options;
-    Err(DatabaseError::new(
-        DatabaseErrorKind::Unreachable,
-        format!("{url} cannot be opened"),
-    ))
+    match url.dialect {
+        Dialect::MySql => Ok(Arc::new(MySql::new(url, options)?)),
+        _ => Err(DatabaseError::new(
+            DatabaseErrorKind::Unreachable,
+            format!("{url} cannot be opened"),
+        )),
+    }
 }

@@ -17,6 +17,7 @@ mod error;
 pub mod export;
 pub mod eval;
 pub mod guard;
+mod mysql;
 pub mod rank;
 pub mod rows;
 mod service;

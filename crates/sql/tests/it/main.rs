@@ -5,5 +5,6 @@
 
 mod chain;
 mod export;
+mod mysql;
 mod scripted;
 mod vectors;

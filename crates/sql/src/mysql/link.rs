@@ -1,0 +1,291 @@
+//! Where a server is, how a connection to it is made, and how one is ended whose query
+//! may still run.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, DriverError, Error, OptsBuilder, SslOpts};
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+
+use super::error;
+use crate::database::ConnectOptions;
+use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind};
+
+/// How long ending a query in the server may take: it needs a connection of its own.
+const KILL_TIME: Duration = Duration::from_secs(5);
+/// Packets below this size are always taken, whatever a query's own limit is.
+const SMALLEST_PACKET_LIMIT: usize = 1 << 20;
+/// What the address may set behind `?`.
+const PARAMETERS: [&str; 4] = ["schemas", "socket", "ssl-ca", "ssl-mode"];
+
+/// When TLS is used. The names are those of MySQL's own clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TlsMode {
+    Disabled,
+    /// Where the server has it, without asking who the server is.
+    Preferred,
+    /// Always, without asking who the server is.
+    Required,
+    /// Always, and its certificate is signed by an authority that we know and has its name.
+    Verified,
+}
+
+impl TlsMode {
+    fn named(name: &str) -> Option<TlsMode> {
+        match name.to_ascii_lowercase().replace('_', "-").as_str() {
+            "disabled" | "disable" | "off" | "false" => Some(TlsMode::Disabled),
+            "preferred" | "prefer" => Some(TlsMode::Preferred),
+            "required" | "require" | "on" | "true" => Some(TlsMode::Required),
+            "verify-identity" | "verify-full" => Some(TlsMode::Verified),
+            _ => None,
+        }
+    }
+}
+
+/// A server and a database in it, nothing opened.
+pub(super) struct Server {
+    url: ConnectionUrl,
+    tls: TlsMode,
+    connect_timeout: Duration,
+    /// The server has no TLS and need not: known after the first connection, so that the next ones
+    /// do not try in vain.
+    is_plain: AtomicBool,
+}
+
+impl Server {
+    pub(super) fn new(
+        url: &ConnectionUrl,
+        options: &ConnectOptions,
+    ) -> Result<Arc<Self>, DatabaseError> {
+        for (name, _) in &url.parameters {
+            known_parameter(name)?;
+        }
+        let tls = match parameter(url, "ssl-mode") {
+            _ if options.ssl_disabled => TlsMode::Disabled,
+            None => TlsMode::Preferred,
+            Some(name) => TlsMode::named(name).ok_or_else(|| {
+                wrong(format!(
+                    "ssl-mode={name} is not known; write disabled, preferred, required or verify-identity"
+                ))
+            })?,
+        };
+        Ok(Arc::new(Server {
+            url: url.clone(),
+            tls,
+            connect_timeout: options.connect_timeout,
+            is_plain: AtomicBool::new(false),
+        }))
+    }
+
+    pub(super) fn url(&self) -> &ConnectionUrl {
+        &self.url
+    }
+
+    /// The database of the address, then what `schemas=a,b` adds.
+    pub(super) fn schemas(&self) -> Vec<String> {
+        let mut schemas = vec![self.url.database.clone()];
+        let more = parameter(&self.url, "schemas").unwrap_or_default();
+        for name in more
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+        {
+            if !schemas.iter().any(|known| known == name) {
+                schemas.push(name.to_owned());
+            }
+        }
+        schemas
+    }
+
+    /// A new connection that takes packets of at most `packet` bytes, which is what bounds the memory
+    /// of one row.
+    async fn connect(&self, packet: usize) -> Result<Conn, DatabaseError> {
+        match timeout(self.connect_timeout, self.try_connect(packet)).await {
+            Ok(Ok(conn)) => Ok(conn),
+            Ok(Err(error)) => Err(error::at_connect(&error, &self.url)),
+            Err(_) => Err(self.silent()),
+        }
+    }
+
+    fn silent(&self) -> DatabaseError {
+        wrong(format!(
+            "{} does not answer within {:?}",
+            self.url, self.connect_timeout
+        ))
+    }
+
+    async fn try_connect(&self, packet: usize) -> Result<Conn, Error> {
+        let with_tls = self.tls != TlsMode::Disabled
+            && parameter(&self.url, "socket").is_none()
+            && !self.is_plain.load(Ordering::Relaxed);
+        let without = self.options(packet, None);
+        if !with_tls {
+            return Conn::new(without).await;
+        }
+        match Conn::new(self.options(packet, Some(self.tls_options()))).await {
+            Err(Error::Driver(DriverError::NoClientSslFlagFromServer))
+                if self.tls == TlsMode::Preferred =>
+            {
+                self.is_plain.store(true, Ordering::Relaxed);
+                Conn::new(without).await
+            }
+            result => result,
+        }
+    }
+
+    fn options(&self, packet: usize, tls: Option<SslOpts>) -> OptsBuilder {
+        let url = &self.url;
+        // A packet limit, a waiting time and no wish for a socket: else the
+        // library asks the server for all three.
+        OptsBuilder::default()
+            .ip_or_hostname(url.host.trim_start_matches('[').trim_end_matches(']'))
+            .tcp_port(url.port)
+            .socket(parameter(url, "socket"))
+            .user(Some(&url.user).filter(|user| !user.is_empty()))
+            .pass(url.password.as_deref())
+            .db_name(Some(&url.database))
+            .prefer_socket(false)
+            .stmt_cache_size(0)
+            .max_allowed_packet(Some(packet.max(SMALLEST_PACKET_LIMIT)))
+            .wait_timeout(Some(28_800))
+            .ssl_opts(tls)
+    }
+
+    fn tls_options(&self) -> SslOpts {
+        // Which cryptography TLS uses is the process's choice; ours, if nobody chose.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let is_verified = self.tls == TlsMode::Verified;
+        let authority = parameter(&self.url, "ssl-ca").map(std::path::PathBuf::from);
+        SslOpts::default()
+            .with_disable_built_in_roots(authority.is_some())
+            .with_root_certs(authority.into_iter().map(Into::into).collect())
+            .with_danger_accept_invalid_certs(!is_verified)
+    }
+
+    /// Ends a connection in the server, its query with it. Fails silently: the server's own
+    /// time limit is still there.
+    async fn kill(&self, id: u32) {
+        let ended = timeout(KILL_TIME, async {
+            let mut conn = self.connect(0).await.ok()?;
+            conn.query_drop(format!("KILL {id}")).await.ok()
+        });
+        if ended.await.is_err() {
+            tracing::warn!(database = %self.url, id, "a query could not be ended in time");
+        }
+    }
+}
+
+/// What makes a connection one that only reads, whatever the server's own settings are. Quotes
+/// and backslashes mean what they mean to the guard: no mode of SQL but the server's wish about
+/// GROUP BY. MariaDB skips comments for MySQL 5.7 and later, and MySQL those for MariaDB.
+fn settings(time: Duration) -> [String; 2] {
+    let millis = time.as_millis().clamp(1, u128::from(u32::MAX));
+    let seconds = time.as_secs_f64().clamp(0.001, 31_536_000.0);
+    [
+        format!(
+            "SET NAMES utf8mb4, SESSION sql_mode = \
+             IF(FIND_IN_SET('ONLY_FULL_GROUP_BY', @@sql_mode), 'ONLY_FULL_GROUP_BY', '') \
+             /*M!100101 , SESSION max_statement_time = {seconds:.3} */ \
+             /*!50708 , SESSION max_execution_time = {millis} */"
+        ),
+        "SET SESSION TRANSACTION READ ONLY".to_owned(),
+    ]
+}
+
+fn wrong(message: String) -> DatabaseError {
+    DatabaseError::new(DatabaseErrorKind::Unreachable, message)
+}
+
+/// A setting of the address; `_` is as good as `-` in its name.
+fn parameter<'a>(url: &'a ConnectionUrl, name: &str) -> Option<&'a str> {
+    let mut found = url.parameters.iter();
+    let found = found.find(|(key, _)| key.replace('_', "-") == name);
+    found.map(|(_, value)| value.as_str())
+}
+
+fn known_parameter(name: &str) -> Result<(), DatabaseError> {
+    let dashed = name.replace('_', "-");
+    if PARAMETERS.contains(&dashed.as_str()) {
+        return Ok(());
+    }
+    let known = PARAMETERS.join(", ");
+    let near = quillet_core::nearest(&dashed, PARAMETERS);
+    let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+    Err(wrong(format!(
+        "{name:?} is not a setting of a MySQL address, which are {known}{near}"
+    )))
+}
+
+/// A connection for one piece of work. Unless [`Session::finished`] was said, dropping it closes
+/// the connection at once and ends in the server what it was doing.
+pub(super) struct Session {
+    conn: Conn,
+    server: Arc<Server>,
+    is_running: bool,
+}
+
+impl Session {
+    /// A new connection that only reads, takes packets of at most `packet` bytes, and whose
+    /// statements the server ends after `time`.
+    pub(super) async fn open(
+        server: &Arc<Server>,
+        packet: usize,
+        time: Duration,
+    ) -> Result<Self, DatabaseError> {
+        let mut session = Session {
+            conn: server.connect(packet).await?,
+            server: Arc::clone(server),
+            is_running: true,
+        };
+        let settings = async {
+            for statement in settings(time) {
+                session.conn.query_drop(statement).await?;
+            }
+            Ok(())
+        };
+        match timeout(server.connect_timeout, settings).await {
+            Ok(Ok(())) => Ok(session),
+            Ok(Err(error)) => Err(error::at_connect(&error, &server.url)),
+            Err(_) => Err(server.silent()),
+        }
+    }
+
+    pub(super) fn conn(&mut self) -> &mut Conn {
+        &mut self.conn
+    }
+
+    /// The server has nothing more to do for it: leaving is enough.
+    pub(super) fn finished(mut self) {
+        self.is_running = false;
+    }
+
+    /// Ends what runs, and waits until the server was told.
+    pub(super) async fn end(mut self) {
+        self.hang_up();
+        self.server.kill(self.conn.id()).await;
+        self.is_running = false;
+    }
+
+    /// Closes the socket instead of reading what is still to come, which the library does when a
+    /// connection is dropped: an exchange that was begun and left makes it unusable.
+    fn hang_up(&mut self) {
+        let _ = self.conn.ping().now_or_never();
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if !self.is_running {
+            return;
+        }
+        self.hang_up();
+        if let Ok(runtime) = Handle::try_current() {
+            let (server, id) = (Arc::clone(&self.server), self.conn.id());
+            runtime.spawn(async move { server.kill(id).await });
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! MySQL and MariaDB, through `mysql_async`.
+//!
+//! Each piece of work has a connection of its own: nothing that a query left behind reaches the
+//! next one. Addresses: `mysql://user:password@host:3306/database`, and behind `?` `ssl-mode`
+//! (`disabled`, `preferred`, `required`, `verify-identity`), `ssl-ca` (a PEM file), `socket` (a path),
+//! and `schemas=a,b` for databases of the server besides the one that is named.
+
+mod catalogue;
+mod error;
+mod link;
+mod query;
+mod roles;
+mod text;
+mod values;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mysql_async::Conn;
+use mysql_async::prelude::Queryable;
+use quillet_core::BoxFuture;
+use tokio::time::timeout;
+
+use self::link::{Server, Session};
+use crate::database::{Checked, ConnectOptions, Database, Progress, QueryLimits};
+use crate::{Catalogue, ConnectionUrl, DatabaseError, DatabaseErrorKind, Dialect, Rows};
+
+/// Bytes of one row of a catalogue: comments and defaults are short.
+const PACKET: usize = 16 << 20;
+
+/// A database at a MySQL or MariaDB server.
+pub(crate) struct MySql {
+    server: Arc<Server>,
+    catalogue_timeout: Duration,
+    schemas: Vec<String>,
+}
+
+impl MySql {
+    /// The database at an address. Nothing is opened yet.
+    pub(crate) fn new(
+        url: &ConnectionUrl,
+        options: &ConnectOptions,
+    ) -> Result<Self, DatabaseError> {
+        let server = Server::new(url, options)?;
+        Ok(MySql {
+            schemas: server.schemas(),
+            server,
+            catalogue_timeout: options.catalogue_timeout,
+        })
+    }
+
+    /// Does something on a connection of its own, within the time for catalogues.
+    async fn with_session<T>(
+        &self,
+        work: impl AsyncFnOnce(&mut Conn) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        let time = self.catalogue_timeout;
+        let mut session = Session::open(&self.server, PACKET, time).await?;
+        match timeout(time, work(session.conn())).await {
+            Ok(Ok(done)) => {
+                session.finished();
+                Ok(done)
+            }
+            Ok(Err(error)) => Err(error),
+            Err(_) => {
+                session.end().await;
+                Err(DatabaseError::new(
+                    DatabaseErrorKind::Timeout,
+                    format!("the catalogue cannot be read within {time:?}"),
+                ))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for MySql {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MySql({})", self.server.url())
+    }
+}
+
+impl Database for MySql {
+    fn dialect(&self) -> Dialect {
+        Dialect::MySql
+    }
+
+    fn describe(&self) -> String {
+        self.server.url().to_string()
+    }
+
+    fn check(&self) -> BoxFuture<'_, Result<Checked, DatabaseError>> {
+        Box::pin(self.with_session(async |conn| {
+            let failed = |error| error::of_query(&error, "");
+            let version = conn.query_first("SELECT VERSION()").await.map_err(failed)?;
+            let grants: Vec<String> = conn.query("SHOW GRANTS").await.map_err(failed)?;
+            Ok(Checked {
+                version: version.unwrap_or_default(),
+                warnings: roles::warnings(&grants),
+            })
+        }))
+    }
+
+    fn catalogue<'a>(
+        &'a self,
+        progress: Progress<'a>,
+    ) -> BoxFuture<'a, Result<Catalogue, DatabaseError>> {
+        Box::pin(
+            self.with_session(async |conn| catalogue::read(conn, &self.schemas, progress).await),
+        )
+    }
+
+    fn fingerprint(&self) -> BoxFuture<'_, Result<String, DatabaseError>> {
+        Box::pin(self.with_session(async |conn| {
+            let (_, fingerprint) = catalogue::fingerprint(conn, &self.schemas).await?;
+            Ok(fingerprint)
+        }))
+    }
+
+    fn query<'a>(
+        &'a self,
+        sql: &'a str,
+        limits: &'a QueryLimits,
+    ) -> BoxFuture<'a, Result<Rows, DatabaseError>> {
+        Box::pin(query::run(&self.server, sql, limits))
+    }
+}

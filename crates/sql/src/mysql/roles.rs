@@ -1,0 +1,135 @@
+//! What a role may do that reading does not need, from `SHOW GRANTS`.
+
+/// Rights that only let read, or let nothing.
+const READING: [&str; 9] = [
+    "BINLOG MONITOR",
+    "PROCESS",
+    "REFERENCES",
+    "REPLICATION CLIENT",
+    "SELECT",
+    "SHOW DATABASES",
+    "SHOW VIEW",
+    "SLAVE MONITOR",
+    "USAGE",
+];
+
+/// A sentence for each thing that a line of `SHOW GRANTS` allows besides reading. Never repeats what
+/// stands behind the object: names and hashes of passwords.
+pub(super) fn warnings(grants: &[String]) -> Vec<String> {
+    let mut warnings: Vec<String> = Vec::new();
+    for warning in grants.iter().flat_map(|line| of_line(line)) {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+    warnings
+}
+
+fn of_line(line: &str) -> Vec<String> {
+    // A role that was granted has no ON; what it may do has lines of its own.
+    let Some((rights, rest)) = parts(line) else {
+        return Vec::new();
+    };
+    let (object, rest) = rest.split_once(" TO ").unwrap_or((rest, ""));
+    let mut warnings = Vec::new();
+    let mut writing: Vec<&str> = Vec::new();
+    for right in names(rights) {
+        match right {
+            "FILE" => warnings.push(
+                "the role may read and write files of the server (FILE)".to_owned(),
+            ),
+            "ALL PRIVILEGES" => warnings.push(format!("the role may do everything on {object}")),
+            "EXECUTE" => warnings.push(format!(
+                "the role may call functions and procedures, which may do more than it (EXECUTE on {object})"
+            )),
+            "PROXY" => warnings.push("the role may act as another one (PROXY)".to_owned()),
+            right if READING.contains(&right) => {}
+            right => writing.push(right),
+        }
+    }
+    if !writing.is_empty() {
+        warnings.push(format!("the role may {} on {object}", writing.join(", ")));
+    }
+    if rest.contains("WITH GRANT OPTION") {
+        warnings.push(format!(
+            "the role may give its rights on {object} to others (GRANT OPTION)"
+        ));
+    }
+    warnings
+}
+
+/// The rights of a line, and what follows its ON.
+fn parts(line: &str) -> Option<(&str, &str)> {
+    line.strip_prefix("GRANT ")?.split_once(" ON ")
+}
+
+/// Names of rights in upper case as the server writes them, without lists of columns.
+fn names(rights: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let pieces = rights.split(|c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    });
+    pieces
+        .map(|piece| piece.split('(').next().unwrap_or(piece).trim())
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grants_become_sentences_without_secrets() {
+        for (line, expected) in [
+            (
+                "GRANT USAGE ON *.* TO `r`@`%` IDENTIFIED BY PASSWORD '*6BB4837E'",
+                &[][..],
+            ),
+            ("GRANT SELECT, SHOW VIEW ON `shop`.* TO `r`@`%`", &[]),
+            (
+                "GRANT SELECT (`id`, `name`) ON `shop`.`users` TO `r`@`%`",
+                &[],
+            ),
+            ("GRANT `readers` TO `r`@`%`", &[]),
+            (
+                "GRANT SELECT, INSERT (`a`, `b`), DELETE ON `shop`.`t` TO `r`@`%`",
+                &["the role may INSERT, DELETE on `shop`.`t`"],
+            ),
+            (
+                "GRANT ALL PRIVILEGES ON *.* TO `root`@`%` IDENTIFIED BY PASSWORD '*6BB' WITH GRANT OPTION",
+                &[
+                    "the role may do everything on *.*",
+                    "the role may give its rights on *.* to others (GRANT OPTION)",
+                ],
+            ),
+            (
+                "GRANT FILE, SUPER ON *.* TO `r`@`%`",
+                &[
+                    "the role may read and write files of the server (FILE)",
+                    "the role may SUPER on *.*",
+                ],
+            ),
+            (
+                "GRANT EXECUTE ON PROCEDURE `d`.`p` TO `r`@`%`",
+                &[
+                    "the role may call functions and procedures, which may do more than it (EXECUTE on PROCEDURE `d`.`p`)",
+                ],
+            ),
+            (
+                "GRANT PROXY ON ''@'%' TO 'root'@'localhost' WITH GRANT OPTION",
+                &[
+                    "the role may act as another one (PROXY)",
+                    "the role may give its rights on ''@'%' to others (GRANT OPTION)",
+                ],
+            ),
+        ] {
+            assert_eq!(warnings(&[line.to_owned()]), expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The one look at a query's text that the driver takes itself.
+//!
+//! Two words in front make MariaDB do more than give rows although the statement has columns: `ANALYZE`
+//! runs what follows, and writes the file of an `INTO OUTFILE`; `SET STATEMENT … FOR` lifts the
+//! session's limits. So what may stand in front is a list. Everything behind it is for the
+//! guard, the prepared statement and the read-only session.
+
+use crate::{DatabaseError, DatabaseErrorKind};
+
+/// Words with which a statement begins that reads.
+const READING: [&str; 8] = [
+    "SELECT", "WITH", "VALUES", "TABLE", "SHOW", "DESCRIBE", "DESC", "EXPLAIN",
+];
+
+/// Refuses what does not begin as a statement that reads.
+pub(super) fn check(sql: &str) -> Result<(), DatabaseError> {
+    let start = skip_blank(sql, 0)
+        .map_err(|at| refusal("a comment that the server executes stands in front", at))?;
+    let start = opening(sql, start);
+    let first = word(sql, start);
+    if first.is_empty() {
+        let mut error = refusal("there is no statement that reads", start);
+        error.kind = DatabaseErrorKind::Syntax;
+        return Err(error);
+    }
+    let reads = |word: &str| READING.iter().any(|known| word.eq_ignore_ascii_case(known));
+    if !reads(first) {
+        return Err(refusal(
+            &format!("{first} is not a statement that reads"),
+            start,
+        ));
+    }
+    let second = skip_blank(sql, start + first.len()).unwrap_or(sql.len());
+    let explains = ["DESCRIBE", "DESC", "EXPLAIN"];
+    if explains
+        .iter()
+        .any(|known| first.eq_ignore_ascii_case(known))
+        && word(sql, second).eq_ignore_ascii_case("ANALYZE")
+    {
+        return Err(refusal("ANALYZE executes what it explains", second));
+    }
+    Ok(())
+}
+
+fn refusal(what: &str, at: usize) -> DatabaseError {
+    DatabaseError {
+        position: Some(at),
+        hint: Some("write one SELECT".to_owned()),
+        ..DatabaseError::new(DatabaseErrorKind::ReadOnly, what)
+    }
+}
+
+/// Past parentheses before the first word.
+fn opening(sql: &str, mut at: usize) -> usize {
+    while sql[at..].starts_with('(') {
+        match skip_blank(sql, at + 1) {
+            Ok(next) => at = next,
+            Err(_) => return at,
+        }
+    }
+    at
+}
+
+/// The ASCII word at `at`; empty if something else is there.
+fn word(sql: &str, at: usize) -> &str {
+    let rest = &sql[at..];
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    &rest[..end.unwrap_or(rest.len())]
+}
+
+/// The first place from `at` on that is neither space nor comment. `Err` is the place of a comment
+/// that the server executes.
+fn skip_blank(sql: &str, mut at: usize) -> Result<usize, usize> {
+    loop {
+        let rest = &sql[at..];
+        let trimmed = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\x0b');
+        at += rest.len() - trimmed.len();
+        let is_line = trimmed.starts_with('#')
+            || trimmed.starts_with("--") && trimmed[2..].chars().next().is_none_or(|c| c <= ' ');
+        if is_line {
+            at += trimmed.find('\n').unwrap_or(trimmed.len());
+        } else if trimmed.starts_with("/*!") || trimmed.starts_with("/*M!") {
+            return Err(at);
+        } else if trimmed.starts_with("/*") {
+            at += trimmed[2..].find("*/").map_or(trimmed.len(), |end| end + 4);
+        } else {
+            return Ok(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_reads_may_stand_in_front() {
+        for sql in [
+            "SELECT 1",
+            " \t\n\u{b}select 1",
+            "-- delete\nSELECT 1",
+            "--\nSELECT 1",
+            "# x\n/* DROP TABLE t */ with t as (select 1) select * from t",
+            "/* /* */ SELECT 1",
+            "((SELECT 1))",
+            "( /* x */ SELECT 1) UNION (SELECT 2)",
+            "VALUES (1)",
+            "TABLE t",
+            "EXPLAIN SELECT 1",
+            "SHOW TABLES",
+            "DESC t",
+        ] {
+            assert_eq!(check(sql), Ok(()), "{sql}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_refused_with_its_place() {
+        use DatabaseErrorKind::{ReadOnly, Syntax};
+        for (sql, kind, at) in [
+            ("", Syntax, 0),
+            ("   ", Syntax, 3),
+            ("-- only a comment", Syntax, 17),
+            ("/* never closed", Syntax, 15),
+            ("订单", Syntax, 0),
+            ("DROP TABLE t", ReadOnly, 0),
+            ("--x\nSELECT 1", Syntax, 0),
+            (" ANALYZE SELECT 1 INTO OUTFILE '/tmp/x'", ReadOnly, 1),
+            ("EXPLAIN ANALYZE SELECT 1", ReadOnly, 8),
+            ("explain/**/analyze SELECT 1", ReadOnly, 11),
+            (
+                "SET STATEMENT max_statement_time=0 FOR SELECT 1",
+                ReadOnly,
+                0,
+            ),
+            ("/*! DELETE FROM t */", ReadOnly, 0),
+            (" /*M!100100 SELECT */ 1", ReadOnly, 1),
+            ("(((", Syntax, 3),
+        ] {
+            let error = check(sql).unwrap_err();
+            assert_eq!((error.kind, error.position), (kind, Some(at)), "{sql}");
+        }
+    }
+}

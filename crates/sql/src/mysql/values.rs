@@ -1,0 +1,178 @@
+//! Values of the binary protocol as exact cells.
+//!
+//! `TIMESTAMP` comes in the session's time zone, which is the server's: that is what people see in
+//! their other clients, and what `NOW()` and `CURDATE()` in a query go by. So it is a time
+//! without a zone, as `DATETIME` is. `TIME` reaches from -838 to 838 hours and is a span, not a time of
+//! day. MariaDB's `JSON` is `LONGTEXT`, and text here as well.
+
+use mysql_async::consts::{ColumnFlags, ColumnType};
+use mysql_async::{Column, Value};
+
+use crate::rows::{Cell, ColumnInfo, ValueType};
+
+/// The number of the character set that stands for bytes.
+const BINARY: u16 = 63;
+
+/// What a cell of a column is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Text,
+    Binary,
+    Json,
+    /// Up to 64 bits, the first byte the highest.
+    Bits,
+    /// A day, and whether a time of day belongs to it.
+    Date,
+    DateTime,
+    /// Everything that the protocol has a form of its own for.
+    Plain,
+}
+
+/// A column and how its values are read.
+#[derive(Debug)]
+pub(super) struct Reader {
+    pub(super) info: ColumnInfo,
+    shape: Shape,
+}
+
+impl Reader {
+    pub(super) fn of(column: &Column) -> Self {
+        let (data_type, value_type, shape) = kind(column);
+        Reader {
+            info: ColumnInfo {
+                name: column.name_str().into_owned(),
+                data_type: data_type.to_owned(),
+                value_type,
+            },
+            shape,
+        }
+    }
+
+    /// The value as a cell.
+    pub(super) fn cell(&self, value: Value) -> Cell {
+        match value {
+            Value::NULL => Cell::Null,
+            Value::Bytes(bytes) => self.bytes(bytes),
+            Value::Int(number) => Cell::Int(number),
+            Value::UInt(number) => Cell::UInt(number),
+            Value::Float(number) => Cell::Float(widened(number)),
+            Value::Double(number) => Cell::Float(number),
+            Value::Date(year, month, day, hour, minute, second, micros) => {
+                let day = format!("{year:04}-{month:02}-{day:02}");
+                Cell::Text(match self.shape {
+                    Shape::Date => day,
+                    _ => format!(
+                        "{day}T{hour:02}:{minute:02}:{second:02}{}",
+                        fraction(micros)
+                    ),
+                })
+            }
+            Value::Time(is_negative, days, hours, minutes, seconds, micros) => {
+                let sign = if is_negative { "-" } else { "" };
+                let hours = u64::from(days) * 24 + u64::from(hours);
+                let fraction = fraction(micros);
+                Cell::Text(format!(
+                    "{sign}{hours:02}:{minutes:02}:{seconds:02}{fraction}"
+                ))
+            }
+        }
+    }
+
+    fn bytes(&self, bytes: Vec<u8>) -> Cell {
+        match self.shape {
+            Shape::Binary => Cell::Bytes(bytes),
+            Shape::Bits if bytes.len() <= 8 => {
+                let number = bytes
+                    .iter()
+                    .fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+                i64::try_from(number).map_or(Cell::UInt(number), Cell::Int)
+            }
+            shape => match String::from_utf8(bytes) {
+                Ok(text) if shape == Shape::Json => Cell::Json(text),
+                Ok(text) => Cell::Text(text),
+                // Text that is none is given as it is.
+                Err(error) => Cell::Bytes(error.into_bytes()),
+            },
+        }
+    }
+}
+
+/// Bytes that a value takes in a result.
+pub(super) fn size(value: &Value) -> usize {
+    match value {
+        Value::NULL => 1,
+        Value::Bytes(bytes) => bytes.len(),
+        _ => 8,
+    }
+}
+
+/// The number that a FLOAT shows: 0.1 and not 0.10000000149.
+fn widened(number: f32) -> f64 {
+    number.to_string().parse().unwrap_or(f64::from(number))
+}
+
+/// `.5` for half a second; nothing for a whole one.
+fn fraction(micros: u32) -> String {
+    if micros == 0 {
+        return String::new();
+    }
+    format!(".{micros:06}").trim_end_matches('0').to_owned()
+}
+
+fn kind(column: &Column) -> (&'static str, ValueType, Shape) {
+    use ColumnType as T;
+    let is_unsigned = column.flags().contains(ColumnFlags::UNSIGNED_FLAG);
+    let integer = |signed, unsigned| {
+        let name = if is_unsigned { unsigned } else { signed };
+        (name, ValueType::Integer, Shape::Plain)
+    };
+    match column.column_type() {
+        T::MYSQL_TYPE_TINY => integer("tinyint", "tinyint unsigned"),
+        T::MYSQL_TYPE_SHORT => integer("smallint", "smallint unsigned"),
+        T::MYSQL_TYPE_INT24 => integer("mediumint", "mediumint unsigned"),
+        T::MYSQL_TYPE_LONG => integer("int", "int unsigned"),
+        T::MYSQL_TYPE_LONGLONG => integer("bigint", "bigint unsigned"),
+        T::MYSQL_TYPE_YEAR => integer("year", "year"),
+        T::MYSQL_TYPE_BIT => ("bit", ValueType::Integer, Shape::Bits),
+        T::MYSQL_TYPE_FLOAT => ("float", ValueType::Float, Shape::Plain),
+        T::MYSQL_TYPE_DOUBLE => ("double", ValueType::Float, Shape::Plain),
+        T::MYSQL_TYPE_DECIMAL | T::MYSQL_TYPE_NEWDECIMAL => {
+            ("decimal", ValueType::Decimal, Shape::Text)
+        }
+        T::MYSQL_TYPE_DATE | T::MYSQL_TYPE_NEWDATE => ("date", ValueType::Date, Shape::Date),
+        T::MYSQL_TYPE_TIME | T::MYSQL_TYPE_TIME2 => ("time", ValueType::Interval, Shape::Plain),
+        T::MYSQL_TYPE_DATETIME | T::MYSQL_TYPE_DATETIME2 => {
+            ("datetime", ValueType::Timestamp, Shape::DateTime)
+        }
+        T::MYSQL_TYPE_TIMESTAMP | T::MYSQL_TYPE_TIMESTAMP2 => {
+            ("timestamp", ValueType::Timestamp, Shape::DateTime)
+        }
+        T::MYSQL_TYPE_JSON => ("json", ValueType::Json, Shape::Json),
+        T::MYSQL_TYPE_GEOMETRY => ("geometry", ValueType::Binary, Shape::Binary),
+        T::MYSQL_TYPE_VECTOR => ("vector", ValueType::Binary, Shape::Binary),
+        T::MYSQL_TYPE_NULL => ("null", ValueType::Other, Shape::Text),
+        _ => string(column),
+    }
+}
+
+/// Columns of characters or bytes: which of the two, and under which name.
+fn string(column: &Column) -> (&'static str, ValueType, Shape) {
+    use ColumnType as T;
+    let flags = column.flags();
+    let is_enum =
+        flags.contains(ColumnFlags::ENUM_FLAG) || column.column_type() == T::MYSQL_TYPE_ENUM;
+    let is_set = flags.contains(ColumnFlags::SET_FLAG) || column.column_type() == T::MYSQL_TYPE_SET;
+    if is_enum || is_set {
+        let name = if is_enum { "enum" } else { "set" };
+        return (name, ValueType::Text, Shape::Text);
+    }
+    let (text, binary) = match column.column_type() {
+        T::MYSQL_TYPE_STRING => ("char", "binary"),
+        T::MYSQL_TYPE_VARCHAR | T::MYSQL_TYPE_VAR_STRING => ("varchar", "varbinary"),
+        _ => ("text", "blob"),
+    };
+    match column.character_set() {
+        BINARY => (binary, ValueType::Binary, Shape::Binary),
+        _ => (text, ValueType::Text, Shape::Text),
+    }
+}

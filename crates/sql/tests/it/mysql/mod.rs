@@ -1,0 +1,47 @@
+//! MySQL's driver on a real MariaDB server.
+
+mod connections;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_sql::database::ConnectOptions;
+use quillet_sql::{Cell, Database, DatabaseError, QueryLimits, Rows};
+
+/// The database at an address.
+fn open(url: &str) -> Arc<dyn Database> {
+    try_open(url).unwrap()
+}
+
+fn try_open(url: &str) -> Result<Arc<dyn Database>, DatabaseError> {
+    quillet_sql::connect(&url.parse().unwrap(), &ConnectOptions::default())
+}
+
+/// Bounds that no test meets by accident.
+fn limits() -> QueryLimits {
+    QueryLimits {
+        timeout: Duration::from_secs(60),
+        ..QueryLimits::default()
+    }
+}
+
+async fn rows(database: &dyn Database, sql: &str) -> Rows {
+    let rows = database.query(sql, &limits()).await;
+    rows.unwrap_or_else(|error| panic!("{sql}: {error:?}"))
+}
+
+async fn refused(database: &dyn Database, sql: &str) -> DatabaseError {
+    match database.query(sql, &limits()).await {
+        Ok(rows) => panic!("{sql} ran: {rows:?}"),
+        Err(error) => error,
+    }
+}
+
+/// The one value of a result.
+fn only(rows: Rows) -> Cell {
+    let mut cells = rows.rows.into_iter().flatten();
+    let (Some(cell), None) = (cells.next(), cells.next()) else {
+        panic!("not one value");
+    };
+    cell
+}

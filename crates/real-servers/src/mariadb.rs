@@ -301,6 +301,7 @@ fn certificate(user: User, folder: &Path) {
     arguments.extend(["-pkeyopt", "ec_paramgen_curve:prime256v1"]);
     arguments.extend(["-subj", "/CN=localhost"]);
     arguments.extend(["-addext", "subjectAltName=DNS:localhost"]);
+    arguments.extend(["-addext", "basicConstraints=critical,CA:FALSE"]);
     arguments.extend(["-keyout", text(&key), "-out", text(&certificate)]);
     user.run("openssl", &arguments);
 }

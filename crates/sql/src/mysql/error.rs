@@ -16,7 +16,7 @@ pub(super) fn at_connect(error: &Error, url: &ConnectionUrl) -> DatabaseError {
             Error::Driver(DriverError::NoClientSslFlagFromServer) => {
                 "the server has no TLS, which ssl-mode asks for".to_owned()
             }
-            other => other.to_string(),
+            other => reason(other),
         };
         return DatabaseError::new(
             DatabaseErrorKind::Unreachable,
@@ -40,9 +40,18 @@ pub(super) fn of_query(error: &Error, sql: &str) -> DatabaseError {
         Error::Driver(DriverError::Params(_) | DriverError::MixedParams) => placeholders(),
         other => DatabaseError::new(
             DatabaseErrorKind::Unreachable,
-            format!("the connection broke: {other}"),
+            format!("the connection broke: {}", reason(other)),
         ),
     }
+}
+
+/// What is at the bottom of an error; the layers above repeat one another.
+fn reason(error: &dyn std::error::Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
 }
 
 /// A query with a `?` or a `:name`: the library takes both for parameters.

@@ -1,6 +1,7 @@
 //! MySQL's driver on a real MariaDB server.
 
 mod connections;
+mod queries;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -73,20 +73,24 @@ fn word(sql: &str, at: usize) -> &str {
 fn skip_blank(sql: &str, mut at: usize) -> Result<usize, usize> {
     loop {
         let rest = &sql[at..];
-        let trimmed = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\x0b');
-        at += rest.len() - trimmed.len();
-        let is_line = trimmed.starts_with('#')
-            || trimmed.starts_with("--") && trimmed[2..].chars().next().is_none_or(|c| c <= ' ');
-        if is_line {
-            at += trimmed.find('\n').unwrap_or(trimmed.len());
-        } else if trimmed.starts_with("/*!") || trimmed.starts_with("/*M!") {
+        let text = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\x0b');
+        at += rest.len() - text.len();
+        if text.starts_with("/*!") || text.starts_with("/*M!") {
             return Err(at);
-        } else if trimmed.starts_with("/*") {
-            at += trimmed[2..].find("*/").map_or(trimmed.len(), |end| end + 4);
-        } else {
-            return Ok(at);
         }
+        at += match text.strip_prefix("/*") {
+            Some(comment) => comment.find("*/").map_or(text.len(), |end| end + 4),
+            None if is_line_comment(text) => text.find('\n').unwrap_or(text.len()),
+            None => return Ok(at),
+        };
     }
+}
+
+/// `#`, or two dashes with a space or less behind them.
+fn is_line_comment(text: &str) -> bool {
+    let dashes = text.strip_prefix("--");
+    let dashes = dashes.is_some_and(|rest| rest.chars().next().is_none_or(|c| c <= ' '));
+    dashes || text.starts_with('#')
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use crate::user::User;
 
 /// The owner's name. Dumps of sample databases give their tables to this role.
 const OWNER: &str = "postgres";
-/// The password of every role. Connections over TCP have to give it (SCRAM).
+/// The password of every role. Connections over TCP have to give it: as it is, which costs nothing, or
+/// by SCRAM where the server has TLS.
 const PASSWORD: &str = "s3cret/of:all";
 /// The same in an address.
 const ENCODED: &str = "s3cret%2Fof%3Aall";
@@ -258,23 +259,27 @@ fn made(binaries: &Path, user: User) -> PathBuf {
         user.run("sh", &["-c", &script]);
         let file = format!("--pwfile={password}");
         let mut arguments = vec!["-D", text(data), "-U", OWNER, "-E", "UTF8", "--locale=C"];
-        arguments.extend(["--auth-local=trust", "--auth-host=scram-sha-256", &file]);
+        arguments.extend(["--auth-local=trust", "--auth-host=password", &file]);
         arguments.extend(["--wal-segsize=1", "--no-sync"]);
         user.run(text(&binaries.join("initdb")), &arguments);
         user.run("rm", &["-f", &password]);
     })
 }
 
-/// Makes a key and a certificate that vouches for itself.
+/// Makes a key and a certificate that vouches for itself, and asks for SCRAM, which can be bound to it.
 fn certificate(user: User, data: &Path) {
     let (key, certificate) = (data.join("server.key"), data.join("server.crt"));
     let mut arguments = vec!["req", "-x509", "-newkey", "ec", "-nodes", "-days", "2"];
     arguments.extend(["-pkeyopt", "ec_paramgen_curve:prime256v1"]);
     arguments.extend(["-subj", "/CN=localhost"]);
     arguments.extend(["-addext", "subjectAltName=DNS:localhost"]);
+    arguments.extend(["-addext", "basicConstraints=critical,CA:FALSE"]);
     arguments.extend(["-keyout", text(&key), "-out", text(&certificate)]);
     user.run("openssl", &arguments);
     user.run("chmod", &["600", text(&key)]);
+    let rules = text(data).to_owned() + "/pg_hba.conf";
+    let script = format!("sed -i 's/password$/scram-sha-256/' '{rules}'");
+    user.run("sh", &["-c", &script]);
 }
 
 /// The server writes `ready` into its file once it takes connections.

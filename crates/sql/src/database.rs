@@ -7,6 +7,7 @@ use std::time::Duration;
 use quillet_core::BoxFuture;
 
 use crate::mysql::MySql;
+use crate::postgres::Postgres;
 use crate::{Catalogue, ConnectionUrl, Dialect, Rows};
 
 /// Bounds on one query. All of them hold whatever the query says.
@@ -175,7 +176,8 @@ pub fn connect(
 ) -> Result<Arc<dyn Database>, DatabaseError> {
     match url.dialect {
         Dialect::MySql => Ok(Arc::new(MySql::new(url, options)?)),
-        _ => Err(DatabaseError::new(
+        Dialect::PostgreSql => Ok(Arc::new(Postgres::new(url, options)?)),
+        Dialect::Sqlite => Err(DatabaseError::new(
             DatabaseErrorKind::Unreachable,
             format!("{url} cannot be opened"),
         )),

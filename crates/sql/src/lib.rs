@@ -18,6 +18,7 @@ pub mod export;
 pub mod eval;
 pub mod guard;
 mod mysql;
+mod postgres;
 pub mod rank;
 pub mod rows;
 mod service;

@@ -6,5 +6,6 @@
 mod chain;
 mod export;
 mod mysql;
+mod postgres;
 mod scripted;
 mod vectors;

@@ -1,0 +1,179 @@
+//! The catalogue, read from `pg_catalog` in one round of questions that all see the same moment.
+//!
+//! The server is asked for what it has, in the order it has it; what belongs together is put together
+//! here. One join less on a hundred thousand columns is worth more than a short text.
+
+mod assembly;
+mod statements;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Row};
+
+use super::error;
+use super::server::Server;
+use super::session::Session;
+use crate::database::Progress;
+use crate::{Catalogue, DatabaseError, DatabaseErrorKind as Kind, Dialect};
+use assembly::{About, Attribute, Base, Key, Label, Note, Parts, Relation, TypeName};
+
+/// Bytes that a whole catalogue may take on the wire: some fifty times ten thousand tables.
+const BYTES: u64 = 1 << 30;
+
+/// Questions, for the progress.
+const STEPS: u64 = 9;
+
+/// Reads everything that the role may see.
+pub(super) async fn read(
+    server: &Arc<Server>,
+    timeout: Duration,
+    progress: Progress<'_>,
+) -> Result<Catalogue, DatabaseError> {
+    progress(0, STEPS, "connecting");
+    let work = async {
+        let mut session = open(server, timeout).await?;
+        let answers = ask_all(&session.client, progress).await;
+        let answers = answers.map_err(|error| failure(&session, &error))?;
+        session.roll_back().await?;
+        Ok(answers)
+    };
+    let (about, fingerprint, parts) = within(timeout, work).await?;
+    Ok(Catalogue::new(
+        Dialect::PostgreSql,
+        about.version,
+        about.search_path,
+        parts.tables(),
+        fingerprint,
+    ))
+}
+
+/// Reads the fingerprint alone.
+pub(super) async fn fingerprint(
+    server: &Arc<Server>,
+    timeout: Duration,
+) -> Result<String, DatabaseError> {
+    let work = async {
+        let mut session = open(server, timeout).await?;
+        let row = session.client.query_one(statements::FINGERPRINT, &[]).await;
+        let text = row.and_then(|row| row.try_get(0));
+        let text = text.map_err(|error| failure(&session, &error))?;
+        session.roll_back().await?;
+        Ok(text)
+    };
+    within(timeout, work).await
+}
+
+async fn open(server: &Arc<Server>, timeout: Duration) -> Result<Session, DatabaseError> {
+    let mut session = Session::open(server).await?;
+    session.meter.allow(BYTES);
+    let timeout = timeout.as_millis().clamp(1, i32::MAX as u128);
+    let begin = format!(
+        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = {timeout}"
+    );
+    session.run(&begin).await?;
+    Ok(session)
+}
+
+async fn within<T>(
+    timeout: Duration,
+    work: impl Future<Output = Result<T, DatabaseError>>,
+) -> Result<T, DatabaseError> {
+    tokio::time::timeout(timeout, work)
+        .await
+        .unwrap_or_else(|_| {
+            let message = format!("the catalogue was not read within {timeout:?}");
+            Err(DatabaseError::new(Kind::Timeout, message))
+        })
+}
+
+fn failure(session: &Session, error: &tokio_postgres::Error) -> DatabaseError {
+    if session.meter.is_used_up() {
+        let message = format!("the catalogue is larger than {BYTES} bytes");
+        return DatabaseError::new(Kind::Limit, message);
+    }
+    error::of(error)
+}
+
+/// Asks all questions at once: the server answers one while the next is on its way.
+async fn ask_all(
+    client: &Client,
+    progress: Progress<'_>,
+) -> Result<(About, String, Parts), tokio_postgres::Error> {
+    let asking = Asking {
+        client,
+        progress,
+        done: AtomicU64::new(0),
+    };
+    let (about, fingerprint, relations, columns, types, bases, labels, notes, keys) = futures_util::try_join!(
+        asking.one("server", statements::SERVER, About::of),
+        asking.one("fingerprint", statements::FINGERPRINT, |row| row.try_get(0)),
+        asking.all("tables", statements::RELATIONS, Relation::of),
+        asking.all("columns", statements::COLUMNS, Attribute::of),
+        asking.all("types", statements::TYPES, TypeName::of),
+        asking.all("domains", statements::BASES, Base::of),
+        asking.all("enums", statements::LABELS, Label::of),
+        asking.all("comments", statements::NOTES, Note::of),
+        asking.all("keys", statements::KEYS, Key::of),
+    )?;
+    let parts = Parts {
+        relations,
+        columns,
+        types,
+        bases,
+        labels,
+        notes,
+        keys,
+    };
+    Ok((about, fingerprint, parts))
+}
+
+/// Questions under way.
+struct Asking<'a> {
+    client: &'a Client,
+    progress: Progress<'a>,
+    done: AtomicU64,
+}
+
+impl Asking<'_> {
+    /// All rows of an answer, each read as it comes.
+    async fn all<T>(
+        &self,
+        what: &str,
+        statement: &str,
+        read: impl Fn(&Row) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<Vec<T>, tokio_postgres::Error> {
+        let no_parameters: [(&(dyn ToSql + Sync), Type); 0] = [];
+        let rows = self
+            .client
+            .query_typed_raw(statement, no_parameters)
+            .await?;
+        let mut rows = std::pin::pin!(rows);
+        let mut all = Vec::new();
+        while let Some(row) = rows.try_next().await? {
+            all.push(read(&row)?);
+        }
+        self.step(what);
+        Ok(all)
+    }
+
+    /// The one row of an answer.
+    async fn one<T>(
+        &self,
+        what: &str,
+        statement: &str,
+        read: impl Fn(&Row) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, tokio_postgres::Error> {
+        let row = self.client.query_typed_one(statement, &[]).await?;
+        self.step(what);
+        read(&row)
+    }
+
+    fn step(&self, what: &str) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        (self.progress)(done, STEPS, what);
+    }
+}

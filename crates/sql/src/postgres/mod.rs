@@ -1,0 +1,103 @@
+//! PostgreSQL, 12 and later.
+//!
+//! What this driver does itself, whatever the text of a query says and whoever let it through:
+//!
+//! - The text is prepared, which takes one statement only, and described before it runs. A statement
+//!   that gives no rows (COPY, SET, DO, LISTEN, COMMIT, DDL, changes without RETURNING) is refused unrun.
+//! - It runs in a READ ONLY transaction that is rolled back in the end, on a connection that is
+//!   closed afterwards: settings, session locks and temporary tables go with it.
+//! - The server has a time limit for it. A query that nobody waits for any more is cancelled.
+//! - Rows and bytes are counted as they arrive, the bytes of one row below the library.
+//!
+//! **What that does not stop** are functions whose effect lies outside the transaction. A role without
+//! special rights can still hold up the server with `pg_sleep` until the time limit, and end other
+//! queries of the same role with `pg_cancel_backend`. A superuser, or a role
+//! with rights like `pg_read_server_files`, can also read and write files of the server
+//! (`pg_read_file`, `lo_export`), switch the log and reset statistics. Only the
+//! guard of the text stands before these, and [`Database::check`] warns of such roles: connect with a
+//! role that may SELECT and nothing else.
+
+mod catalogue;
+mod error;
+mod query;
+mod rights;
+mod server;
+mod session;
+mod socket;
+mod tls;
+mod value;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::BoxFuture;
+
+use crate::database::{Checked, ConnectOptions, Database, Progress};
+use crate::{Catalogue, ConnectionUrl, DatabaseError, Dialect, QueryLimits, Rows};
+use server::Server;
+
+/// A database of a PostgreSQL server.
+pub(crate) struct Postgres {
+    server: Arc<Server>,
+    catalogue_timeout: Duration,
+}
+
+impl Postgres {
+    /// The database at an address. Nothing is opened yet.
+    ///
+    /// # Errors
+    /// The address has a parameter that is not known.
+    pub(crate) fn new(
+        url: &ConnectionUrl,
+        options: &ConnectOptions,
+    ) -> Result<Self, DatabaseError> {
+        Ok(Postgres {
+            server: Arc::new(Server::of(url, options)?),
+            catalogue_timeout: options.catalogue_timeout,
+        })
+    }
+}
+
+impl fmt::Debug for Postgres {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Postgres({})", self.server.shown)
+    }
+}
+
+impl Database for Postgres {
+    fn dialect(&self) -> Dialect {
+        Dialect::PostgreSql
+    }
+
+    fn describe(&self) -> String {
+        self.server.shown.clone()
+    }
+
+    fn check(&self) -> BoxFuture<'_, Result<Checked, DatabaseError>> {
+        Box::pin(rights::check(&self.server, self.catalogue_timeout))
+    }
+
+    fn catalogue<'a>(
+        &'a self,
+        progress: Progress<'a>,
+    ) -> BoxFuture<'a, Result<Catalogue, DatabaseError>> {
+        Box::pin(catalogue::read(
+            &self.server,
+            self.catalogue_timeout,
+            progress,
+        ))
+    }
+
+    fn fingerprint(&self) -> BoxFuture<'_, Result<String, DatabaseError>> {
+        Box::pin(catalogue::fingerprint(&self.server, self.catalogue_timeout))
+    }
+
+    fn query<'a>(
+        &'a self,
+        sql: &'a str,
+        limits: &'a QueryLimits,
+    ) -> BoxFuture<'a, Result<Rows, DatabaseError>> {
+        Box::pin(query::run(&self.server, sql, limits))
+    }
+}

@@ -1,0 +1,269 @@
+//! One query: described, then run where nothing of it can last, and read no further than the limits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::tokenizer::{Token, Tokenizer};
+use tokio_postgres::Statement;
+use tokio_postgres::types::{ToSql, Type};
+
+use super::error;
+use super::server::Server;
+use super::session::Session;
+use super::value::{self, Reading};
+use crate::rows::{ColumnInfo, Truncated};
+use crate::{DatabaseError, DatabaseErrorKind as Kind, QueryLimits, Rows};
+
+/// Bytes above a query's own limit that may be on the wire: descriptions, notices, and what is
+/// read ahead. A row that does not fit is cut off below the library.
+const SLACK: u64 = 256 << 10;
+
+/// A query waits no longer for a lock than this.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Runs a query of unknown origin.
+pub(super) async fn run(
+    server: &Arc<Server>,
+    sql: &str,
+    limits: &QueryLimits,
+) -> Result<Rows, DatabaseError> {
+    let mut session = Session::open(server).await?;
+    let work = work(&mut session, sql, limits);
+    let Ok(result) = tokio::time::timeout(limits.timeout, work).await else {
+        session.cancel().await;
+        let message = format!("the query took longer than {:?}", limits.timeout);
+        return Err(DatabaseError::new(Kind::Timeout, message));
+    };
+    result
+}
+
+async fn work(
+    session: &mut Session,
+    sql: &str,
+    limits: &QueryLimits,
+) -> Result<Rows, DatabaseError> {
+    session.run(&begin(limits.timeout)).await?;
+    let read = read(session, sql, limits).await;
+    match &read {
+        // Rows are still coming: the session is cancelled as it is dropped, which undoes everything too.
+        Ok(rows) if rows.truncated.is_some() => {}
+        Err(error) if error.kind == Kind::Unreachable => {}
+        _ => session.roll_back().await?,
+    }
+    read
+}
+
+/// Opens the transaction. The server's limit is ours, so that it ends the query even if we
+/// cannot ask for it.
+fn begin(timeout: Duration) -> String {
+    let milliseconds = |time: Duration| time.as_millis().clamp(1, i32::MAX as u128);
+    let (whole, lock) = (
+        milliseconds(timeout),
+        milliseconds(timeout.min(LOCK_TIMEOUT)),
+    );
+    format!(
+        "BEGIN READ ONLY; SET LOCAL statement_timeout = {whole}; \
+         SET LOCAL idle_in_transaction_session_timeout = {whole}; SET LOCAL lock_timeout = {lock}"
+    )
+}
+
+async fn read(
+    session: &mut Session,
+    sql: &str,
+    limits: &QueryLimits,
+) -> Result<Rows, DatabaseError> {
+    let statement = describe(session, sql, sql, 0).await?;
+    let columns = columns(session, &statement).await?;
+    let types: Vec<&Type> = statement.columns().iter().map(|c| c.type_()).collect();
+    let readings: Vec<Reading> = types.iter().map(|type_| Reading::of(type_)).collect();
+    let mut rows = Rows {
+        columns: columns
+            .into_iter()
+            .zip(statement.columns().iter().zip(&readings))
+            .map(|(data_type, (column, reading))| ColumnInfo {
+                name: column.name().to_owned(),
+                data_type,
+                value_type: reading.value_type(),
+            })
+            .collect(),
+        ..Rows::default()
+    };
+    if readings.iter().all(|reading| reading.cast().is_none()) {
+        collect(session, &statement, &readings, limits, &mut rows, sql, 0).await?;
+        return Ok(rows);
+    }
+    let (wrapped, start) = through_text(sql, &readings);
+    let statement = describe(session, sql, &wrapped, start).await?;
+    collect(
+        session, &statement, &readings, limits, &mut rows, &wrapped, start,
+    )
+    .await?;
+    Ok(rows)
+}
+
+/// Prepares a text, which runs nothing of it, and refuses what would give no rows.
+async fn describe(
+    session: &Session,
+    own: &str,
+    sent: &str,
+    start: usize,
+) -> Result<Statement, DatabaseError> {
+    let prepared = session.client.prepare(sent).await;
+    let statement = prepared.map_err(|error| error::of_query(&error, sent, start))?;
+    if !statement.params().is_empty() {
+        let mut error = DatabaseError::new(
+            Kind::Syntax,
+            "the query has a parameter ($1), and there is nothing to put in its place",
+        );
+        error.position = own.find('$');
+        return Err(error);
+    }
+    if statement.columns().is_empty() {
+        return Err(DatabaseError::new(
+            Kind::ReadOnly,
+            "the statement gives no rows; only queries that give rows are run",
+        ));
+    }
+    Ok(statement)
+}
+
+/// Types of the columns as the database writes them.
+async fn columns(session: &Session, statement: &Statement) -> Result<Vec<String>, DatabaseError> {
+    const NAMES: &str = "SELECT pg_catalog.format_type(t.id, t.modifier) \
+        FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.oid[]), \
+        pg_catalog.unnest($2::pg_catalog.int4[])) AS t(id, modifier)";
+    let columns = statement.columns();
+    let types: Vec<u32> = columns.iter().map(|column| column.type_().oid()).collect();
+    let modifiers: Vec<i32> = columns
+        .iter()
+        .map(|column| column.type_modifier())
+        .collect();
+    let parameters: [(&(dyn ToSql + Sync), Type); 2] =
+        [(&types, Type::OID_ARRAY), (&modifiers, Type::INT4_ARRAY)];
+    let rows = session.client.query_typed(NAMES, &parameters).await;
+    let rows = rows.map_err(|error| error::of(&error))?;
+    let names: Result<_, _> = rows.iter().map(|row| row.try_get(0)).collect();
+    names.map_err(|error| error::of(&error))
+}
+
+/// Runs a statement and reads its rows up to the limits. Without a count of rows in the
+/// request, which would keep the server from working in parallel: it is held up
+/// when we stop reading, and cancelled.
+async fn collect(
+    session: &Session,
+    statement: &Statement,
+    readings: &[Reading],
+    limits: &QueryLimits,
+    rows: &mut Rows,
+    sent: &str,
+    start: usize,
+) -> Result<(), DatabaseError> {
+    session
+        .meter
+        .allow((limits.bytes as u64).saturating_add(SLACK));
+    let no_parameters: [&(dyn ToSql + Sync); 0] = [];
+    let stream = session.client.query_raw(statement, no_parameters).await;
+    let stream = stream.map_err(|error| error::of_query(&error, sent, start))?;
+    let mut stream = std::pin::pin!(stream);
+    let mut bytes = 0_usize;
+    loop {
+        let row = match stream.as_mut().try_next().await {
+            Ok(row) => row,
+            Err(_) if session.meter.is_used_up() => {
+                rows.truncated = Some(Truncated::Bytes);
+                return Ok(());
+            }
+            Err(error) => return Err(error::of_query(&error, sent, start)),
+        };
+        let Some(row) = row else {
+            return Ok(());
+        };
+        bytes = bytes.saturating_add(row.raw_size_bytes());
+        rows.truncated = match () {
+            () if rows.rows.len() >= limits.rows => Some(Truncated::Rows),
+            () if bytes > limits.bytes => Some(Truncated::Bytes),
+            () => None,
+        };
+        if rows.truncated.is_some() {
+            return Ok(());
+        }
+        rows.rows.push(value::row(&row, readings)?);
+    }
+}
+
+/// The query with a cast on the columns that only the server can write, and the byte at which the
+/// query begins in it. The query parsed by itself, so that its brackets and quotes are closed.
+fn through_text(sql: &str, readings: &[Reading]) -> (String, usize) {
+    let mut sent = String::from("SELECT ");
+    for (i, reading) in readings.iter().enumerate() {
+        let comma = if i == 0 { "" } else { ", " };
+        let cast = reading.cast().unwrap_or_default();
+        sent.push_str(&format!("{comma}c{i}{cast}"));
+    }
+    sent.push_str(" FROM (");
+    let start = sent.len();
+    sent.push_str(without_end(sql));
+    // The query may end in a comment up to the end of the line.
+    sent.push_str("\n) AS q(");
+    for i in 0..readings.len() {
+        let comma = if i == 0 { "" } else { ", " };
+        sent.push_str(&format!("{comma}c{i}"));
+    }
+    sent.push(')');
+    (sent, start)
+}
+
+/// A statement without the semicolon that ends it and what follows: comments.
+fn without_end(sql: &str) -> &str {
+    let dialect = PostgreSqlDialect {};
+    let tokens = Tokenizer::new(&dialect, sql).tokenize_with_location();
+    let end = tokens.into_iter().flatten().find_map(|token| {
+        let is_end = token.token == Token::SemiColon;
+        is_end.then_some(token.span.start)
+    });
+    end.and_then(|place| {
+        let mut lines = sql.split_inclusive('\n');
+        let line = usize::try_from(place.line).ok()?.checked_sub(1)?;
+        let before: usize = lines.by_ref().take(line).map(str::len).sum();
+        let column = usize::try_from(place.column).ok()?.checked_sub(1)?;
+        let (within, _) = lines.next()?.char_indices().nth(column)?;
+        sql.get(..before + within)
+    })
+    .unwrap_or(sql)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_ends_before_its_semicolon() {
+        for (sql, expected) in [
+            ("SELECT 1", "SELECT 1"),
+            ("SELECT 1;", "SELECT 1"),
+            (
+                "SELECT '订;单'\n, 2 ;\n-- done; really\n",
+                "SELECT '订;单'\n, 2 ",
+            ),
+            ("SELECT $$a;b$$ /* ; */ ; -- c", "SELECT $$a;b$$ /* ; */ "),
+        ] {
+            assert_eq!(without_end(sql), expected);
+        }
+    }
+
+    #[test]
+    fn unknown_types_are_asked_for_as_text() {
+        let array = Reading::Array(Box::new(Reading::Other));
+        let (sent, start) = through_text(
+            "SELECT 1, 2, 3; -- c",
+            &[Reading::Int, Reading::Other, array],
+        );
+        assert_eq!(
+            sent,
+            "SELECT c0, c1::pg_catalog.text, c2::pg_catalog.text[] FROM (SELECT 1, 2, 3\n) AS q(c0, c1, c2)"
+        );
+        assert!(sent[start..].starts_with("SELECT 1, 2"));
+    }
+}

@@ -1,0 +1,229 @@
+//! Where a server is and how one connects to it: an address read as libpq reads it
+//! (PostgreSQL documentation, "Connection URIs" and "Parameter Key Words").
+
+use std::path::Path;
+use std::time::Duration;
+
+use tokio_postgres::Config;
+use tokio_postgres::config::{ChannelBinding, SslMode};
+
+use super::tls::{Checks, Tls};
+use crate::database::ConnectOptions;
+use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind as Kind};
+
+/// What may stand behind `?`.
+const PARAMETERS: &[&str] = &[
+    "application_name",
+    "channel_binding",
+    "connect_timeout",
+    "dbname",
+    "host",
+    "options",
+    "password",
+    "port",
+    "sslmode",
+    "sslrootcert",
+    "user",
+];
+
+/// A server and who asks it for what.
+#[derive(Clone)]
+pub(super) struct Server {
+    /// The address without secrets.
+    pub(super) shown: String,
+    /// A name, an address, or the folder of a Unix socket.
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) config: Config,
+    pub(super) tls: Tls,
+    pub(super) connect_timeout: Duration,
+}
+
+impl Server {
+    /// Reads an address. Nothing is opened but the file of `sslrootcert`.
+    ///
+    /// # Errors
+    /// A parameter that is not known, or not with this value.
+    pub(super) fn of(url: &ConnectionUrl, options: &ConnectOptions) -> Result<Self, DatabaseError> {
+        for (name, _) in &url.parameters {
+            known(name)?;
+        }
+        let host = url.parameter("host").unwrap_or(&url.host);
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let port = match url.parameter("port") {
+            Some(text) => number("port", text)?,
+            None => url.port,
+        };
+        let (mode, checks) = ssl(url, options, host)?;
+        let authorities = url
+            .parameter("sslrootcert")
+            .filter(|path| *path != "system");
+        let tls = Tls::new(host, checks, authorities.map(Path::new)).map_err(wrong)?;
+        let mut config = config(url)?;
+        config.ssl_mode(mode);
+        let connect_timeout = match url.parameter("connect_timeout") {
+            // libpq: 0 means no limit; ours then holds.
+            Some(text) => Some(number("connect_timeout", text)?).filter(|seconds| *seconds > 0),
+            None => None,
+        };
+        Ok(Server {
+            shown: url.to_string(),
+            host: host.to_owned(),
+            port,
+            config,
+            tls,
+            connect_timeout: connect_timeout
+                .map_or(options.connect_timeout, |s| Duration::from_secs(s.into())),
+        })
+    }
+}
+
+fn config(url: &ConnectionUrl) -> Result<Config, DatabaseError> {
+    let mut config = Config::new();
+    let user = url.parameter("user").unwrap_or(&url.user);
+    if !user.is_empty() {
+        config.user(user);
+    }
+    if let Some(password) = url.parameter("password").or(url.password.as_deref()) {
+        config.password(password);
+    }
+    if let Some(options) = url.parameter("options") {
+        config.options(options);
+    }
+    config
+        .dbname(url.parameter("dbname").unwrap_or(&url.database))
+        .application_name(url.parameter("application_name").unwrap_or("quillet"))
+        .channel_binding(match url.parameter("channel_binding") {
+            None | Some("prefer") => ChannelBinding::Prefer,
+            Some("disable") => ChannelBinding::Disable,
+            Some("require") => ChannelBinding::Require,
+            Some(other) => return Err(value("channel_binding", other, "disable, prefer, require")),
+        });
+    Ok(config)
+}
+
+/// Whether TLS is used, and what it checks.
+fn ssl(
+    url: &ConnectionUrl,
+    options: &ConnectOptions,
+    host: &str,
+) -> Result<(SslMode, Checks), DatabaseError> {
+    let has_authority = url.parameter("sslrootcert").is_some();
+    let (mode, checks) = match url.parameter("sslmode") {
+        Some("disable") => (SslMode::Disable, Checks::Nothing),
+        None | Some("allow" | "prefer") => (SslMode::Prefer, Checks::Nothing),
+        // libpq: with an authority at hand `require` checks as `verify-ca` does.
+        Some("require") if !has_authority => (SslMode::Require, Checks::Nothing),
+        Some("require" | "verify-ca") => (SslMode::Require, Checks::Authority),
+        Some("verify-full") => (SslMode::Require, Checks::Host),
+        Some(other) => {
+            let modes = "disable, prefer, require, verify-ca, verify-full";
+            return Err(value("sslmode", other, modes));
+        }
+    };
+    // There is no TLS over Unix sockets.
+    match options.ssl_disabled || host.starts_with('/') {
+        true => Ok((SslMode::Disable, Checks::Nothing)),
+        false => Ok((mode, checks)),
+    }
+}
+
+fn known(name: &str) -> Result<(), DatabaseError> {
+    if PARAMETERS.contains(&name) {
+        return Ok(());
+    }
+    let near = quillet_core::nearest(name, PARAMETERS.iter().copied());
+    let mend = match near {
+        Some(near) => format!("did you mean {near:?}?"),
+        None => format!("known are {}", PARAMETERS.join(", ")),
+    };
+    Err(wrong(format!(
+        "the address has the parameter {name:?}, which is not known; {mend}"
+    )))
+}
+
+fn number(name: &str, text: &str) -> Result<u16, DatabaseError> {
+    text.parse()
+        .map_err(|_| value(name, text, "a whole number up to 65535"))
+}
+
+fn value(name: &str, text: &str, right: &str) -> DatabaseError {
+    wrong(format!(
+        "the address has {name}={text:?}, which is not one of its values: {right}"
+    ))
+}
+
+fn wrong(message: impl Into<String>) -> DatabaseError {
+    DatabaseError::new(Kind::Unreachable, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(text: &str) -> Result<Server, DatabaseError> {
+        let url: ConnectionUrl = text.parse().unwrap();
+        Server::of(&url, &ConnectOptions::default())
+    }
+
+    #[test]
+    fn addresses_are_read_as_libpq_reads_them() {
+        for (text, host, port, mode) in [
+            ("postgresql://h/d", "h", 5432, SslMode::Prefer),
+            ("postgresql://[::1]:77/d", "::1", 77, SslMode::Prefer),
+            (
+                "postgresql://u@h/d?sslmode=require",
+                "h",
+                5432,
+                SslMode::Require,
+            ),
+            (
+                "postgresql://h/d?sslmode=disable",
+                "h",
+                5432,
+                SslMode::Disable,
+            ),
+            (
+                "postgresql://u@x/d?host=/run/pg&port=9",
+                "/run/pg",
+                9,
+                SslMode::Disable,
+            ),
+            (
+                "postgresql://%2Frun%2Fpg/d",
+                "/run/pg",
+                5432,
+                SslMode::Disable,
+            ),
+        ] {
+            let server = server(text).unwrap();
+            let found = (
+                server.host.as_str(),
+                server.port,
+                server.config.get_ssl_mode(),
+            );
+            assert_eq!(found, (host, port, mode), "{text}");
+        }
+        let slow = server("postgresql://h/d?connect_timeout=3").unwrap();
+        assert_eq!(slow.connect_timeout, Duration::from_secs(3));
+    }
+
+    #[test]
+    fn wrong_parameters_are_named() {
+        for (text, needed) in [
+            ("postgresql://h/d?sslmod=require", "\"sslmode\""),
+            ("postgresql://h/d?sslmode=yes", "verify-full"),
+            ("postgresql://h/d?port=99999", "65535"),
+            ("postgresql://h/d?connect_timeout=soon", "whole number"),
+            ("postgresql://u:s3cret@h/d?zzz=1", "application_name"),
+            (
+                "postgresql://h/d?sslmode=verify-full&sslrootcert=/nowhere",
+                "/nowhere",
+            ),
+        ] {
+            let error = server(text).err().unwrap();
+            assert!(error.message.contains(needed), "{text}: {error}");
+            assert!(!error.message.contains("s3cret"), "{error}");
+        }
+    }
+}

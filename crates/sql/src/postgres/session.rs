@@ -1,0 +1,133 @@
+//! One connection, for one piece of work. Nothing of it outlives the work: not a setting, not a
+//! lock, not a temporary table, and not a query that nobody waits for any more.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+use tokio_postgres::{CancelToken, Client};
+
+use super::error;
+use super::server::Server;
+use super::socket::{Meter, Socket};
+use crate::{DatabaseError, DatabaseErrorKind as Kind};
+
+/// Bytes that connecting and describing a statement may take.
+const GREETING: u64 = 1 << 20;
+
+/// Time that a request to cancel may take, and then the server to follow it.
+const CANCEL: Duration = Duration::from_secs(5);
+
+/// A connection. Dropping it ends in the server what it was doing.
+pub(super) struct Session {
+    /// The library's half that takes statements.
+    pub(super) client: Client,
+    /// How much may still be read.
+    pub(super) meter: Meter,
+    server: Arc<Server>,
+    token: CancelToken,
+    wire: Option<JoinHandle<()>>,
+    runtime: Handle,
+    is_working: bool,
+}
+
+impl Session {
+    /// Connects and identifies itself, within the server's time.
+    pub(super) async fn open(server: &Arc<Server>) -> Result<Self, DatabaseError> {
+        let time = server.connect_timeout;
+        match tokio::time::timeout(time, Self::connect(server)).await {
+            Ok(result) => result,
+            Err(_) => Err(DatabaseError::new(
+                Kind::Unreachable,
+                format!("{} did not answer within {time:?}", server.shown),
+            )),
+        }
+    }
+
+    async fn connect(server: &Arc<Server>) -> Result<Self, DatabaseError> {
+        let unreachable = |error| {
+            let message = format!("{} cannot be reached: {error}", server.shown);
+            DatabaseError::new(Kind::Unreachable, message)
+        };
+        let meter = Meter::new(GREETING);
+        let socket = Socket::connect(&server.host, server.port, meter.clone())
+            .await
+            .map_err(unreachable)?;
+        let connected = server.config.connect_raw(socket, server.tls.clone()).await;
+        let (client, connection) = connected.map_err(|error| error::of(&error))?;
+        let runtime = Handle::current();
+        let wire = runtime.spawn(async move {
+            // Whoever waits for an answer is told of the error as well.
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "the connection to PostgreSQL broke");
+            }
+        });
+        Ok(Session {
+            token: client.cancel_token(),
+            client,
+            meter,
+            server: Arc::clone(server),
+            wire: Some(wire),
+            runtime,
+            is_working: false,
+        })
+    }
+
+    /// Runs our own statements, several at once: never a text from outside.
+    pub(super) async fn run(&mut self, own: &str) -> Result<(), DatabaseError> {
+        self.is_working = true;
+        let done = self.client.batch_execute(own).await;
+        done.map_err(|error| error::of(&error))
+    }
+
+    /// Undoes whatever was done. The session is idle afterwards.
+    pub(super) async fn roll_back(&mut self) -> Result<(), DatabaseError> {
+        self.run("ROLLBACK").await?;
+        self.is_working = false;
+        Ok(())
+    }
+
+    /// Tells the server to stop what it is doing, and waits until it was told.
+    pub(super) async fn cancel(&mut self) {
+        cancel(&self.server, &self.token).await;
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let Some(wire) = self.wire.take().filter(|_| self.is_working) else {
+            // An idle connection says goodbye when its client is dropped.
+            return;
+        };
+        let (server, token) = (Arc::clone(&self.server), self.token.clone());
+        self.runtime.spawn(async move {
+            cancel(&server, &token).await;
+            // The rest of the answer is read and thrown away up to the meter's end.
+            let abort = wire.abort_handle();
+            if tokio::time::timeout(CANCEL, wire).await.is_err() {
+                abort.abort();
+            }
+        });
+    }
+}
+
+/// Asks over a connection of its own, as the protocol wants it.
+async fn cancel(server: &Server, token: &CancelToken) {
+    let ask = async {
+        let meter = Meter::new(GREETING);
+        let socket = Socket::connect(&server.host, server.port, meter)
+            .await
+            .ok()?;
+        let asked = token.cancel_query_raw(socket, server.tls.clone()).await;
+        asked.ok()
+    };
+    if tokio::time::timeout(CANCEL, ask)
+        .await
+        .ok()
+        .flatten()
+        .is_none()
+    {
+        tracing::debug!("PostgreSQL could not be asked to cancel a query");
+    }
+}

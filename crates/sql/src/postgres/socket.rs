@@ -1,0 +1,108 @@
+//! The wire to a server, with a meter on it: the driver's library collects a whole row before it
+//! hands it on, so that a row of a gigabyte can be refused only below the library.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// How many bytes may still be read. Copies share one count.
+#[derive(Clone, Debug)]
+pub(super) struct Meter(Arc<AtomicU64>);
+
+impl Meter {
+    pub(super) fn new(bytes: u64) -> Self {
+        Meter(Arc::new(AtomicU64::new(bytes)))
+    }
+
+    /// Lets so many bytes be read from now on.
+    pub(super) fn allow(&self, bytes: u64) {
+        self.0.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Whether the wire was cut because everything that was allowed has been read.
+    pub(super) fn is_used_up(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    fn count(&self, bytes: usize) {
+        let bytes = bytes as u64;
+        // Only the task that reads counts down; a lost `allow` in between is not possible,
+        // as nothing is under way then.
+        let left = self.0.load(Ordering::Relaxed);
+        self.0.store(left.saturating_sub(bytes), Ordering::Relaxed);
+    }
+}
+
+trait Wire: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Wire for T {}
+
+/// A connected socket.
+pub(super) struct Socket {
+    wire: Box<dyn Wire>,
+    meter: Meter,
+}
+
+impl Socket {
+    /// Connects to a server; a host that begins with `/` is the folder of its Unix socket.
+    pub(super) async fn connect(host: &str, port: u16, meter: Meter) -> io::Result<Self> {
+        let wire: Box<dyn Wire> = match host.starts_with('/') {
+            true => unix(&format!("{host}/.s.PGSQL.{port}")).await?,
+            false => {
+                let stream = tokio::net::TcpStream::connect((host, port)).await?;
+                stream.set_nodelay(true)?;
+                Box::new(stream)
+            }
+        };
+        Ok(Socket { wire, meter })
+    }
+}
+
+#[cfg(unix)]
+async fn unix(path: &str) -> io::Result<Box<dyn Wire>> {
+    Ok(Box::new(tokio::net::UnixStream::connect(path).await?))
+}
+
+#[cfg(not(unix))]
+async fn unix(path: &str) -> io::Result<Box<dyn Wire>> {
+    Err(io::Error::other(format!(
+        "{path}: there are no Unix sockets here"
+    )))
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.meter.is_used_up() {
+            return Poll::Ready(Err(io::Error::other("more bytes than may be read")));
+        }
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.wire).poll_read(cx, buffer);
+        self.meter.count(buffer.filled().len() - before);
+        polled
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.wire).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.wire).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.wire).poll_shutdown(cx)
+    }
+}

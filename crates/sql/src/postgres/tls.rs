@@ -1,0 +1,263 @@
+//! TLS as libpq does it: used where the server has it, certificates checked where the address
+//! asks for it (PostgreSQL documentation, "SSL Support", table of `sslmode`).
+
+use std::future::Future;
+use std::io;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
+use sha2::{Digest, Sha256, Sha384, Sha512};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
+use tokio_rustls::TlsConnector;
+
+use super::socket::Socket;
+
+/// What is checked about the server's certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Checks {
+    /// Nothing: the wire is secret from those who only listen.
+    Nothing,
+    /// That an authority we trust vouches for it.
+    Authority,
+    /// That, and that it is for the host we asked for.
+    Host,
+}
+
+/// Makes TLS of a socket.
+#[derive(Clone)]
+pub(super) struct Tls {
+    connector: TlsConnector,
+    host: String,
+}
+
+impl Tls {
+    /// For a host, trusting the authorities of a PEM file, or the system's.
+    ///
+    /// # Errors
+    /// A sentence: the authorities cannot be read.
+    pub(super) fn new(
+        host: &str,
+        checks: Checks,
+        authorities: Option<&Path>,
+    ) -> Result<Self, String> {
+        let provider = Arc::new(ring::default_provider());
+        let authority = match checks {
+            Checks::Nothing => None,
+            _ => Some(verifier(authorities, &provider)?),
+        };
+        let verifier = Verifier {
+            checks,
+            authority,
+            provider: Arc::clone(&provider),
+        };
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier))
+            .with_no_client_auth();
+        Ok(Tls {
+            connector: Arc::new(config).into(),
+            host: host.to_owned(),
+        })
+    }
+}
+
+fn verifier(
+    authorities: Option<&Path>,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<WebPkiServerVerifier>, String> {
+    let certificates: Vec<CertificateDer<'static>> = match authorities {
+        None => rustls_native_certs::load_native_certs().certs,
+        Some(path) => CertificateDer::pem_file_iter(path)
+            .and_then(Iterator::collect)
+            .map_err(|error| format!("sslrootcert {}: {error}", path.display()))?,
+    };
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(certificates);
+    WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
+        .build()
+        .map_err(|error| {
+            format!("no authority can be trusted ({error}); name one with sslrootcert=FILE")
+        })
+}
+
+#[derive(Debug)]
+struct Verifier {
+    checks: Checks,
+    authority: Option<Arc<WebPkiServerVerifier>>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let Some(authority) = &self.authority else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        match authority.verify_server_cert(certificate, intermediates, name, ocsp, now) {
+            // The chain is checked before the name.
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) if self.checks == Checks::Authority => Ok(ServerCertVerified::assertion()),
+            result => result,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        algorithms.supported_schemes()
+    }
+}
+
+impl TlsConnect<Socket> for Tls {
+    type Stream = Channel;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Channel>> + Send>>;
+
+    fn connect(self, socket: Socket) -> Self::Future {
+        Box::pin(async move {
+            let name = ServerName::try_from(self.host).map_err(io::Error::other)?;
+            let stream = self.connector.connect(name, socket).await?;
+            Ok(Channel(stream))
+        })
+    }
+}
+
+/// A socket under TLS.
+pub(super) struct Channel(tokio_rustls::client::TlsStream<Socket>);
+
+impl TlsStream for Channel {
+    fn channel_binding(&self) -> ChannelBinding {
+        let (_, connection) = self.0.get_ref();
+        let certificate = connection.peer_certificates().and_then(<[_]>::first);
+        certificate
+            .and_then(|certificate| end_point(certificate))
+            .map_or_else(ChannelBinding::none, ChannelBinding::tls_server_end_point)
+    }
+}
+
+/// Digest of a certificate for `tls-server-end-point` (RFC 5929, section 4.1): by the hash of its own
+/// signature, SHA-256 in place of older ones. `None` where it is not one of these.
+fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
+    const RSA: &[u8] = &[0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01];
+    const ECDSA_SHA1: &[u8] = &[0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x01];
+    const ECDSA: &[u8] = &[0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x03];
+    // Certificate ::= SEQUENCE { what is signed, algorithm, signature }
+    let (whole, _) = element(certificate)?;
+    let (_, rest) = element(whole)?;
+    let (algorithm, _) = element(rest)?;
+    let (identifier, _) = element(algorithm)?;
+    let (last, family) = identifier.split_last()?;
+    let sha256 = || Some(Sha256::digest(certificate).to_vec());
+    let sha384 = || Some(Sha384::digest(certificate).to_vec());
+    let sha512 = || Some(Sha512::digest(certificate).to_vec());
+    match (family, *last) {
+        _ if identifier == ECDSA_SHA1 => sha256(),
+        (RSA, 4 | 5 | 11) | (ECDSA, 2) => sha256(),
+        (RSA, 12) | (ECDSA, 3) => sha384(),
+        (RSA, 13) | (ECDSA, 4) => sha512(),
+        _ => None,
+    }
+}
+
+/// Contents of the first element of DER, and what follows it.
+fn element(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (_tag, rest) = bytes.split_first()?;
+    let (first, rest) = rest.split_first()?;
+    let (length, rest) = match first {
+        0..=0x7F => (usize::from(*first), rest),
+        0x81..=0x84 => {
+            let (length, rest) = rest.split_at_checked(usize::from(first & 0x7F))?;
+            let length = length
+                .iter()
+                .fold(0, |sum, byte| sum << 8 | usize::from(*byte));
+            (length, rest)
+        }
+        _ => return None,
+    };
+    rest.split_at_checked(length)
+}
+
+impl AsyncRead for Channel {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Channel {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cut_certificates_have_no_end_point() {
+        // SEQUENCE { SEQUENCE {}, SEQUENCE { OID ecdsa-with-SHA256 } }
+        let oid = [0x06, 8, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x03, 0x02];
+        let mut certificate = vec![0x30, 14, 0x30, 0, 0x30, 10];
+        certificate.extend(oid);
+        assert_eq!(end_point(&certificate).map(|hash| hash.len()), Some(32));
+        for end in 0..certificate.len() {
+            assert_eq!(end_point(&certificate[..end]), None, "{end}");
+        }
+        assert_eq!(end_point(&[0x30, 0x84, 0xFF, 0xFF, 0xFF, 0xFF]), None);
+    }
+}

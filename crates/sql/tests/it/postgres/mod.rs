@@ -1,0 +1,42 @@
+//! The driver of PostgreSQL against a real server.
+
+mod samples;
+mod types;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use quillet_sql::database::ConnectOptions;
+use quillet_sql::{Catalogue, Cell, Database, DatabaseError, QueryLimits, Rows, connect};
+
+/// The database at an address.
+fn database(url: &str) -> Arc<dyn Database> {
+    connect(&url.parse().unwrap(), &ConnectOptions::default()).unwrap()
+}
+
+async fn catalogue(url: &str) -> Catalogue {
+    database(url).catalogue(&|_, _, _| {}).await.unwrap()
+}
+
+async fn query(url: &str, sql: &str) -> Result<Rows, DatabaseError> {
+    database(url).query(sql, &QueryLimits::default()).await
+}
+
+/// The only value of a query.
+async fn value(url: &str, sql: &str) -> Cell {
+    let mut rows = query(url, sql)
+        .await
+        .unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    assert_eq!((rows.rows.len(), rows.columns.len()), (1, 1), "{sql}");
+    rows.rows.remove(0).remove(0)
+}
+
+/// A file of third parties' data; `None` with a line that says so where it is not here.
+fn shared(path: &str) -> Option<String> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let text = std::fs::read_to_string(root.join(path)).ok();
+    if text.is_none() {
+        eprintln!("left out: ../shared/{path} is not here");
+    }
+    text
+}

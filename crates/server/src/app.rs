@@ -73,6 +73,13 @@ impl App {
         self.stopping.load(Ordering::Acquire)
     }
 
+    /// Whether clients may change which databases there are.
+    pub(crate) fn may_change_databases(&self) -> bool {
+        let loopback = self.config.listen.ip().is_loopback();
+        let guarded = loopback || !self.config.tokens.is_empty();
+        self.config.change_databases.unwrap_or(guarded)
+    }
+
     /// Whether templates in requests are rendered.
     pub(crate) fn takes_inline_templates(&self) -> bool {
         let loopback = self.config.listen.ip().is_loopback();

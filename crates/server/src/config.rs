@@ -28,6 +28,10 @@ pub struct ServerConfig {
     /// Whether `POST /api/render` takes templates in the request. Without a
     /// choice: on a loopback address only.
     pub inline_templates: Option<bool>,
+    /// Whether clients may put, remove and try out connections to databases: whoever may can
+    /// have this server open any address and any SQLite file. Without a choice: on a loopback
+    /// address, and where tokens are set.
+    pub change_databases: Option<bool>,
     /// Whether `/readyz` answers 503 while the store is away and everything is
     /// served from cache. Default `false`: a store that goes away goes away for
     /// every replica, and 503 would take all of them out of rotation just when
@@ -68,6 +72,7 @@ impl Default for ServerConfig {
             insecure: false,
             origins: Vec::new(),
             inline_templates: None,
+            change_databases: None,
             unready_when_stale: false,
             body_bytes: 1 << 20,
             connections: 10_000,

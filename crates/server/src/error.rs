@@ -8,7 +8,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use quillet_core::chat::{ModelError, ModelErrorKind};
 use quillet_core::store::StoreErrorKind;
-use quillet_core::{Diagnostic, Severity};
+use quillet_core::{Diagnostic, Position, Severity};
 use quillet_prompt::{ScriptFailure, ServiceError};
 use quillet_template::{ErrorKind, Limit, RenderError};
 use serde::Serialize;
@@ -55,6 +55,13 @@ pub(crate) struct Problem {
     /// How to mend it.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
+    /// Where in a query it is: line and column, both from 1. Of the routes of databases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    position: Option<Position>,
+    /// The same as `hint`. Of the routes of databases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<String>,
     /// Everything that is wrong with a definition.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<Object>)]
@@ -107,6 +114,26 @@ impl ApiError {
     /// Says where it is in the request's body.
     pub(crate) fn at(mut self, line: usize, column: usize) -> Self {
         (self.0.line, self.0.column) = (Some(line), Some(column));
+        self
+    }
+
+    /// Says where it is in the query.
+    pub(crate) fn in_query(mut self, position: Option<Position>) -> Self {
+        self.0.position = position;
+        match position {
+            Some(Position { line, column }) => {
+                self.0.source = Some("sql".to_owned());
+                self.at(line, column)
+            }
+            None => self,
+        }
+    }
+
+    /// In the words of the routes of databases: `code` is the stable code, as `error` is, and
+    /// `help` says what `hint` says.
+    pub(crate) fn of_databases(mut self) -> Self {
+        self.0.code = self.0.error.to_owned();
+        self.0.help.clone_from(&self.0.hint);
         self
     }
 

@@ -145,6 +145,7 @@ fn explain(
     let mut response = match shape {
         openai::Shape::Problem => error.into_answer(exchange.id()),
         openai::Shape::OpenAi => openai::answer(&error),
+        openai::Shape::Databases => error.of_databases().into_answer(exchange.id()),
     };
     if let Some(allow) = headers.get(axum::http::header::ALLOW) {
         response

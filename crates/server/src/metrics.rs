@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use quillet_prompt::Counts;
 
 /// Statuses that are counted by themselves; the last place is for all others.
-const STATUSES: [u16; 14] = [
-    200, 204, 400, 401, 403, 404, 405, 408, 413, 429, 500, 502, 503, 0,
+const STATUSES: [u16; 16] = [
+    200, 204, 304, 400, 401, 403, 404, 405, 408, 413, 422, 429, 500, 502, 503, 0,
 ];
 
 /// Upper bounds of the histograms' buckets, in microseconds.
@@ -128,6 +128,8 @@ pub(crate) struct Metrics {
     pub(crate) render: Histogram,
     /// From the question to the model's first event.
     pub(crate) model: Histogram,
+    /// What databases took for the queries of requests.
+    pub(crate) queries: Histogram,
     pub(crate) tool_calls: AtomicU64,
     pub(crate) tool_failures: ByCode,
     pub(crate) errors: ByCode,

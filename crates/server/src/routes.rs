@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::MethodRouter;
-use utoipa::openapi::path::{HttpMethod, PathItem, PathsBuilder};
+use utoipa::openapi::path::{PathItem, PathsBuilder};
 use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder};
 use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
@@ -19,7 +19,8 @@ use crate::error::{Problem, problem};
 use crate::exchange::At;
 use crate::metrics::Metrics;
 use crate::services::Services;
-use crate::{api, health, mcp, openapi};
+use crate::sql::{connections, history, layout, metadata, query, question};
+use crate::{api, health, mcp, openapi, sql};
 
 /// Where the routes of the prompt service are mounted: the seed's place, and
 /// the deployed origin's.
@@ -106,6 +107,26 @@ fn probe_routes() -> Vec<UtoipaMethodRouter<At>> {
     ]
 }
 
+/// The routes of databases, relative to `/api/v1` (note 1.1 on seed 001).
+fn database_routes() -> Vec<UtoipaMethodRouter<At>> {
+    vec![
+        routes!(connections::list),
+        routes!(connections::put),
+        routes!(connections::get),
+        routes!(connections::delete),
+        routes!(connections::test),
+        routes!(metadata::all),
+        routes!(metadata::refresh),
+        routes!(metadata::tables),
+        routes!(metadata::table),
+        routes!(query::run),
+        routes!(question::ask),
+        routes!(layout::format),
+        routes!(history::list),
+        routes!(history::search),
+    ]
+}
+
 /// Everything that a server needs to answer: the router, and what its handlers share.
 pub(crate) fn build(config: ServerConfig, services: Services) -> (Arc<App>, Router) {
     let mut schemas = Vec::new();
@@ -150,6 +171,8 @@ fn all(prefix: &str, schemas: &mut Schemas) -> Vec<Route> {
         let suffix = if version == 0 { "" } else { "_v1" };
         add(&mut routes, schemas, &base, suffix, service_routes());
     }
+    let databases = format!("{prefix}{}", sql::BASE);
+    add(&mut routes, schemas, &databases, "", database_routes());
     let v1 = format!("{prefix}/v1");
     add(&mut routes, schemas, &v1, "", agent_routes());
     add(&mut routes, schemas, &v1, "", openai_routes());
@@ -183,20 +206,20 @@ fn add(
 
 /// Ids of operations are unique in a document, so an alias gets a suffix.
 fn name_operation(item: &mut PathItem, suffix: &str) -> &'static str {
-    let (method, operation) = match (&mut item.get, &mut item.post, &mut item.delete) {
-        (Some(get), ..) => (HttpMethod::Get, get),
-        (None, Some(post), _) => (HttpMethod::Post, post),
-        (None, None, Some(delete)) => (HttpMethod::Delete, delete),
-        (None, None, None) => return "",
-    };
-    if let Some(id) = &mut operation.operation_id {
-        id.push_str(suffix);
+    let methods = [
+        ("GET", &mut item.get),
+        ("POST", &mut item.post),
+        ("PUT", &mut item.put),
+        ("DELETE", &mut item.delete),
+    ];
+    for (method, operation) in methods {
+        let Some(operation) = operation else { continue };
+        if let Some(id) = &mut operation.operation_id {
+            id.push_str(suffix);
+        }
+        return method;
     }
-    match method {
-        HttpMethod::Post => "POST",
-        HttpMethod::Delete => "DELETE",
-        _ => "GET",
-    }
+    ""
 }
 
 fn describe(routes: &[Route], schemas: Schemas) -> OpenApi {

@@ -41,7 +41,7 @@ fn malformed(error: &serde_json::Error) -> ApiError {
     problem(400, "request.body", format!("{what}: {error}")).at(error.line(), error.column())
 }
 
-pub(super) async fn read(body: Body, most: usize, time: Duration) -> Result<Bytes, ApiError> {
+pub(crate) async fn read(body: Body, most: usize, time: Duration) -> Result<Bytes, ApiError> {
     let reading = Limited::new(body, most).collect();
     tokio::pin!(reading);
     // Nearly every body has arrived with its headers; only the others need a timer.

@@ -1,6 +1,6 @@
 //! The routes of the prompt service: what they take and what they answer.
 
-mod body;
+pub(crate) mod body;
 pub(crate) mod catalogue;
 pub(crate) mod chat;
 mod chunk;
@@ -85,7 +85,7 @@ fn merged<'a>(variables: Option<&'a Map>, args: Option<&'a Map>) -> Cow<'a, Map>
 }
 
 /// A JSON answer.
-fn json(value: &impl Serialize) -> Result<Response, ApiError> {
+pub(crate) fn json(value: &impl Serialize) -> Result<Response, ApiError> {
     let mut bytes = Vec::with_capacity(512);
     if let Err(error) = serde_json::to_writer(&mut bytes, value) {
         return Err(problem(

@@ -17,13 +17,17 @@ pub(crate) enum Shape {
     Problem,
     /// `{"error": {…}}`, as OpenAI.
     OpenAi,
+    /// Problem details with the members of seed 001's origin.
+    Databases,
 }
 
 /// The shape of what is at this path, also of requests that do not get to a route.
 pub(crate) fn shape(prefix: &str, path: &str) -> Shape {
-    let ours = path
-        .strip_prefix(prefix)
-        .and_then(|path| path.strip_prefix("/v1/"));
+    let path = path.strip_prefix(prefix);
+    if path.is_some_and(crate::sql::has_path) {
+        return Shape::Databases;
+    }
+    let ours = path.and_then(|path| path.strip_prefix("/v1/"));
     let first = ours.and_then(|path| path.split('/').next());
     match first {
         Some("chat" | "models" | "responses") => Shape::OpenAi,

@@ -1,0 +1,169 @@
+//! Connections: listed, put, shown, removed, tried out.
+
+use std::time::Instant;
+
+use axum::http::StatusCode;
+use axum::response::Response;
+use quillet_sql::{Connection, Definition, SqlError};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::databases;
+use super::given::{Body, MaybeBody};
+use crate::api::{Id, json};
+use crate::error::{ApiError, Problem, problem};
+use crate::exchange::Call;
+
+/// All connections.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Connections {
+    /// Ordered by name, passwords masked.
+    #[schema(value_type = Vec<Object>)]
+    databases: Vec<Connection>,
+}
+
+/// A connection that was put.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PutConnection {
+    /// The connection, its password masked.
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    connection: Connection,
+    /// Whether there was none of that name before.
+    created: bool,
+    /// What the role may do besides reading, a sentence each.
+    warnings: Vec<String>,
+}
+
+/// What a first look at a database found.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Tried {
+    /// Always `true`: what cannot be reached is answered as an error.
+    ok: bool,
+    /// The server's version as it says it.
+    version: String,
+    /// What the role may do besides reading, a sentence each.
+    warnings: Vec<String>,
+    /// How long it took to connect and look, in milliseconds.
+    execution_time_ms: u64,
+}
+
+/// All connections by name, passwords masked.
+#[utoipa::path(get, path = "/dbs", operation_id = "list_databases", tag = "databases", responses(
+    (status = 200, body = Connections),
+    (status = 503, body = Problem, content_type = "application/problem+json", description = "The store is away"),
+))]
+pub(crate) async fn list(call: Call) -> Result<Response, ApiError> {
+    let databases = databases(&call)?.list().await?;
+    json(&Connections { databases })
+}
+
+/// Puts a connection: `url` (`postgresql://…`, `mysql://…`, `sqlite:…`), `sslDisabled`,
+/// `sshConfig`, `description`, `glossary`. The database has to answer; its tables are read
+/// in the background.
+#[utoipa::path(put, path = "/dbs/{name}", operation_id = "put_database", tag = "databases",
+    params(("name" = String, Path)), request_body = Object, responses(
+    (status = 200, body = PutConnection),
+    (status = 400, body = Problem, content_type = "application/problem+json", description = "The name or the address cannot be used"),
+    (status = 403, body = Problem, content_type = "application/problem+json", description = "Clients may not change connections here"),
+    (status = 422, body = Problem, content_type = "application/problem+json", description = "The body does not fit"),
+    (status = 503, body = Problem, content_type = "application/problem+json", description = "The database cannot be reached"),
+))]
+pub(crate) async fn put(
+    call: Call,
+    Id(name): Id,
+    Body(definition): Body<Definition>,
+) -> Result<Response, ApiError> {
+    may_change(&call)?;
+    let put = databases(&call)?.put(&name, definition).await?;
+    renew_tools(&call).await;
+    json(&PutConnection {
+        connection: put.connection,
+        created: put.created,
+        warnings: put.warnings,
+    })
+}
+
+/// A connection, its password masked.
+#[utoipa::path(get, path = "/dbs/{name}", operation_id = "get_database", tag = "databases",
+    params(("name" = String, Path)), responses(
+    (status = 200, body = Object),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn get(call: Call, Id(name): Id) -> Result<Response, ApiError> {
+    json(&databases(&call)?.get(&name).await?)
+}
+
+/// Forgets a connection, what is known of its tables, and its history.
+#[utoipa::path(delete, path = "/dbs/{name}", operation_id = "delete_database", tag = "databases",
+    params(("name" = String, Path)), responses(
+    (status = 204, description = "It is gone"),
+    (status = 403, body = Problem, content_type = "application/problem+json", description = "Clients may not change connections here"),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn delete(call: Call, Id(name): Id) -> Result<StatusCode, ApiError> {
+    may_change(&call)?;
+    let databases = databases(&call)?;
+    if !databases.remove(&name).await? {
+        databases.get(&name).await?;
+        return Err(ApiError::from(SqlError::NotFound {
+            what: "database",
+            name,
+            nearest: None,
+        }));
+    }
+    renew_tools(&call).await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Connects and looks, and keeps nothing: to the connection of that name, or, with a body as
+/// for `PUT`, to what the body describes.
+#[utoipa::path(post, path = "/dbs/{name}/test", operation_id = "test_database", tag = "databases",
+    params(("name" = String, Path)), request_body = Option<Object>, responses(
+    (status = 200, body = Tried),
+    (status = 400, body = Problem, content_type = "application/problem+json", description = "The address cannot be used"),
+    (status = 403, body = Problem, content_type = "application/problem+json", description = "Clients may not name addresses here"),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json", description = "The database cannot be reached"),
+))]
+pub(crate) async fn test(
+    call: Call,
+    Id(name): Id,
+    MaybeBody(definition): MaybeBody<Definition>,
+) -> Result<Response, ApiError> {
+    let started = Instant::now();
+    let checked = match definition {
+        Some(definition) => {
+            may_change(&call)?;
+            databases(&call)?.test(&definition).await?
+        }
+        None => databases(&call)?.check(&name).await?,
+    };
+    let taken = started.elapsed().as_millis();
+    json(&Tried {
+        ok: true,
+        version: checked.version,
+        warnings: checked.warnings,
+        execution_time_ms: u64::try_from(taken).unwrap_or(u64::MAX),
+    })
+}
+
+fn may_change(call: &Call) -> Result<(), ApiError> {
+    if call.app.may_change_databases() {
+        return Ok(());
+    }
+    let message = "clients may not change connections of this server, nor name addresses to it";
+    let mend = "set server.tokens, or server.change_databases if everybody who can call may";
+    Err(problem(403, "sql.fixed", message).hint(mend))
+}
+
+/// The connection is kept; its tools follow the store, if not now.
+async fn renew_tools(call: &Call) {
+    let Some(tools) = &call.app.databases else {
+        return;
+    };
+    if let Err(error) = tools.offer().await {
+        tracing::warn!(%error, "the tools of databases could not be renewed");
+    }
+}

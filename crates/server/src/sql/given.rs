@@ -1,0 +1,116 @@
+//! What requests give: bodies and parameters, with errors that name the member and never
+//! repeat a value, which may be a password.
+
+use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+
+use crate::api::body;
+use crate::error::{ApiError, problem};
+use crate::exchange::At;
+
+/// A JSON body, if there is one. What does not fit is answered with 422, as the origin does.
+#[derive(Debug)]
+pub(crate) struct MaybeBody<T>(pub(crate) Option<T>);
+
+/// A JSON body that has to be there.
+#[derive(Debug)]
+pub(crate) struct Body<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<At> for MaybeBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, at: &At) -> Result<Self, ApiError> {
+        let config = &at.app.config;
+        let bytes = body::read(request.into_body(), config.body_bytes, config.body_time).await?;
+        if bytes.trim_ascii().is_empty() {
+            return Ok(MaybeBody(None));
+        }
+        let read = serde_json::from_slice(&bytes);
+        read.map(|value| MaybeBody(Some(value)))
+            .map_err(|error| malformed(&error))
+    }
+}
+
+impl<T: DeserializeOwned> FromRequest<At> for Body<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, at: &At) -> Result<Self, ApiError> {
+        match MaybeBody::from_request(request, at).await? {
+            MaybeBody(Some(value)) => Ok(Body(value)),
+            MaybeBody(None) => Err(problem(
+                422,
+                "request.body",
+                "the request has no body; it takes a JSON object",
+            )),
+        }
+    }
+}
+
+fn malformed(error: &serde_json::Error) -> ApiError {
+    let (status, what) = match error.classify() {
+        serde_json::error::Category::Data => (422, "the body does not fit"),
+        _ => (400, "the body is not JSON"),
+    };
+    let why = without_values(&error.to_string());
+    problem(status, "request.body", format!("{what}: {why}")).at(error.line(), error.column())
+}
+
+/// serde repeats the text that stands where something else is expected.
+fn without_values(message: &str) -> String {
+    const BEGIN: &str = "string \"";
+    const END: &str = "\", expected";
+    let (Some(begin), Some(end)) = (message.find(BEGIN), message.rfind(END)) else {
+        return message.to_owned();
+    };
+    let before = message.get(..begin).unwrap_or_default();
+    let after = message.get(end + 1..).unwrap_or_default();
+    format!("{before}a text{after}")
+}
+
+/// Parameters behind `?`. What does not fit is answered with 422.
+#[derive(Debug)]
+pub(crate) struct Params<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match Query::<T>::from_request_parts(parts, state).await {
+            Ok(Query(value)) => Ok(Params(value)),
+            Err(error) => Err(problem(
+                422,
+                "request.query",
+                format!("the parameters behind ? do not fit: {}", error.body_text()),
+            )),
+        }
+    }
+}
+
+/// Whether a switch among the parameters is on: `?refresh`, `?refresh=true`, `1`, `yes`, `on`.
+pub(crate) fn is_on(switch: Option<&str>) -> bool {
+    matches!(switch, Some("" | "1" | "true" | "yes" | "on"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_value_of_a_body_is_repeated() {
+        #[derive(Debug, serde::Deserialize)]
+        struct Given {
+            #[allow(dead_code, reason = "only its reading is looked at")]
+            url: bool,
+        }
+        for body in [
+            r#""mysql://u:s3cret@h/d""#,
+            r#"{"url": "mysql://u:s3cret@h/d"}"#,
+            r#"{"url": "s3cret\", expected s3cret"}"#,
+        ] {
+            let error = serde_json::from_str::<Given>(body).unwrap_err();
+            let said = without_values(&error.to_string());
+            assert!(!said.contains("s3cret") && said.contains("expected"), "{said}");
+        }
+    }
+}

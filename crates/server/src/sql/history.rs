@@ -1,0 +1,197 @@
+//! Queries that ran.
+
+use axum::response::Response;
+use quillet_core::archive::{QueryPage, QueryRecord};
+use quillet_sql::Databases;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::databases;
+use super::given::Params;
+use crate::api::{Id, json};
+use crate::error::{ApiError, Problem, problem};
+use crate::exchange::Call;
+
+/// Most records on a page (note 1.1 on seed 001).
+const MOST: usize = 100;
+/// Records on a page where nothing is said.
+const USUAL: usize = 20;
+
+/// Which page is wanted.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+pub(crate) struct Page {
+    /// How many records, from 1 to 100; 20 where absent.
+    limit: Option<usize>,
+    /// Only what is older: the `nextCursor` of the page before, or a time
+    /// (`2026-11-22T13:45:00Z`).
+    before: Option<String>,
+}
+
+/// What is looked for.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+pub(crate) struct Search {
+    /// Words that the query or its question has, all of them.
+    query: Option<String>,
+    /// How many records, from 1 to 100; 20 where absent.
+    limit: Option<usize>,
+}
+
+/// A query that ran.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Item {
+    /// Its number; grows with time.
+    id: u64,
+    /// The database.
+    db_name: String,
+    /// The query as it ran.
+    sql_content: String,
+    /// The question that it answers.
+    natural_query: Option<String>,
+    /// Rows that came back.
+    row_count: u64,
+    /// How long the database took, in milliseconds.
+    execution_time_ms: u64,
+    /// When it ran.
+    #[schema(value_type = String)]
+    executed_at: jiff::Timestamp,
+}
+
+/// Records, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct History {
+    items: Vec<Item>,
+    /// How many there are in all.
+    total: u64,
+    /// Whether older ones follow.
+    has_more: bool,
+    /// Give it as `before` to get them.
+    next_cursor: Option<String>,
+}
+
+/// Queries that ran, newest first.
+#[utoipa::path(get, path = "/dbs/{name}/history", operation_id = "list_history", tag = "databases",
+    params(("name" = String, Path), Page), responses(
+    (status = 200, body = History),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 422, body = Problem, content_type = "application/problem+json", description = "A parameter does not fit"),
+))]
+pub(crate) async fn list(
+    call: Call,
+    Id(name): Id,
+    Params(page): Params<Page>,
+) -> Result<Response, ApiError> {
+    let limit = limit(page.limit)?;
+    let databases = databases(&call)?;
+    let before = match page.before.as_deref().map(cursor).transpose()? {
+        None => None,
+        Some(Cursor::Number(number)) => Some(number),
+        Some(Cursor::Time(time)) => Some(number_at(databases, &name, time).await?),
+    };
+    json(&shown(databases.history(&name, before, limit).await?))
+}
+
+/// Queries that ran whose text or question has all of these words, newest first.
+#[utoipa::path(get, path = "/dbs/{name}/history/search", operation_id = "search_history", tag = "databases",
+    params(("name" = String, Path), Search), responses(
+    (status = 200, body = History),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 422, body = Problem, content_type = "application/problem+json", description = "A parameter does not fit"),
+))]
+pub(crate) async fn search(
+    call: Call,
+    Id(name): Id,
+    Params(search): Params<Search>,
+) -> Result<Response, ApiError> {
+    let limit = limit(search.limit)?;
+    let words = search.query.unwrap_or_default();
+    if words.trim().is_empty() {
+        let message = "query is empty; name the words to look for";
+        return Err(problem(422, "sql.invalid.query", message).about("query"));
+    }
+    let page = databases(&call)?.search_history(&name, &words, limit).await?;
+    // A search has no further pages: more words find what is wanted.
+    json(&History {
+        next_cursor: None,
+        ..shown(page)
+    })
+}
+
+fn limit(given: Option<usize>) -> Result<usize, ApiError> {
+    match given.unwrap_or(USUAL) {
+        limit @ 1..=MOST => Ok(limit),
+        limit => {
+            let message = format!("limit is {limit}; it may be from 1 to {MOST}");
+            Err(problem(422, "sql.invalid.limit", message).about("limit"))
+        }
+    }
+}
+
+/// Where a page begins.
+enum Cursor {
+    Number(u64),
+    Time(jiff::Timestamp),
+}
+
+fn cursor(text: &str) -> Result<Cursor, ApiError> {
+    if let Ok(number) = text.parse() {
+        return Ok(Cursor::Number(number));
+    }
+    // The + of an offset is a space where nobody percent-encoded it.
+    let time = text.replace(' ', "+").parse();
+    time.map(Cursor::Time).map_err(|_| {
+        let message = "before is neither a nextCursor nor a time such as 2026-11-22T13:45:00Z";
+        problem(422, "sql.invalid.before", message).about("before")
+    })
+}
+
+/// The least number such that all records below it ran before a time. Numbers grow with
+/// time, so that it is found by halving.
+async fn number_at(
+    databases: &Databases,
+    name: &str,
+    time: jiff::Timestamp,
+) -> Result<u64, ApiError> {
+    let time = u64::try_from(time.as_millisecond()).unwrap_or(0);
+    let newest = async |before| {
+        let page = databases.history(name, before, 1).await?;
+        Ok::<_, ApiError>(page.items.into_iter().next())
+    };
+    let Some(last) = newest(None).await? else {
+        return Ok(0);
+    };
+    // Everything below `low` is older; nothing from `high` on is.
+    let (mut low, mut high) = (0, last.id.saturating_add(1));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match newest(Some(middle.saturating_add(1))).await? {
+            Some(record) if record.executed_at >= time => high = record.id,
+            _ => low = middle + 1,
+        }
+    }
+    Ok(low)
+}
+
+fn shown(page: QueryPage) -> History {
+    let next_cursor = page.items.last().map(|last| last.id.to_string());
+    History {
+        next_cursor: next_cursor.filter(|_| page.more),
+        items: page.items.into_iter().map(item).collect(),
+        total: page.total,
+        has_more: page.more,
+    }
+}
+
+fn item(record: QueryRecord) -> Item {
+    let millisecond = i64::try_from(record.executed_at).unwrap_or(i64::MAX);
+    Item {
+        id: record.id,
+        db_name: record.database,
+        sql_content: record.sql,
+        natural_query: record.question,
+        row_count: record.row_count,
+        execution_time_ms: record.execution_ms,
+        executed_at: jiff::Timestamp::from_millisecond(millisecond).unwrap_or_default(),
+    }
+}

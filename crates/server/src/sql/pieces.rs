@@ -1,0 +1,145 @@
+//! A catalogue as a body in pieces: the JSON of 10,000 tables is tens of megabytes, which
+//! nobody needs in memory at once.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use quillet_sql::Catalogue;
+use quillet_sql::catalogue::{Table, TableType};
+use serde::Serialize;
+
+/// Bytes of JSON after which a piece is handed out.
+const PIECE: usize = 64 << 10;
+
+/// How much of each table is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// Everything.
+    Full,
+    /// Name, type and comment.
+    Summary,
+}
+
+/// A table as a list shows it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Summary<'a> {
+    schema_name: &'a str,
+    table_name: &'a str,
+    table_type: TableType,
+    comment: Option<&'a str>,
+}
+
+/// The body; compressed if `gzip`.
+pub(super) fn body(name: &str, catalogue: Arc<Catalogue>, detail: Detail, gzip: bool) -> Body {
+    let pieces = Pieces {
+        head: Some(head(name, &catalogue)),
+        catalogue,
+        detail,
+        next: 0,
+        gzip: gzip.then(|| GzEncoder::new(Vec::new(), Compression::fast())),
+        done: false,
+    };
+    Body::from_stream(futures_util::stream::iter(pieces))
+}
+
+/// Everything before the tables.
+fn head(name: &str, catalogue: &Catalogue) -> Vec<u8> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Head<'a> {
+        name: &'a str,
+        db_type: quillet_sql::Dialect,
+        version: &'a str,
+        schemas: &'a [String],
+        last_refreshed: jiff::Timestamp,
+    }
+    let head = Head {
+        name,
+        db_type: catalogue.dialect,
+        version: &catalogue.version,
+        schemas: &catalogue.schemas,
+        last_refreshed: catalogue.last_refreshed,
+    };
+    let mut out = serde_json::to_vec(&head).unwrap_or_default();
+    out.pop();
+    out.extend_from_slice(b",\"tables\":[");
+    out
+}
+
+struct Pieces {
+    head: Option<Vec<u8>>,
+    catalogue: Arc<Catalogue>,
+    detail: Detail,
+    next: usize,
+    gzip: Option<GzEncoder<Vec<u8>>>,
+    done: bool,
+}
+
+impl Iterator for Pieces {
+    type Item = std::io::Result<Bytes>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.done {
+            match self.piece() {
+                // A compressor may keep what it was given for later.
+                Ok(piece) if piece.is_empty() => {}
+                Ok(piece) => return Some(Ok(piece.into())),
+                Err(error) => {
+                    self.done = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
+    }
+}
+
+impl Pieces {
+    fn piece(&mut self) -> std::io::Result<Vec<u8>> {
+        let mut out = self.head.take().unwrap_or_default();
+        while out.len() < PIECE
+            && let Some(table) = self.catalogue.tables.get(self.next)
+        {
+            if self.next > 0 {
+                out.push(b',');
+            }
+            self.next += 1;
+            write(&mut out, table, self.detail)?;
+        }
+        if self.next >= self.catalogue.tables.len() {
+            out.extend_from_slice(b"]}");
+            self.done = true;
+        }
+        let Some(gzip) = &mut self.gzip else {
+            return Ok(out);
+        };
+        gzip.write_all(&out)?;
+        match (self.done, self.gzip.take()) {
+            (true, Some(gzip)) => gzip.finish(),
+            (_, Some(mut gzip)) => {
+                let ready = std::mem::take(gzip.get_mut());
+                self.gzip = Some(gzip);
+                Ok(ready)
+            }
+            (_, None) => Ok(Vec::new()),
+        }
+    }
+}
+
+fn write(out: &mut Vec<u8>, table: &Table, detail: Detail) -> std::io::Result<()> {
+    let summary = Summary {
+        schema_name: &table.schema_name,
+        table_name: &table.table_name,
+        table_type: table.table_type,
+        comment: table.comment.as_deref(),
+    };
+    match detail {
+        Detail::Full => serde_json::to_writer(out, table)?,
+        Detail::Summary => serde_json::to_writer(out, &summary)?,
+    }
+    Ok(())
+}

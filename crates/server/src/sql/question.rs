@@ -1,0 +1,86 @@
+//! Questions in words: the query that answers one, and its rows if they are wanted.
+
+use axum::response::Response;
+use quillet_sql::chain::Generated;
+use quillet_sql::{RunOptions, SqlError};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::given::Body;
+use super::query::{self, Answer};
+use super::databases;
+use crate::api::chat::in_time;
+use crate::api::{Id, json};
+use crate::error::{ApiError, Problem};
+use crate::exchange::Call;
+
+/// A question.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct QuestionBody {
+    /// What is asked, in any language.
+    prompt: String,
+    /// Whether to run the query, too.
+    #[serde(default)]
+    run: bool,
+    /// How long the database may take if it is run, from 10 to 300.
+    timeout_seconds: Option<u64>,
+}
+
+/// The query, how it came about, and its rows if they were wanted.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Answered<'a> {
+    /// `generatedSql`, `explanation`, `exportFormat`, `selectedTables`, `fallbackUsed`,
+    /// `fallbackReason`, `omittedTables`, `phases`, `tokens`, `repairs`.
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    generated: &'a Generated,
+    /// `sql`, `result` and `executionTimeMs`, as `POST …/query` answers.
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    ran: Option<Answer<'a>>,
+}
+
+/// Writes the query that answers a question; runs it only with `run`.
+#[utoipa::path(post, path = "/dbs/{name}/query/natural", operation_id = "ask_database", tag = "databases",
+    params(("name" = String, Path)), request_body = QuestionBody, responses(
+    (status = 200, body = Answered),
+    (status = 400, body = Problem, content_type = "application/problem+json", description = "The question is empty, or the model gave no query that may run"),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 408, body = Problem, content_type = "application/problem+json", description = "The query took longer than it may"),
+    (status = 422, body = Problem, content_type = "application/problem+json", description = "The body does not fit"),
+    (status = 503, body = Problem, content_type = "application/problem+json", description = "No model is configured, it does not answer, or the database cannot be reached"),
+))]
+pub(crate) async fn ask(
+    call: Call,
+    Id(name): Id,
+    Body(body): Body<QuestionBody>,
+) -> Result<Response, ApiError> {
+    let databases = databases(&call)?;
+    let limits = query::limits(databases.config(), None, body.timeout_seconds)?;
+    let options = RunOptions {
+        limits: Some(limits),
+        ..RunOptions::default()
+    };
+    let answering = async {
+        let answered: Result<_, SqlError> = match body.run {
+            true => {
+                let asked = databases.ask(&name, &body.prompt, &options).await;
+                asked.map(|(generated, ran)| (generated, Some(ran)))
+            }
+            false => {
+                let asked = databases.generate(&name, &body.prompt).await;
+                asked.map(|generated| (generated, None))
+            }
+        };
+        answered.map_err(ApiError::from)
+    };
+    let (generated, ran) = in_time(&call.app, answering).await?;
+    if let Some(ran) = &ran {
+        query::count(&call, ran);
+    }
+    json(&Answered {
+        generated: &generated,
+        ran: ran.as_ref().map(Answer::new),
+    })
+}

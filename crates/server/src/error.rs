@@ -341,6 +341,12 @@ impl ApiError {
         self.0.hint = error.help;
     }
 
+    /// Says what the model's provider said.
+    pub(crate) fn of_model(mut self, error: &ModelError) -> Self {
+        self.blame(error);
+        self
+    }
+
     fn blame(&mut self, error: &ModelError) {
         self.0.upstream_status = error.status;
         self.0.retry_after = error.retry_after;

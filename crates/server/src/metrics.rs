@@ -159,6 +159,7 @@ impl Metrics {
             unrouted: RouteMetrics::new("", ""),
             render: Histogram::default(),
             model: Histogram::default(),
+            queries: Histogram::default(),
             tool_calls: AtomicU64::new(0),
             tool_failures: ByCode::default(),
             errors: ByCode::default(),
@@ -195,6 +196,11 @@ impl Metrics {
                 "quillet_model_first_event_seconds",
                 "Time until the model began to answer.",
                 &self.model,
+            ),
+            (
+                "quillet_sql_query_seconds",
+                "Time that databases took for queries of requests.",
+                &self.queries,
             ),
         ] {
             head(&mut out, name, "histogram", help);

@@ -73,6 +73,10 @@ pub struct SqlConfig {
     pub limits: QueryLimits,
     /// Bounds on one export.
     pub export_limits: QueryLimits,
+    /// Most rows of one result of a tool (origin: 100).
+    pub tool_rows: usize,
+    /// Most characters of one result of a tool, rows or tables (origin: 10,000).
+    pub tool_characters: usize,
     /// How connections are made.
     pub connect: ConnectOptions,
     /// How long a catalogue is trusted before its fingerprint is asked for again.
@@ -106,6 +110,8 @@ impl Default for SqlConfig {
                 bytes: 256 << 20,
                 timeout: Duration::from_secs(300),
             },
+            tool_rows: 100,
+            tool_characters: 10_000,
             connect: ConnectOptions::default(),
             catalogue_age: Duration::from_secs(60),
             glossary: Glossary::default(),

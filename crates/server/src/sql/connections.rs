@@ -138,7 +138,7 @@ pub(crate) async fn test(
             may_change(&call)?;
             databases(&call)?.test(&definition).await?
         }
-        None => databases(&call)?.check(&name).await?,
+        None => databases(&call)?.test_known(&name).await?,
     };
     let taken = started.elapsed().as_millis();
     json(&Tried {

@@ -110,7 +110,10 @@ mod tests {
         ] {
             let error = serde_json::from_str::<Given>(body).unwrap_err();
             let said = without_values(&error.to_string());
-            assert!(!said.contains("s3cret") && said.contains("expected"), "{said}");
+            assert!(
+                !said.contains("s3cret") && said.contains("expected"),
+                "{said}"
+            );
         }
     }
 }

@@ -110,7 +110,9 @@ pub(crate) async fn search(
         let message = "query is empty; name the words to look for";
         return Err(problem(422, "sql.invalid.query", message).about("query"));
     }
-    let page = databases(&call)?.search_history(&name, &words, limit).await?;
+    let page = databases(&call)?
+        .search_history(&name, &words, limit)
+        .await?;
     // A search has no further pages: more words find what is wanted.
     json(&History {
         next_cursor: None,

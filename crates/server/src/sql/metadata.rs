@@ -160,7 +160,12 @@ fn answer(name: &str, catalogue: Arc<Catalogue>, detail: Detail, asked: &HeaderM
 /// Weak, since it is the same for the compressed body.
 fn tag(catalogue: &Catalogue) -> Option<HeaderValue> {
     let plain = |c: &char| c.is_ascii_alphanumeric();
-    let fingerprint: String = catalogue.fingerprint.chars().filter(plain).take(64).collect();
+    let fingerprint: String = catalogue
+        .fingerprint
+        .chars()
+        .filter(plain)
+        .take(64)
+        .collect();
     let read = catalogue.last_refreshed.as_millisecond();
     HeaderValue::try_from(format!("W/\"{fingerprint}-{read:x}\"")).ok()
 }
@@ -179,7 +184,10 @@ fn accepts_gzip(asked: &HeaderMap) -> bool {
     given.unwrap_or_default().split(',').any(|coding| {
         let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
         let weight: String = weight.split_whitespace().collect();
-        let refused = weight.strip_prefix("q=").and_then(|q| q.parse::<f32>().ok()) == Some(0.0);
+        let refused = weight
+            .strip_prefix("q=")
+            .and_then(|q| q.parse::<f32>().ok())
+            == Some(0.0);
         matches!(name.trim(), "gzip" | "x-gzip" | "*") && !refused
     })
 }

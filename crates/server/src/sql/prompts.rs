@@ -7,6 +7,7 @@ use quillet_core::store::Kind;
 use quillet_core::{BoxFuture, Map, Message};
 use quillet_prompt::{Input, PromptEntry, PromptService, ServiceError, Snapshot};
 use quillet_sql::chain::{BuiltIn, PromptError, Prompts, Which};
+use quillet_template::CompileError;
 
 /// How renders of the chain are named in logs.
 const REQUEST: &str = "sql";
@@ -21,12 +22,14 @@ pub struct StoredPrompts {
 
 impl StoredPrompts {
     /// The prompts of this service before the built-in ones.
-    #[must_use]
-    pub fn new(service: &Arc<PromptService>) -> Self {
-        StoredPrompts {
+    ///
+    /// # Errors
+    /// None of the built-in texts gives one.
+    pub fn new(service: &Arc<PromptService>) -> Result<Self, CompileError> {
+        Ok(StoredPrompts {
             service: Arc::downgrade(service),
-            built_in: BuiltIn::default(),
-        }
+            built_in: BuiltIn::new()?,
+        })
     }
 }
 

@@ -116,7 +116,14 @@ fn format(wanted: &Wanted, headers: &HeaderMap) -> Result<Option<Format>, ApiErr
 /// The first form that `Accept` names; whoever takes anything gets JSON.
 fn accepted(headers: &HeaderMap) -> Option<Format> {
     let accept = headers.get(ACCEPT)?.to_str().ok()?;
-    let bare = |media: &str| media.split(';').next().unwrap_or_default().trim().to_owned();
+    let bare = |media: &str| {
+        media
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
+    };
     accept.split(',').find_map(|wished| {
         let wished = bare(wished);
         let is_it = |format: &Format| bare(format.media_type()) == wished;
@@ -139,8 +146,7 @@ pub(super) fn limits(
         Some(seconds) if SECONDS.contains(&seconds) => Duration::from_secs(seconds),
         Some(seconds) => {
             let (least, most) = (SECONDS.start(), SECONDS.end());
-            let message =
-                format!("timeoutSeconds is {seconds}; it may be from {least} to {most}");
+            let message = format!("timeoutSeconds is {seconds}; it may be from {least} to {most}");
             return Err(problem(422, "sql.invalid.timeout", message).about("timeoutSeconds"));
         }
     };

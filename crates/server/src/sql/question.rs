@@ -6,9 +6,9 @@ use quillet_sql::{RunOptions, SqlError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::databases;
 use super::given::Body;
 use super::query::{self, Answer};
-use super::databases;
 use crate::api::chat::in_time;
 use crate::api::{Id, json};
 use crate::error::{ApiError, Problem};

@@ -127,6 +127,12 @@ impl Databases {
         &self.inner.parts.config
     }
 
+    /// Whether there is a model that writes queries.
+    #[must_use]
+    pub fn has_model(&self) -> bool {
+        self.inner.parts.model.is_some()
+    }
+
     /// Changes of connections, and of what else rests in their store, from now on.
     #[must_use]
     pub fn changes(&self) -> Changes {

@@ -1,14 +1,120 @@
-//! Databases as tools: what the origin's agent could do, for whoever calls tools.
+//! Databases as tools: what the origin's agent could do (note 1.1 on seed 001), for whoever
+//! calls tools. Results are data, and bounded: what was cut off is said in them.
 
+mod cut;
+mod failed;
+mod names;
+mod query;
+mod schema;
+mod spec;
+mod tables;
+
+use std::fmt;
 use std::sync::Arc;
 
-use quillet_core::tool::Tool;
+use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
+use quillet_core::{BoxFuture, Map, Value};
+use serde::de::DeserializeOwned;
+use serde_json::Value as Tree;
 
 use crate::{Connection, Databases};
 
-/// The tools of all connections.
+/// What a tool does with its database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Task {
+    /// Names and comments of tables.
+    ListTables,
+    /// Columns and keys of some tables.
+    TableSchema,
+    /// Runs a query.
+    Query,
+    /// Answers a question.
+    Ask,
+}
+
+impl Task {
+    const ALL: [Task; 4] = [Task::ListTables, Task::TableSchema, Task::Query, Task::Ask];
+
+    fn name(self) -> &'static str {
+        match self {
+            Task::ListTables => "list_tables",
+            Task::TableSchema => "table_schema",
+            Task::Query => "query",
+            Task::Ask => "ask",
+        }
+    }
+}
+
+/// One task over one connection. The connection is found again at each call, so a
+/// changed one is used at once.
+struct DatabaseTool {
+    databases: Databases,
+    name: String,
+    task: Task,
+    spec: ToolSpec,
+}
+
+/// The tools of all connections that can be used: `db_NAME_list_tables`,
+/// `db_NAME_table_schema`, `db_NAME_query`, and `db_NAME_ask` where there is a model.
 #[must_use]
 pub fn all(databases: &Databases, connections: &[Connection]) -> Vec<Arc<dyn Tool>> {
-    let _ = (databases, connections);
-    Vec::new()
+    let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+    let usable = connections
+        .iter()
+        .filter(|connection| connection.problem.is_none());
+    for (connection, prefix) in names::prefixes(usable) {
+        for task in Task::ALL {
+            if task == Task::Ask && !databases.has_model() {
+                continue;
+            }
+            tools.push(Arc::new(DatabaseTool {
+                databases: databases.clone(),
+                name: connection.name.clone(),
+                task,
+                spec: spec::of(&prefix, connection, task, databases.config()),
+            }));
+        }
+    }
+    tools
+}
+
+impl fmt::Debug for DatabaseTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("DatabaseTool")
+            .field(&self.spec.name)
+            .finish()
+    }
+}
+
+impl Tool for DatabaseTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Map,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, ToolError>> {
+        Box::pin(async move {
+            let (databases, name) = (&self.databases, self.name.as_str());
+            let arguments = Tree::from(&Value::Map(arguments));
+            let result = match self.task {
+                Task::ListTables => tables::list(databases, name, self.read(arguments)?).await,
+                Task::TableSchema => schema::show(databases, name, self.read(arguments)?).await,
+                Task::Query => query::run(databases, name, self.read(arguments)?, context).await,
+                Task::Ask => query::ask(databases, name, self.read(arguments)?, context).await,
+            };
+            result.map(Value::from)
+        })
+    }
+}
+
+impl DatabaseTool {
+    fn read<T: DeserializeOwned>(&self, arguments: Tree) -> Result<T, ToolError> {
+        serde_json::from_value(arguments).map_err(|error| {
+            let message = format!("{}: {error}", self.spec.name);
+            ToolError::new(ToolErrorKind::Arguments, message)
+        })
+    }
 }

@@ -1,0 +1,49 @@
+//! Errors of databases as errors of tools.
+
+use quillet_core::tool::{ToolError, ToolErrorKind};
+
+use crate::{DatabaseErrorKind, SqlError};
+
+impl From<SqlError> for ToolError {
+    fn from(error: SqlError) -> Self {
+        ToolError::new(kind(&error), told(&error))
+    }
+}
+
+fn kind(error: &SqlError) -> ToolErrorKind {
+    match error {
+        SqlError::NotFound { .. } => ToolErrorKind::Unknown,
+        SqlError::Invalid { .. } | SqlError::Url(_) | SqlError::Guard(_) => {
+            ToolErrorKind::Arguments
+        }
+        SqlError::Database(error) => match error.kind {
+            DatabaseErrorKind::Unreachable => ToolErrorKind::Transport,
+            DatabaseErrorKind::Timeout => ToolErrorKind::Timeout,
+            DatabaseErrorKind::Denied | DatabaseErrorKind::ReadOnly => ToolErrorKind::Refused,
+            DatabaseErrorKind::Syntax | DatabaseErrorKind::UnknownName => ToolErrorKind::Arguments,
+            DatabaseErrorKind::Limit => ToolErrorKind::TooLarge,
+            DatabaseErrorKind::Failed => ToolErrorKind::Remote,
+        },
+        SqlError::NoModel
+        | SqlError::Model(_)
+        | SqlError::Answer { .. }
+        | SqlError::Prompt { .. }
+        | SqlError::Store(_) => ToolErrorKind::Remote,
+    }
+}
+
+/// With place and mend, so that a model can do better.
+fn told(error: &SqlError) -> String {
+    let mut text = error.to_string();
+    if let Some(position) = error.position() {
+        text.push_str(&format!(
+            " (line {}, column {})",
+            position.line, position.column
+        ));
+    }
+    if let Some(help) = error.help() {
+        text.push_str("; ");
+        text.push_str(&help);
+    }
+    text
+}

@@ -1,0 +1,99 @@
+//! `table_schema`: what some tables consist of.
+
+use quillet_core::tool::{ToolError, ToolErrorKind};
+use serde::Deserialize;
+use serde_json::{Value as Tree, json};
+
+use super::cut;
+use super::tables::with_note;
+use crate::catalogue::Table;
+use crate::{Catalogue, Databases};
+
+/// Columns of a table that are shown at most.
+const MOST_COLUMNS: usize = 300;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Wanted {
+    tables: Names,
+}
+
+/// Templates and scripts give one name without a list.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Names {
+    One(String),
+    More(Vec<String>),
+}
+
+pub(super) async fn show(
+    databases: &Databases,
+    name: &str,
+    wanted: Wanted,
+) -> Result<Tree, ToolError> {
+    let catalogue = databases.catalogue(name, false, &|_, _, _| {}).await?;
+    let names = match wanted.tables {
+        Names::One(name) => vec![name],
+        Names::More(names) => names,
+    };
+    let mut found: Vec<Tree> = Vec::new();
+    let mut unknown = Vec::new();
+    for name in &names {
+        match find(&catalogue, name) {
+            Ok(table) => found.push(shown(table)),
+            Err(why) => unknown.push(why),
+        }
+    }
+    if found.is_empty() {
+        let message = match unknown.is_empty() {
+            true => "tables is empty; name the tables to be shown".to_owned(),
+            false => unknown.join("; "),
+        };
+        return Err(ToolError::new(ToolErrorKind::Arguments, message));
+    }
+    let all = found.len();
+    let tables = cut::fitting(found, databases.config().tool_characters);
+    let note = (tables.len() < all).then(|| {
+        let shown = tables.len();
+        format!("the first {shown} of {all} tables; ask for the others by themselves")
+    });
+    let mut result = json!({"tables": tables});
+    if !unknown.is_empty() {
+        result["unknown"] = unknown.into();
+    }
+    Ok(with_note(result, note))
+}
+
+/// The table that a name means, or a sentence about it.
+fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Table, String> {
+    let qualified = name
+        .split_once('.')
+        .and_then(|(schema, bare)| catalogue.resolve(Some(schema), bare));
+    if let Some(table) = qualified.or_else(|| catalogue.resolve(None, name)) {
+        return Ok(table);
+    }
+    let several = catalogue.find(None, name);
+    let several: Vec<String> = several
+        .into_iter()
+        .filter_map(|index| catalogue.tables.get(index))
+        .map(Table::qualified)
+        .collect();
+    if !several.is_empty() {
+        return Err(format!("{name:?} could be {}", several.join(" or ")));
+    }
+    let bare = name.rsplit('.').next().unwrap_or(name);
+    Err(match catalogue.nearest(bare) {
+        Some(near) => format!("there is no table {name:?}; did you mean {near:?}?"),
+        None => format!("there is no table {name:?}"),
+    })
+}
+
+fn shown(table: &Table) -> Tree {
+    let columns = table.columns.len();
+    let mut short = table.clone();
+    short.columns.truncate(MOST_COLUMNS);
+    let mut tree = cut::shortened(serde_json::to_value(&short).unwrap_or_default());
+    if columns > MOST_COLUMNS {
+        tree["note"] = format!("the first {MOST_COLUMNS} of {columns} columns").into();
+    }
+    tree
+}

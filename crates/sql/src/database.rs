@@ -8,6 +8,7 @@ use quillet_core::BoxFuture;
 
 use crate::mysql::MySql;
 use crate::postgres::Postgres;
+use crate::sqlite::Sqlite;
 use crate::{Catalogue, ConnectionUrl, Dialect, Rows};
 
 /// Bounds on one query. All of them hold whatever the query says.
@@ -177,9 +178,6 @@ pub fn connect(
     match url.dialect {
         Dialect::MySql => Ok(Arc::new(MySql::new(url, options)?)),
         Dialect::PostgreSql => Ok(Arc::new(Postgres::new(url, options)?)),
-        Dialect::Sqlite => Err(DatabaseError::new(
-            DatabaseErrorKind::Unreachable,
-            format!("{url} cannot be opened"),
-        )),
+        Dialect::Sqlite => Ok(Arc::new(Sqlite::new(url, options)?)),
     }
 }

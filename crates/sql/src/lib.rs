@@ -22,6 +22,7 @@ mod postgres;
 pub mod rank;
 pub mod rows;
 mod service;
+mod sqlite;
 pub mod tools;
 mod url;
 

@@ -8,4 +8,5 @@ mod export;
 mod mysql;
 mod postgres;
 mod scripted;
+mod sqlite;
 mod vectors;

@@ -1,0 +1,126 @@
+//! The authorizer: SQLite asks it about everything that a statement would do while it prepares
+//! it, also inside of views. What is not on a list here is refused
+//! (`sqlite.org/c3ref/set_authorizer.html`).
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::Connection;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+
+use super::functions;
+use crate::database::DatabaseErrorKind as Kind;
+
+/// PRAGMAs that describe tables. Those of the file's path, of settings and of checks are not among them.
+const PRAGMAS: [&str; 8] = [
+    "foreign_key_list",
+    "index_info",
+    "index_list",
+    "index_xinfo",
+    "schema_version",
+    "table_info",
+    "table_list",
+    "table_xinfo",
+];
+
+/// The names of the table of the schema; every other name that begins with `sqlite_` is SQLite's own.
+const SCHEMA: [&str; 4] = [
+    "sqlite_master",
+    "sqlite_schema",
+    "sqlite_temp_master",
+    "sqlite_temp_schema",
+];
+
+/// What the authorizer saw while a statement was prepared.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// The first thing that it refused, and why.
+    pub(super) refused: Option<(Kind, String)>,
+    /// A function whose time is the product of the sizes of its arguments.
+    pub(super) slow: Option<&'static str>,
+}
+
+/// Makes SQLite ask before it prepares anything.
+pub(super) fn install(
+    connection: &mut Connection,
+    seen: &Arc<Mutex<Seen>>,
+) -> rusqlite::Result<()> {
+    let seen = Arc::clone(seen);
+    let ask = move |context: AuthContext<'_>| {
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let AuthAction::Function { function_name } = context.action {
+            seen.slow = seen.slow.or(functions::slow(function_name));
+        }
+        match refusal(&context.action) {
+            None => Authorization::Allow,
+            Some(refusal) => {
+                seen.refused.get_or_insert(refusal);
+                Authorization::Deny
+            }
+        }
+    };
+    connection.authorizer(Some(ask))
+}
+
+/// Why an action is refused; `None` if it only reads.
+fn refusal(action: &AuthAction<'_>) -> Option<(Kind, String)> {
+    match action {
+        AuthAction::Select | AuthAction::Recursive => None,
+        AuthAction::Read { table_name, .. } => hidden(table_name),
+        AuthAction::Function { function_name } => unlisted(function_name),
+        AuthAction::Pragma {
+            pragma_name,
+            pragma_value,
+        } => setting(pragma_name, pragma_value.is_some()),
+        other => Some((Kind::ReadOnly, change(other))),
+    }
+}
+
+/// Tables of SQLite itself, and tables that show what a list would have to name.
+fn hidden(table: &str) -> Option<(Kind, String)> {
+    let name = table.to_ascii_lowercase();
+    let pragma = name.strip_prefix("pragma_");
+    let is_hidden = match pragma {
+        Some(pragma) => !PRAGMAS.contains(&pragma),
+        None => name == "dbstat" || (name.starts_with("sqlite_") && !SCHEMA.contains(&&*name)),
+    };
+    is_hidden.then(|| {
+        let message = format!("{table} is a table of SQLite itself and not of this database");
+        (Kind::Denied, message)
+    })
+}
+
+fn unlisted(function: &str) -> Option<(Kind, String)> {
+    let refused = !functions::is_allowed(function);
+    refused.then(|| {
+        let message = format!("{function}() is not among the functions that a query may call");
+        (Kind::Denied, message)
+    })
+}
+
+fn setting(name: &str, has_value: bool) -> Option<(Kind, String)> {
+    let listed = PRAGMAS.contains(&name.to_ascii_lowercase().as_str());
+    // `schema_version = 5` would write; the others take the name of a table.
+    if listed && !(has_value && name.eq_ignore_ascii_case("schema_version")) {
+        return None;
+    }
+    let message = format!("PRAGMA {name} does more than describe tables, and may not be run");
+    Some((Kind::ReadOnly, message))
+}
+
+/// What a statement that does not read would do.
+fn change(action: &AuthAction<'_>) -> String {
+    let what = match action {
+        AuthAction::Insert { table_name } => format!("insert into {table_name}"),
+        AuthAction::Update { table_name, .. } => format!("update {table_name}"),
+        AuthAction::Delete { table_name } => format!("delete from {table_name}"),
+        AuthAction::Attach { .. } => "open another file".to_owned(),
+        AuthAction::Detach { .. } => "close a file".to_owned(),
+        AuthAction::Transaction { .. } | AuthAction::Savepoint { .. } => {
+            "begin or end a transaction".to_owned()
+        }
+        AuthAction::Reindex { .. } => "build an index again".to_owned(),
+        AuthAction::Analyze { .. } => "write statistics".to_owned(),
+        _ => "change the schema".to_owned(),
+    };
+    format!("the statement would {what}; queries only read")
+}

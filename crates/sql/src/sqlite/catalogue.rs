@@ -1,0 +1,302 @@
+//! The catalogue of a file, out of `sqlite_schema` and the PRAGMAs that describe tables.
+
+use foldhash::{HashMap, HashMapExt};
+use rusqlite::{Connection, Row, Statement};
+
+use super::comments::{self, Told};
+use crate::catalogue::{Column, ForeignKey, Table, TableType};
+use crate::{Catalogue, Dialect};
+
+/// The schema of the file itself; others are attached, which is not done here.
+const MAIN: &str = "main";
+/// Tables between two words about how far it is.
+const STEP: usize = 64;
+
+/// Tables and views that people made: not SQLite's own, not those that a virtual table keeps its data in.
+const TABLES: &str = "SELECT l.name, l.type, l.wr, s.sql
+    FROM pragma_table_list AS l JOIN main.sqlite_schema AS s
+      ON s.name = l.name AND s.type IN ('table', 'view')
+    WHERE l.schema = 'main' AND l.type IN ('table', 'view', 'virtual')
+      AND substr(l.name, 1, 7) <> 'sqlite_'
+    ORDER BY l.name";
+const COLUMNS: &str = "SELECT name, type, \"notnull\", dflt_value, pk, hidden
+    FROM pragma_table_xinfo(?1, 'main') ORDER BY cid";
+const KEYS: &str = "SELECT id, \"table\", \"from\", \"to\"
+    FROM pragma_foreign_key_list(?1, 'main') ORDER BY id, seq";
+const UNIQUE: &str = "SELECT l.name, i.name
+    FROM pragma_index_list(?1, 'main') AS l, pragma_index_info(l.name, 'main') AS i
+    WHERE l.\"unique\" AND l.origin <> 'pk' AND NOT l.partial ORDER BY l.seq, i.seqno";
+const COUNTS: &str = "SELECT tbl, max(CAST(stat AS INTEGER)) FROM main.sqlite_stat1 GROUP BY tbl";
+
+/// SQLite's version.
+pub(super) fn version() -> String {
+    rusqlite::version().to_owned()
+}
+
+/// Makes SQLite read the schema, and sees to it that it can be shown.
+///
+/// # Errors
+/// The file is no database, or a name in it is no text: rusqlite would panic at such a column.
+pub(super) fn probe(connection: &Connection) -> rusqlite::Result<()> {
+    fingerprint(connection).map(drop)
+}
+
+/// The number that changes with each change of the schema in this file, and a hash of the schema, which
+/// tells another file in its place.
+pub(super) fn fingerprint(connection: &Connection) -> rusqlite::Result<String> {
+    let version: i64 = connection.query_row("PRAGMA schema_version", [], |row| row.get(0))?;
+    let sql = "SELECT type, name, tbl_name, sql FROM main.sqlite_schema";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    let mut hash = Fnv::default();
+    while let Some(row) = rows.next()? {
+        for i in 0..4 {
+            let bytes = row.get_ref(i)?.as_bytes_or_null().ok().flatten();
+            let bytes = bytes.unwrap_or_default();
+            std::str::from_utf8(bytes).map_err(|error| rusqlite::Error::Utf8Error(i, error))?;
+            hash.add(bytes);
+        }
+    }
+    Ok(format!("{version}-{:016x}", hash.0))
+}
+
+/// FNV-1a: the same in every process and version of this program.
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Fnv(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv {
+    /// One part, and a mark behind it.
+    fn add(&mut self, part: &[u8]) {
+        for byte in part.iter().chain(&[0xff]) {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+/// Reads all tables, as they are at one moment. `tell` hears how many of how many are read.
+pub(super) fn read(
+    connection: &mut Connection,
+    tell: &dyn Fn(u64, u64),
+) -> rusqlite::Result<Catalogue> {
+    let moment = connection.transaction()?;
+    let fingerprint = fingerprint(&moment)?;
+    let counts = counts(&moment);
+    let all = listed(&moment)?;
+    let mut reader = Reader::new(&moment)?;
+    let mut tables = Vec::with_capacity(all.len());
+    for (i, listed) in all.iter().enumerate() {
+        if i % STEP == 0 {
+            tell(i as u64, all.len() as u64);
+        }
+        match reader.table(listed) {
+            Ok(table) => tables.push(table),
+            // A view of a table that is gone, or a virtual table of a module that is not linked.
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown) => {
+                tracing::debug!(table = listed.name, %error, "left out of the catalogue");
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    for table in &mut tables {
+        table.row_count = counts.get(&table.table_name).copied();
+    }
+    settle_keys(&mut tables);
+    Ok(Catalogue::new(
+        Dialect::Sqlite,
+        version(),
+        vec![MAIN.to_owned()],
+        tables,
+        fingerprint,
+    ))
+}
+
+/// A table as the schema lists it.
+struct Listed {
+    name: String,
+    kind: String,
+    without_rowid: bool,
+    sql: String,
+}
+
+fn listed(connection: &Connection) -> rusqlite::Result<Vec<Listed>> {
+    let mut statement = connection.prepare(TABLES)?;
+    let rows = statement.query_map([], |row| {
+        Ok(Listed {
+            name: row.get(0)?,
+            kind: row.get(1)?,
+            without_rowid: row.get(2)?,
+            sql: row.get::<_, Option<String>>(3)?.unwrap_or_default(),
+        })
+    })?;
+    rows.collect()
+}
+
+/// Rows of each table as ANALYZE counted them; none where it never ran.
+fn counts(connection: &Connection) -> HashMap<String, u64> {
+    let read = |connection: &Connection| -> rusqlite::Result<Vec<(String, i64)>> {
+        let mut statement = connection.prepare(COUNTS)?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect()
+    };
+    let mut counts = HashMap::new();
+    for (table, count) in read(connection).unwrap_or_default() {
+        counts.insert(table, u64::try_from(count).unwrap_or_default());
+    }
+    counts
+}
+
+/// Statements that read one table each, prepared once.
+struct Reader<'c> {
+    columns: Statement<'c>,
+    keys: Statement<'c>,
+    unique: Statement<'c>,
+}
+
+impl<'c> Reader<'c> {
+    fn new(connection: &'c Connection) -> rusqlite::Result<Self> {
+        Ok(Reader {
+            columns: connection.prepare(COLUMNS)?,
+            keys: connection.prepare(KEYS)?,
+            unique: connection.prepare(UNIQUE)?,
+        })
+    }
+
+    fn table(&mut self, listed: &Listed) -> rusqlite::Result<Table> {
+        // What a virtual table's module makes of its text is its own business.
+        let told = match listed.kind.as_str() {
+            "virtual" => Told::default(),
+            _ => comments::read(&listed.sql),
+        };
+        let mut columns = self.columns(listed)?;
+        for told in told.columns {
+            if let Some(column) = columns.iter_mut().find(|column| column.name == told.name) {
+                column.comment = told.comment;
+                column.values = told.values;
+            }
+        }
+        Ok(Table {
+            schema_name: MAIN.to_owned(),
+            table_name: listed.name.clone(),
+            table_type: match listed.kind.as_str() {
+                "view" => TableType::View,
+                _ => TableType::Table,
+            },
+            comment: told.comment,
+            row_count: None,
+            columns,
+            foreign_keys: self.keys(&listed.name)?,
+            unique: self.unique(&listed.name)?,
+        })
+    }
+
+    fn columns(&mut self, listed: &Listed) -> rusqlite::Result<Vec<Column>> {
+        let rows = self.columns.query_map([&listed.name], described)?;
+        let described: Vec<Described> = rows.collect::<rusqlite::Result<_>>()?;
+        let keys = described.iter().filter(|d| d.column.is_primary_key).count();
+        let columns = described.into_iter().filter(|d| d.hidden != 1);
+        let columns = columns.map(|Described { mut column, .. }| {
+            // `INTEGER PRIMARY KEY` is the number of the row, and is given by SQLite.
+            let is_row_number = column.is_primary_key
+                && keys == 1
+                && !listed.without_rowid
+                && column.data_type.eq_ignore_ascii_case("INTEGER");
+            if is_row_number {
+                column.extra = Some("auto_increment".to_owned());
+            }
+            let in_key = column.is_primary_key && listed.without_rowid;
+            column.is_nullable &= !is_row_number && !in_key;
+            column
+        });
+        Ok(columns.collect())
+    }
+
+    /// Keys as they are written: names of tables in any case, and no columns where they mean the primary key.
+    fn keys(&mut self, table: &str) -> rusqlite::Result<Vec<ForeignKey>> {
+        let mut keys: Vec<(i64, ForeignKey)> = Vec::new();
+        let mut rows = self.keys.query([table])?;
+        while let Some(row) = rows.next()? {
+            let id = row.get(0)?;
+            if keys.last().is_none_or(|(last, _)| *last != id) {
+                let key = ForeignKey {
+                    ref_schema: MAIN.to_owned(),
+                    ref_table: row.get(1)?,
+                    ..ForeignKey::default()
+                };
+                keys.push((id, key));
+            }
+            if let Some((_, key)) = keys.last_mut() {
+                key.columns.push(row.get(2)?);
+                key.ref_columns.extend(row.get::<_, Option<String>>(3)?);
+            }
+        }
+        // SQLite lists the last one first.
+        Ok(keys.into_iter().rev().map(|(_, key)| key).collect())
+    }
+
+    /// Indexes over expressions have columns without names, and are left out.
+    fn unique(&mut self, table: &str) -> rusqlite::Result<Vec<Vec<String>>> {
+        let mut found: Vec<(String, Vec<Option<String>>)> = Vec::new();
+        let mut rows = self.unique.query([table])?;
+        while let Some(row) = rows.next()? {
+            let index: String = row.get(0)?;
+            let column: Option<String> = row.get(1)?;
+            match found.last_mut() {
+                Some((last, columns)) if *last == index => columns.push(column),
+                _ => found.push((index, vec![column])),
+            }
+        }
+        let named = found.into_iter().rev().map(|(_, columns)| columns);
+        Ok(named
+            .filter_map(|columns| columns.into_iter().collect())
+            .collect())
+    }
+}
+
+/// A column, and whether a virtual table hides it.
+struct Described {
+    column: Column,
+    hidden: i64,
+}
+
+fn described(row: &Row<'_>) -> rusqlite::Result<Described> {
+    let hidden: i64 = row.get(5)?;
+    let is_generated = hidden == 2 || hidden == 3;
+    let column = Column {
+        name: row.get(0)?,
+        data_type: row.get(1)?,
+        is_nullable: !row.get::<_, bool>(2)?,
+        default_value: row.get(3)?,
+        is_primary_key: row.get::<_, i64>(4)? > 0,
+        extra: is_generated.then(|| "generated".to_owned()),
+        ..Column::default()
+    };
+    Ok(Described { column, hidden })
+}
+
+/// Gives each key the names of its target as that has them, and leaves out keys that lead nowhere, which SQLite allows.
+fn settle_keys(tables: &mut [Table]) {
+    let mut targets: HashMap<String, (String, Vec<String>)> = HashMap::new();
+    for table in tables.iter() {
+        let keys = table.columns.iter().filter(|column| column.is_primary_key);
+        let keys = keys.map(|column| column.name.clone()).collect();
+        let name = table.table_name.clone();
+        targets.insert(name.to_lowercase(), (name, keys));
+    }
+    for table in tables {
+        table.foreign_keys.retain_mut(|key| {
+            let Some((name, primary)) = targets.get(&key.ref_table.to_lowercase()) else {
+                return false;
+            };
+            key.ref_table.clone_from(name);
+            if key.ref_columns.is_empty() {
+                key.ref_columns.clone_from(primary);
+            }
+            key.ref_columns.len() == key.columns.len()
+        });
+    }
+}

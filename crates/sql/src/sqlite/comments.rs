@@ -1,0 +1,297 @@
+//! What the authors of tables wrote about them. SQLite has no comments on tables and columns; it keeps the
+//! text of CREATE statements, and in it what stands between the words.
+//!
+//! The rule, as people write:
+//! - A comment behind something on its line is about that: about the column whose definition it stands in
+//!   or behind, also behind the comma; about the table, if no column has begun yet on that line
+//!   (`CREATE TABLE orders ( -- one row for each order`).
+//! - A comment that begins its line is about the column that follows.
+//! - Comments behind the closing bracket are about the table, and in a view those before its query.
+//! - Comments on constraints are about nothing that is kept.
+//!
+//! A column's `CHECK (name IN ('a', 'b'))` gives the values that it may have.
+
+use super::scan::{Token, tokens, unquoted};
+
+/// What the text of a CREATE statement tells beyond what SQLite itself knows.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    /// About the table.
+    pub(super) comment: Option<String>,
+    /// About its columns.
+    pub(super) columns: Vec<ToldColumn>,
+}
+
+/// What it tells about a column.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct ToldColumn {
+    /// Its name, without quotes.
+    pub(super) name: String,
+    /// What its author wrote.
+    pub(super) comment: Option<String>,
+    /// The values that a CHECK lets pass.
+    pub(super) values: Vec<String>,
+}
+
+/// A definition of a column or a constraint: what stands between two commas.
+#[derive(Default)]
+struct Piece<'a> {
+    tokens: Vec<Token<'a>>,
+    comments: Vec<&'a str>,
+}
+
+/// The parts of a CREATE statement.
+#[derive(Default)]
+struct Parts<'a> {
+    about: Vec<&'a str>,
+    pieces: Vec<Piece<'a>>,
+    /// Comments that wait for the column that follows.
+    waiting: Vec<&'a str>,
+    depth: usize,
+    /// Whether the next token begins a definition.
+    at_start: bool,
+}
+
+/// Reads a CREATE TABLE or CREATE VIEW as SQLite keeps it.
+pub(super) fn read(sql: &str) -> Told {
+    let mut parts = Parts::default();
+    let mut tokens = tokens(sql);
+    let mut is_view = false;
+    for token in tokens.by_ref() {
+        match token {
+            // A view's query begins: its own comments are about other things.
+            Token::Word(word) if is_view && parts.depth == 0 && is(word, "AS") => break,
+            Token::Word(word) if parts.depth == 0 => is_view |= is(word, "VIEW"),
+            _ => {}
+        }
+        parts.add(token);
+    }
+    for token in tokens {
+        let Token::Comment { text, .. } = token else {
+            break;
+        };
+        parts.about.push(text);
+    }
+    parts.told()
+}
+
+fn is(word: &str, keyword: &str) -> bool {
+    word.eq_ignore_ascii_case(keyword)
+}
+
+impl<'a> Parts<'a> {
+    fn add(&mut self, token: Token<'a>) {
+        match token {
+            Token::Comment { text, first } => return self.comment(text, first),
+            Token::Open => self.depth += 1,
+            Token::Close => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        match (token, self.depth) {
+            (Token::Open, 1) | (Token::Comma, 1) => self.at_start = true,
+            (_, 0) => self.at_start = false,
+            _ => self.define(token),
+        }
+    }
+
+    fn comment(&mut self, text: &'a str, first: bool) {
+        let inside = self.depth > 0;
+        match self.pieces.last_mut() {
+            _ if inside && first && self.at_start => self.waiting.push(text),
+            Some(piece) if inside => piece.comments.push(text),
+            _ => self.about.push(text),
+        }
+    }
+
+    /// One more token of a definition.
+    fn define(&mut self, token: Token<'a>) {
+        if self.at_start {
+            self.at_start = false;
+            let comments = std::mem::take(&mut self.waiting);
+            self.pieces.push(Piece {
+                tokens: Vec::new(),
+                comments,
+            });
+        }
+        if let Some(piece) = self.pieces.last_mut() {
+            piece.tokens.push(token);
+        }
+    }
+
+    fn told(self) -> Told {
+        let (columns, constraints): (Vec<_>, Vec<_>) =
+            self.pieces.iter().partition(|piece| piece.is_column());
+        let mut columns: Vec<ToldColumn> = columns.into_iter().map(Piece::column).collect();
+        for (name, values) in constraints.into_iter().filter_map(Piece::choice) {
+            if let Some(column) = columns.iter_mut().find(|column| is(&column.name, &name)) {
+                column.values = values;
+            }
+        }
+        Told {
+            comment: joined(&self.about),
+            columns,
+        }
+    }
+}
+
+impl Piece<'_> {
+    fn is_column(&self) -> bool {
+        const CONSTRAINTS: [&str; 5] = ["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"];
+        match self.tokens.first() {
+            Some(Token::Word(word)) => !CONSTRAINTS.iter().any(|keyword| is(word, keyword)),
+            Some(Token::Quoted(_)) => true,
+            _ => false,
+        }
+    }
+
+    fn column(&self) -> ToldColumn {
+        let name = self.tokens.first().and_then(name).unwrap_or_default();
+        let values = self.choice().filter(|(checked, _)| is(checked, &name));
+        ToldColumn {
+            comment: joined(&self.comments),
+            values: values.map(|(_, values)| values).unwrap_or_default(),
+            name,
+        }
+    }
+
+    /// The name and the texts of `CHECK (name IN ('a', 'b'))`.
+    fn choice(&self) -> Option<(String, Vec<String>)> {
+        let check = |token: &Token| matches!(token, Token::Word(word) if is(word, "CHECK"));
+        let at = self.tokens.iter().position(check)?;
+        let [
+            Token::Open,
+            column,
+            Token::Word(word),
+            Token::Open,
+            list @ ..,
+        ] = self.tokens.get(at + 1..)?
+        else {
+            return None;
+        };
+        let end = list.iter().position(|token| *token == Token::Close)?;
+        let closed = list.get(end + 1) == Some(&Token::Close);
+        let values: Option<Vec<String>> = list
+            .get(..end)?
+            .split(|token| *token == Token::Comma)
+            .map(text)
+            .collect();
+        (is(word, "IN") && closed).then_some((name(column)?, values?))
+    }
+}
+
+fn name(token: &Token<'_>) -> Option<String> {
+    match token {
+        Token::Word(name) | Token::Quoted(name) => Some(unquoted(name)),
+        _ => None,
+    }
+}
+
+/// A text of a list that holds nothing else.
+fn text(item: &[Token<'_>]) -> Option<String> {
+    match item {
+        [Token::Quoted(text)] if text.starts_with('\'') => Some(unquoted(text)),
+        _ => None,
+    }
+}
+
+/// Comments as one line, without rulers and stars; `None` if they say nothing.
+fn joined(comments: &[&str]) -> Option<String> {
+    let lines = comments.iter().flat_map(|comment| comment.lines());
+    let words =
+        lines.map(|line| line.trim_matches(|c: char| c.is_whitespace() || "-*=#".contains(c)));
+    let words: Vec<&str> = words.filter(|line| !line.is_empty()).collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `table; column: comment; column: comment`, a column without a comment by its name.
+    fn shown(sql: &str) -> String {
+        let told = read(sql);
+        let columns = told.columns.iter().map(|column| match &column.comment {
+            Some(comment) => format!("{}: {comment}", column.name),
+            None => column.name.clone(),
+        });
+        let table = told.comment.unwrap_or_default();
+        std::iter::once(table)
+            .chain(columns)
+            .collect::<Vec<_>>()
+            .join("; ")
+    }
+
+    #[test]
+    fn comments_belong_to_what_they_stand_at() {
+        for (sql, expected) in [
+            ("CREATE TABLE t (a, b)", "; a; b"),
+            (
+                "CREATE TABLE t ( -- 订单\n a INT, -- 编号\n b TEXT -- 名称\n)",
+                "订单; a: 编号; b: 名称",
+            ),
+            (
+                "CREATE TABLE t (\n -- the id\n a INT,\n -- the name,\n -- in full\n b TEXT\n)",
+                "; a: the id; b: the name, in full",
+            ),
+            (
+                "CREATE TABLE t (a INT /* x */, b DECIMAL(10, /* y */ 2))",
+                "; a: x; b: y",
+            ),
+            (
+                "CREATE TABLE t /* orders */ (a) -- kept for ever\n",
+                "orders kept for ever; a",
+            ),
+            (
+                "CREATE TABLE t (a, -- x\n PRIMARY KEY (a), -- y\n -- z\n UNIQUE (a) -- w\n)",
+                "; a: x",
+            ),
+            (
+                "CREATE TABLE t (a TEXT DEFAULT '-- no', \"b, /*\" INT)",
+                "; a; b, /*",
+            ),
+            (
+                "CREATE TABLE t (\n -- ---------\n /*\n * two\n * lines\n */ a)",
+                "; a: two lines",
+            ),
+            ("CREATE TABLE t (a, \n -- nothing follows\n)", "; a"),
+            ("CREATE TABLE t (a) WITHOUT ROWID, STRICT", "; a"),
+            (
+                "CREATE VIEW v AS -- sums\n SELECT a, -- x\n b FROM t -- y",
+                "sums",
+            ),
+            (
+                "CREATE VIEW v (a /* one */, b) AS /* two */ SELECT 1, 2",
+                "two; a: one; b",
+            ),
+            (
+                "CREATE TABLE \"view\" (\"as\" INT, -- word\n b)",
+                "; as: word; b",
+            ),
+            ("", ""),
+            ("CREATE TABLE t (", ""),
+            (")))((,,(,", ""),
+        ] {
+            assert_eq!(shown(sql), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn checks_give_values() {
+        for (sql, expected) in [
+            (
+                "CREATE TABLE t (a TEXT CHECK (a IN ('x', 'y''z')))",
+                vec!["x", "y'z"],
+            ),
+            ("CREATE TABLE t (a TEXT, CHECK (\"A\" IN ('x')))", vec!["x"]),
+            ("CREATE TABLE t (a TEXT CHECK (b IN ('x')))", vec![]),
+            ("CREATE TABLE t (a INT CHECK (a IN (1, 2)))", vec![]),
+            (
+                "CREATE TABLE t (a TEXT CHECK (a IN ('x') OR a IS NULL))",
+                vec![],
+            ),
+            ("CREATE TABLE t (a TEXT CHECK (a IN (", vec![]),
+        ] {
+            assert_eq!(read(sql).columns[0].values, expected, "{sql}");
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Functions that a query may call: those of the built-in SQLite that compute and do nothing else.
+//!
+//! A test compares the lists with what the linked SQLite offers, so that a new version's functions are looked
+//! at before they may be called. Left out are those that load code or touch files, and those that tell of
+//! the connection or of how SQLite was built.
+
+/// Plain functions, in order.
+const PLAIN: [&str; 106] = [
+    "->",
+    "->>",
+    "abs",
+    "avg",
+    "char",
+    "coalesce",
+    "concat",
+    "concat_ws",
+    "count",
+    "cume_dist",
+    "current_date",
+    "current_time",
+    "current_timestamp",
+    "date",
+    "datetime",
+    "dense_rank",
+    "first_value",
+    "format",
+    "glob",
+    "group_concat",
+    "hex",
+    "if",
+    "ifnull",
+    "iif",
+    "json",
+    "json_array",
+    "json_array_insert",
+    "json_array_length",
+    "json_error_position",
+    "json_extract",
+    "json_group_array",
+    "json_group_object",
+    "json_insert",
+    "json_object",
+    "json_patch",
+    "json_pretty",
+    "json_quote",
+    "json_remove",
+    "json_replace",
+    "json_set",
+    "json_type",
+    "json_valid",
+    "jsonb",
+    "jsonb_array",
+    "jsonb_array_insert",
+    "jsonb_extract",
+    "jsonb_group_array",
+    "jsonb_group_object",
+    "jsonb_insert",
+    "jsonb_object",
+    "jsonb_patch",
+    "jsonb_remove",
+    "jsonb_replace",
+    "jsonb_set",
+    "julianday",
+    "lag",
+    "last_value",
+    "lead",
+    "length",
+    "like",
+    "likelihood",
+    "likely",
+    "lower",
+    "max",
+    "min",
+    "nth_value",
+    "ntile",
+    "nullif",
+    "octet_length",
+    "percent_rank",
+    "printf",
+    "quote",
+    "random",
+    "randomblob",
+    "rank",
+    "round",
+    "row_number",
+    "sign",
+    "soundex",
+    "sqlite_version",
+    "strftime",
+    "string_agg",
+    "substr",
+    "substring",
+    "subtype",
+    "sum",
+    "time",
+    "timediff",
+    "total",
+    "typeof",
+    "unicode",
+    "unistr",
+    "unistr_quote",
+    "unixepoch",
+    "unlikely",
+    "upper",
+    "zeroblob",
+    // Of full-text search, on tables that have it.
+    "bm25",
+    "fts5_get_locale",
+    "fts5_insttoken",
+    "fts5_locale",
+    "highlight",
+    "match",
+    "matchinfo",
+    "offsets",
+    "snippet",
+];
+
+/// Functions whose time is the product of the sizes of two arguments, within one instruction that
+/// nothing can interrupt. They may be called, on short values.
+const SLOW: [&str; 6] = ["instr", "ltrim", "replace", "rtrim", "trim", "unhex"];
+
+/// Whether a query may call it.
+pub(super) fn is_allowed(name: &str) -> bool {
+    let listed = |list: &[&str]| list.iter().any(|listed| listed.eq_ignore_ascii_case(name));
+    listed(&PLAIN) || listed(&SLOW)
+}
+
+/// The function of that name, if its time is a product.
+pub(super) fn slow(name: &str) -> Option<&'static str> {
+    let mut slow = SLOW.iter().copied();
+    slow.find(|slow| slow.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Looked at, and not to be called.
+    const REFUSED: [&str; 20] = [
+        "changes",
+        "fts3_tokenizer",
+        "fts5",
+        "fts5_source_id",
+        "last_insert_rowid",
+        "load_extension",
+        "optimize",
+        "rtreecheck",
+        "rtreedepth",
+        "rtreenode",
+        "sqlite_compileoption_get",
+        "sqlite_compileoption_used",
+        "sqlite_log",
+        "sqlite_source_id",
+        "total_changes",
+        // Of other programs that use SQLite.
+        "edit",
+        "eval",
+        "fileio_read",
+        "readfile",
+        "writefile",
+    ];
+
+    #[test]
+    fn every_function_of_this_sqlite_was_looked_at() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let sql = "SELECT DISTINCT name FROM pragma_function_list";
+        let mut statement = connection.prepare(sql).unwrap();
+        let names = statement
+            .query_map([], |row| row.get::<_, String>(0))
+            .unwrap();
+        let mut unknown: Vec<String> = names.map(Result::unwrap).collect();
+        assert!(unknown.len() > 100);
+        unknown.retain(|name| !is_allowed(name) && !REFUSED.contains(&name.as_str()));
+        assert_eq!(unknown, [""; 0]);
+        assert!(REFUSED.iter().all(|name| !is_allowed(name)));
+    }
+}

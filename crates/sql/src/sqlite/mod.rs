@@ -1,0 +1,162 @@
+//! SQLite files, read only.
+//!
+//! Each call opens the file for itself on a thread of its own and closes it again, so that
+//! nothing one query did reaches the next. What a query may do is bounded four times over: the file is
+//! opened for reading, the authorizer ([`authorizer`]) lets only reading be prepared, limits
+//! ([`open`]) bound what one instruction can take, and a handler that SQLite calls every few
+//! thousand instructions ends what takes too long or what nobody waits for any more.
+
+mod authorizer;
+mod catalogue;
+mod comments;
+mod fault;
+mod functions;
+mod open;
+mod query;
+mod scan;
+mod values;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use quillet_core::BoxFuture;
+use rusqlite::Connection;
+
+use crate::database::{Checked, ConnectOptions, Database, DatabaseError, Progress, QueryLimits};
+use crate::{Catalogue, ConnectionUrl, Dialect, Rows};
+
+use open::Stop;
+
+/// An SQLite file. It is not opened before it is asked for something.
+#[derive(Clone, Debug)]
+pub(crate) struct Sqlite {
+    path: PathBuf,
+    options: ConnectOptions,
+}
+
+impl Sqlite {
+    /// The file of an address.
+    ///
+    /// # Errors
+    /// The address names no file.
+    pub(crate) fn new(
+        url: &ConnectionUrl,
+        options: &ConnectOptions,
+    ) -> Result<Self, DatabaseError> {
+        let path = url.path.clone().ok_or_else(|| fault::no_file(url))?;
+        Ok(Sqlite {
+            path,
+            options: options.clone(),
+        })
+    }
+
+    /// Does some work with a connection on a thread of its own, for at most so long. The work
+    /// ends soon after this future is dropped, too.
+    async fn with<T: Send + 'static>(
+        &self,
+        time: Duration,
+        work: impl FnOnce(&mut Connection, &Work) -> Result<T, DatabaseError> + Send + 'static,
+    ) -> Result<T, DatabaseError> {
+        let stop = Arc::new(Stop::default());
+        let _guard = StopOnDrop(Arc::clone(&stop));
+        let deadline = Instant::now().checked_add(time);
+        let path = self.path.clone();
+        let busy = self.options.connect_timeout.min(time);
+        let thread = move || {
+            let work_on = Work { path, time };
+            let mut connection = open::open(&work_on.path, busy, deadline, &stop)?;
+            work(&mut connection, &work_on)
+        };
+        let done = tokio::time::timeout(time, tokio::task::spawn_blocking(thread)).await;
+        match done {
+            Err(_) => Err(fault::too_long(time)),
+            Ok(Ok(done)) => done,
+            Ok(Err(error)) => Err(fault::thread(&self.path, &error)),
+        }
+    }
+}
+
+/// What errors of some work name.
+struct Work {
+    path: PathBuf,
+    time: Duration,
+}
+
+impl Work {
+    /// An error that SQLite gave.
+    fn fault(&self, error: &rusqlite::Error) -> DatabaseError {
+        fault::of(&self.path, self.time, error)
+    }
+}
+
+/// Ends the work when the future that waits for it is dropped.
+struct StopOnDrop(Arc<Stop>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.ask();
+    }
+}
+
+impl Database for Sqlite {
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+
+    fn describe(&self) -> String {
+        format!("SQLite file {}", self.path.display())
+    }
+
+    /// Never warns: the file is opened for reading whatever its permissions are.
+    fn check(&self) -> BoxFuture<'_, Result<Checked, DatabaseError>> {
+        let time = self.options.connect_timeout;
+        Box::pin(self.with(time, |connection, work| {
+            catalogue::probe(connection).map_err(|error| work.fault(&error))?;
+            Ok(Checked {
+                version: catalogue::version(),
+                warnings: Vec::new(),
+            })
+        }))
+    }
+
+    fn catalogue<'a>(
+        &'a self,
+        progress: Progress<'a>,
+    ) -> BoxFuture<'a, Result<Catalogue, DatabaseError>> {
+        Box::pin(async move {
+            let (told, mut steps) = tokio::sync::mpsc::unbounded_channel();
+            let reading = self.with(self.options.catalogue_timeout, move |connection, work| {
+                let tell = |done, total| {
+                    // Nobody listens any more where the reading was given up.
+                    let _ = told.send((done, total));
+                };
+                catalogue::read(connection, &tell).map_err(|error| work.fault(&error))
+            });
+            let telling = async {
+                while let Some((done, total)) = steps.recv().await {
+                    progress(done, total, "reading tables");
+                }
+            };
+            let (catalogue, ()) = tokio::join!(reading, telling);
+            catalogue
+        })
+    }
+
+    fn fingerprint(&self) -> BoxFuture<'_, Result<String, DatabaseError>> {
+        Box::pin(self.with(self.options.connect_timeout, |connection, work| {
+            catalogue::fingerprint(connection).map_err(|error| work.fault(&error))
+        }))
+    }
+
+    fn query<'a>(
+        &'a self,
+        sql: &'a str,
+        limits: &'a QueryLimits,
+    ) -> BoxFuture<'a, Result<Rows, DatabaseError>> {
+        let (sql, limits) = (sql.to_owned(), limits.clone());
+        Box::pin(self.with(limits.timeout, move |connection, work| {
+            query::run(connection, &sql, &limits, work)
+        }))
+    }
+}

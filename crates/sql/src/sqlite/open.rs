@@ -1,0 +1,128 @@
+//! Opening a file so that it can only be read, and what bounds a connection.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, InterruptHandle, OpenFlags};
+
+use super::fault;
+use crate::database::DatabaseError;
+
+/// Instructions of SQLite's machine between two looks at the clock: a few tens of microseconds.
+const INSTRUCTIONS: i32 = 4_000;
+
+/// What `sqlite.org/security.html` asks of whoever reads files and runs queries of others.
+/// A name in double quotes that is not there is an error and not a text, as it would be for the sake of old programs.
+const SETTINGS: [(DbConfig, bool); 7] = [
+    (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+    (DbConfig::SQLITE_DBCONFIG_DQS_DML, false),
+    (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+    (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+    (DbConfig::SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, false),
+    (DbConfig::SQLITE_DBCONFIG_ENABLE_ATTACH_CREATE, false),
+    (DbConfig::SQLITE_DBCONFIG_ENABLE_ATTACH_WRITE, false),
+];
+
+/// Bounds on what one query can make SQLite do, besides the length of a value.
+const LIMITS: [(Limit, i32); 11] = [
+    (Limit::SQLITE_LIMIT_SQL_LENGTH, 1_000_000),
+    (Limit::SQLITE_LIMIT_COLUMN, 2_000),
+    (Limit::SQLITE_LIMIT_EXPR_DEPTH, 500),
+    (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 200),
+    (Limit::SQLITE_LIMIT_VDBE_OP, 250_000),
+    (Limit::SQLITE_LIMIT_FUNCTION_ARG, 127),
+    (Limit::SQLITE_LIMIT_ATTACHED, 0),
+    (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1_000),
+    (Limit::SQLITE_LIMIT_VARIABLE_NUMBER, 0),
+    (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 1),
+    (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
+];
+
+/// A wish that some work ends, from another thread.
+#[derive(Default)]
+pub(super) struct Stop {
+    asked: AtomicBool,
+    handle: Mutex<Option<InterruptHandle>>,
+}
+
+impl Stop {
+    /// Ends what runs now and whatever would run later.
+    pub(super) fn ask(&self) {
+        self.asked.store(true, Ordering::Relaxed);
+        let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(handle) = handle.as_ref() {
+            handle.interrupt();
+        }
+    }
+
+    fn reach(&self, connection: &Connection) {
+        let mut handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
+        *handle = Some(connection.get_interrupt_handle());
+    }
+}
+
+/// Opens a file for reading. Whatever it does ends at the deadline and when it is asked to.
+pub(super) fn open(
+    path: &Path,
+    busy: Duration,
+    deadline: Option<Instant>,
+    stop: &Arc<Stop>,
+) -> Result<Connection, DatabaseError> {
+    let place = place(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let failed = |error: rusqlite::Error| fault::of(path, busy, &error);
+    let connection = Connection::open_with_flags(&place, flags).map_err(failed)?;
+    stop.reach(&connection);
+    settle(connection, busy, deadline, stop).map_err(failed)
+}
+
+/// The file's absolute path: SQLite takes a name such as `file:x?mode=rwc` or `:memory:` for more than a name, and
+/// opens anything else that is there, also a pipe, on which it would wait for ever.
+fn place(path: &Path) -> Result<PathBuf, DatabaseError> {
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_file() => {}
+        Ok(_) => return Err(fault::no_regular_file(path)),
+        Err(error) => return Err(fault::missing(path, &error)),
+    }
+    std::path::absolute(path).map_err(|error| fault::missing(path, &error))
+}
+
+fn settle(
+    mut connection: Connection,
+    busy: Duration,
+    deadline: Option<Instant>,
+    stop: &Arc<Stop>,
+) -> rusqlite::Result<Connection> {
+    connection.busy_timeout(busy)?;
+    for (setting, value) in SETTINGS {
+        connection.set_db_config(setting, value)?;
+    }
+    connection.execute_batch("PRAGMA query_only = ON; PRAGMA cell_size_check = ON;")?;
+    let stop = Arc::clone(stop);
+    let over = move || {
+        let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        late || stop.asked.load(Ordering::Relaxed)
+    };
+    connection.progress_handler(INSTRUCTIONS, Some(over))?;
+    Ok(connection)
+}
+
+/// Sets the bounds for queries of others. The schema has to be read before: what its author
+/// was allowed to write is not measured by what a query may.
+pub(super) fn confine(connection: &Connection, value: usize) -> rusqlite::Result<()> {
+    for (limit, most) in LIMITS {
+        connection.set_limit(limit, most)?;
+    }
+    bound_values(connection, value)
+}
+
+/// Most bytes of one value and of one stored row, also of those that a query only computes.
+pub(super) fn bound_values(connection: &Connection, bytes: usize) -> rusqlite::Result<()> {
+    let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, bytes)?;
+    Ok(())
+}

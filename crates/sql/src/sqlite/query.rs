@@ -1,0 +1,125 @@
+//! One query of somebody else, within its bounds.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::fallible_iterator::FallibleIterator;
+use rusqlite::{Batch, Connection, Statement};
+
+use super::authorizer::{self, Seen};
+use super::{Work, catalogue, open, values};
+use crate::database::{DatabaseError, DatabaseErrorKind as Kind, QueryLimits};
+use crate::rows::{Rows, Truncated};
+
+/// Bytes that a value may always have, whatever the bound on all of them is.
+const VALUE_LEAST: usize = 1 << 20;
+/// Bytes that a value may have at most. A value is made by one instruction, which nothing interrupts.
+const VALUE_MOST: usize = 64 << 20;
+/// Bytes of a value where the query calls a function whose time is the product of the sizes of its
+/// arguments, such as `instr`: two values of 8 MB would keep one instruction busy for hours.
+const VALUE_SLOW: usize = 200_000;
+
+/// Runs one query and reads what the limits allow.
+pub(super) fn run(
+    connection: &mut Connection,
+    sql: &str,
+    limits: &QueryLimits,
+    work: &Work,
+) -> Result<Rows, DatabaseError> {
+    if sql.contains('\0') {
+        let message = "the query contains a NUL character, behind which SQLite reads nothing";
+        return Err(DatabaseError::new(Kind::Syntax, message));
+    }
+    let failed = |error: rusqlite::Error| work.fault(&error);
+    catalogue::probe(connection).map_err(failed)?;
+    let value = limits.bytes.clamp(VALUE_LEAST, VALUE_MOST);
+    open::confine(connection, value).map_err(failed)?;
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    authorizer::install(connection, &seen).map_err(failed)?;
+    let ran = prepare(connection, sql, &seen, work)
+        .and_then(|mut statement| read(&mut statement, limits).map_err(failed));
+    let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    ran.map_err(|fault| explain(fault, &seen, value))
+}
+
+/// Prepares the one statement of a text. `Connection::prepare` would look at the statements behind it
+/// one inside of the other: a text of many would overflow the stack.
+fn prepare<'c>(
+    connection: &'c Connection,
+    sql: &str,
+    seen: &Mutex<Seen>,
+    work: &Work,
+) -> Result<Statement<'c>, DatabaseError> {
+    let failed = |error: rusqlite::Error| work.fault(&error);
+    let mut statements = Batch::new(connection, sql);
+    let statement = statements.next().map_err(failed)?;
+    let statement = statement.ok_or_else(|| wrong(Kind::Syntax, "the text holds no statement"))?;
+    // The next one is prepared only, never run.
+    if !matches!(statements.next(), Ok(None)) {
+        let message = "the text holds more than one statement; write one only";
+        return Err(wrong(Kind::Syntax, message));
+    }
+    if !statement.readonly() || statement.column_count() == 0 {
+        let message = "the statement gives no rows or would change something; write a SELECT";
+        return Err(wrong(Kind::ReadOnly, message));
+    }
+    let slow = seen
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .slow
+        .is_some();
+    if slow {
+        open::bound_values(connection, VALUE_SLOW).map_err(failed)?;
+    }
+    Ok(statement)
+}
+
+fn wrong(kind: Kind, message: &str) -> DatabaseError {
+    DatabaseError::new(kind, message)
+}
+
+/// What the authorizer refused, in words; SQLite says "not authorized" only.
+fn explain(mut fault: DatabaseError, seen: &Seen, value: usize) -> DatabaseError {
+    if let (Kind::Denied, Some((kind, message))) = (fault.kind, &seen.refused) {
+        fault.kind = *kind;
+        fault.message.clone_from(message);
+    }
+    if fault.message == "string or blob too big" {
+        fault.message = match seen.slow {
+            Some(name) => format!(
+                "a value or a row is larger than {VALUE_SLOW} bytes, which is the most where a query calls {name}()"
+            ),
+            None => format!("a value or a row is larger than the {value} bytes that it may have"),
+        };
+    }
+    fault
+}
+
+/// Steps through the rows until one too many is there.
+fn read(statement: &mut Statement<'_>, limits: &QueryLimits) -> rusqlite::Result<Rows> {
+    let mut columns = values::columns(statement);
+    let mut found = Vec::new();
+    let mut truncated = None;
+    let mut bytes = 0_usize;
+    let width = columns.len();
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if found.len() >= limits.rows {
+            truncated = Some(Truncated::Rows);
+            break;
+        }
+        let size = values::row_size(row, width)?;
+        bytes = bytes.saturating_add(size);
+        if bytes > limits.bytes {
+            truncated = Some(Truncated::Bytes);
+            break;
+        }
+        found.push(values::row(row, width)?);
+    }
+    drop(rows);
+    values::name_types(&mut columns, &found);
+    Ok(Rows {
+        columns,
+        rows: found,
+        truncated,
+    })
+}

@@ -1,0 +1,6 @@
+//! SQLite files.
+
+mod catalogue;
+mod folder;
+mod names;
+mod querying;

@@ -78,10 +78,10 @@ fn kind(code: ErrorCode, error: &Error) -> Kind {
 fn spoken(error: &Error) -> Kind {
     let words = words(error);
     let says = |said: &&str| words.contains(*said);
-    if UNKNOWN.iter().any(|said| says(said)) {
+    if UNKNOWN.iter().any(says) {
         return Kind::UnknownName;
     }
-    if LIMITS.iter().any(|said| says(said)) {
+    if LIMITS.iter().any(says) {
         return Kind::Limit;
     }
     // What has a place was found while the text was read, everything else while it ran.

@@ -79,7 +79,7 @@ fn wrong(kind: Kind, message: &str) -> DatabaseError {
 
 /// What the authorizer refused, in words; SQLite says "not authorized" only.
 fn explain(mut fault: DatabaseError, seen: &Seen, value: usize) -> DatabaseError {
-    if let (Kind::Denied, Some((kind, message))) = (fault.kind, &seen.refused) {
+    if let (Some(_), Some((kind, message))) = (&fault.native_code, &seen.refused) {
         fault.kind = *kind;
         fault.message.clone_from(message);
     }

@@ -147,9 +147,9 @@ async fn ten_thousand_tables_are_read_with_progress() {
     use std::fmt::Write;
     let mut sql = "BEGIN;".to_owned();
     for i in 0..10_000 {
-        write!(
+        writeln!(
             sql,
-            "CREATE TABLE t{i} (id INTEGER PRIMARY KEY, a TEXT, b INT REFERENCES t{}); -- {i}\n",
+            "CREATE TABLE t{i} (id INTEGER PRIMARY KEY, a TEXT, b INT REFERENCES t{}); -- {i}",
             i / 2
         )
         .unwrap();

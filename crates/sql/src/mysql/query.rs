@@ -39,6 +39,15 @@ pub(super) async fn run(
     limits: &QueryLimits,
 ) -> Result<Rows, DatabaseError> {
     text::check(sql)?;
+    execute(server, sql, limits).await
+}
+
+/// The same for any text.
+async fn execute(
+    server: &Arc<Server>,
+    sql: &str,
+    limits: &QueryLimits,
+) -> Result<Rows, DatabaseError> {
     let mut session =
         Session::open(server, limits.bytes.saturating_add(FRAME), limits.timeout).await?;
     let started = Instant::now();
@@ -166,4 +175,115 @@ async fn collect(
 /// Whether a row is larger than the packets that the connection takes.
 fn is_too_large(error: &Error) -> bool {
     matches!(error, Error::Io(error) if error.to_string().contains("max_allowed_packet"))
+}
+
+#[cfg(test)]
+mod tests {
+    use quillet_real_servers::MariaDb;
+
+    use super::*;
+
+    /// Statements that each layer has to stop without the look at the first word, as an
+    /// administrator, and whose error says which layer did.
+    const STOPPED: &[(&str, &str)] = &[
+        ("INSERT INTO t VALUES (9)", "READ ONLY"),
+        ("INSERT INTO t VALUES (9) RETURNING a", "READ ONLY"),
+        ("DELETE FROM t RETURNING a", "READ ONLY"),
+        ("REPLACE INTO t VALUES (1) RETURNING a", "READ ONLY"),
+        ("ANALYZE DELETE FROM t", "READ ONLY"),
+        ("SELECT NEXTVAL(s)", "READ ONLY"),
+        ("SELECT deleting()", "READ ONLY"),
+        ("SELECT * FROM t FOR UPDATE", "READ ONLY"),
+        ("SELECT 1 INTO OUTFILE '{file}'", "no rows"),
+        ("SELECT 1 UNION SELECT 2 INTO OUTFILE '{file}'", "no rows"),
+        ("(SELECT 1 INTO DUMPFILE '{file}')", "near 'INTO DUMPFILE"),
+        (
+            "WITH c AS (SELECT 1) SELECT * FROM c INTO OUTFILE '{file}'",
+            "no rows",
+        ),
+        ("SELECT 1 /*! INTO OUTFILE '{file}' */", "no rows"),
+        (
+            "SET STATEMENT sql_mode='' FOR SELECT 1 INTO OUTFILE '{file}'",
+            "no rows",
+        ),
+        ("SELECT 1 INTO @x", "no rows"),
+        ("SET GLOBAL general_log = 'ON'", "no rows"),
+        ("SET SESSION TRANSACTION READ WRITE", "no rows"),
+        ("SET PASSWORD = PASSWORD('x')", "no rows"),
+        ("DROP TABLE t", "no rows"),
+        ("TRUNCATE t", "no rows"),
+        ("CREATE TABLE u AS SELECT 1", "READ ONLY"),
+        ("CREATE TEMPORARY TABLE u (a int)", "no rows"),
+        ("ALTER TABLE t ADD b int", "no rows"),
+        ("RENAME TABLE t TO u", "no rows"),
+        ("CREATE USER u", "no rows"),
+        ("GRANT ALL ON *.* TO root@'%'", "no rows"),
+        ("CALL dropping()", "no rows"),
+        ("DO SLEEP(0)", "no rows"),
+        ("FLUSH TABLES", "no rows"),
+        ("OPTIMIZE TABLE t", "READ ONLY"),
+        ("KILL 1", "no rows"),
+        ("SHUTDOWN", "no rows"),
+        ("BEGIN NOT ATOMIC DROP TABLE t; END", "no rows"),
+        ("EXECUTE IMMEDIATE 'DROP TABLE t'", "not supported"),
+        ("PREPARE p FROM 'DROP TABLE t'", "not supported"),
+        (
+            "LOAD DATA LOCAL INFILE '/etc/hostname' INTO TABLE t",
+            "READ ONLY",
+        ),
+        ("LOCK TABLES t WRITE", "no rows"),
+        ("SELECT 1; DROP TABLE t", "near 'DROP TABLE t'"),
+    ];
+
+    #[tokio::test]
+    async fn each_layer_stops_what_it_is_there_for() {
+        let database = MariaDb::start();
+        database.execute(
+            "CREATE TABLE t (a int PRIMARY KEY); INSERT INTO t VALUES (1), (2); CREATE SEQUENCE s;
+             DELIMITER //
+             CREATE FUNCTION deleting() RETURNS int BEGIN DELETE FROM t; RETURN 1; END //
+             CREATE PROCEDURE dropping() BEGIN DROP TABLE t; END //
+             DELIMITER ;",
+        );
+        let url = database.url().parse().unwrap();
+        let server = Server::new(&url, &crate::database::ConnectOptions::default()).unwrap();
+        let look = || {
+            let state = "CHECKSUM TABLE t, s; SHOW TABLES; SHOW GLOBAL VARIABLES LIKE 'general_log'; \
+                         SELECT * FROM mysql.global_priv";
+            database.look("test", state)
+        };
+        let before = look();
+        let file = database.folder().join("data/stolen");
+        let mut wrong = Vec::new();
+        for (sql, part) in STOPPED {
+            let sql = sql.replace("{file}", file.to_str().unwrap());
+            let result = execute(&server, &sql, &QueryLimits::default()).await;
+            if !result
+                .as_ref()
+                .is_err_and(|error| error.message.contains(part))
+            {
+                wrong.push((sql.clone(), result));
+            }
+            assert_eq!(look(), before, "{sql}");
+            assert!(!file.exists(), "{sql}");
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    /// Why there is a look at the first word.
+    #[tokio::test]
+    async fn analyze_writes_a_file_although_it_has_columns() {
+        let database = MariaDb::start();
+        let url = database.url().parse().unwrap();
+        let server = Server::new(&url, &crate::database::ConnectOptions::default()).unwrap();
+        let file = database.folder().join("data/stolen");
+        let sql = format!("ANALYZE SELECT 1 INTO OUTFILE '{}'", file.display());
+        let refused = run(&server, &sql, &QueryLimits::default()).await;
+        assert_eq!(refused.unwrap_err().kind, DatabaseErrorKind::ReadOnly);
+        assert!(!file.exists());
+        execute(&server, &sql, &QueryLimits::default())
+            .await
+            .unwrap();
+        assert!(file.exists());
+    }
 }

@@ -1,7 +1,9 @@
 //! MySQL's driver on a real MariaDB server.
 
 mod connections;
+mod endings;
 mod queries;
+mod safety;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -147,6 +147,15 @@ async fn columns_may_share_a_name_and_rows_may_be_missing() {
 }
 
 #[tokio::test]
+async fn recursion_is_not_cut_short() {
+    let server = MariaDb::start();
+    let database = open(&server.url());
+    let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) \
+               SELECT COUNT(*) FROM n";
+    assert_eq!(only(rows(&*database, sql).await), Cell::Int(3000));
+}
+
+#[tokio::test]
 async fn rows_and_bytes_are_cut_where_the_limits_say() {
     let server = MariaDb::start();
     let database = open(&server.url());

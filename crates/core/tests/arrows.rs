@@ -59,6 +59,8 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// The only crates that may name each of these. SQLite has two: one library, linked once,
 /// is where Quillet keeps its own things and a database that people ask questions.
 const OWNERS: &[(&str, &[&str])] = &[
+    ("arrow-array", &["quillet-sql"]),
+    ("parquet", &["quillet-sql"]),
     ("redis", &["quillet-store"]),
     ("rusqlite", &["quillet-store", "quillet-sql"]),
     ("tiktoken-rs", &["quillet-llm"]),

@@ -3,6 +3,7 @@
 //! All forms say the same values exactly, as far as they can; where one cannot hold a value
 //! there is an error that names the cell, never another value.
 
+mod arrow;
 mod csv;
 mod json;
 mod keys;
@@ -24,11 +25,24 @@ pub enum Format {
     Ndjson,
     /// Text with commas (RFC 4180).
     Csv,
+    /// A file of Apache Arrow.
+    Arrow,
+    /// Apache Arrow for readers that begin before the end is there.
+    ArrowStream,
+    /// A file of Apache Parquet.
+    Parquet,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: [Format; 3] = [Format::Json, Format::Ndjson, Format::Csv];
+    pub const ALL: [Format; 6] = [
+        Format::Json,
+        Format::Ndjson,
+        Format::Csv,
+        Format::Arrow,
+        Format::ArrowStream,
+        Format::Parquet,
+    ];
 
     /// What people call it, and how it is asked for.
     #[must_use]
@@ -37,6 +51,9 @@ impl Format {
             Format::Json => "json",
             Format::Ndjson => "ndjson",
             Format::Csv => "csv",
+            Format::Arrow => "arrow",
+            Format::ArrowStream => "arrow-stream",
+            Format::Parquet => "parquet",
         }
     }
 
@@ -47,13 +64,19 @@ impl Format {
             Format::Json => "application/json",
             Format::Ndjson => "application/x-ndjson",
             Format::Csv => "text/csv; charset=utf-8",
+            Format::Arrow => "application/vnd.apache.arrow.file",
+            Format::ArrowStream => "application/vnd.apache.arrow.stream",
+            Format::Parquet => "application/vnd.apache.parquet",
         }
     }
 
     /// What names of its files end in, without a dot.
     #[must_use]
     pub fn ending(self) -> &'static str {
-        self.name()
+        match self {
+            Format::ArrowStream => "arrows",
+            _ => self.name(),
+        }
     }
 }
 
@@ -126,5 +149,8 @@ pub fn write(rows: &Rows, format: Format, options: &CsvOptions) -> Result<Vec<u8
         Format::Json => Ok(json::document(rows)),
         Format::Ndjson => Ok(json::lines(rows)),
         Format::Csv => Ok(csv::write(rows, options)),
+        Format::Arrow => arrow::file(rows),
+        Format::ArrowStream => arrow::stream(rows),
+        Format::Parquet => arrow::parquet(rows),
     }
 }

@@ -5,6 +5,7 @@
 
 mod chain;
 mod export;
+mod export_arrow;
 mod mysql;
 mod postgres;
 mod scripted;

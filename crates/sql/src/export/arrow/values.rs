@@ -1,0 +1,145 @@
+//! Texts of decimals, dates and times as the numbers that Arrow keeps.
+//!
+//! Strict: a text in any other form, or with more digits than a type has, is no value of it, and
+//! its column is text.
+
+use jiff::civil::{Date, DateTime, Time};
+use jiff::{SignedDuration, Timestamp};
+
+const DAY_SECONDS: i64 = 86_400;
+
+/// A decimal taken apart: sign, digits before the point without leading zeros, and after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Digits<'a> {
+    negative: bool,
+    pub(super) whole: &'a str,
+    pub(super) fraction: &'a str,
+}
+
+impl<'a> Digits<'a> {
+    /// `None` for a text that is not `-12.50` or alike: no exponents, no `NaN`.
+    pub(super) fn of(text: &'a str) -> Option<Self> {
+        let (negative, rest) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (whole, fraction) = rest.split_once('.').unwrap_or((rest, ""));
+        let are_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number = !(whole.is_empty() && fraction.is_empty());
+        (is_number && are_digits(whole) && are_digits(fraction)).then(|| Digits {
+            negative,
+            whole: whole.trim_start_matches('0'),
+            fraction,
+        })
+    }
+
+    /// The number without its point, with so many digits after where it was.
+    pub(super) fn unscaled(&self, scale: usize) -> String {
+        let sign = if self.negative { "-" } else { "" };
+        let zeros = "0".repeat(scale.saturating_sub(self.fraction.len()));
+        format!("{sign}0{}{}{zeros}", self.whole, self.fraction)
+    }
+}
+
+/// Days since 1970-01-01.
+pub(super) fn days(text: &str) -> Option<i32> {
+    let date: Date = has_only(text, "-")?.parse().ok()?;
+    let since = date.duration_since(Date::constant(1970, 1, 1));
+    i32::try_from(since.as_secs() / DAY_SECONDS).ok()
+}
+
+/// Microseconds since midnight.
+pub(super) fn time_of_day(text: &str) -> Option<i64> {
+    let time: Time = has_only(text, ":.")?.parse().ok()?;
+    micros(time.duration_since(Time::midnight()))
+}
+
+/// Microseconds since 1970-01-01T00:00:00, in no zone.
+pub(super) fn timestamp(text: &str) -> Option<i64> {
+    let time: DateTime = has_only(text, "-:.T")?.parse().ok()?;
+    micros(time.duration_since(DateTime::constant(1970, 1, 1, 0, 0, 0, 0)))
+}
+
+/// Microseconds since 1970-01-01T00:00:00Z.
+pub(super) fn instant(text: &str) -> Option<i64> {
+    has_only(text.strip_suffix('Z')?, "-:.T")?;
+    micros(text.parse::<Timestamp>().ok()?.as_duration())
+}
+
+/// The text if it has digits and these characters only: readers of dates take much more, such
+/// as offsets, which would be lost.
+fn has_only<'a>(text: &'a str, others: &str) -> Option<&'a str> {
+    let known = |c: char| c.is_ascii_digit() || others.contains(c);
+    text.chars().all(known).then_some(text)
+}
+
+/// `None` for what has a part smaller than a microsecond.
+fn micros(time: SignedDuration) -> Option<i64> {
+    let is_whole = time.subsec_nanos() % 1000 == 0;
+    is_whole.then(|| i64::try_from(time.as_micros()).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_taken_apart() {
+        let cases = [
+            ("12.50", Some(("12", "50", "0125000"))),
+            ("-0.05", Some(("", "05", "-00500"))),
+            ("007", Some(("7", "", "070000"))),
+            (".5", Some(("", "5", "05000"))),
+            ("5.", Some(("5", "", "050000"))),
+            ("0", Some(("", "", "00000"))),
+            ("1e5", None),
+            ("NaN", None),
+            ("Infinity", None),
+            (".", None),
+            ("-", None),
+            ("", None),
+            ("+1", None),
+            ("١", None),
+            ("1.2.3", None),
+        ];
+        for (text, expected) in cases {
+            let found = Digits::of(text);
+            let found = found.map(|it| (it.whole, it.fraction, it.unscaled(4)));
+            let expected = expected.map(|(whole, fraction, all)| (whole, fraction, all.to_owned()));
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn times_become_numbers() {
+        type Reader = fn(&str) -> Option<i64>;
+        let days: Reader = |text| days(text).map(i64::from);
+        let cases: [(Reader, &str, Option<i64>); 22] = [
+            (days, "1970-01-01", Some(0)),
+            (days, "1969-12-31", Some(-1)),
+            (days, "2026-11-22", Some(20_779)),
+            (days, "9999-12-31", Some(2_932_896)),
+            (days, "infinity", None),
+            (days, "10000-01-01", None),
+            (days, "2026-02-30", None),
+            (time_of_day, "00:00:00", Some(0)),
+            (time_of_day, "13:45:00.5", Some(49_500_500_000)),
+            (time_of_day, "23:59:59.999999", Some(86_399_999_999)),
+            (time_of_day, "24:00:00", None),
+            (time_of_day, "838:59:59", None),
+            (time_of_day, "13:45:00+02", None),
+            (time_of_day, "00:00:00.0000001", None),
+            (timestamp, "1970-01-01T00:00:01", Some(1_000_000)),
+            (timestamp, "1969-12-31T23:59:59.999999", Some(-1)),
+            (timestamp, "2026-11-22T13:45:00Z", None),
+            (timestamp, "2026-11-22T13:45:00+02", None),
+            (instant, "1970-01-01T00:00:00.000001Z", Some(1)),
+            (instant, "1970-01-01T00:00:00", None),
+            (instant, "1970-01-01T02:00:00+02:00", None),
+            (instant, "-infinity", None),
+        ];
+        for (read, text, expected) in cases {
+            assert_eq!(read(text), expected, "{text}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! A watched folder of definitions.
 //!
 //! Subfolders are the kinds: `extensions/`, `prompts/` (or `templates/`), `environs/`,
-//! `tools/`. Nested folders and the file's stem are the segments of the key:
+//! `tools/`, `agents/`, `databases/`. Nested folders and the file's stem are the segments of the key:
 //! `environs/vscode/lang.json` is `vscode:lang`. Files are JSON or YAML; among prompts
 //! also bare templates (`.gotmpl` and `.tmpl` for Go's format, `.jinja`, `.hbs`, `.mustache`,
 //! `.sk`, `.fstring` and so on), prompt files (`.prompt`, `.prompty`, a folder with `skprompt.txt`)
@@ -13,8 +13,8 @@ mod scan;
 mod watch;
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -189,7 +189,8 @@ impl Folder {
         let (ending, content) = document::written(kind, text);
         let path = parent.join(format!("{stem}{ending}"));
         let temporary = parent.join(format!(".{stem}{ending}.new"));
-        let written = fs::write(&temporary, &*content).and_then(|()| fs::rename(&temporary, &path));
+        let written = make_file(&temporary, &content, kind == Kind::Database);
+        let written = written.and_then(|()| fs::rename(&temporary, &path));
         written.map_err(|error| refused(format!("{}: {error}", path.display())))?;
         match before {
             Some(before) if before != path => delete(&before).map(drop),
@@ -204,6 +205,22 @@ impl Folder {
             None => Ok(false),
         }
     }
+}
+
+/// Makes a file that is not there yet: what a stopped process or somebody else has left in
+/// its place is not written to. The addresses of databases hold passwords, so that their
+/// files are private, for their owner only.
+fn make_file(path: &Path, content: &str, private: bool) -> io::Result<()> {
+    delete(path).map_err(io::Error::other)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if private {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = private;
+    options.open(path)?.write_all(content.as_bytes())
 }
 
 fn delete(path: &Path) -> Result<bool, StoreError> {

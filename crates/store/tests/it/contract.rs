@@ -13,7 +13,8 @@ async fn holds(address: &str) {
     is_empty(&store).await;
     keeps_entries_sorted_and_apart(&store).await;
     gets_in_the_order_asked(&store).await;
-    tells_changes(&store).await;
+    tells_changes(&store, Kind::Prompt).await;
+    tells_changes(&store, Kind::Database).await;
     keeps_any_text(&store).await;
 }
 
@@ -53,8 +54,8 @@ async fn gets_in_the_order_asked(store: &Arc<dyn Store>) {
     assert_eq!(texts, [b, None, a, b]);
 }
 
-async fn tells_changes(store: &Arc<dyn Store>) {
-    let (kind, key) = (Kind::Prompt, Key::new("b:one"));
+async fn tells_changes(store: &Arc<dyn Store>, kind: Kind) {
+    let key = Key::new("b:one");
     let (mut first, mut second) = (store.changes(), store.changes());
     store.put(kind, &key, "1").await.unwrap();
     assert_eq!(

@@ -276,3 +276,67 @@ async fn a_folder_that_is_not_there_is_refused() {
     assert!(refused.message.contains("/nowhere/at/all"), "{refused}");
     assert!(refused.message.contains("make it"), "{refused}");
 }
+
+/// The address of a database holds a password.
+#[tokio::test]
+async fn connections_to_databases_are_private_files() {
+    let files = Files::new(&[
+        ("databases/team/shop.yaml", "url: sqlite:shop.db\n"),
+        ("databases/.crm.json.new", "left over"),
+    ]);
+    let store = open(&files.address()).await;
+    let mut changes = store.changes();
+    let shop = one(&store, Kind::Database, "team:shop").await;
+    assert_eq!(shop.as_deref(), Some(r#"{"url":"sqlite:shop.db"}"#));
+    let crm = "{\"url\":\"postgresql://u:s3cret@h/d\"}";
+    for key in ["crm", "team:shop"] {
+        store
+            .put(Kind::Database, &Key::new(key), crm)
+            .await
+            .unwrap();
+        arrives(&mut changes, Kind::Database, key).await;
+        assert_eq!(one(&store, Kind::Database, key).await.as_deref(), Some(crm));
+    }
+    assert!(!files.path("databases/team/shop.yaml").exists());
+    store.put(Kind::Tool, &Key::new("t"), "{}").await.unwrap();
+    #[cfg(unix)]
+    for (path, private) in [
+        ("databases/crm.json", true),
+        ("databases/team/shop.json", true),
+        ("tools/t.json", false),
+    ] {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(files.path(path)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777 == 0o600, private, "{path} has {mode:o}");
+    }
+    files.write("databases/crm.json", "{}");
+    arrives(&mut changes, Kind::Database, "crm").await;
+    assert!(
+        store
+            .remove(Kind::Database, &Key::new("crm"))
+            .await
+            .unwrap()
+    );
+    assert_eq!(one(&store, Kind::Database, "crm").await, None);
+}
+
+/// What is wrong with a file is shown to people who may not see what is in it.
+#[tokio::test]
+async fn problems_of_connections_say_no_passwords() {
+    let broken = [
+        "url: postgresql://u:s3cret@h/d\n  ssl: [\n",
+        "url: \"postgresql://u:s3cret@h/d\nname: x\n",
+        "url: postgresql://u:s3cret@h/d: x\n",
+        "url: 1\nurl: postgresql://u:s3cret@h/d\n",
+        "? [postgresql://u:s3cret@h/d]\n: {\n",
+        "url: !s3cret\n  - {\n",
+    ];
+    for text in broken {
+        let files = Files::new(&[("databases/d.yaml", text)]);
+        let store = open(&files.address()).await;
+        let entries = store.load(Kind::Database).await.unwrap();
+        let problem = entries[0].problem.as_ref().unwrap().to_string();
+        assert!(problem.starts_with("databases/d.yaml"), "{problem}");
+        assert!(!problem.contains("s3cret"), "{problem}");
+    }
+}

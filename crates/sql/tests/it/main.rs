@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod chain;
+mod demo;
 mod export;
 mod export_arrow;
 mod mysql;

@@ -10,7 +10,7 @@ use quillet_sql::{ConnectionUrl, Database, connect};
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// A folder with one database in it.
-pub(super) struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Drop for Folder {
     fn drop(&mut self) {
@@ -20,7 +20,7 @@ impl Drop for Folder {
 
 impl Folder {
     /// A new folder, and in it a database of what a text creates.
-    pub(super) fn with(sql: &str) -> Self {
+    pub(crate) fn with(sql: &str) -> Self {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("quillet-sql-{}-{count}", std::process::id());
         let folder = Folder(std::env::temp_dir().join(name));
@@ -31,23 +31,23 @@ impl Folder {
     }
 
     /// The database's file.
-    pub(super) fn file(&self) -> PathBuf {
+    pub(crate) fn file(&self) -> PathBuf {
         self.0.join("data.db")
     }
 
     /// The folder.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
     /// The database, as the crate opens it.
-    pub(super) fn database(&self) -> Arc<dyn Database> {
+    pub(crate) fn database(&self) -> Arc<dyn Database> {
         open(&self.file())
     }
 }
 
 /// The database in a file.
-pub(super) fn open(path: &Path) -> Arc<dyn Database> {
+pub(crate) fn open(path: &Path) -> Arc<dyn Database> {
     let url: ConnectionUrl = format!("sqlite:{}", path.display()).parse().unwrap();
     connect(&url, &ConnectOptions::default()).unwrap()
 }

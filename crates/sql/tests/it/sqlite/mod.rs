@@ -1,6 +1,6 @@
 //! SQLite files.
 
 mod catalogue;
-mod folder;
+pub(crate) mod folder;
 mod names;
 mod querying;

@@ -1,0 +1,95 @@
+//! A small shop to try everything on, without a server: sixteen tables and views with a few hundred rows, with
+//! comments in Chinese and English, a table with a Chinese name and one whose name needs quotes.
+//!
+//! The file is built from SQL text that is part of the program, and is the same wherever it is built.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::database::{ConnectOptions, Database, DatabaseError, DatabaseErrorKind};
+use crate::{ConnectionUrl, connect};
+
+/// What the shop is, for a definition of a connection to it.
+pub const DESCRIPTION: &str = "A small shop: customers, orders, products, stock, payments and shipments of 2025. \
+                               一家小店：2025 年的客户、订单、商品、库存、付款和物流。";
+
+/// Questions that the shop has good answers to, also with the model that works without a network.
+pub const QUESTIONS: [&str; 8] = [
+    "How many customers are there?",
+    "Show the total order amount by status",
+    "What are the top 5 products by price?",
+    "How many orders does each city have?",
+    "每个付款方式的付款金额是多少?",
+    "有多少个供应商?",
+    "评分最高的商品是哪些?",
+    "列出所有退货记录",
+];
+
+/// Tables, columns and views, with their comments.
+const SCHEMA: &str = include_str!("schema.sql");
+/// Rows.
+const DATA: &str = include_str!("data.sql");
+
+/// Builds the shop as a file, in one step: nobody sees half of it. A file that is there already stays
+/// as it is, and `false` is returned. Blocks for some hundredths of a second.
+///
+/// # Errors
+/// The file cannot be written there.
+pub fn create(path: &Path) -> Result<bool, DatabaseError> {
+    if path.exists() {
+        return Ok(false);
+    }
+    let failed = |error: &dyn std::fmt::Display| {
+        let message = format!(
+            "the demo shop cannot be built as {}: {error}",
+            path.display()
+        );
+        let mut fault = DatabaseError::new(DatabaseErrorKind::Unreachable, message);
+        fault.hint = Some("name a file in a folder that is there and may be written".to_owned());
+        fault
+    };
+    // SQLite reads a relative name that begins with `file:` as an address.
+    let path = std::path::absolute(path).map_err(|error| failed(&error))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let half = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let built = build(&half).map_err(|error| failed(&error));
+    let moved = built.and_then(|()| std::fs::rename(&half, &path).map_err(|error| failed(&error)));
+    if moved.is_err() {
+        // Nothing is left behind; that it cannot be removed is no second error.
+        let _ = std::fs::remove_file(&half);
+    }
+    moved.map(|()| true)
+}
+
+/// The shop in a file, which is built where it is not there.
+///
+/// # Errors
+/// The file cannot be written, or its path is no text.
+pub fn open(path: &Path) -> Result<Arc<dyn Database>, DatabaseError> {
+    create(path)?;
+    let url: ConnectionUrl = url(path).parse().map_err(|error: crate::UrlError| {
+        DatabaseError::new(DatabaseErrorKind::Unreachable, error.to_string())
+    })?;
+    connect(&url, &ConnectOptions::default())
+}
+
+/// The address of a shop in that file.
+#[must_use]
+pub fn url(path: &Path) -> String {
+    format!("sqlite:{}", path.display())
+}
+
+fn build(path: &Path) -> rusqlite::Result<()> {
+    // What a process of this number left behind when it was stopped.
+    let _ = std::fs::remove_file(path);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    // Without a journal: nobody else sees the file before it is whole.
+    connection.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
+    let transaction = connection.transaction()?;
+    transaction.execute_batch(SCHEMA)?;
+    transaction.execute_batch(DATA)?;
+    transaction.commit()
+}

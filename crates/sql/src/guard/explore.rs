@@ -37,9 +37,8 @@ fn is_word(text: &Text<'_>, i: usize, word: &str) -> bool {
 }
 
 fn approve(text: &Text<'_>, tables: Vec<String>) -> Approved {
-    let sql = text.plain();
     Approved {
-        sql: sql.trim().to_owned(),
+        sql: text.plain.trim().to_owned(),
         shown: text.source.trim().to_owned(),
         tables,
         limited: false,

@@ -310,7 +310,13 @@ impl Lexer<'_> {
     }
 
     fn mark(&mut self) -> (Kind, bool) {
-        let long = LONG_MARKS.iter().find(|mark| self.starts(mark));
+        let single = self
+            .peek(0)
+            .is_some_and(|byte| b"()[]{},;.+*/%\\".contains(&byte));
+        let long = match single {
+            true => None,
+            false => LONG_MARKS.iter().find(|mark| self.starts(mark)),
+        };
         // `#` begins comments in MySQL and is handled before; `--` never is part of an operator.
         self.at += long.map_or(1, |mark| mark.len());
         (Kind::Mark, true)

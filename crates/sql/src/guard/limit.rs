@@ -61,12 +61,11 @@ fn edit(text: &Text<'_>, query: &Query, rows: u64) -> Option<Edit> {
     let (query, levels) = innermost(query);
     let region = levels..text.tokens.len().checked_sub(levels)?;
     let clause = Clauses::of(text, region.clone());
-    let expression = match (&clause.limit, &clause.fetch) {
-        (Some(limit), _) => limit,
-        (None, Some(fetch)) => fetch,
-        (None, None) => return append(text, query, region),
-    };
-    lower(text, expression, rows, clause.limit.is_none())
+    match (&clause.limit, &clause.fetch) {
+        (Some(limit), _) => lower(text, limit, rows, false),
+        (None, Some(fetch)) => lower(text, fetch, rows, true),
+        (None, None) => append(text, query, region),
+    }
 }
 
 /// A LIMIT behind everything.
@@ -109,7 +108,7 @@ fn lower(text: &Text<'_>, expression: &Range<usize>, rows: u64, is_fetch: bool) 
         // Comments are not copied along: what was blanked stays blank.
         None => wrap(
             text,
-            &text.plain().get(place.clone())?.replace('\n', " "),
+            &text.plain.get(place.clone())?.replace('\n', " "),
             is_fetch,
         )
         .map(|(before, after)| Edit {
@@ -233,7 +232,7 @@ fn counted(text: &Text<'_>, region: Range<usize>) -> Range<usize> {
     start..region.end
 }
 
-/// Between FIRST or NEXT and ROW or ROWS; nothing where FETCH counts one row by itself.
+/// Between FIRST or NEXT and ROW or ROWS; empty where FETCH counts one row by itself.
 fn fetched(text: &Text<'_>, region: Range<usize>) -> Option<Range<usize>> {
     let start = region.start + 1;
     let is_end = |i: &usize| {
@@ -241,7 +240,7 @@ fn fetched(text: &Text<'_>, region: Range<usize>) -> Option<Range<usize>> {
         token.is_some_and(|t| t.is_word(text.source, "ROW") || t.is_word(text.source, "ROWS"))
     };
     let end = (start..region.end).rev().find(is_end)?;
-    (start < end).then_some(start..end)
+    Some(start..end)
 }
 
 /// The value of a number, a sign, and sums and products of such.

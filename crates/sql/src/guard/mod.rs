@@ -18,6 +18,7 @@ mod nesting;
 mod parse;
 mod reading;
 mod relations;
+mod spelling;
 mod text;
 
 use std::ops::Range;
@@ -45,7 +46,7 @@ pub struct Policy {
     pub mode: Mode,
     /// Most bytes of a query.
     pub bytes: usize,
-    /// Deepest nesting of a query.
+    /// Deepest nesting of a query, at most 128.
     pub depth: usize,
     /// Most rows; set on the syntax tree where the query has no smaller LIMIT. `None` leaves it as it is.
     pub rows: Option<u64>,
@@ -137,11 +138,16 @@ pub fn check(
 ) -> Result<Approved, GuardError> {
     let text = Text::read(sql, dialect, policy)?;
     let catalogue = catalogue.filter(|_| policy.check_names);
-    match policy.mode {
+    // Whoever walks, compares or frees a tree calls itself for each of its levels, and the
+    // parser's own walkers take kilobytes for each: their number is bounded by now.
+    stacker::grow(STACK, || match policy.mode {
         Mode::Explore if explore::concerns(&text) => explore::check(&text, catalogue, policy),
         _ => select(&text, catalogue, policy),
-    }
+    })
 }
+
+/// Bytes of stack for a tree as deep as may be; the system gives only those that are used.
+const STACK: usize = 32 << 20;
 
 /// A statement that reads, with its rows bounded.
 fn select(
@@ -149,8 +155,8 @@ fn select(
     catalogue: Option<&Catalogue>,
     policy: &Policy,
 ) -> Result<Approved, GuardError> {
-    let plain = text.plain();
-    let query = parse::query(&plain, text.dialect)?;
+    let query =
+        parse::query(&text.plain, text.dialect).map_err(|error| reading::better(text, error))?;
     reading::check(text, &query, policy)?;
     let tables = names::check(text, &query, catalogue)?;
     let (sql, shown, limited) = limit::set(text, &query, policy.rows)?;

@@ -11,6 +11,9 @@ use super::{GuardError, codes};
 /// too, though no one would call `a + b + c` nested.
 const LINKS: usize = 2_000;
 
+/// No setting allows more than this: what is deeper could overflow the stack.
+const DEEPEST: usize = 128;
+
 /// Operators that are words.
 const WORDS: [&str; 24] = [
     "AND",
@@ -60,6 +63,7 @@ struct Level {
 
 /// Refuses what nests deeper than `depth`.
 pub(super) fn check(text: &Text<'_>, depth: usize) -> Result<(), GuardError> {
+    let depth = depth.min(DEEPEST);
     let mut levels = vec![Level::default()];
     // Links over all open levels, so that every token costs the same.
     let mut links = 0usize;

@@ -2,11 +2,11 @@
 
 use sqlparser::ast::{Query, Statement};
 use sqlparser::dialect::{MySqlDialect, PostgreSqlDialect, SQLiteDialect};
-use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Whitespace, Word};
+use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Whitespace};
 
-use super::{GuardError, codes};
+use super::lexer::{self, Kind};
+use super::{GuardError, codes, spelling};
 use crate::Dialect;
 
 /// Calls of the parser within each other. Our own bound on nesting is lower; each of its levels
@@ -50,9 +50,10 @@ fn statements(plain: &str, dialect: Dialect) -> Result<Vec<Statement>, GuardErro
         let message = "this cannot be told from a comment".to_owned();
         return Err(syntax(plain, Some(at), message));
     }
+    check_agreement(plain, dialect, &tokens)?;
     let mut parser = Parser::new(&*rules)
         .with_recursion_limit(RECURSION)
-        .with_tokens_with_locations(spell_out_tables(tokens));
+        .with_tokens_with_locations(spelling::known(tokens, dialect));
     parser.parse_statements().map_err(|error| {
         let (message, at) = said(&error.to_string());
         syntax(plain, at.map(|location| byte_of(plain, location)), message)
@@ -69,46 +70,84 @@ fn is_comment(token: &Token) -> bool {
     matches!(token, Token::Whitespace(space) if comment(space))
 }
 
-/// The parser does not know `TABLE t`, which means `SELECT * FROM t` (SQL:2016, 7.16).
-fn spell_out_tables(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let mut spelt = Vec::with_capacity(tokens.len() + 2);
-    let mut before = Token::LParen;
-    for token in tokens {
-        let begins = match &before {
-            Token::LParen => true,
-            Token::Word(word) => matches!(
-                word.keyword,
-                Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT | Keyword::ALL
-            ),
-            // `WITH t AS (…) TABLE t`
-            Token::RParen => true,
-            _ => false,
-        };
-        let is_table = matches!(&token.token, Token::Word(word) if word.keyword == Keyword::TABLE);
-        if !matches!(token.token, Token::Whitespace(_)) {
-            before = token.token.clone();
-        }
-        if !(begins && is_table) {
-            spelt.push(token);
-            continue;
-        }
-        for word in [
-            keyword("SELECT", Keyword::SELECT),
-            Token::Mul,
-            keyword("FROM", Keyword::FROM),
-        ] {
-            spelt.push(TokenWithSpan::new(word, token.span));
+/// Where texts and quoted names end, for the parser's tokenizer and for ours: what one of them
+/// takes for a text and the other for SQL is refused.
+fn check_agreement(
+    plain: &str,
+    dialect: Dialect,
+    tokens: &[TokenWithSpan],
+) -> Result<(), GuardError> {
+    let ours = lexer::tokens(plain, dialect);
+    let quoted = |token: &&lexer::Token| matches!(token.kind, Kind::Text | Kind::Quoted);
+    let mut ours = ours.iter().filter(quoted).map(|token| token.span.end);
+    let mut places = Places::new(plain);
+    for token in tokens.iter().filter(|token| is_quoted(&token.token)) {
+        let start = places.byte_of(token.span.start);
+        let end = places.byte_of(token.span.end);
+        // The parser takes the number 0x1F for a text.
+        let is_number = plain.as_bytes().get(start) == Some(&b'0');
+        if !is_number && ours.next() != Some(end) {
+            return Err(uncertain(plain, end));
         }
     }
-    spelt
+    match ours.next() {
+        Some(end) => Err(uncertain(plain, end)),
+        None => Ok(()),
+    }
 }
 
-fn keyword(value: &str, keyword: Keyword) -> Token {
-    Token::Word(Word {
-        value: value.to_owned(),
-        quote_style: None,
-        keyword,
-    })
+fn uncertain(plain: &str, at: usize) -> GuardError {
+    syntax(
+        plain,
+        Some(at),
+        "it is not certain where this text ends".to_owned(),
+    )
+}
+
+fn is_quoted(token: &Token) -> bool {
+    match token {
+        Token::Word(word) => word.quote_style.is_some(),
+        Token::SingleQuotedString(_)
+        | Token::DoubleQuotedString(_)
+        | Token::DollarQuotedString(_)
+        | Token::SingleQuotedByteStringLiteral(_)
+        | Token::DoubleQuotedByteStringLiteral(_)
+        | Token::NationalStringLiteral(_)
+        | Token::EscapedStringLiteral(_)
+        | Token::UnicodeStringLiteral(_)
+        | Token::HexStringLiteral(_) => true,
+        _ => false,
+    }
+}
+
+/// Bytes of places that are asked for in their order.
+struct Places<'a> {
+    rest: std::iter::Peekable<std::str::CharIndices<'a>>,
+    line: u64,
+    column: u64,
+    length: usize,
+}
+
+impl<'a> Places<'a> {
+    fn new(source: &'a str) -> Self {
+        Places {
+            rest: source.char_indices().peekable(),
+            line: 1,
+            column: 1,
+            length: source.len(),
+        }
+    }
+
+    fn byte_of(&mut self, place: Location) -> usize {
+        while (self.line, self.column) < (place.line, place.column) {
+            match self.rest.next() {
+                Some((_, '\n')) => (self.line, self.column) = (self.line + 1, 1),
+                Some(_) => self.column += 1,
+                None => break,
+            }
+        }
+        self.rest.peek().map_or(self.length, |(at, _)| *at)
+    }
 }
 
 fn syntax(plain: &str, at: Option<usize>, message: String) -> GuardError {

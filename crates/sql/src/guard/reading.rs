@@ -20,6 +20,56 @@ pub(super) fn check(text: &Text<'_>, query: &Query, policy: &Policy) -> Result<(
     }
 }
 
+/// What a text that cannot be read would do, where its words say it: the parser does not know
+/// every way of locking and writing.
+pub(super) fn better(text: &Text<'_>, error: GuardError) -> GuardError {
+    if error.code != codes::SYNTAX {
+        return error;
+    }
+    if let Some(place) = find(text, &LOCKS) {
+        return locks(text, Some(place));
+    }
+    match find(text, &[&["INTO", "OUTFILE"], &["INTO", "DUMPFILE"]]) {
+        Some(place) => into(text, Some(place)),
+        None => error,
+    }
+}
+
+/// Words that lock rows.
+const LOCKS: [&[&str]; 5] = [
+    &["FOR", "UPDATE"],
+    &["FOR", "SHARE"],
+    &["FOR", "NO", "KEY"],
+    &["FOR", "KEY", "SHARE"],
+    &["LOCK", "IN", "SHARE"],
+];
+
+fn find(text: &Text<'_>, phrases: &[&[&str]]) -> Option<Range<usize>> {
+    phrases.iter().find_map(|words| text.find_words(words))
+}
+
+fn locks(text: &Text<'_>, place: Option<Range<usize>>) -> GuardError {
+    placed(text, codes::LOCK, "this query would lock rows", place)
+        .help("leave out FOR UPDATE, FOR SHARE or LOCK IN SHARE MODE")
+}
+
+fn into(text: &Text<'_>, place: Option<Range<usize>>) -> GuardError {
+    placed(text, codes::INTO, "INTO would write what is read", place).help("leave out INTO")
+}
+
+fn placed(
+    text: &Text<'_>,
+    code: &'static str,
+    message: &str,
+    place: Option<Range<usize>>,
+) -> GuardError {
+    let error = GuardError::new(code, message);
+    match place {
+        Some(place) => error.at(text.source, &place),
+        None => error,
+    }
+}
+
 struct Reader<'a> {
     text: &'a Text<'a>,
     policy: &'a Policy,
@@ -32,30 +82,16 @@ const CHANGES: [&str; 4] = ["INSERT", "UPDATE", "DELETE", "MERGE"];
 
 impl Reader<'_> {
     fn refuse(&self, code: &'static str, message: &str, place: Option<Range<usize>>) -> GuardError {
-        let error = GuardError::new(code, message);
-        match place {
-            Some(place) => error.at(self.text.source, &place),
-            None => error,
-        }
+        placed(self.text, code, message, place)
     }
 
     fn range(&self, span: sqlparser::tokenizer::Span) -> Option<Range<usize>> {
-        parse::range_of(self.text.source, span)
+        parse::range_of(&self.text.plain, span)
     }
 
     fn check_query(&self, query: &Query) -> Result<(), GuardError> {
         if !query.locks.is_empty() {
-            let starts: [&[&str]; 5] = [
-                &["FOR", "UPDATE"],
-                &["FOR", "SHARE"],
-                &["FOR", "NO"],
-                &["FOR", "KEY"],
-                &["LOCK", "IN"],
-            ];
-            let place = starts.iter().find_map(|words| self.text.find_words(words));
-            return Err(self
-                .refuse(codes::LOCK, "this query would lock rows", place)
-                .help("leave out FOR UPDATE, FOR SHARE or LOCK IN SHARE MODE"));
+            return Err(locks(self.text, find(self.text, &LOCKS)));
         }
         let rest = query.for_clause.is_some()
             || query.settings.is_some()
@@ -106,10 +142,7 @@ impl Reader<'_> {
 
     fn check_select(&self, select: &Select) -> Result<(), GuardError> {
         if select.into.is_some() {
-            let place = self.text.find_words(&["INTO"]);
-            return Err(self
-                .refuse(codes::INTO, "INTO would write what is read", place)
-                .help("leave out INTO"));
+            return Err(into(self.text, self.text.find_words(&["INTO"])));
         }
         let foreign = !select.lateral_views.is_empty()
             || select.prewhere.is_some()
@@ -177,16 +210,19 @@ impl Reader<'_> {
 
     /// Some functions are called without brackets: `CURRENT_USER`.
     fn check_bare(&self, name: &Ident) -> Result<(), GuardError> {
-        let calls = [
-            "current_user",
-            "session_user",
-            "system_user",
-            "user",
-            "current_role",
-        ];
-        let is_call = name.quote_style.is_none()
-            && calls.contains(&name.value.to_ascii_lowercase().as_str())
-            && self.text.dialect == Dialect::PostgreSql;
+        let calls: &[&str] = match self.text.dialect {
+            Dialect::PostgreSql => &[
+                "current_user",
+                "session_user",
+                "system_user",
+                "user",
+                "current_role",
+            ],
+            Dialect::MySql => &["current_user"],
+            Dialect::Sqlite => &[],
+        };
+        let word = name.value.to_ascii_lowercase();
+        let is_call = name.quote_style.is_none() && calls.contains(&word.as_str());
         if !is_call {
             return Ok(());
         }

@@ -92,7 +92,7 @@ pub(super) fn check(text: &Text<'_>, name: &ObjectName) -> Result<(), GuardError
         Dialect::Sqlite => "sqlite_schema and table_info describe tables",
         _ => "information_schema.tables and .columns describe tables",
     });
-    Err(match parse::range_of(text.source, name.span()) {
+    Err(match parse::range_of(&text.plain, name.span()) {
         Some(place) => error.at(text.source, &place),
         None => error,
     })

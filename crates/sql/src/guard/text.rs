@@ -16,6 +16,9 @@ pub(crate) struct Text<'a> {
     pub(crate) tokens: Vec<Token>,
     /// Its comments, in order.
     pub(crate) comments: Vec<Range<usize>>,
+    /// The text with blanks in place of comments, up to its last word: bytes keep their places.
+    /// This is what is parsed, so that no server can read a comment otherwise.
+    pub(crate) plain: String,
 }
 
 impl<'a> Text<'a> {
@@ -36,15 +39,17 @@ impl<'a> Text<'a> {
             check_token(source, dialect, token)?;
         }
         let comments = all.iter().filter(|token| token.is_comment());
-        let comments = comments.map(|token| token.span.clone()).collect();
+        let comments: Vec<Range<usize>> = comments.map(|token| token.span.clone()).collect();
         let mut tokens: Vec<Token> = all.into_iter().filter(Token::speaks).collect();
         check_neighbours(source, dialect, &tokens)?;
         while tokens.last().is_some_and(|last| last.is_mark(source, ";")) {
             tokens.pop();
         }
+        let end = tokens.last().map_or(0, |last| last.span.end);
         let text = Text {
             source,
             dialect,
+            plain: plain(source, &comments, end),
             tokens,
             comments,
         };
@@ -62,22 +67,6 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The text with blanks in place of comments, up to its last word: bytes keep their places.
-    /// This is what is parsed and what runs, so that no server can read a comment otherwise.
-    pub(crate) fn plain(&self) -> String {
-        let mut bytes = self.source.as_bytes().to_vec();
-        for comment in &self.comments {
-            for byte in bytes.get_mut(comment.clone()).unwrap_or_default() {
-                if *byte != b'\n' {
-                    *byte = b' ';
-                }
-            }
-        }
-        bytes.truncate(self.span().end);
-        // Comments begin and end between characters, so that this never fails.
-        String::from_utf8(bytes).unwrap_or_default()
-    }
-
     /// Where these words stand in a row for the first time.
     pub(crate) fn find_words(&self, words: &[&str]) -> Option<Range<usize>> {
         let mut windows = self.tokens.windows(words.len());
@@ -93,7 +82,9 @@ impl<'a> Text<'a> {
             return Err(GuardError::new(codes::EMPTY, "there is no query"));
         };
         let word = first.text(self.source).to_ascii_uppercase();
-        if first.is_mark(self.source, "(") || (first.kind == Kind::Word && reads(&word, mode)) {
+        // A semicolon is found by the check for one statement.
+        let begins = |mark| first.is_mark(self.source, mark);
+        if begins("(") || begins(";") || (first.kind == Kind::Word && reads(&word, mode)) {
             return Ok(());
         }
         let fail =
@@ -124,6 +115,20 @@ impl<'a> Text<'a> {
             .at(self.source, &semicolon.span)
             .help("ask one question at a time"))
     }
+}
+
+fn plain(source: &str, comments: &[Range<usize>], end: usize) -> String {
+    let mut bytes = source.as_bytes().to_vec();
+    for comment in comments {
+        for byte in bytes.get_mut(comment.clone()).unwrap_or_default() {
+            if *byte != b'\n' {
+                *byte = b' ';
+            }
+        }
+    }
+    bytes.truncate(end);
+    // Comments begin and end between characters, so that this never fails.
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// Words that a statement which reads begins with.
@@ -302,7 +307,9 @@ fn check_token(source: &str, dialect: Dialect, token: &Token) -> Result<(), Guar
             }
         }
         Kind::Mark if text == "\\" => Err(client(source, &token.span)),
-        Kind::Mark if text == "@" && dialect == Dialect::MySql => Err(variable(source, token)),
+        Kind::Mark if text.starts_with('@') && dialect == Dialect::MySql => {
+            Err(variable(source, token))
+        }
         Kind::Parameter => Err(parameter(source, token)),
         Kind::Word => {
             let blank = text.char_indices().find(|(_, c)| is_strange_blank(*c));

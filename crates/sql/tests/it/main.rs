@@ -7,6 +7,7 @@ mod chain;
 mod demo;
 mod export;
 mod export_arrow;
+mod guard;
 mod mysql;
 mod postgres;
 mod scripted;

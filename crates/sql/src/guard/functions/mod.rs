@@ -87,7 +87,7 @@ fn folded(text: &Text<'_>, name: &ObjectName) -> Result<Vec<String>, GuardError>
 pub(super) fn refusal(text: &Text<'_>, called: &str, name: &ObjectName) -> GuardError {
     let message = format!("the function {called} is not on the list of those that only read");
     let mut error = GuardError::new(codes::FUNCTION, message);
-    if let Some(place) = parse::range_of(text.source, name.span()) {
+    if let Some(place) = parse::range_of(&text.plain, name.span()) {
         error = error.at(text.source, &place);
     }
     let mut known: Vec<&str> = list(text.dialect).iter().copied().collect();

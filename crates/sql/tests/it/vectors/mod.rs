@@ -56,7 +56,7 @@ fn all_vectors_pass() {
         .filter(|line| !line.starts_with('#'))
         .filter_map(|line| line.split_whitespace().next())
         .collect();
-    for file in ["sql-safety", "sql-limit", "nl2sql-phase1"] {
+    for file in ["guard", "sql-safety", "sql-limit", "nl2sql-phase1"] {
         let outcomes = run(&root.join("sql").join(file).with_extension("json")).unwrap();
         assert!(!outcomes.is_empty(), "{file}");
         for outcome in outcomes {

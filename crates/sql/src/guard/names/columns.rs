@@ -1,0 +1,260 @@
+//! Columns: found in the tables of the scopes that are open.
+
+use sqlparser::ast::Ident;
+
+use super::super::{GuardError, codes};
+use super::Checker;
+use super::scope::{Frame, Source};
+use crate::Dialect;
+
+/// Columns that every table has without declaring them.
+fn is_hidden(dialect: Dialect, key: &str) -> bool {
+    match dialect {
+        Dialect::PostgreSql => {
+            matches!(key, "ctid" | "xmin" | "xmax" | "cmin" | "cmax" | "tableoid")
+        }
+        Dialect::MySql => key == "_rowid",
+        Dialect::Sqlite => matches!(key, "rowid" | "oid" | "_rowid_" | "rank"),
+    }
+}
+
+/// Values without brackets, which the parser may take for columns.
+const VALUES: [&str; 18] = [
+    "current_catalog",
+    "current_date",
+    "current_database",
+    "current_role",
+    "current_schema",
+    "current_time",
+    "current_timestamp",
+    "current_user",
+    "default",
+    "false",
+    "localtime",
+    "localtimestamp",
+    "null",
+    "session_user",
+    "true",
+    "utc_date",
+    "utc_time",
+    "utc_timestamp",
+];
+
+/// Units of MySQL, which stand where a column could: `TIMESTAMPDIFF(DAY, a, b)`.
+const UNITS: [&str; 24] = [
+    "microsecond",
+    "second",
+    "minute",
+    "hour",
+    "day",
+    "week",
+    "month",
+    "quarter",
+    "year",
+    "second_microsecond",
+    "minute_microsecond",
+    "minute_second",
+    "hour_microsecond",
+    "hour_second",
+    "hour_minute",
+    "day_microsecond",
+    "day_second",
+    "day_minute",
+    "day_hour",
+    "year_month",
+    "date",
+    "time",
+    "datetime",
+    "timestamp",
+];
+
+/// Whether it is a word of the dialect, not a name.
+fn is_word(dialect: Dialect, ident: &Ident) -> bool {
+    let word = ident.value.to_lowercase();
+    let is_unit = dialect == Dialect::MySql && UNITS.contains(&word.as_str());
+    ident.quote_style.is_none() && (is_unit || VALUES.contains(&word.as_str()))
+}
+
+/// Where a column was found.
+enum Found {
+    Here,
+    Nowhere,
+    /// In these tables at once.
+    Several(Vec<String>),
+}
+
+impl Checker<'_> {
+    /// Scopes from the one at hand outwards, without those whose tables are not visible.
+    fn visible(&self) -> impl Iterator<Item = &Frame> {
+        let mut skip = false;
+        self.frames.iter().rev().filter(move |frame| {
+            let hidden = std::mem::replace(&mut skip, frame.hides_parent);
+            !hidden
+        })
+    }
+
+    /// Whether any name may be a column here.
+    pub(super) fn is_open(&self) -> bool {
+        self.visible().any(|frame| frame.open)
+    }
+
+    pub(super) fn source_named(&self, key: &str) -> Option<&Source> {
+        self.visible()
+            .flat_map(|frame| &frame.sources)
+            .find(|source| source.name.as_deref() == Some(key))
+    }
+
+    pub(super) fn check_bare(&self, ident: &Ident) -> Result<(), GuardError> {
+        let key = self.key(ident);
+        let dialect = self.text.dialect;
+        // What SQLite does not find in double quotes it takes for a text.
+        let is_text = dialect == Dialect::Sqlite && ident.quote_style == Some('"');
+        if is_word(dialect, ident) || is_text || is_hidden(dialect, &key) {
+            return Ok(());
+        }
+        match self.find(&key) {
+            Found::Here => Ok(()),
+            Found::Several(tables) => Err(self
+                .error(
+                    codes::AMBIGUOUS,
+                    format!("the column {ident} can be of more than one table"),
+                    ident.span,
+                )
+                .help(format!(
+                    "write {}.{ident}",
+                    tables.join(&format!(".{ident} or "))
+                ))),
+            // A table's name alone is its whole row, or what full text search looks in.
+            Found::Nowhere if self.source_named(&key).is_some() => Ok(()),
+            Found::Nowhere => Err(self.unknown_column(ident)),
+        }
+    }
+
+    fn find(&self, key: &str) -> Found {
+        let aliases_reach = self.text.dialect != Dialect::PostgreSql;
+        for (depth, frame) in self.visible().enumerate() {
+            if frame.open || ((depth == 0 || aliases_reach) && frame.aliases.contains(key)) {
+                return Found::Here;
+            }
+            let (mut certain, mut unknown) = (Vec::new(), false);
+            for source in &frame.sources {
+                match &source.columns {
+                    Some(columns) if columns.keys.contains(key) => certain.push(source),
+                    Some(_) => {}
+                    None => unknown = true,
+                }
+            }
+            let is_merged = frame.natural || frame.merged.contains(key);
+            match certain.as_slice() {
+                [] if unknown => return Found::Here,
+                [] => {}
+                [_, _, ..] if !is_merged && !unknown => {
+                    let names = certain.iter().filter_map(|source| source.name.clone());
+                    return Found::Several(names.collect());
+                }
+                _ => return Found::Here,
+            }
+        }
+        Found::Nowhere
+    }
+
+    pub(super) fn check_qualified(&self, parts: &[Ident]) -> Result<(), GuardError> {
+        let [.., table, column] = parts else {
+            return Ok(());
+        };
+        let (table_key, key) = (self.key(table), self.key(column));
+        let Some(source) = self.source_named(&table_key) else {
+            return match self.is_open() {
+                true => Ok(()),
+                false => Err(self.unknown_source(table)),
+            };
+        };
+        let Some(columns) = &source.columns else {
+            return Ok(());
+        };
+        if columns.keys.contains(&key) || is_hidden(self.text.dialect, &key) {
+            return Ok(());
+        }
+        let message = format!("{table} has no column {column}");
+        let error = self.error(codes::COLUMN, message, column.span);
+        Err(match self.meant(column, &[source]) {
+            Some(near) => error.help(near),
+            None => error.help(list(&columns.names)),
+        })
+    }
+
+    fn unknown_column(&self, ident: &Ident) -> GuardError {
+        let sources: Vec<&Source> = self.visible().flat_map(|frame| &frame.sources).collect();
+        let message = format!("no table of this query has a column {ident}");
+        let error = self.error(codes::COLUMN, message, ident.span);
+        match self
+            .meant(ident, &sources)
+            .or_else(|| self.elsewhere_in_catalogue(ident))
+        {
+            Some(help) => error.help(help),
+            None => error,
+        }
+    }
+
+    pub(super) fn unknown_source(&self, ident: &Ident) -> GuardError {
+        let message = format!("there is no table or alias {ident} in this part of the query");
+        let names: Vec<String> = self
+            .visible()
+            .flat_map(|frame| &frame.sources)
+            .filter_map(|source| source.name.clone())
+            .collect();
+        let near = quillet_core::nearest(&ident.value, names.iter().map(String::as_str));
+        self.error(codes::TABLE, message, ident.span)
+            .help(match near {
+                Some(near) => format!("did you mean {near}?"),
+                None if names.is_empty() => "add it to FROM".to_owned(),
+                None => format!("add it to FROM, which has {}", names.join(", ")),
+            })
+    }
+
+    /// The column that was probably meant: the same in another case of letters, or the nearest.
+    fn meant(&self, ident: &Ident, sources: &[&Source]) -> Option<String> {
+        let names = || {
+            sources
+                .iter()
+                .filter_map(|s| s.columns.as_ref())
+                .flat_map(|c| &c.names)
+        };
+        let folded = ident.value.to_lowercase();
+        if let Some(same) = names().find(|name| name.to_lowercase() == folded) {
+            let written = crate::chain::quoted(same, self.text.dialect);
+            return Some(format!("write {written}"));
+        }
+        let near = quillet_core::nearest(&ident.value, names().map(String::as_str))?;
+        Some(format!("did you mean {near}?"))
+    }
+
+    /// Tables of the catalogue that have the column, for a query that forgot to join one.
+    fn elsewhere_in_catalogue(&self, ident: &Ident) -> Option<String> {
+        let key = self.key(ident);
+        let has = |table: &&crate::catalogue::Table| {
+            table
+                .columns
+                .iter()
+                .any(|c| self.stored_key(&c.name) == key)
+        };
+        let tables = self.catalogue?.tables.iter().filter(has).take(3);
+        let tables: Vec<String> = tables.map(crate::catalogue::Table::qualified).collect();
+        (!tables.is_empty()).then(|| format!("{} has it", tables.join(" or ")))
+    }
+}
+
+/// A few columns of a table, for whoever guessed one.
+fn list(names: &[String]) -> String {
+    const SHOWN: usize = 12;
+    let shown = names
+        .iter()
+        .take(SHOWN)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
+    match names.len() > SHOWN {
+        true => format!("it has {shown}, …"),
+        false => format!("it has {shown}"),
+    }
+}

@@ -1,0 +1,212 @@
+//! Whether what a query names is there: tables and columns, against the catalogue.
+//!
+//! A wrong refusal is worse here than an error of the database a moment later: wherever a scope
+//! is not certain (functions in FROM, virtual tables, expressions without a name), any name passes.
+
+mod columns;
+mod scope;
+mod tables;
+
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use foldhash::{HashMap, HashSet};
+use sqlparser::ast::{
+    AccessExpr, Expr, FunctionArg, FunctionArguments, Ident, ObjectNamePart, Query, Select,
+    SelectItem, SelectItemQualifiedWildcardKind, TableFactor, Visit, Visitor,
+};
+use sqlparser::tokenizer::Span;
+
+use self::scope::{Columns, Frame};
+use super::text::Text;
+use super::{GuardError, parse};
+use crate::{Catalogue, Dialect};
+
+/// Tables that a query reads, in order of appearance.
+///
+/// # Errors
+/// A table or a column that is not there, or can mean more than one.
+pub(super) fn check(
+    text: &Text<'_>,
+    query: &Query,
+    catalogue: Option<&Catalogue>,
+) -> Result<Vec<String>, GuardError> {
+    let mut checker = Checker {
+        text,
+        catalogue,
+        frames: Vec::new(),
+        read: Vec::new(),
+        fields: HashSet::default(),
+        known: HashMap::default(),
+    };
+    match query.visit(&mut checker) {
+        ControlFlow::Break(error) => Err(*error),
+        ControlFlow::Continue(()) => Ok(checker.read),
+    }
+}
+
+/// Walks the tree with the scopes that are open.
+struct Checker<'a> {
+    text: &'a Text<'a>,
+    catalogue: Option<&'a Catalogue>,
+    /// Scopes from the outermost to the one at hand.
+    frames: Vec<Frame>,
+    /// Tables that are read.
+    read: Vec<String>,
+    /// Fields of composite values and names of arguments, which are names but no columns: known by their address.
+    fields: HashSet<*const Expr>,
+    /// Columns of tables of the catalogue by their place in it.
+    known: HashMap<usize, Rc<Columns>>,
+}
+
+type Verdict = ControlFlow<Box<GuardError>>;
+
+fn verdict(result: Result<(), GuardError>) -> Verdict {
+    match result {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(Box::new(error)),
+    }
+}
+
+impl Checker<'_> {
+    /// A name as the server compares it: PostgreSQL folds what is not quoted, the others
+    /// do not look at the case of letters.
+    fn key(&self, ident: &Ident) -> String {
+        match (self.text.dialect, ident.quote_style) {
+            (Dialect::PostgreSql, Some(_)) => ident.value.clone(),
+            (Dialect::PostgreSql, None) => ident.value.to_ascii_lowercase(),
+            _ => ident.value.to_lowercase(),
+        }
+    }
+
+    /// A name of the catalogue as the server compares it.
+    fn stored_key(&self, name: &str) -> String {
+        match self.text.dialect {
+            Dialect::PostgreSql => name.to_owned(),
+            _ => name.to_lowercase(),
+        }
+    }
+
+    fn error(&self, code: &'static str, message: String, span: Span) -> GuardError {
+        let error = GuardError::new(code, message);
+        match parse::range_of(&self.text.plain, span) {
+            Some(place) => error.at(self.text.source, &place),
+            None => error,
+        }
+    }
+
+    /// `t.*` has to name a table of the query.
+    fn check_wildcards(&self, select: &Select) -> Result<(), GuardError> {
+        for item in &select.projection {
+            let SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) =
+                item
+            else {
+                continue;
+            };
+            let [ObjectNamePart::Identifier(ident)] = name.0.as_slice() else {
+                continue;
+            };
+            if self.source_named(&self.key(ident)).is_none() && !self.is_open() {
+                return Err(self.unknown_source(ident));
+            }
+        }
+        Ok(())
+    }
+
+    /// `f(days => 3)`: names of arguments are no columns.
+    fn note_argument_names(&mut self, arguments: &[FunctionArg]) {
+        for argument in arguments {
+            if let FunctionArg::ExprNamed { name, .. } = argument {
+                self.fields.insert(std::ptr::from_ref(name));
+            }
+        }
+    }
+
+    fn check_expr(&mut self, expr: &Expr) -> Result<(), GuardError> {
+        match expr {
+            Expr::CompoundFieldAccess { access_chain, .. } => {
+                for access in access_chain {
+                    if let AccessExpr::Dot(field) = access {
+                        self.fields.insert(std::ptr::from_ref(field));
+                    }
+                }
+                Ok(())
+            }
+            Expr::Function(function) => {
+                if let FunctionArguments::List(list) = &function.args {
+                    self.note_argument_names(&list.args);
+                }
+                Ok(())
+            }
+            Expr::Identifier(_) if self.fields.contains(&std::ptr::from_ref(expr)) => Ok(()),
+            Expr::Identifier(ident) => self.check_bare(ident),
+            Expr::CompoundIdentifier(parts) => self.check_qualified(parts),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Visitor for Checker<'_> {
+    type Break = Box<GuardError>;
+
+    fn pre_visit_query(&mut self, query: &Query) -> Verdict {
+        let frame = self.frame_of(query);
+        self.frames.push(frame);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> Verdict {
+        self.frames.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> Verdict {
+        let is_body = self.frames.last().is_some_and(|frame| frame.is_of(select));
+        if !is_body {
+            // A part of a set operation has its own tables.
+            let mut frame = Frame::default();
+            self.fill(&mut frame, select);
+            self.frames.push(frame);
+        }
+        match self.catalogue {
+            Some(_) => verdict(self.check_wildcards(select)),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    fn post_visit_select(&mut self, select: &Select) -> Verdict {
+        // The body's scope stays open for ORDER BY, and closes with its query.
+        let is_part = |frame: &Frame| frame.is_of(select) && !frame.is_query;
+        if self.frames.last().is_some_and(is_part) {
+            self.frames.pop();
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> Verdict {
+        match factor {
+            TableFactor::Table {
+                name, args: None, ..
+            } => verdict(self.read_table(name)),
+            TableFactor::Table {
+                args: Some(arguments),
+                ..
+            } => {
+                self.note_argument_names(&arguments.args);
+                ControlFlow::Continue(())
+            }
+            TableFactor::Function { args, .. } => {
+                self.note_argument_names(args);
+                ControlFlow::Continue(())
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> Verdict {
+        match self.catalogue {
+            Some(_) => verdict(self.check_expr(expr)),
+            None => ControlFlow::Continue(()),
+        }
+    }
+}

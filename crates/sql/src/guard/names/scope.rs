@@ -1,0 +1,354 @@
+//! Scopes: which tables and names are visible where.
+
+use std::rc::Rc;
+
+use foldhash::{HashMap, HashSet};
+use sqlparser::ast::{
+    Cte, Expr, Ident, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Query, Select,
+    SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableAlias, TableFactor, TableWithJoins,
+};
+
+use super::Checker;
+
+/// Tables of one FROM beyond which columns are no longer looked up: checking each name against
+/// each table would take the square of the query's length. SQLite joins 64, MySQL 61.
+const SOURCES: usize = 256;
+
+/// Columns that something in FROM has.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Columns {
+    /// As their author wrote them, in order.
+    pub(super) names: Vec<String>,
+    /// As they are compared.
+    pub(super) keys: HashSet<String>,
+}
+
+/// Something in FROM.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    /// What it is called, as it is compared; nothing where it has no name.
+    pub(super) name: Option<String>,
+    /// Its columns; `None` where any name may be one.
+    pub(super) columns: Option<Rc<Columns>>,
+}
+
+/// What a SELECT or a whole query adds to what is visible.
+#[derive(Debug, Default)]
+pub(super) struct Frame {
+    /// Tables of WITH.
+    pub(super) ctes: HashMap<String, Option<Rc<Columns>>>,
+    /// Tables of FROM.
+    pub(super) sources: Vec<Source>,
+    /// Names of the result's columns: ORDER BY and GROUP BY may use them.
+    pub(super) aliases: HashSet<String>,
+    /// Columns that USING makes one of.
+    pub(super) merged: HashSet<String>,
+    /// Whether any name may be a column, because something in FROM is not known.
+    pub(super) open: bool,
+    /// Whether NATURAL makes one column of several.
+    pub(super) natural: bool,
+    /// Whether it is the scope of a query, not of one part of a set operation.
+    pub(super) is_query: bool,
+    /// Whether the tables of the scope around are not visible: in WITH, and in FROM
+    /// without LATERAL.
+    pub(super) hides_parent: bool,
+    /// Queries in it that do not see its tables, by their address.
+    isolated: HashSet<*const Query>,
+    select: Option<*const Select>,
+}
+
+impl Frame {
+    pub(super) fn is_of(&self, select: &Select) -> bool {
+        self.select == Some(std::ptr::from_ref(select))
+    }
+}
+
+impl Checker<'_> {
+    /// The scope of a query: its WITH, the tables of its SELECT, the names of its result.
+    pub(super) fn frame_of(&mut self, query: &Query) -> Frame {
+        let parent = self.frames.last();
+        let hidden = |parent: &Frame| parent.isolated.contains(&std::ptr::from_ref(query));
+        let mut frame = Frame {
+            is_query: true,
+            hides_parent: parent.is_some_and(hidden),
+            ..Frame::default()
+        };
+        // Tables of WITH see each other: they are computed with the scope that grows.
+        self.frames.push(frame);
+        for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
+            self.add_cte(cte);
+        }
+        frame = self.frames.pop().unwrap_or_default();
+        match query.body.as_ref() {
+            SetExpr::Select(select) => {
+                self.frames.push(frame);
+                let mut inner = Frame::default();
+                self.fill(&mut inner, select);
+                frame = self.frames.pop().unwrap_or_default();
+                let isolated = std::mem::take(&mut inner.isolated);
+                frame.isolated.extend(isolated);
+                Frame {
+                    ctes: frame.ctes,
+                    isolated: frame.isolated,
+                    hides_parent: frame.hides_parent,
+                    is_query: true,
+                    ..inner
+                }
+            }
+            body => {
+                self.frames.push(frame);
+                let outputs = self.outputs_of_body(body);
+                frame = self.frames.pop().unwrap_or_default();
+                match outputs {
+                    Some(columns) => frame.aliases = columns.keys.clone(),
+                    None => frame.open = true,
+                }
+                frame
+            }
+        }
+    }
+
+    fn add_cte(&mut self, cte: &Cte) {
+        let key = self.key(&cte.alias.name);
+        if let Some(frame) = self.frames.last_mut() {
+            // While its own columns are not known, it may have any: it may name itself.
+            frame.ctes.insert(key.clone(), None);
+            frame.isolated.insert(std::ptr::from_ref(&*cte.query));
+        }
+        let columns = self.outputs(&cte.query);
+        let columns = self.renamed(columns, Some(&cte.alias));
+        if let Some(frame) = self.frames.last_mut() {
+            frame.ctes.insert(key, columns);
+        }
+    }
+
+    /// Adds the tables of a SELECT and the names of its result.
+    pub(super) fn fill(&mut self, frame: &mut Frame, select: &Select) {
+        frame.select = Some(std::ptr::from_ref(select));
+        for table in &select.from {
+            self.add_joined(frame, table);
+        }
+        frame.open |= frame.sources.len() > SOURCES;
+        for item in &select.projection {
+            let alias = match item {
+                SelectItem::ExprWithAlias { alias, .. } => alias,
+                SelectItem::UnnamedExpr(Expr::Identifier(ident)) => ident,
+                SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => match parts.last() {
+                    Some(last) => last,
+                    None => continue,
+                },
+                _ => continue,
+            };
+            // A bare column is no new name; it has to be found in the tables.
+            if matches!(item, SelectItem::ExprWithAlias { .. }) {
+                frame.aliases.insert(self.key(alias));
+            }
+        }
+    }
+
+    fn add_joined(&mut self, frame: &mut Frame, table: &TableWithJoins) {
+        self.add_factor(frame, &table.relation);
+        for join in &table.joins {
+            self.add_factor(frame, &join.relation);
+            match constraint(&join.join_operator) {
+                Some(JoinConstraint::Natural) => frame.natural = true,
+                Some(JoinConstraint::Using(names)) => {
+                    let keys = names.iter().filter_map(last).map(|ident| self.key(ident));
+                    frame.merged.extend(keys);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn add_factor(&mut self, frame: &mut Frame, factor: &TableFactor) {
+        let (name, columns) = match factor {
+            TableFactor::Table {
+                name,
+                alias,
+                args: None,
+                ..
+            } => {
+                let columns = self.columns_of(name);
+                let columns = self.renamed(columns, alias.as_ref());
+                (self.called(alias.as_ref(), last(name)), columns)
+            }
+            TableFactor::Table { name, alias, .. } | TableFactor::Function { name, alias, .. } => {
+                (self.called(alias.as_ref(), last(name)), None)
+            }
+            TableFactor::Derived {
+                lateral,
+                subquery,
+                alias,
+                ..
+            } => {
+                if !lateral {
+                    frame.isolated.insert(std::ptr::from_ref(&**subquery));
+                }
+                let columns = self.outputs(subquery);
+                (
+                    self.called(alias.as_ref(), None),
+                    self.renamed(columns, alias.as_ref()),
+                )
+            }
+            TableFactor::NestedJoin {
+                table_with_joins,
+                alias: None,
+            } => {
+                return self.add_joined(frame, table_with_joins);
+            }
+            TableFactor::NestedJoin { alias, .. }
+            | TableFactor::UNNEST { alias, .. }
+            | TableFactor::TableFunction { alias, .. }
+            | TableFactor::JsonTable { alias, .. }
+            | TableFactor::XmlTable { alias, .. } => (self.called(alias.as_ref(), None), None),
+            _ => {
+                frame.open = true;
+                return;
+            }
+        };
+        frame.sources.push(Source { name, columns });
+    }
+
+    fn called(&self, alias: Option<&TableAlias>, name: Option<&Ident>) -> Option<String> {
+        let ident = alias.map(|alias| &alias.name).or(name)?;
+        Some(self.key(ident))
+    }
+
+    /// Columns under the names that an alias gives to the first of them.
+    fn renamed(
+        &self,
+        columns: Option<Rc<Columns>>,
+        alias: Option<&TableAlias>,
+    ) -> Option<Rc<Columns>> {
+        let new = alias
+            .map(|alias| alias.columns.as_slice())
+            .unwrap_or_default();
+        if new.is_empty() {
+            return columns;
+        }
+        let columns = columns?;
+        let mut names: Vec<(String, String)> = new
+            .iter()
+            .map(|column| (column.name.value.clone(), self.key(&column.name)))
+            .collect();
+        for name in columns.names.iter().skip(new.len()) {
+            names.push((name.clone(), self.stored_key(name)));
+        }
+        Some(Rc::new(columns_from(names)))
+    }
+
+    /// Columns that a query gives; `None` where they are not certain.
+    fn outputs(&mut self, query: &Query) -> Option<Rc<Columns>> {
+        let frame = self.frame_of(query);
+        self.frames.push(frame);
+        let outputs = self.outputs_of_body(&query.body);
+        self.frames.pop();
+        outputs
+    }
+
+    fn outputs_of_body(&mut self, mut body: &SetExpr) -> Option<Rc<Columns>> {
+        // The first part of a set operation names its columns.
+        while let SetExpr::SetOperation { left, .. } = body {
+            body = left;
+        }
+        match body {
+            SetExpr::Select(select) => self.outputs_of_select(select),
+            SetExpr::Query(query) => self.outputs(query),
+            _ => None,
+        }
+    }
+
+    fn outputs_of_select(&mut self, select: &Select) -> Option<Rc<Columns>> {
+        let mut frame = Frame::default();
+        let here = self.frames.last().is_some_and(|frame| frame.is_of(select));
+        if !here {
+            self.fill(&mut frame, select);
+        }
+        let frame = if here { self.frames.last()? } else { &frame };
+        let mut names = Vec::new();
+        for item in &select.projection {
+            self.add_outputs(&mut names, frame, item)?;
+        }
+        Some(Rc::new(columns_from(names)))
+    }
+
+    /// Adds the columns of one item; `None` where it has no name that is known.
+    fn add_outputs(
+        &self,
+        names: &mut Vec<(String, String)>,
+        frame: &Frame,
+        item: &SelectItem,
+    ) -> Option<()> {
+        let ident = match item {
+            SelectItem::ExprWithAlias { alias, .. } => alias,
+            SelectItem::UnnamedExpr(Expr::Identifier(ident)) => ident,
+            SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => parts.last()?,
+            SelectItem::UnnamedExpr(Expr::Function(function))
+                if self.text.dialect == crate::Dialect::PostgreSql =>
+            {
+                last(&function.name)?
+            }
+            SelectItem::Wildcard(_) if !frame.open => {
+                for source in &frame.sources {
+                    self.add_all(names, source)?;
+                }
+                return Some(());
+            }
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+                let key = self.key(last(name)?);
+                let source = frame
+                    .sources
+                    .iter()
+                    .find(|s| s.name.as_ref() == Some(&key))?;
+                return self.add_all(names, source);
+            }
+            _ => return None,
+        };
+        names.push((ident.value.clone(), self.key(ident)));
+        Some(())
+    }
+
+    fn add_all(&self, names: &mut Vec<(String, String)>, source: &Source) -> Option<()> {
+        let columns = source.columns.as_ref()?;
+        for name in &columns.names {
+            names.push((name.clone(), self.stored_key(name)));
+        }
+        Some(())
+    }
+}
+
+/// Columns of names and keys, each once: a query that joins a table with itself over and
+/// over would double them each time.
+pub(super) fn columns_from(names: Vec<(String, String)>) -> Columns {
+    let mut columns = Columns::default();
+    for (name, key) in names {
+        if columns.keys.insert(key) {
+            columns.names.push(name);
+        }
+    }
+    columns
+}
+
+/// The last part of a name, where it is a plain one.
+pub(super) fn last(name: &ObjectName) -> Option<&Ident> {
+    match name.0.last()? {
+        ObjectNamePart::Identifier(ident) => Some(ident),
+        ObjectNamePart::Function(_) => None,
+    }
+}
+
+fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
+    match operator {
+        JoinOperator::Join(constraint)
+        | JoinOperator::Inner(constraint)
+        | JoinOperator::Left(constraint)
+        | JoinOperator::LeftOuter(constraint)
+        | JoinOperator::Right(constraint)
+        | JoinOperator::RightOuter(constraint)
+        | JoinOperator::FullOuter(constraint)
+        | JoinOperator::CrossJoin(constraint)
+        | JoinOperator::StraightJoin(constraint) => Some(constraint),
+        _ => None,
+    }
+}

@@ -1,0 +1,224 @@
+//! Tables: found in WITH or in the catalogue, or named with what was probably meant.
+
+use std::rc::Rc;
+
+use sqlparser::ast::{Ident, ObjectName, ObjectNamePart, Spanned};
+
+use super::super::relations::{self, Relation};
+use super::super::{GuardError, codes};
+use super::Checker;
+use super::scope::{Columns, columns_from};
+use crate::{Catalogue, Dialect};
+
+/// What a name in FROM means.
+enum Meaning {
+    /// A table of WITH.
+    Cte(Option<Rc<Columns>>),
+    /// A table of the catalogue, by its place.
+    Table(usize),
+    /// Something that is not looked up.
+    Unchecked,
+    /// Nothing that is there.
+    Unknown(Box<GuardError>),
+}
+
+impl Checker<'_> {
+    /// Notes that a table is read.
+    pub(super) fn read_table(&mut self, name: &ObjectName) -> Result<(), GuardError> {
+        let parts = relations::parts(self.text, name)?;
+        let read = match self.meaning(name) {
+            Meaning::Cte(_) => return Ok(()),
+            Meaning::Unknown(error) => return Err(*error),
+            Meaning::Table(i) => {
+                let table = self.catalogue.and_then(|catalogue| catalogue.tables.get(i));
+                table.map_or_else(|| parts.join("."), crate::catalogue::Table::qualified)
+            }
+            Meaning::Unchecked if relations::class(self.text.dialect, &parts) != Relation::Own => {
+                return Ok(());
+            }
+            Meaning::Unchecked => parts.join("."),
+        };
+        if !self.read.contains(&read) {
+            self.read.push(read);
+        }
+        Ok(())
+    }
+
+    /// Columns of a table; `None` where they are not certain.
+    pub(super) fn columns_of(&mut self, name: &ObjectName) -> Option<Rc<Columns>> {
+        match self.meaning(name) {
+            Meaning::Cte(columns) => columns,
+            Meaning::Table(i) => self.columns_in_catalogue(i),
+            Meaning::Unchecked | Meaning::Unknown(_) => None,
+        }
+    }
+
+    fn columns_in_catalogue(&mut self, i: usize) -> Option<Rc<Columns>> {
+        if let Some(known) = self.known.get(&i) {
+            return Some(known.clone());
+        }
+        let table = self.catalogue?.tables.get(i)?;
+        // A table whose columns were not read is not known to have none.
+        if table.columns.is_empty() {
+            return None;
+        }
+        let names = table
+            .columns
+            .iter()
+            .map(|c| (c.name.clone(), self.stored_key(&c.name)));
+        let columns = Rc::new(columns_from(names.collect()));
+        self.known.insert(i, columns.clone());
+        Some(columns)
+    }
+
+    fn meaning(&self, name: &ObjectName) -> Meaning {
+        let idents: Option<Vec<&Ident>> = name.0.iter().map(plain).collect();
+        let Some(idents) = idents else {
+            return Meaning::Unchecked;
+        };
+        if let [bare] = idents.as_slice() {
+            let key = self.key(bare);
+            let ctes = self
+                .frames
+                .iter()
+                .rev()
+                .find_map(|frame| frame.ctes.get(&key));
+            if let Some(columns) = ctes {
+                return Meaning::Cte(columns.clone());
+            }
+        }
+        let Some(catalogue) = self.catalogue else {
+            return Meaning::Unchecked;
+        };
+        let parts: Vec<String> = idents.iter().map(|ident| ident.value.clone()).collect();
+        if relations::class(self.text.dialect, &parts) != Relation::Own || self.is_dual(&idents) {
+            return Meaning::Unchecked;
+        }
+        match idents.as_slice() {
+            [bare] => self.bare(catalogue, bare, name),
+            [.., schema, table] => self.qualified(catalogue, schema, table, name),
+            [] => Meaning::Unchecked,
+        }
+    }
+
+    /// MySQL's table of one row and no columns.
+    fn is_dual(&self, idents: &[&Ident]) -> bool {
+        self.text.dialect == Dialect::MySql
+            && matches!(idents, [one] if one.value.eq_ignore_ascii_case("dual"))
+    }
+
+    /// Places of tables whose names are the same for the server.
+    fn same(&self, catalogue: &Catalogue, schema: Option<&Ident>, table: &Ident) -> Vec<usize> {
+        let schema_key = schema.map(|schema| self.key(schema));
+        let key = self.key(table);
+        let mut found = catalogue.find(schema_key.as_deref(), &key);
+        found.retain(|i| {
+            catalogue.tables.get(*i).is_some_and(|t| {
+                let schema = schema_key.as_ref();
+                self.stored_key(&t.table_name) == key
+                    && schema.is_none_or(|s| *s == self.stored_key(&t.schema_name))
+            })
+        });
+        found
+    }
+
+    fn qualified(
+        &self,
+        catalogue: &Catalogue,
+        schema: &Ident,
+        table: &Ident,
+        name: &ObjectName,
+    ) -> Meaning {
+        match self.same(catalogue, Some(schema), table).first() {
+            Some(i) => Meaning::Table(*i),
+            None => Meaning::Unknown(Box::new(self.unknown(catalogue, Some(schema), table, name))),
+        }
+    }
+
+    fn bare(&self, catalogue: &Catalogue, table: &Ident, name: &ObjectName) -> Meaning {
+        let found = self.same(catalogue, None, table);
+        let schema_of = |i: &usize| catalogue.tables.get(*i).map(|t| t.schema_name.as_str());
+        let path = &catalogue.search_path;
+        let on_path = path
+            .iter()
+            .find_map(|schema| found.iter().find(|i| schema_of(i) == Some(schema.as_str())));
+        match (on_path, found.as_slice()) {
+            (Some(i), _) => Meaning::Table(*i),
+            (None, []) => Meaning::Unknown(Box::new(self.unknown(catalogue, None, table, name))),
+            // What is not on the path is not found by PostgreSQL; elsewhere there is no path.
+            (None, [only]) if path.is_empty() || self.text.dialect != Dialect::PostgreSql => {
+                Meaning::Table(*only)
+            }
+            (None, several) => Meaning::Unknown(Box::new(self.elsewhere(catalogue, several, name))),
+        }
+    }
+
+    /// The table is in a schema, or in several, that a bare name does not reach.
+    fn elsewhere(&self, catalogue: &Catalogue, found: &[usize], name: &ObjectName) -> GuardError {
+        let names = found.iter().filter_map(|i| catalogue.tables.get(*i));
+        let names: Vec<String> = names.take(3).map(|t| self.written(t)).collect();
+        let (code, message) = match names.len() {
+            1 => (
+                codes::TABLE,
+                format!("the table {name} is not on the search path"),
+            ),
+            _ => (
+                codes::AMBIGUOUS,
+                format!("{name} can mean more than one table"),
+            ),
+        };
+        self.error(code, message, name.span())
+            .help(format!("write {}", names.join(" or ")))
+    }
+
+    fn unknown(
+        &self,
+        catalogue: &Catalogue,
+        schema: Option<&Ident>,
+        table: &Ident,
+        name: &ObjectName,
+    ) -> GuardError {
+        let error = self.error(
+            codes::TABLE,
+            format!("there is no table {name}"),
+            name.span(),
+        );
+        let schema_name = schema.map(|schema| schema.value.as_str());
+        let by_case = catalogue.find(schema_name, &table.value);
+        if let Some(other) = by_case.first().and_then(|i| catalogue.tables.get(*i)) {
+            return error.help(format!("write {}", self.written(other)));
+        }
+        let anywhere = catalogue.find(None, &table.value);
+        if let Some(other) = anywhere.first().and_then(|i| catalogue.tables.get(*i)) {
+            return error.help(format!("did you mean {}?", self.written(other)));
+        }
+        match catalogue.nearest(&table.value) {
+            Some(near) => error.help(format!("did you mean {near}?")),
+            None => error,
+        }
+    }
+
+    /// A table's name as a query has to write it: qualified where its schema is not on the path.
+    fn written(&self, table: &crate::catalogue::Table) -> String {
+        let dialect = self.text.dialect;
+        let name = crate::chain::quoted(&table.table_name, dialect);
+        let needs_schema = dialect == Dialect::PostgreSql
+            && self
+                .catalogue
+                .is_some_and(|c| !c.search_path.contains(&table.schema_name));
+        match needs_schema {
+            true => format!(
+                "{}.{name}",
+                crate::chain::quoted(&table.schema_name, dialect)
+            ),
+            false => name,
+        }
+    }
+}
+
+fn plain(part: &ObjectNamePart) -> Option<&Ident> {
+    match part {
+        ObjectNamePart::Identifier(ident) => Some(ident),
+        ObjectNamePart::Function(_) => None,
+    }
+}

@@ -1,0 +1,53 @@
+//! The text layer of safety.
+
+mod errors;
+mod hostile;
+mod names;
+mod printed;
+
+use quillet_sql::catalogue::{Column, Table};
+use quillet_sql::guard::{Approved, GuardError, Policy, check};
+use quillet_sql::{Catalogue, Dialect};
+
+/// The tables of the vectors, and `sales.Invoices` with a column in mixed case.
+fn shop(dialect: Dialect) -> Catalogue {
+    let own = match dialect {
+        Dialect::PostgreSql => "public",
+        Dialect::MySql => "shop",
+        Dialect::Sqlite => "main",
+    };
+    let table = |schema: &str, name: &str, columns: &str| Table {
+        schema_name: schema.to_owned(),
+        table_name: name.to_owned(),
+        columns: columns
+            .split_whitespace()
+            .map(|name| Column {
+                name: name.to_owned(),
+                ..Column::default()
+            })
+            .collect(),
+        ..Table::default()
+    };
+    let tables = vec![
+        table(own, "users", "id name email age created_at"),
+        table(own, "orders", "id user_id total status created_at"),
+        table(own, "audit_t", "id update_time deleted select"),
+        table(own, "订单", "订单号 金额"),
+        table(own, "docs", "id title body tags data"),
+        table(own, "docs_fts", "title body"),
+        table("sales", "Invoices", "id userId total"),
+        table("archive", "old", "id"),
+        table("backup", "old", "id"),
+    ];
+    Catalogue::new(
+        dialect,
+        "1".to_owned(),
+        vec![own.to_owned()],
+        tables,
+        String::new(),
+    )
+}
+
+fn named(sql: &str, dialect: Dialect) -> Result<Approved, GuardError> {
+    check(sql, dialect, Some(&shop(dialect)), &Policy::default())
+}

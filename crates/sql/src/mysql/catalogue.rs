@@ -54,10 +54,12 @@ struct Found {
 }
 
 impl Found {
-    fn new(tables: Vec<Table>) -> Self {
+    fn new(mut tables: Vec<Table>) -> Self {
+        let name = |table: &Table| (table.schema_name.clone(), table.table_name.clone());
+        tables.sort_by_cached_key(name);
         let mut places = HashMap::with_capacity(tables.len());
         for (i, table) in tables.iter().enumerate() {
-            places.insert((table.schema_name.clone(), table.table_name.clone()), i);
+            places.insert(name(table), i);
         }
         Found { tables, places }
     }

@@ -1,5 +1,6 @@
 //! MySQL's driver on a real MariaDB server.
 
+mod catalogues;
 mod connections;
 mod endings;
 mod queries;

@@ -1,19 +1,145 @@
-//! The catalogue, from `information_schema`: four queries and one for the fingerprint, whatever
-//! the number of tables.
+//! The catalogue, from `information_schema`: five queries, one for a fingerprint, whatever the
+//! number of tables.
 //!
 //! MariaDB has no dictionary behind these views: it opens each table for each query, so that rows
 //! are asked for in one pass, filtered by schema only, and joined and sorted here. What needs
 //! no open handler is cheap; row estimates and foreign keys need one (figures in docs/performance.md).
 
+use std::fmt;
+
 use foldhash::{HashMap, HashMapExt};
 use mysql_async::prelude::{FromRow, Queryable};
-use mysql_async::{Conn, Error, Params, Value};
+use mysql_async::{Conn, Error, Params, Row, Value};
 
 use crate::catalogue::{Catalogue, Column, ForeignKey, Table, TableType};
 use crate::database::Progress;
-use crate::{DatabaseError, Dialect};
+use crate::{DatabaseError, DatabaseErrorKind, Dialect};
 
 use super::error;
+
+/// What is asked of one of the server's views.
+struct View {
+    name: &'static str,
+    /// What belongs to the fingerprint.
+    fields: &'static [&'static str],
+    /// What changes with the rows of a table.
+    volatile: &'static [&'static str],
+    condition: &'static str,
+}
+
+const TABLES: View = View {
+    name: "TABLES",
+    // The comment of a view is the word VIEW, or why the view is broken.
+    fields: &[
+        "TABLE_SCHEMA",
+        "TABLE_NAME",
+        "TABLE_TYPE",
+        "IF(TABLE_TYPE LIKE '%VIEW', '', TABLE_COMMENT)",
+    ],
+    volatile: &["TABLE_ROWS"],
+    condition: "TRUE",
+};
+const COLUMNS: View = View {
+    name: "COLUMNS",
+    fields: &[
+        "TABLE_SCHEMA",
+        "TABLE_NAME",
+        "ORDINAL_POSITION",
+        "COLUMN_NAME",
+        "COLUMN_TYPE",
+        "DATA_TYPE",
+        "IS_NULLABLE",
+        "COLUMN_DEFAULT",
+        "EXTRA",
+        "COLUMN_COMMENT",
+    ],
+    volatile: &[],
+    condition: "TRUE",
+};
+const UNIQUE_KEYS: View = View {
+    name: "STATISTICS",
+    fields: &[
+        "TABLE_SCHEMA",
+        "TABLE_NAME",
+        "INDEX_NAME",
+        "SEQ_IN_INDEX",
+        "COLUMN_NAME",
+    ],
+    volatile: &[],
+    condition: "NON_UNIQUE = 0",
+};
+const FOREIGN_KEYS: View = View {
+    name: "KEY_COLUMN_USAGE",
+    fields: &[
+        "TABLE_SCHEMA",
+        "TABLE_NAME",
+        "CONSTRAINT_NAME",
+        "ORDINAL_POSITION",
+        "COLUMN_NAME",
+        "REFERENCED_TABLE_SCHEMA",
+        "REFERENCED_TABLE_NAME",
+        "REFERENCED_COLUMN_NAME",
+    ],
+    volatile: &[],
+    condition: "REFERENCED_TABLE_NAME IS NOT NULL",
+};
+
+impl View {
+    fn from(&self, schemas: &[String]) -> String {
+        let list = vec!["?"; schemas.len()].join(", ");
+        let (name, condition) = (self.name, self.condition);
+        format!("FROM information_schema.{name} WHERE {condition} AND TABLE_SCHEMA IN ({list})")
+    }
+
+    /// The query for its rows.
+    fn select(&self, schemas: &[String]) -> String {
+        let fields = [self.fields, self.volatile].concat().join(", ");
+        format!("SELECT {fields} {}", self.from(schemas))
+    }
+
+    /// The query for the [`Sum`] of its rows, taken in the server.
+    fn select_sum(&self, schemas: &[String]) -> String {
+        let fields = self
+            .fields
+            .iter()
+            .map(|field| format!("IFNULL({field}, '\\0')"));
+        let fields = fields.collect::<Vec<_>>().join(", ");
+        format!(
+            "SELECT CONCAT(COUNT(*), '.', LOWER(HEX(BIT_XOR(CAST(CONV(LEFT(SHA1(\
+             CONCAT_WS('\\0', {fields})), 16), 16, 10) AS UNSIGNED))))) {}",
+            self.from(schemas)
+        )
+    }
+}
+
+/// How many rows there were, and a sum over them in any order: 64 bits of SHA-1 of each.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    count: u64,
+    bits: u64,
+}
+
+impl Sum {
+    fn add(&mut self, row: &Row, fields: usize) {
+        let texts = (0..fields).map(|i| match row.as_ref(i) {
+            Some(Value::Bytes(bytes)) => bytes.clone(),
+            Some(Value::Int(number)) => number.to_string().into_bytes(),
+            Some(Value::UInt(number)) => number.to_string().into_bytes(),
+            _ => vec![0],
+        });
+        let text = texts.collect::<Vec<_>>().join(&0);
+        let digest = sha1_smol::Sha1::from(text).digest().bytes();
+        let first = digest.iter().take(8);
+        self.count += 1;
+        self.bits ^= first.fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+    }
+}
+
+impl fmt::Display for Sum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:x}", self.count, self.bits)
+    }
+}
 
 /// Reads everything of these schemas; the first is the one that bare names mean.
 pub(super) async fn read(
@@ -27,24 +153,70 @@ pub(super) async fn read(
         progress(done as u64, steps.len() as u64, what);
     };
     step(0);
-    // Before the rest: what changes meanwhile is then seen as a change.
-    let (version, fingerprint) = fingerprint(conn, schemas).await?;
-    let mut found = Found::new(tables(conn, schemas).await?);
+    let failed = |error| error::of_query(&error, "");
+    let version: Option<String> = conn.query_first("SELECT VERSION()").await.map_err(failed)?;
+    let (tables, tables_sum) = tables(conn, schemas).await?;
+    let mut found = Found::new(tables);
     step(1);
-    columns(conn, schemas, &mut found).await?;
+    let columns_sum = columns(conn, schemas, &mut found).await?;
     step(2);
-    unique_keys(conn, schemas, &mut found).await?;
+    let unique_sum = unique_keys(conn, schemas, &mut found).await?;
     step(3);
-    foreign_keys(conn, schemas, &mut found).await?;
+    let foreign_sum = foreign_keys(conn, schemas, &mut found).await?;
     step(4);
-    let path = schemas.iter().take(1).cloned().collect();
+    let sums = [tables_sum, columns_sum, unique_sum, foreign_sum];
     Ok(Catalogue::new(
         Dialect::MySql,
-        version,
-        path,
+        version.unwrap_or_default(),
+        schemas.iter().take(1).cloned().collect(),
         found.tables,
-        fingerprint,
+        sums.map(|sum| sum.to_string()).join("-"),
     ))
+}
+
+/// What changes when tables, columns, comments or keys do: the sums of what [`read`] reads now, without
+/// sending it.
+pub(super) async fn fingerprint(
+    conn: &mut Conn,
+    schemas: &[String],
+) -> Result<String, DatabaseError> {
+    let views = [TABLES, COLUMNS, UNIQUE_KEYS, FOREIGN_KEYS];
+    let names = std::iter::repeat_n(schemas, views.len()).flatten();
+    let sums = views.map(|view| format!("({})", view.select_sum(schemas)));
+    let sql = format!("SELECT CONCAT_WS('-', {})", sums.join(", "));
+    let names = Params::Positional(names.map(Value::from).collect());
+    let answer: Result<Option<String>, Error> = conn.exec_first(&sql, names).await;
+    let answer = answer.map_err(|error| error::of_query(&error, &sql))?;
+    Ok(answer.unwrap_or_default())
+}
+
+/// All rows of a view, and their sum.
+async fn rows<R: FromRow + Send + 'static>(
+    conn: &mut Conn,
+    view: &View,
+    schemas: &[String],
+    mut each: impl FnMut(R) + Send,
+) -> Result<Sum, DatabaseError> {
+    let sql = view.select(schemas);
+    let names = Params::Positional(schemas.iter().map(Value::from).collect());
+    let failed = |error: Error| error::of_query(&error, &sql);
+    let mut result = conn.exec_iter(&sql, names).await.map_err(failed)?;
+    let (mut sum, mut bad) = (Sum::default(), None);
+    let reading = result.for_each(|row| {
+        sum.add(&row, view.fields.len());
+        match mysql_async::from_row_opt::<R>(row) {
+            Ok(row) => each(row),
+            Err(error) => bad = Some(error.to_string()),
+        }
+    });
+    reading.await.map_err(failed)?;
+    match bad {
+        None => Ok(sum),
+        Some(message) => Err(DatabaseError::new(
+            DatabaseErrorKind::Failed,
+            format!("information_schema is not as expected: {message}"),
+        )),
+    }
 }
 
 /// Tables, and where each is in the list.
@@ -69,43 +241,11 @@ impl Found {
     }
 }
 
-/// All rows of a query with `{in}` in place of the list of schemas.
-async fn rows<R: FromRow + Send + 'static>(
-    conn: &mut Conn,
-    sql: &str,
-    schemas: &[String],
-    mut each: impl FnMut(R) + Send,
-) -> Result<(), DatabaseError> {
-    let list = vec!["?"; schemas.len()].join(", ");
-    let lists = sql.matches("{in}").count();
-    let sql = sql.replace("{in}", &format!("IN ({list})"));
-    let names = std::iter::repeat_n(schemas, lists).flatten();
-    let values = Params::Positional(names.map(Value::from).collect());
-    let failed = |error: Error| error::of_query(&error, &sql);
-    let mut result = conn.exec_iter(sql.as_str(), values).await.map_err(failed)?;
-    let mut bad = None;
-    let reading = result.for_each(|row| match mysql_async::from_row_opt::<R>(row) {
-        Ok(row) => each(row),
-        Err(error) => bad = Some(error.to_string()),
-    });
-    reading.await.map_err(failed)?;
-    match bad {
-        None => Ok(()),
-        Some(message) => Err(DatabaseError::new(
-            crate::DatabaseErrorKind::Failed,
-            format!("information_schema is not as expected: {message}"),
-        )),
-    }
-}
-
-/// Relations that can be read. A sequence is none of them. The comment of a view is the word
-/// VIEW, or why the view is broken.
-async fn tables(conn: &mut Conn, schemas: &[String]) -> Result<Vec<Table>, DatabaseError> {
-    type Row = (String, String, String, Option<String>, Option<u64>);
+/// Relations that can be read. A sequence is none of them.
+async fn tables(conn: &mut Conn, schemas: &[String]) -> Result<(Vec<Table>, Sum), DatabaseError> {
+    type Fields = (String, String, String, Option<String>, Option<u64>);
     let mut tables = Vec::new();
-    let sql = "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, TABLE_COMMENT, TABLE_ROWS \
-               FROM information_schema.TABLES WHERE TABLE_SCHEMA {in}";
-    let each = |(schema_name, table_name, kind, comment, row_count): Row| {
+    let each = |(schema_name, table_name, kind, comment, row_count): Fields| {
         let is_view = kind.ends_with("VIEW");
         if kind == "SEQUENCE" {
             return;
@@ -117,21 +257,21 @@ async fn tables(conn: &mut Conn, schemas: &[String]) -> Result<Vec<Table>, Datab
                 true => TableType::View,
                 false => TableType::Table,
             },
-            comment: comment.filter(|text| !is_view && !text.is_empty()),
+            comment: comment.filter(|text| !text.is_empty()),
             row_count: row_count.filter(|_| !is_view),
             ..Table::default()
         });
     };
-    rows(conn, sql, schemas, each).await?;
-    Ok(tables)
+    let sum = rows(conn, &TABLES, schemas, each).await?;
+    Ok((tables, sum))
 }
 
 async fn columns(
     conn: &mut Conn,
     schemas: &[String],
     found: &mut Found,
-) -> Result<(), DatabaseError> {
-    type Row = (
+) -> Result<Sum, DatabaseError> {
+    type Fields = (
         String,
         String,
         u64,
@@ -143,12 +283,9 @@ async fn columns(
         Option<String>,
         Option<String>,
     );
-    let sql = "SELECT TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION, COLUMN_NAME, COLUMN_TYPE, \
-               DATA_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, COLUMN_COMMENT \
-               FROM information_schema.COLUMNS WHERE TABLE_SCHEMA {in}";
     let mut columns: Vec<(usize, u64, Column)> = Vec::new();
     let each =
-        |(schema, table, position, name, full, kind, nullable, default, extra, comment): Row| {
+        |(schema, table, position, name, full, kind, nullable, default, extra, comment): Fields| {
             let Some(place) = found.place(schema, table) else {
                 return;
             };
@@ -170,12 +307,12 @@ async fn columns(
             };
             columns.push((place, position, column));
         };
-    rows(conn, sql, schemas, each).await?;
+    let sum = rows(conn, &COLUMNS, schemas, each).await?;
     columns.sort_by_key(|(place, position, _)| (*place, *position));
     for (place, _, column) in columns {
         found.tables[place].columns.push(column);
     }
-    Ok(())
+    Ok(sum)
 }
 
 /// What EXTRA says, in the words of [`Column::extra`].
@@ -229,17 +366,15 @@ async fn unique_keys(
     conn: &mut Conn,
     schemas: &[String],
     found: &mut Found,
-) -> Result<(), DatabaseError> {
-    type Row = (String, String, String, u64, Option<String>);
-    let sql = "SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX, COLUMN_NAME \
-               FROM information_schema.STATISTICS WHERE NON_UNIQUE = 0 AND TABLE_SCHEMA {in}";
+) -> Result<Sum, DatabaseError> {
+    type Fields = (String, String, String, u64, Option<String>);
     let mut parts: Vec<(usize, String, u64, Option<String>)> = Vec::new();
-    let each = |(schema, table, index, position, column): Row| {
+    let each = |(schema, table, index, position, column): Fields| {
         if let Some(place) = found.place(schema, table) {
             parts.push((place, index, position, column));
         }
     };
-    rows(conn, sql, schemas, each).await?;
+    let sum = rows(conn, &UNIQUE_KEYS, schemas, each).await?;
     parts.sort();
     for key in parts.chunk_by(|a, b| (a.0, &a.1) == (b.0, &b.1)) {
         // A part without a column is an expression.
@@ -256,31 +391,28 @@ async fn unique_keys(
             column.is_primary_key = columns.contains(&column.name);
         }
     }
-    Ok(())
+    Ok(sum)
 }
 
 async fn foreign_keys(
     conn: &mut Conn,
     schemas: &[String],
     found: &mut Found,
-) -> Result<(), DatabaseError> {
-    type Row = (String, String, String, u64, String, String, String, String);
-    let sql = "SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION, COLUMN_NAME, \
-               REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME \
-               FROM information_schema.KEY_COLUMN_USAGE \
-               WHERE REFERENCED_TABLE_NAME IS NOT NULL AND TABLE_SCHEMA {in}";
+) -> Result<Sum, DatabaseError> {
+    type Fields = (String, String, String, u64, String, String, String, String);
     let mut parts: Vec<(usize, String, u64, [String; 4])> = Vec::new();
-    let each = |(schema, table, name, position, column, ref_schema, ref_table, ref_column): Row| {
-        if let Some(place) = found.place(schema, table) {
-            parts.push((
-                place,
-                name,
-                position,
-                [column, ref_schema, ref_table, ref_column],
-            ));
-        }
-    };
-    rows(conn, sql, schemas, each).await?;
+    let each =
+        |(schema, table, name, position, column, ref_schema, ref_table, ref_column): Fields| {
+            if let Some(place) = found.place(schema, table) {
+                parts.push((
+                    place,
+                    name,
+                    position,
+                    [column, ref_schema, ref_table, ref_column],
+                ));
+            }
+        };
+    let sum = rows(conn, &FOREIGN_KEYS, schemas, each).await?;
     parts.sort();
     for part in parts {
         let (place, _name, position, [column, ref_schema, ref_table, ref_column]) = part;
@@ -297,46 +429,7 @@ async fn foreign_keys(
             key.ref_columns.push(ref_column);
         }
     }
-    Ok(())
-}
-
-/// The server's version, and what changes when tables, columns, comments or keys do: counts and
-/// sums over what the catalogue reads, taken in the server.
-pub(super) async fn fingerprint(
-    conn: &mut Conn,
-    schemas: &[String],
-) -> Result<(String, String), DatabaseError> {
-    let sum = |view: &str, fields: &str, more: &str| {
-        format!(
-            "(SELECT CONCAT(COUNT(*), '.', LOWER(HEX(BIT_XOR(CAST(CONV(LEFT(MD5(CONCAT_WS('\\0', \
-             TABLE_SCHEMA, TABLE_NAME, {fields})), 16), 16, 10) AS UNSIGNED))))) \
-             FROM information_schema.{view} WHERE TABLE_SCHEMA {{in}} {more})"
-        )
-    };
-    let sums = [
-        sum("TABLES", "TABLE_TYPE, TABLE_COMMENT", ""),
-        sum(
-            "COLUMNS",
-            "ORDINAL_POSITION, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, \
-             IFNULL(COLUMN_DEFAULT, '\\0'), EXTRA, COLUMN_COMMENT",
-            "",
-        ),
-        sum(
-            "STATISTICS",
-            "INDEX_NAME, SEQ_IN_INDEX, IFNULL(COLUMN_NAME, '\\0')",
-            "AND NON_UNIQUE = 0",
-        ),
-        sum(
-            "KEY_COLUMN_USAGE",
-            "CONSTRAINT_NAME, ORDINAL_POSITION, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, \
-             REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME",
-            "AND REFERENCED_TABLE_NAME IS NOT NULL",
-        ),
-    ];
-    let sql = format!("SELECT VERSION(), CONCAT_WS('-', {})", sums.join(", "));
-    let mut answer = (String::new(), String::new());
-    rows(conn, &sql, schemas, |row: (String, String)| answer = row).await?;
-    Ok(answer)
+    Ok(sum)
 }
 
 #[cfg(test)]

@@ -111,10 +111,7 @@ impl Database for MySql {
     }
 
     fn fingerprint(&self) -> BoxFuture<'_, Result<String, DatabaseError>> {
-        Box::pin(self.with_session(async |conn| {
-            let (_, fingerprint) = catalogue::fingerprint(conn, &self.schemas).await?;
-            Ok(fingerprint)
-        }))
+        Box::pin(self.with_session(async |conn| catalogue::fingerprint(conn, &self.schemas).await))
     }
 
     fn query<'a>(

@@ -96,7 +96,8 @@ async fn tables_columns_and_keys_are_as_declared() {
     let customer = table(&catalogue, "customer");
     // A comment of a table is kept in three bytes a character: the server itself loses the face.
     assert_eq!(customer.comment.as_deref(), Some("客户表 ?"));
-    assert_eq!(customer.row_count, Some(100));
+    // The server guesses.
+    assert!((90..=110).contains(&customer.row_count.unwrap()));
     let columns: Vec<_> = customer
         .columns
         .iter()

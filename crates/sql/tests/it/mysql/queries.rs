@@ -147,6 +147,33 @@ async fn columns_may_share_a_name_and_rows_may_be_missing() {
 }
 
 #[tokio::test]
+async fn looking_around_gives_rows_too() {
+    let server = MariaDb::start();
+    server.execute("CREATE TABLE t (a int PRIMARY KEY)");
+    let database = open(&server.url());
+    let mut without = Vec::new();
+    for sql in [
+        "SHOW TABLES",
+        "SHOW DATABASES",
+        "SHOW CREATE TABLE t",
+        "SHOW COLUMNS FROM t",
+        "SHOW INDEX FROM t",
+        "SHOW TABLE STATUS",
+        "SHOW VARIABLES LIKE 'version'",
+        "SHOW GRANTS",
+        "DESCRIBE t",
+        "EXPLAIN SELECT * FROM t",
+        "EXPLAIN FORMAT=JSON SELECT * FROM t",
+    ] {
+        match database.query(sql, &limits()).await {
+            Ok(found) => assert!(!found.rows.is_empty(), "{sql}"),
+            Err(error) => without.push(format!("{sql}: {error}")),
+        }
+    }
+    assert!(without.is_empty(), "{without:#?}");
+}
+
+#[tokio::test]
 async fn recursion_is_not_cut_short() {
     let server = MariaDb::start();
     let database = open(&server.url());

@@ -11,5 +11,6 @@ mod guard;
 mod mysql;
 mod postgres;
 mod scripted;
+mod service;
 mod sqlite;
 mod vectors;

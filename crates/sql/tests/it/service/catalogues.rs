@@ -1,0 +1,88 @@
+//! Catalogues: kept, compared, read again, and used when the database is away.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::chat::Bytes4;
+use quillet_sql::chain::BuiltIn;
+use quillet_sql::{Databases, Definition, Dialect, Parts, RunOptions, SqlConfig};
+use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
+
+use super::shop::{Shop, serving};
+use crate::scripted::Scripted;
+
+fn always_compared() -> SqlConfig {
+    SqlConfig {
+        catalogue_age: Duration::ZERO,
+        ..SqlConfig::default()
+    }
+}
+
+async fn tables(databases: &Databases) -> Vec<String> {
+    let catalogue = databases.catalogue("shop", false, &|_, _, _| {}).await.unwrap();
+    catalogue.tables.iter().map(|table| table.table_name.clone()).collect()
+}
+
+async fn follows_changes(dialect: Dialect) {
+    let shop = Shop::open(dialect);
+    let model = Arc::new(Scripted::texts(&[]));
+    let databases = serving(&shop, &model, always_compared()).await;
+    let before = tables(&databases).await;
+    assert_eq!(before.len(), 6, "{dialect}: {before:?}");
+    shop.execute("CREATE TABLE refunds (id integer PRIMARY KEY, amount decimal(10,2));");
+    assert!(tables(&databases).await.contains(&"refunds".to_owned()), "{dialect}");
+    shop.execute("ALTER TABLE refunds ADD COLUMN reason varchar(20);");
+    let catalogue = databases.catalogue("shop", false, &|_, _, _| {}).await.unwrap();
+    let refunds = catalogue.resolve(None, "refunds").unwrap();
+    assert!(refunds.column("reason").is_some(), "{dialect}");
+}
+
+#[tokio::test]
+async fn changes_are_followed() {
+    for dialect in Dialect::ALL {
+        follows_changes(dialect).await;
+    }
+}
+
+/// A table that was made after the catalogue was read is no unknown table.
+#[tokio::test]
+async fn a_name_that_is_not_known_is_looked_for_once_more() {
+    let shop = Shop::open(Dialect::Sqlite);
+    let model = Arc::new(Scripted::texts(&[]));
+    let databases = serving(&shop, &model, SqlConfig::default()).await;
+    assert_eq!(tables(&databases).await.len(), 6);
+    shop.execute("CREATE TABLE refunds (id integer PRIMARY KEY);");
+    let ran = databases.run("shop", "SELECT id FROM refunds", &RunOptions::default()).await;
+    assert!(ran.unwrap().rows.rows.is_empty());
+    let error = databases.run("shop", "SELECT id FROM refundz", &RunOptions::default()).await;
+    let error = error.unwrap_err();
+    assert_eq!(error.code(), "sql.guard.table");
+    assert!(error.help().unwrap().contains("refunds"), "{error:?}");
+}
+
+/// The catalogue outlives the process, and the database's absence.
+#[tokio::test]
+async fn a_kept_catalogue_serves_while_the_database_is_away() {
+    let archive = Arc::new(MemoryArchive::new(ArchiveOptions::default()));
+    let store = Arc::new(MemoryStore::new());
+    let parts = || Parts {
+        store: store.clone(),
+        archive: archive.clone(),
+        model: None,
+        tokens: Arc::new(Bytes4),
+        prompts: Arc::new(BuiltIn::new().unwrap()),
+        config: always_compared(),
+    };
+    let shop = Shop::open(Dialect::Sqlite);
+    let first = Databases::new(parts());
+    first.put("shop", Definition::of(&shop.url)).await.unwrap();
+    assert_eq!(tables(&first).await.len(), 6);
+    drop(first);
+    drop(shop);
+    let second = Databases::new(parts());
+    assert_eq!(tables(&second).await.len(), 6);
+    let refreshed = second.catalogue("shop", true, &|_, _, _| {}).await;
+    assert_eq!(refreshed.unwrap_err().code(), "sql.unreachable");
+    let ran = second.run("shop", "SELECT 1 AS one", &RunOptions::default()).await;
+    assert_eq!(ran.unwrap_err().code(), "sql.unreachable");
+}

@@ -1,0 +1,107 @@
+//! Every row of the seed's table of errors, on each database, with a scripted model.
+
+use std::sync::Arc;
+
+use quillet_core::chat::ModelErrorKind;
+use quillet_sql::{ChainMode, Dialect, RunOptions, SqlConfig};
+
+use super::shop::{Shop, serving};
+use crate::scripted::{Says, Scripted};
+
+const QUERY: &str = r#"{"sql": "SELECT COUNT(*) AS n FROM orders", "explanation": "how many"}"#;
+
+/// What phase 1 says; whether it is a fallback and why; what is chosen, `None` for all tables.
+type Row = (Says, Option<&'static str>, Option<&'static [&'static str]>);
+
+fn rows() -> Vec<Row> {
+    let text = |text: &str| Says::Text(text.to_owned());
+    vec![
+        // 第一阶段 LLM 调用失败
+        (Says::Fails(ModelErrorKind::Timeout), Some("call_failed"), None),
+        (Says::Fails(ModelErrorKind::RateLimited), Some("call_failed"), None),
+        (Says::Breaks("[\"ord".to_owned()), Some("call_failed"), None),
+        // 第一阶段返回非 JSON
+        (text("You need orders and customers."), Some("not_json"), None),
+        (text("42"), Some("not_an_array"), None),
+        // 第一阶段返回空数组
+        (text("[]"), Some("empty"), None),
+        // 选中的表不存在于数据库
+        (
+            text(r#"["orders", "no_such_table", "customers"]"#),
+            None,
+            Some(&["orders", "customers"]),
+        ),
+        // 所有选中表都不存在
+        (text(r#"["nope", "nada"]"#), Some("all_unknown"), None),
+        // and none of them
+        (text(r#"["订单备注"]"#), None, Some(&["订单备注"])),
+    ]
+}
+
+async fn all_rows(dialect: Dialect) {
+    let shop = Shop::open(dialect);
+    for mode in [ChainMode::Seed, ChainMode::Budget] {
+        for (says, fallback, chosen) in rows() {
+            let model = Arc::new(Scripted::new([says.clone(), Says::Text(QUERY.to_owned())]));
+            let config = SqlConfig {
+                chain: mode,
+                full_schema_tokens: 0,
+                repair_tables: 0,
+                ..SqlConfig::default()
+            };
+            let databases = serving(&shop, &model, config).await;
+            let options = RunOptions::default();
+            let asked = databases.ask("shop", "how many orders are there?", &options).await;
+            let (generated, ran) = asked.unwrap_or_else(|error| panic!("{dialect} {says:?}: {error}"));
+            let reason = generated.fallback_reason.as_ref().map(|reason| reason.code);
+            assert_eq!(reason, fallback, "{dialect} {says:?}");
+            assert_eq!(generated.fallback_used, fallback.is_some());
+            let names: Vec<&str> = generated.selected_tables.iter().map(|t| t.name.as_str()).collect();
+            match chosen {
+                None => assert_eq!(names.len(), 6, "{dialect} {says:?}: {names:?}"),
+                Some(chosen) => {
+                    let expected = chosen.iter().map(|name| format!("{}.{name}", shop.schema()));
+                    assert_eq!(names, expected.collect::<Vec<_>>(), "{dialect} {says:?}");
+                }
+            }
+            assert_eq!(format!("{:?}", ran.rows.rows), "[[Int(4)]]", "{dialect} {says:?}");
+            assert_eq!(model.asked().len(), 2, "one call for each phase");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_row_holds_on_sqlite() {
+    all_rows(Dialect::Sqlite).await;
+}
+
+#[tokio::test]
+async fn every_row_holds_on_postgresql() {
+    all_rows(Dialect::PostgreSql).await;
+}
+
+#[tokio::test]
+async fn every_row_holds_on_mariadb() {
+    all_rows(Dialect::MySql).await;
+}
+
+/// A failure of phase 2 is an error: there is nothing to fall back to.
+#[tokio::test]
+async fn phase_2_has_no_fallback() {
+    let shop = Shop::open(Dialect::Sqlite);
+    for (says, code) in [
+        (Says::Fails(ModelErrorKind::Auth), "model.auth"),
+        (Says::Text("I am sorry.".to_owned()), "sql.answer"),
+        (Says::Text(String::new()), "sql.answer"),
+        (Says::Text("DROP TABLE orders".to_owned()), "sql.guard.statement"),
+    ] {
+        let model = Arc::new(Scripted::new([Says::Text("[\"orders\"]".to_owned()), says.clone()]));
+        let config = SqlConfig {
+            full_schema_tokens: 0,
+            ..SqlConfig::default()
+        };
+        let databases = serving(&shop, &model, config).await;
+        let error = databases.generate("shop", "how many orders?").await.unwrap_err();
+        assert_eq!(error.code(), code, "{says:?}: {error}");
+    }
+}

@@ -1,0 +1,130 @@
+//! A small shop in each of the three databases, and a service over it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use quillet_core::chat::Bytes4;
+use quillet_real_servers::{MariaDb, Postgres};
+use quillet_sql::chain::BuiltIn;
+use quillet_sql::{Databases, Definition, Dialect, Parts, SqlConfig};
+use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
+
+use crate::scripted::Scripted;
+
+/// Six tables in SQL that all three read.
+const TABLES: &str = "
+CREATE TABLE customers (id integer PRIMARY KEY, name varchar(80), city varchar(80));
+CREATE TABLE products (id integer PRIMARY KEY, name varchar(80), price decimal(10,2));
+CREATE TABLE orders (id integer PRIMARY KEY, customer_id integer, total decimal(10,2),
+  FOREIGN KEY (customer_id) REFERENCES customers (id));
+CREATE TABLE order_items (order_id integer, product_id integer, quantity integer,
+  FOREIGN KEY (order_id) REFERENCES orders (id));
+CREATE TABLE employees (id integer PRIMARY KEY, name varchar(80));
+CREATE TABLE 订单备注 (id integer PRIMARY KEY, 内容 varchar(80));
+INSERT INTO customers VALUES (1, 'Ann', 'Oslo'), (2, 'Bob', 'Rome'), (3, 'Cai', 'Oslo');
+INSERT INTO orders VALUES (1, 1, 10.50), (2, 1, 20.00), (3, 2, 5.25), (4, 3, 1.00);
+";
+
+/// A shop that is gone when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Shop {
+    pub(crate) dialect: Dialect,
+    pub(crate) url: String,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Postgres(Postgres),
+    MariaDb(MariaDb),
+    File(PathBuf),
+}
+
+impl Shop {
+    pub(crate) fn open(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::PostgreSql => {
+                let server = Postgres::start();
+                server.execute(TABLES);
+                Shop {
+                    dialect,
+                    url: server.url(),
+                    place: Place::Postgres(server),
+                }
+            }
+            Dialect::MySql => {
+                let server = MariaDb::start();
+                server.execute(TABLES);
+                Shop {
+                    dialect,
+                    url: server.url(),
+                    place: Place::MariaDb(server),
+                }
+            }
+            Dialect::Sqlite => {
+                let name = format!("quillet-shop-{}.db", uuid::Uuid::new_v4());
+                let path = std::env::temp_dir().join(name);
+                write(&path, TABLES);
+                Shop {
+                    dialect,
+                    url: format!("sqlite:{}", path.display()),
+                    place: Place::File(path),
+                }
+            }
+        }
+    }
+
+    /// Changes the shop as its owner.
+    pub(crate) fn execute(&self, script: &str) {
+        match &self.place {
+            Place::Postgres(server) => server.execute(script),
+            Place::MariaDb(server) => server.execute(script),
+            Place::File(path) => write(path, script),
+        }
+    }
+
+    /// The schema that its tables are in, as the chain names it.
+    pub(crate) fn schema(&self) -> String {
+        match self.dialect {
+            Dialect::PostgreSql => "public".to_owned(),
+            Dialect::Sqlite => "main".to_owned(),
+            Dialect::MySql => {
+                let url: quillet_sql::ConnectionUrl = self.url.parse().unwrap();
+                url.database
+            }
+        }
+    }
+}
+
+fn write(path: &Path, script: &str) {
+    let file = rusqlite::Connection::open(path).unwrap();
+    file.execute_batch(script).unwrap();
+}
+
+impl Drop for Shop {
+    fn drop(&mut self) {
+        if let Place::File(path) = &self.place {
+            // What cannot be removed is the system's to clear: it is a temporary file.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// A service over memory, with a model that says what it is told to.
+pub(crate) fn service(model: &Arc<Scripted>, config: SqlConfig) -> Databases {
+    Databases::new(Parts {
+        store: Arc::new(MemoryStore::new()),
+        archive: Arc::new(MemoryArchive::new(ArchiveOptions::default())),
+        model: Some(model.clone()),
+        tokens: Arc::new(Bytes4),
+        prompts: Arc::new(BuiltIn::new().unwrap()),
+        config,
+    })
+}
+
+/// The same with the shop put in.
+pub(crate) async fn serving(shop: &Shop, model: &Arc<Scripted>, config: SqlConfig) -> Databases {
+    let databases = service(model, config);
+    databases.put("shop", Definition::of(&shop.url)).await.unwrap();
+    databases
+}

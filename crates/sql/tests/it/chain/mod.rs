@@ -1,4 +1,5 @@
 //! The chain with a scripted model.
 
 mod answers;
+mod budget;
 mod phase1;

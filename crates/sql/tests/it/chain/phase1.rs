@@ -113,7 +113,7 @@ async fn the_list_is_the_seeds() {
     assert_eq!(Value::from(list), vectors["expected_summary"]["T"]);
 }
 
-struct Everything;
+pub(crate) struct Everything;
 
 impl Judge for Everything {
     type Outcome = ();

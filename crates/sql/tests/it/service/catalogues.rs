@@ -19,8 +19,15 @@ fn always_compared() -> SqlConfig {
 }
 
 async fn tables(databases: &Databases) -> Vec<String> {
-    let catalogue = databases.catalogue("shop", false, &|_, _, _| {}).await.unwrap();
-    catalogue.tables.iter().map(|table| table.table_name.clone()).collect()
+    let catalogue = databases
+        .catalogue("shop", false, &|_, _, _| {})
+        .await
+        .unwrap();
+    catalogue
+        .tables
+        .iter()
+        .map(|table| table.table_name.clone())
+        .collect()
 }
 
 async fn follows_changes(dialect: Dialect) {
@@ -30,9 +37,15 @@ async fn follows_changes(dialect: Dialect) {
     let before = tables(&databases).await;
     assert_eq!(before.len(), 6, "{dialect}: {before:?}");
     shop.execute("CREATE TABLE refunds (id integer PRIMARY KEY, amount decimal(10,2));");
-    assert!(tables(&databases).await.contains(&"refunds".to_owned()), "{dialect}");
+    assert!(
+        tables(&databases).await.contains(&"refunds".to_owned()),
+        "{dialect}"
+    );
     shop.execute("ALTER TABLE refunds ADD COLUMN reason varchar(20);");
-    let catalogue = databases.catalogue("shop", false, &|_, _, _| {}).await.unwrap();
+    let catalogue = databases
+        .catalogue("shop", false, &|_, _, _| {})
+        .await
+        .unwrap();
     let refunds = catalogue.resolve(None, "refunds").unwrap();
     assert!(refunds.column("reason").is_some(), "{dialect}");
 }
@@ -52,9 +65,13 @@ async fn a_name_that_is_not_known_is_looked_for_once_more() {
     let databases = serving(&shop, &model, SqlConfig::default()).await;
     assert_eq!(tables(&databases).await.len(), 6);
     shop.execute("CREATE TABLE refunds (id integer PRIMARY KEY);");
-    let ran = databases.run("shop", "SELECT id FROM refunds", &RunOptions::default()).await;
+    let ran = databases
+        .run("shop", "SELECT id FROM refunds", &RunOptions::default())
+        .await;
     assert!(ran.unwrap().rows.rows.is_empty());
-    let error = databases.run("shop", "SELECT id FROM refundz", &RunOptions::default()).await;
+    let error = databases
+        .run("shop", "SELECT id FROM refundz", &RunOptions::default())
+        .await;
     let error = error.unwrap_err();
     assert_eq!(error.code(), "sql.guard.table");
     assert!(error.help().unwrap().contains("refunds"), "{error:?}");
@@ -83,6 +100,8 @@ async fn a_kept_catalogue_serves_while_the_database_is_away() {
     assert_eq!(tables(&second).await.len(), 6);
     let refreshed = second.catalogue("shop", true, &|_, _, _| {}).await;
     assert_eq!(refreshed.unwrap_err().code(), "sql.unreachable");
-    let ran = second.run("shop", "SELECT 1 AS one", &RunOptions::default()).await;
+    let ran = second
+        .run("shop", "SELECT 1 AS one", &RunOptions::default())
+        .await;
     assert_eq!(ran.unwrap_err().code(), "sql.unreachable");
 }

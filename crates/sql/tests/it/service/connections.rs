@@ -15,18 +15,36 @@ fn nobody() -> Arc<Scripted> {
 async fn connections_come_and_go() {
     let shop = Shop::open(Dialect::Sqlite);
     let databases = service(&nobody(), SqlConfig::default());
-    let put = databases.put("shop", Definition::of(&shop.url)).await.unwrap();
+    let put = databases
+        .put("shop", Definition::of(&shop.url))
+        .await
+        .unwrap();
     assert!(put.created);
-    let again = databases.put("shop", Definition::of(&shop.url)).await.unwrap();
+    let again = databases
+        .put("shop", Definition::of(&shop.url))
+        .await
+        .unwrap();
     assert!(!again.created);
     assert_eq!(again.connection.created_at, put.connection.created_at);
-    let names: Vec<String> = databases.list().await.unwrap().into_iter().map(|c| c.name).collect();
+    let names: Vec<String> = databases
+        .list()
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|c| c.name)
+        .collect();
     assert_eq!(names, ["shop"]);
     let error = databases.get("shpo").await.unwrap_err();
-    assert_eq!(error.to_string(), "there is no database \"shpo\"; did you mean \"shop\"?");
+    assert_eq!(
+        error.to_string(),
+        "there is no database \"shpo\"; did you mean \"shop\"?"
+    );
     assert!(databases.remove("shop").await.unwrap());
     assert!(!databases.remove("shop").await.unwrap());
-    assert_eq!(databases.get("shop").await.unwrap_err().code(), "sql.not_found");
+    assert_eq!(
+        databases.get("shop").await.unwrap_err().code(),
+        "sql.not_found"
+    );
 }
 
 #[tokio::test]
@@ -34,8 +52,16 @@ async fn a_connection_that_cannot_be_made_is_not_kept() {
     let databases = service(&nobody(), SqlConfig::default());
     for (name, url, code) in [
         ("shop", "sqlite:/no/such/file.db", "sql.unreachable"),
-        ("shop", "postgresql://ann:s3cret@127.0.0.1:1/shop", "sql.unreachable"),
-        ("shop", "mysql://ann:s3cret@127.0.0.1:1/shop", "sql.unreachable"),
+        (
+            "shop",
+            "postgresql://ann:s3cret@127.0.0.1:1/shop",
+            "sql.unreachable",
+        ),
+        (
+            "shop",
+            "mysql://ann:s3cret@127.0.0.1:1/shop",
+            "sql.unreachable",
+        ),
         ("shop", "oracle://h/x", "sql.invalid.url"),
         ("a b", "sqlite:x.db", "sql.invalid.name"),
         ("", "sqlite:x.db", "sql.invalid.name"),
@@ -43,7 +69,10 @@ async fn a_connection_that_cannot_be_made_is_not_kept() {
     ] {
         let error = databases.put(name, Definition::of(url)).await.unwrap_err();
         assert_eq!(error.code(), code, "{url}: {error}");
-        assert!(!format!("{error} {error:?}").contains("s3cret"), "{error:?}");
+        assert!(
+            !format!("{error} {error:?}").contains("s3cret"),
+            "{error:?}"
+        );
     }
     assert!(databases.list().await.unwrap().is_empty());
 }
@@ -58,14 +87,29 @@ async fn what_ran_is_in_the_history() {
     };
     let sql = "SELECT name FROM customers WHERE city = 'Oslo'";
     databases.run("shop", sql, &asked).await.unwrap();
-    databases.run("shop", "SELECT 1 AS one", &RunOptions::default()).await.unwrap();
-    let refused = databases.run("shop", "DELETE FROM customers", &RunOptions::default()).await;
+    databases
+        .run("shop", "SELECT 1 AS one", &RunOptions::default())
+        .await
+        .unwrap();
+    let refused = databases
+        .run("shop", "DELETE FROM customers", &RunOptions::default())
+        .await;
     assert!(refused.is_err());
     let page = databases.history("shop", None, 20).await.unwrap();
-    let shown: Vec<(u64, Option<&str>)> =
-        page.items.iter().map(|item| (item.row_count, item.question.as_deref())).collect();
+    let shown: Vec<(u64, Option<&str>)> = page
+        .items
+        .iter()
+        .map(|item| (item.row_count, item.question.as_deref()))
+        .collect();
     assert_eq!(shown, [(1, None), (2, Some("奥斯陆的客户"))]);
     let found = databases.search_history("shop", "客户", 20).await.unwrap();
     assert_eq!(found.total, 1);
-    assert_eq!(databases.history("shop", None, 101).await.unwrap_err().code(), "sql.invalid.limit");
+    assert_eq!(
+        databases
+            .history("shop", None, 101)
+            .await
+            .unwrap_err()
+            .code(),
+        "sql.invalid.limit"
+    );
 }

@@ -17,11 +17,23 @@ fn rows() -> Vec<Row> {
     let text = |text: &str| Says::Text(text.to_owned());
     vec![
         // 第一阶段 LLM 调用失败
-        (Says::Fails(ModelErrorKind::Timeout), Some("call_failed"), None),
-        (Says::Fails(ModelErrorKind::RateLimited), Some("call_failed"), None),
+        (
+            Says::Fails(ModelErrorKind::Timeout),
+            Some("call_failed"),
+            None,
+        ),
+        (
+            Says::Fails(ModelErrorKind::RateLimited),
+            Some("call_failed"),
+            None,
+        ),
         (Says::Breaks("[\"ord".to_owned()), Some("call_failed"), None),
         // 第一阶段返回非 JSON
-        (text("You need orders and customers."), Some("not_json"), None),
+        (
+            text("You need orders and customers."),
+            Some("not_json"),
+            None,
+        ),
         (text("42"), Some("not_an_array"), None),
         // 第一阶段返回空数组
         (text("[]"), Some("empty"), None),
@@ -51,20 +63,33 @@ async fn all_rows(dialect: Dialect) {
             };
             let databases = serving(&shop, &model, config).await;
             let options = RunOptions::default();
-            let asked = databases.ask("shop", "how many orders are there?", &options).await;
-            let (generated, ran) = asked.unwrap_or_else(|error| panic!("{dialect} {says:?}: {error}"));
+            let asked = databases
+                .ask("shop", "how many orders are there?", &options)
+                .await;
+            let (generated, ran) =
+                asked.unwrap_or_else(|error| panic!("{dialect} {says:?}: {error}"));
             let reason = generated.fallback_reason.as_ref().map(|reason| reason.code);
             assert_eq!(reason, fallback, "{dialect} {says:?}");
             assert_eq!(generated.fallback_used, fallback.is_some());
-            let names: Vec<&str> = generated.selected_tables.iter().map(|t| t.name.as_str()).collect();
+            let names: Vec<&str> = generated
+                .selected_tables
+                .iter()
+                .map(|t| t.name.as_str())
+                .collect();
             match chosen {
                 None => assert_eq!(names.len(), 6, "{dialect} {says:?}: {names:?}"),
                 Some(chosen) => {
-                    let expected = chosen.iter().map(|name| format!("{}.{name}", shop.schema()));
+                    let expected = chosen
+                        .iter()
+                        .map(|name| format!("{}.{name}", shop.schema()));
                     assert_eq!(names, expected.collect::<Vec<_>>(), "{dialect} {says:?}");
                 }
             }
-            assert_eq!(format!("{:?}", ran.rows.rows), "[[Int(4)]]", "{dialect} {says:?}");
+            assert_eq!(
+                format!("{:?}", ran.rows.rows),
+                "[[Int(4)]]",
+                "{dialect} {says:?}"
+            );
             assert_eq!(model.asked().len(), 2, "one call for each phase");
         }
     }
@@ -93,15 +118,24 @@ async fn phase_2_has_no_fallback() {
         (Says::Fails(ModelErrorKind::Auth), "model.auth"),
         (Says::Text("I am sorry.".to_owned()), "sql.answer"),
         (Says::Text(String::new()), "sql.answer"),
-        (Says::Text("DROP TABLE orders".to_owned()), "sql.guard.statement"),
+        (
+            Says::Text("DROP TABLE orders".to_owned()),
+            "sql.guard.statement",
+        ),
     ] {
-        let model = Arc::new(Scripted::new([Says::Text("[\"orders\"]".to_owned()), says.clone()]));
+        let model = Arc::new(Scripted::new([
+            Says::Text("[\"orders\"]".to_owned()),
+            says.clone(),
+        ]));
         let config = SqlConfig {
             full_schema_tokens: 0,
             ..SqlConfig::default()
         };
         let databases = serving(&shop, &model, config).await;
-        let error = databases.generate("shop", "how many orders?").await.unwrap_err();
+        let error = databases
+            .generate("shop", "how many orders?")
+            .await
+            .unwrap_err();
         assert_eq!(error.code(), code, "{says:?}: {error}");
     }
 }

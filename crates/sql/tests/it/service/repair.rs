@@ -14,12 +14,32 @@ const RIGHT: &str = r#"{"sql": "SELECT COUNT(*) AS n FROM orders"}"#;
 const WRONG: &[(&str, &str, &str)] = &[
     ("There are many orders.", "sql.answer", "without a query"),
     ("", "sql.answer", "with nothing"),
-    (r#"{"sql": "SELECT 1; DELETE FROM orders"}"#, "sql.guard.statements", "statement"),
-    (r#"{"sql": "DELETE FROM orders"}"#, "sql.guard.statement", "DELETE"),
-    (r#"{"sql": "SELECT * FROM orderz"}"#, "sql.guard.table", "orders"),
-    (r#"{"sql": "SELECT totl FROM orders"}"#, "sql.guard.column", "total"),
+    (
+        r#"{"sql": "SELECT 1; DELETE FROM orders"}"#,
+        "sql.guard.statements",
+        "statement",
+    ),
+    (
+        r#"{"sql": "DELETE FROM orders"}"#,
+        "sql.guard.statement",
+        "DELETE",
+    ),
+    (
+        r#"{"sql": "SELECT * FROM orderz"}"#,
+        "sql.guard.table",
+        "orders",
+    ),
+    (
+        r#"{"sql": "SELECT totl FROM orders"}"#,
+        "sql.guard.column",
+        "total",
+    ),
     (r#"{"sql": "SELECT TOP 5 * FROM orders"}"#, "sql.guard.", ""),
-    (r#"{"sql": "SELECT * FROM orders WHERE"}"#, "sql.guard.syntax", ""),
+    (
+        r#"{"sql": "SELECT * FROM orders WHERE"}"#,
+        "sql.guard.syntax",
+        "",
+    ),
 ];
 
 #[tokio::test]
@@ -51,7 +71,10 @@ async fn what_the_database_refuses_goes_back_once() {
     let model = Arc::new(Scripted::texts(&[wrong, RIGHT]));
     let databases = serving(&shop, &model, SqlConfig::default()).await;
     let options = RunOptions::default();
-    let (generated, ran) = databases.ask("shop", "how many orders?", &options).await.unwrap();
+    let (generated, ran) = databases
+        .ask("shop", "how many orders?", &options)
+        .await
+        .unwrap();
     assert_eq!(generated.repairs[0].code, "sql.failed");
     assert!(generated.repairs[0].error.contains("division by zero"));
     assert_eq!(ran.rows.rows.len(), 1);
@@ -67,7 +90,10 @@ async fn repairs_are_counted() {
             ..SqlConfig::default()
         };
         let databases = serving(&shop, &model, config).await;
-        let error = databases.generate("shop", "how many orders?").await.unwrap_err();
+        let error = databases
+            .generate("shop", "how many orders?")
+            .await
+            .unwrap_err();
         assert_eq!(error.code(), "sql.guard.statement");
         assert_eq!(model.asked().len(), calls, "{repairs} repairs");
     }

@@ -125,6 +125,9 @@ pub(crate) fn service(model: &Arc<Scripted>, config: SqlConfig) -> Databases {
 /// The same with the shop put in.
 pub(crate) async fn serving(shop: &Shop, model: &Arc<Scripted>, config: SqlConfig) -> Databases {
     let databases = service(model, config);
-    databases.put("shop", Definition::of(&shop.url)).await.unwrap();
+    databases
+        .put("shop", Definition::of(&shop.url))
+        .await
+        .unwrap();
     databases
 }

@@ -4,17 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
-use sqlparser::dialect::PostgreSqlDialect;
-use sqlparser::tokenizer::{Token, Tokenizer};
-use tokio_postgres::Statement;
 use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Column, Statement};
 
 use super::error;
 use super::server::Server;
 use super::session::Session;
 use super::value::{self, Reading};
+use crate::guard::lexer;
 use crate::rows::{ColumnInfo, Truncated};
-use crate::{DatabaseError, DatabaseErrorKind as Kind, QueryLimits, Rows};
+use crate::{DatabaseError, DatabaseErrorKind as Kind, Dialect, QueryLimits, Rows};
 
 /// Bytes above a query's own limit that may be on the wire: descriptions, notices, and what is
 /// read ahead. A row that does not fit is cut off below the library.
@@ -69,68 +68,69 @@ fn begin(timeout: Duration) -> String {
     )
 }
 
-async fn read(
-    session: &mut Session,
-    sql: &str,
-    limits: &QueryLimits,
-) -> Result<Rows, DatabaseError> {
-    let statement = describe(session, sql, sql, 0).await?;
-    let columns = columns(session, &statement).await?;
-    let types: Vec<&Type> = statement.columns().iter().map(|c| c.type_()).collect();
-    let readings: Vec<Reading> = types.iter().map(|type_| Reading::of(type_)).collect();
+/// A text that the server has read, and where in it the caller's own begins.
+struct Prepared {
+    statement: Statement,
+    text: String,
+    start: usize,
+}
+
+async fn read(session: &Session, sql: &str, limits: &QueryLimits) -> Result<Rows, DatabaseError> {
+    let mut prepared = prepare(session, sql.to_owned(), 0).await?;
+    refuse_what_gives_nothing(sql, &prepared.statement)?;
+    let described = prepared.statement.columns();
+    let readings: Vec<Reading> = described.iter().map(|c| Reading::of(c.type_())).collect();
+    let names = type_names(session, &prepared.statement).await?;
+    let column = |((column, reading), data_type): ((&Column, &Reading), String)| ColumnInfo {
+        name: column.name().to_owned(),
+        data_type,
+        value_type: reading.value_type(),
+    };
+    let columns = described.iter().zip(&readings).zip(names).map(column);
     let mut rows = Rows {
-        columns: columns
-            .into_iter()
-            .zip(statement.columns().iter().zip(&readings))
-            .map(|(data_type, (column, reading))| ColumnInfo {
-                name: column.name().to_owned(),
-                data_type,
-                value_type: reading.value_type(),
-            })
-            .collect(),
+        columns: columns.collect(),
         ..Rows::default()
     };
-    if readings.iter().all(|reading| reading.cast().is_none()) {
-        collect(session, &statement, &readings, limits, &mut rows, sql, 0).await?;
-        return Ok(rows);
+    if readings.iter().any(|reading| reading.cast().is_some()) {
+        let (text, start) = through_text(sql, &readings);
+        prepared = prepare(session, text, start).await?;
     }
-    let (wrapped, start) = through_text(sql, &readings);
-    let statement = describe(session, sql, &wrapped, start).await?;
-    collect(
-        session, &statement, &readings, limits, &mut rows, &wrapped, start,
-    )
-    .await?;
+    collect(session, &prepared, &readings, limits, &mut rows).await?;
     Ok(rows)
 }
 
-/// Prepares a text, which runs nothing of it, and refuses what would give no rows.
-async fn describe(
-    session: &Session,
-    own: &str,
-    sent: &str,
-    start: usize,
-) -> Result<Statement, DatabaseError> {
-    let prepared = session.client.prepare(sent).await;
-    let statement = prepared.map_err(|error| error::of_query(&error, sent, start))?;
+/// Has the server read a text, which runs nothing of it.
+async fn prepare(session: &Session, text: String, start: usize) -> Result<Prepared, DatabaseError> {
+    let statement = session.client.prepare(&text).await;
+    let statement = statement.map_err(|error| error::of_query(&error, &text, start))?;
+    Ok(Prepared {
+        statement,
+        text,
+        start,
+    })
+}
+
+fn refuse_what_gives_nothing(sql: &str, statement: &Statement) -> Result<(), DatabaseError> {
     if !statement.params().is_empty() {
-        let mut error = DatabaseError::new(
-            Kind::Syntax,
-            "the query has a parameter ($1), and there is nothing to put in its place",
-        );
-        error.position = own.find('$');
+        let message = "the query has a parameter ($1), and there is nothing to put in its place";
+        let mut error = DatabaseError::new(Kind::Syntax, message);
+        let tokens = lexer::tokens(sql, Dialect::PostgreSql);
+        let parameter = tokens.iter().find(|t| t.kind == lexer::Kind::Parameter);
+        error.position = parameter.map(|token| token.span.start);
         return Err(error);
     }
     if statement.columns().is_empty() {
-        return Err(DatabaseError::new(
-            Kind::ReadOnly,
-            "the statement gives no rows; only queries that give rows are run",
-        ));
+        let message = "the statement gives no rows; only queries that give rows are run";
+        return Err(DatabaseError::new(Kind::ReadOnly, message));
     }
-    Ok(statement)
+    Ok(())
 }
 
 /// Types of the columns as the database writes them.
-async fn columns(session: &Session, statement: &Statement) -> Result<Vec<String>, DatabaseError> {
+async fn type_names(
+    session: &Session,
+    statement: &Statement,
+) -> Result<Vec<String>, DatabaseError> {
     const NAMES: &str = "SELECT pg_catalog.format_type(t.id, t.modifier) \
         FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.oid[]), \
         pg_catalog.unnest($2::pg_catalog.int4[])) AS t(id, modifier)";
@@ -153,32 +153,27 @@ async fn columns(session: &Session, statement: &Statement) -> Result<Vec<String>
 /// when we stop reading, and cancelled.
 async fn collect(
     session: &Session,
-    statement: &Statement,
+    prepared: &Prepared,
     readings: &[Reading],
     limits: &QueryLimits,
     rows: &mut Rows,
-    sent: &str,
-    start: usize,
 ) -> Result<(), DatabaseError> {
-    session
-        .meter
-        .allow((limits.bytes as u64).saturating_add(SLACK));
+    let wire = u64::try_from(limits.bytes).unwrap_or(u64::MAX);
+    session.meter.allow(wire.saturating_add(SLACK));
+    let failed = |error| error::of_query(&error, &prepared.text, prepared.start);
     let no_parameters: [&(dyn ToSql + Sync); 0] = [];
-    let stream = session.client.query_raw(statement, no_parameters).await;
-    let stream = stream.map_err(|error| error::of_query(&error, sent, start))?;
-    let mut stream = std::pin::pin!(stream);
+    let stream = session.client.query_raw(&prepared.statement, no_parameters);
+    let mut stream = std::pin::pin!(stream.await.map_err(failed)?);
     let mut bytes = 0_usize;
     loop {
         let row = match stream.as_mut().try_next().await {
-            Ok(row) => row,
+            Ok(Some(row)) => row,
+            Ok(None) => return Ok(()),
             Err(_) if session.meter.is_used_up() => {
                 rows.truncated = Some(Truncated::Bytes);
                 return Ok(());
             }
-            Err(error) => return Err(error::of_query(&error, sent, start)),
-        };
-        let Some(row) = row else {
-            return Ok(());
+            Err(error) => return Err(failed(error)),
         };
         bytes = bytes.saturating_add(row.raw_size_bytes());
         rows.truncated = match () {
@@ -217,21 +212,9 @@ fn through_text(sql: &str, readings: &[Reading]) -> (String, usize) {
 
 /// A statement without the semicolon that ends it and what follows: comments.
 fn without_end(sql: &str) -> &str {
-    let dialect = PostgreSqlDialect {};
-    let tokens = Tokenizer::new(&dialect, sql).tokenize_with_location();
-    let end = tokens.into_iter().flatten().find_map(|token| {
-        let is_end = token.token == Token::SemiColon;
-        is_end.then_some(token.span.start)
-    });
-    end.and_then(|place| {
-        let mut lines = sql.split_inclusive('\n');
-        let line = usize::try_from(place.line).ok()?.checked_sub(1)?;
-        let before: usize = lines.by_ref().take(line).map(str::len).sum();
-        let column = usize::try_from(place.column).ok()?.checked_sub(1)?;
-        let (within, _) = lines.next()?.char_indices().nth(column)?;
-        sql.get(..before + within)
-    })
-    .unwrap_or(sql)
+    let tokens = lexer::tokens(sql, Dialect::PostgreSql);
+    let end = tokens.iter().find(|token| token.is_mark(sql, ";"));
+    end.and_then(|end| sql.get(..end.span.start)).unwrap_or(sql)
 }
 
 #[cfg(test)]

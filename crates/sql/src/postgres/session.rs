@@ -16,8 +16,11 @@ use crate::{DatabaseError, DatabaseErrorKind as Kind};
 /// Bytes that connecting and describing a statement may take.
 const GREETING: u64 = 1 << 20;
 
-/// Time that a request to cancel may take, and then the server to follow it.
+/// Time that a request to cancel may take.
 const CANCEL: Duration = Duration::from_secs(5);
+
+/// Milliseconds that the server has to follow each request.
+const PAUSES: &[u64] = &[100, 200, 400, 800, 1_600, 3_200, 6_400];
 
 /// A connection. Dropping it ends in the server what it was doing.
 pub(super) struct Session {
@@ -101,15 +104,22 @@ impl Drop for Session {
             return;
         };
         let (server, token) = (Arc::clone(&self.server), self.token.clone());
-        self.runtime.spawn(async move {
-            cancel(&server, &token).await;
-            // The rest of the answer is read and thrown away up to the meter's end.
-            let abort = wire.abort_handle();
-            if tokio::time::timeout(CANCEL, wire).await.is_err() {
-                abort.abort();
-            }
-        });
+        self.runtime.spawn(end(server, token, wire));
     }
+}
+
+/// Cancels until the connection ends, which it does once nothing runs on it any more. Asking once is not
+/// enough: the server forgets a request that arrives just before the statement does.
+async fn end(server: Arc<Server>, token: CancelToken, mut wire: JoinHandle<()>) {
+    for pause in PAUSES {
+        cancel(&server, &token).await;
+        let pause = Duration::from_millis(*pause);
+        if tokio::time::timeout(pause, &mut wire).await.is_ok() {
+            return;
+        }
+    }
+    // The server's own time limit is left.
+    wire.abort();
 }
 
 /// Asks over a connection of its own, as the protocol wants it.

@@ -196,7 +196,7 @@ impl Drafts {
 }
 
 impl Parts {
-    /// The tables, in no order.
+    /// The tables, in order of schema and name.
     pub(super) fn tables(self) -> Vec<Table> {
         let types = Types::of(self.types, self.bases, self.labels);
         let mut drafts = drafts(self.relations);
@@ -214,7 +214,10 @@ impl Parts {
         for key in self.keys {
             self::key(&mut drafts, &key);
         }
-        drafts.list.into_iter().map(|draft| draft.table).collect()
+        let mut tables: Vec<Table> = drafts.list.into_iter().map(|draft| draft.table).collect();
+        tables
+            .sort_by(|a, b| (&a.schema_name, &a.table_name).cmp(&(&b.schema_name, &b.table_name)));
+        tables
     }
 }
 

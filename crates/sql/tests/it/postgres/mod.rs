@@ -1,6 +1,11 @@
 //! The driver of PostgreSQL against a real server.
 
+mod errors;
+mod limits;
+mod relations;
+mod rights;
 mod samples;
+mod tls;
 mod types;
 
 use std::path::PathBuf;

@@ -8,6 +8,8 @@ mod csv;
 mod json;
 mod keys;
 mod text;
+mod values;
+mod xlsx;
 
 use std::str::FromStr;
 
@@ -31,17 +33,20 @@ pub enum Format {
     ArrowStream,
     /// A file of Apache Parquet.
     Parquet,
+    /// A workbook of Excel.
+    Xlsx,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: [Format; 6] = [
+    pub const ALL: [Format; 7] = [
         Format::Json,
         Format::Ndjson,
         Format::Csv,
         Format::Arrow,
         Format::ArrowStream,
         Format::Parquet,
+        Format::Xlsx,
     ];
 
     /// What people call it, and how it is asked for.
@@ -54,6 +59,7 @@ impl Format {
             Format::Arrow => "arrow",
             Format::ArrowStream => "arrow-stream",
             Format::Parquet => "parquet",
+            Format::Xlsx => "xlsx",
         }
     }
 
@@ -67,6 +73,7 @@ impl Format {
             Format::Arrow => "application/vnd.apache.arrow.file",
             Format::ArrowStream => "application/vnd.apache.arrow.stream",
             Format::Parquet => "application/vnd.apache.parquet",
+            Format::Xlsx => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
         }
     }
 
@@ -152,5 +159,6 @@ pub fn write(rows: &Rows, format: Format, options: &CsvOptions) -> Result<Vec<u8
         Format::Arrow => arrow::file(rows),
         Format::ArrowStream => arrow::stream(rows),
         Format::Parquet => arrow::parquet(rows),
+        Format::Xlsx => xlsx::write(rows),
     }
 }

@@ -8,6 +8,7 @@ mod demo;
 mod export;
 mod export_arrow;
 mod guard;
+mod export_xlsx;
 mod mysql;
 mod postgres;
 mod scripted;

@@ -12,9 +12,9 @@ use arrow_array::{
 use arrow_buffer::{NullBuffer, OffsetBuffer, i256};
 use arrow_schema::{ArrowError, DataType, FieldRef};
 
-use super::values::{self, Digits};
 use crate::Cell;
 use crate::export::text::text;
+use crate::export::values::{self, Digits};
 
 /// Most bytes or elements in one array: its offsets are 32-bit numbers.
 const MAX_LENGTH: usize = i32::MAX as usize;

@@ -5,7 +5,6 @@
 
 mod array;
 mod shape;
-mod values;
 
 use std::collections::HashMap;
 use std::sync::Arc;

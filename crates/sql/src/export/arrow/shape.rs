@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType, Field, TimeUnit};
 
-use super::values::{self, Digits};
+use crate::export::values::{self, Digits};
 use crate::rows::ValueType;
 use crate::{Cell, ColumnInfo};
 

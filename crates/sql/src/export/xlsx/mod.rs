@@ -1,0 +1,233 @@
+//! Rows as a workbook of one sheet (Office Open XML, ECMA-376).
+//!
+//! A spreadsheet's numbers have 15 digits and its moments no zone, so what has more is text, as
+//! are all types that it does not know. Texts are never formulas here.
+
+mod zip;
+
+use std::borrow::Cow;
+use std::io;
+
+use super::text::text;
+use super::values;
+use super::{ExportError, Format};
+use crate::rows::ValueType;
+use crate::{Cell, Rows};
+use zip::Zip;
+
+/// Most rows of a sheet, the header among them (Excel's specifications and limits).
+const MAX_ROWS: usize = 1_048_576;
+/// Most columns of a sheet.
+const MAX_COLUMNS: usize = 16_384;
+/// Most characters of a cell, in UTF-16.
+const MAX_CHARACTERS: usize = 32_767;
+/// Digits of a number that a spreadsheet keeps.
+const DIGITS: usize = 15;
+
+/// 1970-01-01 in the days that spreadsheets count.
+const EPOCH: i64 = 25_569;
+const DAY_MILLIS: f64 = 86_400_000.0;
+
+/// Numbers of cell formats in [`STYLES`].
+const PLAIN: u8 = 0;
+const BOLD: u8 = 1;
+const DAY: u8 = 2;
+const MOMENT: u8 = 3;
+
+/// What comes before every part.
+const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n";
+
+const TYPES: &str = "<Types xmlns=\"http://schemas.openxmlformats.org/package/2006/content-types\">\
+<Default Extension=\"rels\" ContentType=\"application/vnd.openxmlformats-package.relationships+xml\"/>\
+<Default Extension=\"xml\" ContentType=\"application/xml\"/>\
+<Override PartName=\"/xl/workbook.xml\" ContentType=\"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml\"/>\
+<Override PartName=\"/xl/worksheets/sheet1.xml\" ContentType=\"application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml\"/>\
+<Override PartName=\"/xl/styles.xml\" ContentType=\"application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml\"/></Types>";
+
+const ROOT: &str = "<Relationships xmlns=\"http://schemas.openxmlformats.org/package/2006/relationships\">\
+<Relationship Id=\"rId1\" Type=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument\" Target=\"xl/workbook.xml\"/></Relationships>";
+
+const WORKBOOK: &str = "<workbook xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\" \
+xmlns:r=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships\">\
+<sheets><sheet name=\"Result\" sheetId=\"1\" r:id=\"rId1\"/></sheets></workbook>";
+
+const PARTS: &str = "<Relationships xmlns=\"http://schemas.openxmlformats.org/package/2006/relationships\">\
+<Relationship Id=\"rId1\" Type=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet\" Target=\"worksheets/sheet1.xml\"/>\
+<Relationship Id=\"rId2\" Type=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships/styles\" Target=\"styles.xml\"/></Relationships>";
+
+const STYLES: &str = "<styleSheet xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\">\
+<numFmts count=\"2\"><numFmt numFmtId=\"164\" formatCode=\"yyyy\\-mm\\-dd\"/>\
+<numFmt numFmtId=\"165\" formatCode=\"yyyy\\-mm\\-dd\\ hh:mm:ss.000\"/></numFmts>\
+<fonts count=\"2\"><font><sz val=\"11\"/><name val=\"Calibri\"/></font><font><b/><sz val=\"11\"/><name val=\"Calibri\"/></font></fonts>\
+<fills count=\"2\"><fill><patternFill patternType=\"none\"/></fill><fill><patternFill patternType=\"gray125\"/></fill></fills>\
+<borders count=\"1\"><border><left/><right/><top/><bottom/><diagonal/></border></borders>\
+<cellStyleXfs count=\"1\"><xf numFmtId=\"0\" fontId=\"0\" fillId=\"0\" borderId=\"0\"/></cellStyleXfs>\
+<cellXfs count=\"4\"><xf numFmtId=\"0\" fontId=\"0\" fillId=\"0\" borderId=\"0\" xfId=\"0\"/>\
+<xf numFmtId=\"0\" fontId=\"1\" fillId=\"0\" borderId=\"0\" xfId=\"0\" applyFont=\"1\"/>\
+<xf numFmtId=\"164\" fontId=\"0\" fillId=\"0\" borderId=\"0\" xfId=\"0\" applyNumberFormat=\"1\"/>\
+<xf numFmtId=\"165\" fontId=\"0\" fillId=\"0\" borderId=\"0\" xfId=\"0\" applyNumberFormat=\"1\"/></cellXfs>\
+<cellStyles count=\"1\"><cellStyle name=\"Normal\" xfId=\"0\" builtinId=\"0\"/></cellStyles></styleSheet>";
+
+const SHEET: &str = "<worksheet xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\">\
+<sheetViews><sheetView workbookViewId=\"0\"><pane ySplit=\"1\" topLeftCell=\"A2\" activePane=\"bottomLeft\" state=\"frozen\"/></sheetView></sheetViews><sheetData>";
+
+pub(super) fn write(rows: &Rows) -> Result<Vec<u8>, ExportError> {
+    let sheet = sheet(rows)?;
+    pack(&sheet).map_err(|error| failed(error.to_string()))
+}
+
+fn failed(message: impl Into<String>) -> ExportError {
+    ExportError {
+        format: Format::Xlsx,
+        message: message.into(),
+    }
+}
+
+fn pack(sheet: &str) -> io::Result<Vec<u8>> {
+    let mut zip = Zip::default();
+    let parts = [
+        ("[Content_Types].xml", TYPES),
+        ("_rels/.rels", ROOT),
+        ("xl/workbook.xml", WORKBOOK),
+        ("xl/_rels/workbook.xml.rels", PARTS),
+        ("xl/styles.xml", STYLES),
+    ];
+    for (name, content) in parts {
+        zip.add(name, format!("{HEAD}{content}").as_bytes())?;
+    }
+    zip.add("xl/worksheets/sheet1.xml", sheet.as_bytes())?;
+    zip.finish()
+}
+
+fn sheet(rows: &Rows) -> Result<String, ExportError> {
+    let (height, width) = (rows.rows.len() + 1, rows.columns.len());
+    for (what, found, most) in [("rows", height, MAX_ROWS), ("columns", width, MAX_COLUMNS)] {
+        if found > most {
+            return Err(failed(format!(
+                "a sheet has {most} {what}, and with the header there are {found}; csv and parquet have no such bound"
+            )));
+        }
+    }
+    let mut out = format!("{HEAD}{SHEET}<row>");
+    for column in &rows.columns {
+        let place = || ("its header".to_owned(), column.name.as_str());
+        string(&mut out, &column.name, BOLD).map_err(|length| too_long(length, place()))?;
+    }
+    out.push_str("</row>");
+    for (number, row) in rows.rows.iter().enumerate() {
+        out.push_str("<row>");
+        for (cell, column) in row.iter().zip(&rows.columns) {
+            let place = || (format!("row {}", number + 1), column.name.as_str());
+            value(&mut out, cell, column.value_type).map_err(|length| too_long(length, place()))?;
+        }
+        out.push_str("</row>");
+    }
+    out.push_str("</sheetData></worksheet>");
+    Ok(out)
+}
+
+fn too_long(length: usize, (place, column): (String, &str)) -> ExportError {
+    failed(format!(
+        "{place} of column {column:?} has {length} characters, and a cell holds {MAX_CHARACTERS}; \
+         csv and parquet have no such bound"
+    ))
+}
+
+/// Writes a cell; cells without a place follow one another.
+///
+/// # Errors
+/// The length of a text that is too long.
+fn value(out: &mut String, cell: &Cell, kind: ValueType) -> Result<(), usize> {
+    let Some(text) = text(cell) else {
+        out.push_str("<c/>");
+        return Ok(());
+    };
+    if let Cell::Bool(truth) = cell {
+        out.push_str(if *truth {
+            "<c t=\"b\"><v>1</v></c>"
+        } else {
+            "<c t=\"b\"><v>0</v></c>"
+        });
+        return Ok(());
+    }
+    match number(cell, &text, kind) {
+        Some((number, style)) => out.push_str(&format!("<c s=\"{style}\"><v>{number}</v></c>")),
+        None => string(out, &text, PLAIN)?,
+    }
+    Ok(())
+}
+
+/// The number that a spreadsheet keeps exactly in place of the value, and its style.
+fn number<'a>(cell: &Cell, text: &'a str, kind: ValueType) -> Option<(Cow<'a, str>, u8)> {
+    match (cell, kind) {
+        (Cell::Int(_) | Cell::UInt(_), _) | (Cell::Text(_), ValueType::Decimal) => {
+            is_short(text).then_some((Cow::Borrowed(text), PLAIN))
+        }
+        (Cell::Float(float), _) => float.is_finite().then_some((Cow::Borrowed(text), PLAIN)),
+        (Cell::Text(_), ValueType::Date) => Some((Cow::Owned(day(text)?), DAY)),
+        (Cell::Text(_), ValueType::Timestamp) => Some((Cow::Owned(moment(text)?), MOMENT)),
+        _ => None,
+    }
+}
+
+/// Whether a text is a number of few digits: `-12.50`.
+fn is_short(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let is_part = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    is_part(whole) && is_part(fraction) && digits.replace('.', "").len() <= DIGITS
+}
+
+/// Days since 1899-12-30, of days that all spreadsheets count alike: before 1900-03-01 Excel
+/// has a leap day that never was.
+fn day(text: &str) -> Option<String> {
+    let days = i64::from(values::days(text)?) + EPOCH;
+    (days >= 61).then(|| days.to_string())
+}
+
+/// The same with a fraction for the time, which holds a millisecond and not less.
+fn moment(text: &str) -> Option<String> {
+    let micros = values::timestamp(text)?;
+    let days = (micros / 1000) as f64 / DAY_MILLIS + EPOCH as f64;
+    (micros % 1000 == 0 && days >= 61.0).then(|| format!("{days:.11}"))
+}
+
+fn string(out: &mut String, text: &str, style: u8) -> Result<(), usize> {
+    let length = text.encode_utf16().count();
+    if length > MAX_CHARACTERS {
+        return Err(length);
+    }
+    out.push_str(&format!(
+        "<c s=\"{style}\" t=\"inlineStr\"><is><t xml:space=\"preserve\">"
+    ));
+    escape(out, text);
+    out.push_str("</t></is></c>");
+    Ok(())
+}
+
+/// XML has no control characters and reads a carriage return as a line feed: they are written
+/// as `_x000D_` (ECMA-376 part 1, 22.9.2.19), and a text that looks like that gets its
+/// underscore written so.
+fn escape(out: &mut String, text: &str) {
+    for (place, c) in text.char_indices() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '\t' | '\n' => out.push(c),
+            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {
+                out.push_str(&format!("_x{:04X}_", u32::from(c)));
+            }
+            '_' if looks_escaped(text.get(place..).unwrap_or_default()) => out.push_str("_x005F_"),
+            _ => out.push(c),
+        }
+    }
+}
+
+fn looks_escaped(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let digits = bytes.get(2..6).unwrap_or_default();
+    bytes.get(1) == Some(&b'x')
+        && bytes.get(6) == Some(&b'_')
+        && digits.iter().all(u8::is_ascii_hexdigit)
+}

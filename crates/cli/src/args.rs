@@ -1,6 +1,7 @@
 //! The command line.
 
 mod script;
+mod sql;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use clap_complete::Shell;
 use crate::config::{self, Flags, Setting};
 use crate::key_file::Provider;
 pub(crate) use script::{Chats, Echo, Fmt, Lsp, Run, Test, With};
+pub(crate) use sql::{Form, ShowRows, Sql, SqlCommand};
 
 /// A prompt engine: templates compiled once, variables and tools bound late.
 #[derive(Debug, Parser)]
@@ -25,6 +27,7 @@ pub(crate) use script::{Chats, Echo, Fmt, Lsp, Run, Test, With};
   quillet serve --demo                          a prompt service to try, with a mock model
   quillet ask \"What is a monad?\" -m gpt-4o     ask a model; standard input is appended
   quillet chat --demo                           talk with a mock model that calls tools
+  quillet sql \"How many orders?\" --db demo     ask a database
   quillet run hello.ai.yaml                     run a script
   quillet test scripts/                         run the tests beside scripts
   quillet render greeting.tmpl -D name=Ada      fill in a template
@@ -85,6 +88,8 @@ pub(crate) enum Command {
     Ask(Ask),
     /// Talk with a model in the terminal.
     Chat(Chat),
+    /// Ask a database: a question becomes a checked query, and the query rows.
+    Sql(Box<Sql>),
     /// What is known of models, and which can be reached.
     Models(Models),
     /// API keys in a file that only you can read.
@@ -482,6 +487,7 @@ impl Cli {
             Command::Ask(ask) => ask.talk.flags(&mut flags),
             Command::Chat(chat) => chat.talk.flags(&mut flags),
             Command::Run(run) => run.with.flags(&mut flags),
+            Command::Sql(sql) => sql.flags(&mut flags),
             Command::Test(test) => test.with.flags(&mut flags),
             _ => {}
         }
@@ -517,6 +523,8 @@ impl Command {
             | Command::Tool(stored)
             | Command::Var(stored)
             | Command::Ext(stored) => Some(stored.store()),
+            // It names its store itself, for all of its commands.
+            Command::Sql(_) => None,
             // Scripts name their store themselves, since -s is their search path.
             Command::Run(_)
             | Command::Test(_)

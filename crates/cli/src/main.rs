@@ -9,6 +9,7 @@ mod beside;
 mod braces;
 mod command;
 mod config;
+mod databases;
 mod explain;
 mod failure;
 mod key_file;
@@ -81,6 +82,9 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     if cli.command.is_personal() {
         talk::rest_with_the_user(&mut config);
     }
+    if let Command::Sql(_) = &cli.command {
+        databases::rest_with_the_user(&mut config);
+    }
     if let Command::Config(command) = &cli.command {
         return command::settings::run(command, &config);
     }
@@ -105,6 +109,7 @@ async fn dispatch(cli: &Cli, config: &Config) -> Result<(), Failure> {
         Command::Ask(args) => return command::ask::run(args, config).await,
         Command::Chat(args) => return command::chat::run(args, config).await,
         Command::Run(args) => return command::run::run(args, config).await,
+        Command::Sql(args) => return command::sql::run(args, config).await,
         _ => {}
     }
     let command = async {
@@ -133,6 +138,7 @@ async fn dispatch(cli: &Cli, config: &Config) -> Result<(), Failure> {
             | Command::Ask(_)
             | Command::Chat(_)
             | Command::Run(_)
+            | Command::Sql(_)
             | Command::Config(_)
             | Command::JsWorker
             | Command::Completions { .. } => Ok(()),

@@ -78,8 +78,13 @@ pub(crate) fn styled(text: &str, style: Style, colour: bool) -> String {
 
 /// Writes a result as it is.
 pub(crate) fn result(text: &str) -> io::Result<()> {
+    bytes(text.as_bytes())
+}
+
+/// Writes a result that need not be text.
+pub(crate) fn bytes(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
+    out.write_all(bytes)?;
     out.flush()
 }
 
@@ -116,6 +121,42 @@ pub(crate) fn hidden(prompt: &str) -> Result<String, Failure> {
         ReadlineError::Interrupted => Failure::Interrupted,
         error => Failure::Other(format!("no key was read: {error}")),
     })
+}
+
+/// Asks for a yes. Anything else, and the end of the input, is a no.
+///
+/// # Errors
+/// The user pressed control-C, or nothing can be read.
+pub(crate) fn confirm(question: &str) -> Result<bool, Failure> {
+    let mut editor = Editor::<(), _>::with_history(EditorConfig::default(), MemHistory::new())
+        .map_err(|error| Failure::Other(error.to_string()))?;
+    match editor.readline(question) {
+        Ok(answer) => Ok(matches!(
+            answer.trim().to_lowercase().as_str(),
+            "y" | "yes" | "是"
+        )),
+        Err(ReadlineError::Eof) => Ok(false),
+        Err(ReadlineError::Interrupted) => Err(Failure::Interrupted),
+        Err(error) => Err(Failure::Other(format!("no answer was read: {error}"))),
+    }
+}
+
+/// Cells in a line of the terminal that results go to: `COLUMNS`, what the terminal says, or 80.
+pub(crate) fn width() -> usize {
+    let said = env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let known = said.or_else(of_terminal).filter(|width| *width > 0);
+    known.unwrap_or(80)
+}
+
+#[cfg(unix)]
+fn of_terminal() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(size.ws_col.into())
+}
+
+#[cfg(not(unix))]
+fn of_terminal() -> Option<usize> {
+    None
 }
 
 /// Shows a star for each character that is typed.

@@ -119,6 +119,22 @@ impl ConnectionUrl {
         &self.text
     }
 
+    /// The address with this password, in place of any that it has. Files have none.
+    #[must_use]
+    pub fn with_password(self, password: &str) -> Self {
+        let Ok(mut text) = url::Url::parse(&self.text) else {
+            return self;
+        };
+        if self.path.is_some() || text.set_password(Some(password)).is_err() {
+            return self;
+        }
+        ConnectionUrl {
+            password: Some(password.to_owned()),
+            text: text.into(),
+            ..self
+        }
+    }
+
     /// The value of a setting behind `?`.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&str> {
@@ -181,6 +197,22 @@ mod tests {
             assert_eq!(url.to_string(), shown);
             assert!(!format!("{url:?}").contains("s3cret"));
         }
+    }
+
+    #[test]
+    fn a_password_is_put_in_and_reads_back() {
+        for (text, password) in [
+            ("postgresql://ann@db:5433/shop?a=b", "p@ss/w:ord %41 中"),
+            ("mysql://ann:old@db/shop", "new"),
+        ] {
+            let url: ConnectionUrl = text.parse().unwrap();
+            let url = url.with_password(password);
+            assert_eq!(url.password.as_deref(), Some(password));
+            let again: ConnectionUrl = url.secret_text().parse().unwrap();
+            assert_eq!(again, url);
+        }
+        let file: ConnectionUrl = "sqlite:shop.db".parse().unwrap();
+        assert_eq!(file.clone().with_password("x"), file);
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub(crate) mod render;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod settings;
+pub(crate) mod sql;
 pub(crate) mod stored;
 pub(crate) mod test;
 pub(crate) mod trace;

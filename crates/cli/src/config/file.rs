@@ -181,11 +181,20 @@ fn of_form(form: Form, value: &DeValue<'_>) -> Result<Value, &'static str> {
             let number = number.and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok());
             number.map(Value::Integer).ok_or("a whole number from 0")
         }
+        Form::Number => number(value).map(Value::Number).ok_or("a number from 0"),
         Form::Table | Form::SecretTable => {
             let pairs = pairs(value).map(Value::Pairs);
             pairs.ok_or("a table of texts, {name = \"value\"}")
         }
     }
+}
+
+fn number(value: &DeValue<'_>) -> Option<f64> {
+    let text = match value {
+        DeValue::Float(number) => number.as_str(),
+        other => other.as_integer()?.as_str(),
+    };
+    super::number(text)
 }
 
 fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {

@@ -25,10 +25,11 @@ pub(crate) use setting::*;
 const PROJECT_FILE: &str = "quillet.toml";
 
 /// One value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Text(String),
     Integer(u64),
+    Number(f64),
     Bool(bool),
     Texts(Vec<String>),
     Pairs(Vec<(String, String)>),
@@ -162,6 +163,7 @@ impl Config {
             Form::Integer => {
                 Value::Integer(text.parse().map_err(|_| wrong("a whole number from 0"))?)
             }
+            Form::Number => Value::Number(number(text).ok_or_else(|| wrong("a number from 0"))?),
             Form::Bool => Value::Bool(boolean(text).ok_or_else(|| wrong("true or false"))?),
             Form::Texts | Form::Secrets => Value::Texts(list(text)),
             Form::Table | Form::SecretTable => {
@@ -222,6 +224,14 @@ impl Config {
         match self.values.get(setting.key) {
             Some((Value::Integer(number), _)) => Some(*number),
             _ => None,
+        }
+    }
+
+    /// A number that need not be whole; the setting has a default.
+    pub(crate) fn number(&self, setting: &Setting) -> f64 {
+        match self.values.get(setting.key) {
+            Some((Value::Number(number), _)) => *number,
+            _ => 0.0,
         }
     }
 
@@ -395,6 +405,7 @@ fn written(value: &Value, form: Form) -> String {
         (Value::Text(_), Form::Secret) => HIDDEN.to_owned(),
         (Value::Text(text), _) => hide_password(&quoted(text)),
         (Value::Integer(number), _) => number.to_string(),
+        (Value::Number(number), _) => format!("{number:?}"),
         (Value::Bool(on), _) => on.to_string(),
         (Value::Texts(texts), Form::Secrets) => {
             format!("[{}]", vec![HIDDEN; texts.len()].join(", "))
@@ -418,6 +429,12 @@ fn written(value: &Value, form: Form) -> String {
             )
         }
     }
+}
+
+/// A number from 0 that has an end.
+fn number(text: &str) -> Option<f64> {
+    let number = text.replace('_', "").parse::<f64>().ok();
+    number.filter(|number| number.is_finite() && *number >= 0.0)
 }
 
 /// What stands between `://` and `@` may hold a password, and a query may too.

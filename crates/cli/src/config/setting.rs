@@ -9,6 +9,8 @@ pub(crate) enum Form {
     /// Text that is never shown.
     Secret,
     Integer,
+    /// A number that need not be whole.
+    Number,
     Bool,
     /// A list of texts, `a,b` in the environment.
     Texts,
@@ -132,6 +134,36 @@ settings! {
     SCRIPTS_NET = "scripts.allow_net", Bool, [], "false";
     SCRIPTS_RUN = "scripts.allow_run", Bool, [], "false";
     SCRIPTS_ENV = "scripts.allow_env", Texts, [], "";
+    SQL_DATABASE = "sql.database", Text, ["QUILLET_DB"], "";
+    SQL_MODEL = "sql.model", Text, ["QUILLET_SQL_MODEL"], "";
+    SQL_ARCHIVE = "sql.archive", Text, ["QUILLET_SQL_ARCHIVE"], "";
+    SQL_CHAIN = "sql.chain", Text, ["QUILLET_SQL_CHAIN"], "budget";
+    SQL_THRESHOLD = "sql.table_selection_threshold", Integer, [], "3";
+    SQL_SELECTED = "sql.max_selected_tables", Integer, [], "10";
+    SQL_PHASE1_TOKENS = "sql.phase1_max_tokens", Integer, [], "256";
+    SQL_PHASE1_TEMPERATURE = "sql.phase1_temperature", Number, [], "0.1";
+    SQL_PHASE2_TOKENS = "sql.phase2_max_tokens", Integer, [], "4096";
+    SQL_PHASE2_TEMPERATURE = "sql.phase2_temperature", Number, [], "0.1";
+    SQL_FULL_SCHEMA_TOKENS = "sql.full_schema_tokens", Integer, [], "3000";
+    SQL_LIST_TOKENS = "sql.list_tokens", Integer, [], "4000";
+    SQL_SCHEMA_TOKENS = "sql.schema_tokens", Integer, [], "12000";
+    SQL_CANDIDATES = "sql.candidates", Integer, [], "50";
+    SQL_REPAIR_TABLES = "sql.repair_tables", Integer, [], "3";
+    SQL_REPAIRS = "sql.repairs", Integer, [], "1";
+    SQL_DEFAULT_LIMIT = "sql.default_limit", Integer, [], "100";
+    SQL_FUNCTIONS = "sql.functions", Texts, [], "";
+    SQL_GLOSSARY = "sql.glossary", Table, [], "";
+    SQL_GLOSSARY_FILE = "sql.glossary_file", Text, ["QUILLET_SQL_GLOSSARY"], "";
+    SQL_ROWS = "sql.rows", Integer, [], "1000";
+    SQL_BYTES = "sql.bytes", Integer, [], "16777216";
+    SQL_TIME_MS = "sql.time_ms", Integer, [], "30000";
+    SQL_EXPORT_ROWS = "sql.export_rows", Integer, [], "100000";
+    SQL_EXPORT_BYTES = "sql.export_bytes", Integer, [], "268435456";
+    SQL_EXPORT_MS = "sql.export_ms", Integer, [], "300000";
+    SQL_SSL_DISABLED = "sql.ssl_disabled", Bool, [], "false";
+    SQL_CONNECT_MS = "sql.connect_ms", Integer, [], "10000";
+    SQL_CATALOGUE_MS = "sql.catalogue_ms", Integer, [], "300000";
+    SQL_CATALOGUE_AGE_MS = "sql.catalogue_age_ms", Integer, [], "60000";
     LOG_FILTER = "log.filter", Text, ["QUILLET_LOG", "RUST_LOG"], "";
     LOG_JSON = "log.json", Bool, ["QUILLET_LOG_JSON"], "false";
 }

@@ -1,0 +1,303 @@
+//! What a database holds: its tables, their columns, and reading them anew.
+
+use std::sync::Arc;
+
+use quillet_sql::catalogue::{Column, Table};
+use quillet_sql::rank::{Index, Ranked};
+use quillet_sql::{Catalogue, SqlError};
+use serde_json::json;
+
+use super::bar::Bar;
+use super::cell::{one_line, width};
+use super::failed::told;
+use super::session::Session;
+use crate::args::Sql;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::terminal::{self, Stream, Style, styled};
+
+/// The catalogue, with a bar while it is read.
+pub(super) async fn read(session: &Session, refresh: bool) -> Result<Arc<Catalogue>, Failure> {
+    let bar = Bar::new();
+    let tell = |done, total, what: &str| bar.tell(done, total, what);
+    let read = session.databases.catalogue(&session.name, refresh, &tell);
+    read.await.map_err(|error| told(&error, None))
+}
+
+pub(super) async fn tables(
+    args: &Sql,
+    words: Option<&str>,
+    most: usize,
+    config: &Config,
+) -> Result<(), Failure> {
+    let session = Session::open(args, config).await?;
+    let catalogue = read(&session, false).await?;
+    let found: Vec<(&Table, Vec<String>)> = match words {
+        Some(words) if !is_pattern(words, &catalogue) => ranked(&session, &catalogue, words, most),
+        pattern => {
+            let all = catalogue.tables.iter();
+            let fits = |table: &&Table| pattern.is_none_or(|pattern| named(pattern, table));
+            all.filter(fits).map(|table| (table, Vec::new())).collect()
+        }
+    };
+    if args.with.json {
+        let found = found.iter().map(|(table, why)| {
+            json!({
+                "name": table.qualified(),
+                "type": table.table_type,
+                "comment": table.comment,
+                "rowCount": table.row_count,
+                "columns": table.columns.len(),
+                "why": why,
+            })
+        });
+        let found: Vec<_> = found.collect();
+        return Ok(terminal::line(&format!("{:#}", json!(found)))?);
+    }
+    if found.is_empty() {
+        let words = words.unwrap_or_default();
+        return match words {
+            "" => {
+                terminal::note("the database has no tables");
+                Ok(())
+            }
+            words => Err(Failure::Other(format!(
+                "no table fits {words:?}; `quillet sql tables` lists all"
+            ))),
+        };
+    }
+    Ok(terminal::result(&list(&found))?)
+}
+
+/// Whether it is a pattern or the name of a table, and not a question.
+fn is_pattern(words: &str, catalogue: &Catalogue) -> bool {
+    let has_name = catalogue.tables.iter().any(|table| named(words, table));
+    (words.contains('*') && !words.contains(char::is_whitespace)) || has_name
+}
+
+/// Whether a name or a pattern with `*` means a table, in any case of letters.
+fn named(pattern: &str, table: &Table) -> bool {
+    let pattern = pattern.to_lowercase();
+    let parts: Vec<&str> = pattern.split('*').collect();
+    let fits = |name: &str| fits(&parts, &name.to_lowercase());
+    fits(&table.table_name) || fits(&table.qualified())
+}
+
+/// Whether a name begins with the first part, ends with the last, and has the others between, in order.
+fn fits(parts: &[&str], name: &str) -> bool {
+    let [first, between @ .., last] = parts else {
+        return parts.first().is_some_and(|only| *only == name);
+    };
+    let Some(mut rest) = name.strip_prefix(first) else {
+        return false;
+    };
+    for part in between {
+        match rest.find(part) {
+            Some(at) => rest = rest.get(at + part.len()..).unwrap_or_default(),
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+fn ranked<'a>(
+    session: &Session,
+    catalogue: &'a Arc<Catalogue>,
+    question: &str,
+    most: usize,
+) -> Vec<(&'a Table, Vec<String>)> {
+    let glossary = &session.databases.config().glossary;
+    let found = Index::build(catalogue.clone(), glossary).rank(question, most);
+    let table = |ranked: Ranked| Some((catalogue.tables.get(ranked.table)?, ranked.why));
+    found.into_iter().filter_map(table).collect()
+}
+
+/// Names, rows, and why or what they are.
+fn list(found: &[(&Table, Vec<String>)]) -> String {
+    let colour = Stream::Out.has_colour();
+    let names = found.iter().map(|(table, _)| one_line(&table.qualified()));
+    let names: Vec<String> = names.collect();
+    let widest = names.iter().map(|name| width(name)).max().unwrap_or(0);
+    let line = |((table, why), name): (&(&Table, Vec<String>), &String)| {
+        let gap = " ".repeat(widest.saturating_sub(width(name)));
+        let rows = table
+            .row_count
+            .map_or_else(|| "?".to_owned(), |rows| rows.to_string());
+        let about = match why.is_empty() {
+            true => about(table),
+            false => one_line(&why.join(", ")),
+        };
+        let about = styled(&about, Style::Dim, colour);
+        format!(
+            "{}\n",
+            format!("{name}{gap}  {rows:>9}  {about}").trim_end()
+        )
+    };
+    found.iter().zip(&names).map(line).collect()
+}
+
+/// The comment, after what it is where that is no table.
+fn about(table: &Table) -> String {
+    let kind = table.table_type.to_string();
+    let kind = if kind == "table" {
+        String::new()
+    } else {
+        format!("({kind}) ")
+    };
+    let comment = table.comment.as_deref().unwrap_or_default();
+    format!("{kind}{}", one_line(comment))
+}
+
+pub(super) async fn schema(args: &Sql, names: &[String], config: &Config) -> Result<(), Failure> {
+    let session = Session::open(args, config).await?;
+    let catalogue = read(&session, false).await?;
+    let tables = match names.is_empty() {
+        true => catalogue.tables.iter().collect(),
+        false => chosen(names, &catalogue)?,
+    };
+    if args.with.json {
+        return Ok(terminal::line(&format!("{:#}", json!(tables)))?);
+    }
+    let colour = Stream::Out.has_colour();
+    let shown: Vec<String> = tables
+        .iter()
+        .map(|table| described(table, colour))
+        .collect();
+    Ok(terminal::result(&shown.join("\n"))?)
+}
+
+/// The tables of these names or patterns.
+fn chosen<'a>(names: &[String], catalogue: &'a Catalogue) -> Result<Vec<&'a Table>, Failure> {
+    let mut chosen: Vec<&Table> = Vec::new();
+    for name in names {
+        let found = catalogue.tables.iter().filter(|table| named(name, table));
+        let before = chosen.len();
+        chosen.extend(found);
+        if chosen.len() == before {
+            let error = SqlError::NotFound {
+                what: "table",
+                name: name.clone(),
+                nearest: catalogue.nearest(name.rsplit('.').next().unwrap_or(name)),
+            };
+            return Err(told(&error, None));
+        }
+    }
+    Ok(chosen)
+}
+
+/// A table with its columns, keys and comments.
+fn described(table: &Table, colour: bool) -> String {
+    let name = styled(&one_line(&table.qualified()), Style::Bold, colour);
+    let comment = styled(&about(table), Style::Dim, colour);
+    let mut shown = format!("{}\n", format!("{name}  {comment}").trim_end());
+    let widest = |text: fn(&Column) -> &str| {
+        let widths = table
+            .columns
+            .iter()
+            .map(|column| width(&one_line(text(column))));
+        widths.max().unwrap_or(0)
+    };
+    let (names, types) = (
+        widest(|column| &column.name),
+        widest(|column| &column.data_type),
+    );
+    let padded = |text: &str, most: usize| {
+        let text = one_line(text);
+        let gap = " ".repeat(most.saturating_sub(width(&text)));
+        text + &gap
+    };
+    for column in &table.columns {
+        let name = padded(&column.name, names);
+        let data_type = padded(&column.data_type, types);
+        let notes = styled(&notes(table, column), Style::Dim, colour);
+        let line = format!("  {name}  {data_type}  {notes}");
+        shown.push_str(line.trim_end());
+        shown.push('\n');
+    }
+    shown
+}
+
+/// Keys, what is special, and what its author wrote.
+fn notes(table: &Table, column: &Column) -> String {
+    let mut notes = Vec::new();
+    if column.is_primary_key {
+        notes.push("key".to_owned());
+    }
+    if !column.is_nullable && !column.is_primary_key {
+        notes.push("not null".to_owned());
+    }
+    let keys = table.foreign_keys.iter();
+    for key in keys.filter(|key| key.columns.contains(&column.name)) {
+        let columns = key.ref_columns.join(", ");
+        notes.push(format!("→ {}.{}({columns})", key.ref_schema, key.ref_table));
+    }
+    if !column.values.is_empty() {
+        notes.push(column.values.join(" | "));
+    }
+    notes.extend(column.extra.clone());
+    notes.extend(column.comment.clone());
+    one_line(&notes.join(" · "))
+}
+
+pub(super) async fn refresh(args: &Sql, config: &Config) -> Result<(), Failure> {
+    let session = Session::open(args, config).await?;
+    let catalogue = read(&session, true).await?;
+    let columns: usize = catalogue
+        .tables
+        .iter()
+        .map(|table| table.columns.len())
+        .sum();
+    let keys: usize = catalogue
+        .tables
+        .iter()
+        .map(|table| table.foreign_keys.len())
+        .sum();
+    let counts = json!({
+        "database": session.name,
+        "version": catalogue.version,
+        "schemas": catalogue.schemas.len(),
+        "tables": catalogue.tables.len(),
+        "columns": columns,
+        "foreignKeys": keys,
+        "lastRefreshed": catalogue.last_refreshed.to_string(),
+    });
+    if args.with.json {
+        return Ok(terminal::line(&format!("{counts:#}"))?);
+    }
+    Ok(terminal::line(&format!(
+        "{} {}: {} tables, {columns} columns, {keys} foreign keys",
+        catalogue.dialect.title(),
+        one_line(&catalogue.version),
+        catalogue.tables.len(),
+    ))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_mean_tables() {
+        let table = Table {
+            schema_name: "public".into(),
+            table_name: "Order_Items".into(),
+            ..Table::default()
+        };
+        for (pattern, fits) in [
+            ("order_items", true),
+            ("public.order_items", true),
+            ("order*", true),
+            ("*items", true),
+            ("o*r*s", true),
+            ("*", true),
+            ("public.*", true),
+            ("*.order*", true),
+            ("order", false),
+            ("items*", false),
+            ("order_items*s", false),
+            ("", false),
+        ] {
+            assert_eq!(named(pattern, &table), fits, "{pattern:?}");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Connections of the store: kept, listed, tried, forgotten.
+
+use quillet_sql::database::Checked;
+use quillet_sql::{Connection, ConnectionUrl, Definition, SqlError};
+use serde_json::{Value, json};
+
+use super::cell::{one_line, width};
+use super::failed::told;
+use super::session::{Connections, with_password};
+use super::target::{self, Target};
+use crate::args::{Sql, SqlCommand};
+use crate::config::{self, Config};
+use crate::failure::{Failure, code};
+use crate::terminal::{self, Stream, Style, styled};
+
+pub(super) async fn add(args: &Sql, command: &SqlCommand, config: &Config) -> Result<(), Failure> {
+    let SqlCommand::Add {
+        name,
+        url,
+        description,
+        ssl_disabled,
+    } = command
+    else {
+        return Ok(());
+    };
+    let url = address(url)?;
+    let url = with_password(url, args.with.password)?;
+    let definition = Definition {
+        url: url.secret_text().to_owned(),
+        ssl_disabled: *ssl_disabled || config.is_on(&config::SQL_SSL_DISABLED),
+        description: description.clone(),
+        ..Definition::default()
+    };
+    let databases = Connections::open(config).await?.databases;
+    let put = databases.put(name, definition).await;
+    let put = put.map_err(|error| told(&error, None))?;
+    for warning in &put.warnings {
+        terminal::warning(&one_line(warning));
+    }
+    if args.with.json {
+        let shown =
+            json!({"connection": put.connection, "created": put.created, "warnings": put.warnings});
+        return Ok(terminal::line(&format!("{shown:#}"))?);
+    }
+    let what = if put.created { "kept" } else { "changed" };
+    terminal::note(&format!(
+        "{what}: {} is {}; quillet sql tables --db {}",
+        one_line(name),
+        one_line(&put.connection.url),
+        one_line(name)
+    ));
+    Ok(())
+}
+
+/// An address, or a file of SQLite.
+fn address(text: &str) -> Result<ConnectionUrl, Failure> {
+    match Target::of(text)? {
+        Target::Address(url) => Ok(url),
+        _ => target::address(text),
+    }
+}
+
+pub(super) async fn list(args: &Sql, config: &Config) -> Result<(), Failure> {
+    let databases = Connections::open(config).await?.databases;
+    let known = databases.list().await.map_err(|error| told(&error, None))?;
+    if args.with.json {
+        return Ok(terminal::line(&format!("{:#}", json!(known)))?);
+    }
+    if known.is_empty() {
+        terminal::note(
+            "there are no connections: quillet sql add NAME postgresql://user@host/name",
+        );
+    }
+    let widest = known.iter().map(|it| width(&one_line(&it.name))).max();
+    let line = |connection: &Connection| line(connection, widest.unwrap_or(0));
+    Ok(terminal::result(
+        &known.iter().map(line).collect::<String>(),
+    )?)
+}
+
+fn line(connection: &Connection, widest: usize) -> String {
+    let name = one_line(&connection.name);
+    let gap = " ".repeat(widest.saturating_sub(width(&name)));
+    let about = connection.description.as_deref().map(one_line);
+    let about = styled(
+        &about.unwrap_or_default(),
+        Style::Dim,
+        Stream::Out.has_colour(),
+    );
+    let line = format!("{name}{gap}  {}  {about}", one_line(&connection.url));
+    format!("{}\n", line.trim_end())
+}
+
+pub(super) async fn remove(name: &str, config: &Config) -> Result<(), Failure> {
+    let databases = Connections::open(config).await?.databases;
+    let was_there = databases.remove(name).await;
+    if was_there.map_err(|error| told(&error, None))? {
+        return Ok(());
+    }
+    let known = databases.list().await.map_err(|error| told(&error, None))?;
+    let names = known.iter().map(|it| it.name.as_str());
+    let error = SqlError::NotFound {
+        what: "database",
+        name: name.to_owned(),
+        nearest: quillet_core::nearest(name, names).map(str::to_owned),
+    };
+    Err(told(&error, None))
+}
+
+/// What a look at a database found.
+type Tried = (String, Result<Checked, SqlError>);
+
+pub(super) async fn test(
+    args: &Sql,
+    database: Option<&str>,
+    config: &Config,
+) -> Result<(), Failure> {
+    let named = database.or_else(|| config.text(&config::SQL_DATABASE));
+    let known = Connections::open(config).await?;
+    let tried = match named.map(Target::of).transpose()? {
+        Some(Target::Address(url)) => vec![one(&known, url, args, config).await?],
+        Some(Target::Named(name)) => vec![kept(&known, &name).await?],
+        Some(Target::Demo) => Vec::new(),
+        None => every(&known).await?,
+    };
+    tell(args, &tried)
+}
+
+async fn one(
+    known: &Connections,
+    url: ConnectionUrl,
+    args: &Sql,
+    config: &Config,
+) -> Result<Tried, Failure> {
+    let url = with_password(url, args.with.password)?;
+    let definition = Definition {
+        url: url.secret_text().to_owned(),
+        ssl_disabled: config.is_on(&config::SQL_SSL_DISABLED),
+        ..Definition::default()
+    };
+    Ok((url.to_string(), known.databases.test(&definition).await))
+}
+
+async fn kept(known: &Connections, name: &str) -> Result<Tried, Failure> {
+    let checked = match known.definition(name).await? {
+        Some(definition) => known.databases.test(&definition).await,
+        // It says what is there instead.
+        None => known.databases.get(name).await.map(|_| Checked::default()),
+    };
+    Ok((name.to_owned(), checked))
+}
+
+async fn every(known: &Connections) -> Result<Vec<Tried>, Failure> {
+    let list = known.databases.list().await;
+    let mut tried = Vec::new();
+    for connection in list.map_err(|error| told(&error, None))? {
+        tried.push(kept(known, &connection.name).await?);
+    }
+    Ok(tried)
+}
+
+fn tell(args: &Sql, tried: &[Tried]) -> Result<(), Failure> {
+    if args.with.json {
+        let shown: Vec<Value> = tried.iter().map(as_json).collect();
+        terminal::line(&format!("{:#}", json!(shown)))?;
+    } else {
+        tried.iter().try_for_each(tell_one)?;
+    }
+    match tried.iter().any(|(_, checked)| checked.is_err()) {
+        true => Err(Failure::Said(code::FAILURE)),
+        false => Ok(()),
+    }
+}
+
+fn tell_one((name, checked): &Tried) -> Result<(), Failure> {
+    let name = one_line(name);
+    match checked {
+        Ok(checked) => {
+            terminal::line(&format!("{name}: {}", one_line(&checked.version)))?;
+            for warning in &checked.warnings {
+                terminal::warning(&format!("{name}: {}", one_line(warning)));
+            }
+        }
+        Err(error) => terminal::error(&format!("{name}: {}", one_line(&error.to_string()))),
+    }
+    Ok(())
+}
+
+fn as_json((name, checked): &Tried) -> Value {
+    match checked {
+        Ok(checked) => {
+            json!({"name": name, "version": checked.version, "warnings": checked.warnings})
+        }
+        Err(error) => json!({"name": name, "error": error.to_string(), "code": error.code()}),
+    }
+}

@@ -1,0 +1,79 @@
+//! Errors of databases for people: the place in the query, the mend, the exit code.
+
+use quillet_core::{Diagnostic, Span};
+use quillet_sql::{DatabaseError, SqlError};
+
+use crate::failure::{Failure, code};
+use crate::report::{self, Finding};
+use crate::talk::harmless;
+use crate::terminal::{self, Stream, Style, styled};
+
+/// What a query is called where its place is shown.
+const QUERY: &str = "query";
+
+/// Tells what went wrong; the failure that is left says no more. `sql` is the
+/// query that ran, if it is known.
+pub(super) fn told(error: &SqlError, sql: Option<&str>) -> Failure {
+    match place(error, sql) {
+        Some((text, span)) => {
+            let mut diagnostic = Diagnostic::error(error.code(), QUERY, one_message(error));
+            diagnostic.help = error.help();
+            diagnostic.span = Some(span);
+            let finding = Finding {
+                diagnostic,
+                text: Some(harmless(text).into_owned()),
+            };
+            terminal::note(report::show(&finding, Stream::Err.has_colour()).trim_end());
+        }
+        None => bare(error),
+    }
+    Failure::Said(code_of(error))
+}
+
+/// Databases repeat what is in the query and in the data, where anything may stand.
+fn one_message(error: &SqlError) -> String {
+    harmless(&error.to_string()).into_owned()
+}
+
+fn bare(error: &SqlError) {
+    terminal::error(&one_message(error));
+    if let Some(help) = error.help() {
+        let head = styled("help:", Style::Bold, Stream::Err.has_colour());
+        terminal::note(&format!("{head} {}", harmless(&help)));
+    }
+    if let SqlError::Answer { answer, .. } = error {
+        terminal::note(&format!("the model answered:\n{}", harmless(answer)));
+    }
+}
+
+/// The text and the place in it.
+fn place<'a>(error: &'a SqlError, sql: Option<&'a str>) -> Option<(&'a str, Span)> {
+    let span = span(error)?;
+    match error {
+        SqlError::Guard(refusal) => Some((refusal.sql.as_str(), span)),
+        _ => Some((sql?, span)),
+    }
+}
+
+fn span(error: &SqlError) -> Option<Span> {
+    match error {
+        SqlError::Guard(refusal) => refusal.error.span,
+        SqlError::Database(DatabaseError {
+            position: Some(at), ..
+        }) => Some(Span {
+            start: *at,
+            end: *at,
+        }),
+        _ => None,
+    }
+}
+
+fn code_of(error: &SqlError) -> u8 {
+    match error {
+        SqlError::NotFound { .. } | SqlError::Invalid { .. } | SqlError::Url(_) => code::USAGE,
+        SqlError::Guard(_) => code::REFUSED,
+        SqlError::NoModel | SqlError::Model(_) | SqlError::Answer { .. } => code::PROVIDER,
+        SqlError::Prompt { .. } => code::TEMPLATE,
+        SqlError::Database(_) | SqlError::Store(_) => code::FAILURE,
+    }
+}

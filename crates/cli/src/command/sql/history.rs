@@ -1,0 +1,74 @@
+//! Queries that ran.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use quillet_core::archive::QueryRecord;
+use serde_json::json;
+
+use super::cell::{cut, one_line};
+use super::failed::told;
+use super::session::Session;
+use crate::args::Sql;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::terminal::{self, Stream, Style, styled};
+
+pub(super) async fn run(
+    args: &Sql,
+    words: &[String],
+    most: u64,
+    config: &Config,
+) -> Result<(), Failure> {
+    let session = Session::open(args, config).await?;
+    let (databases, name) = (&session.databases, session.name.as_str());
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let page = match words {
+        [] => databases.history(name, None, most).await,
+        words => databases.search_history(name, &words.join(" "), most).await,
+    };
+    let page = page.map_err(|error| told(&error, None))?;
+    if args.with.json {
+        return Ok(terminal::line(&format!("{:#}", json!(page.items)))?);
+    }
+    terminal::result(&page.items.iter().map(shown).collect::<String>())?;
+    match page.total.checked_sub(page.items.len() as u64) {
+        _ if page.total == 0 => terminal::note("nothing was found"),
+        Some(more @ 1..) => terminal::note(&format!("and {more} older ones; -n shows more")),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// When, how many rows, the question, and the query.
+fn shown(record: &QueryRecord) -> String {
+    let colour = Stream::Out.has_colour();
+    let rows = match record.row_count {
+        1 => "1 row".to_owned(),
+        rows => format!("{rows} rows"),
+    };
+    let head = format!(
+        "{}  {rows}, {} ms",
+        when(record.executed_at),
+        record.execution_ms
+    );
+    let mut shown = format!("{}\n", styled(&head, Style::Dim, colour));
+    if let Some(question) = &record.question {
+        let question = cut(&one_line(question), 200);
+        shown.push_str(&format!("  {}\n", styled(&question, Style::Bold, colour)));
+    }
+    for line in record.sql.lines() {
+        shown.push_str(&format!("  {}\n", one_line(line)));
+    }
+    shown
+}
+
+/// A time of this machine's zone.
+fn when(ms: u64) -> String {
+    let time = i64::try_from(ms)
+        .ok()
+        .and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    let time = time.map(|time| time.to_zoned(TimeZone::system()));
+    time.map_or_else(String::new, |time| {
+        time.strftime("%Y-%m-%d %H:%M:%S").to_string()
+    })
+}

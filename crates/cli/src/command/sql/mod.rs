@@ -1,0 +1,79 @@
+//! `quillet sql`: a question becomes a checked query, and the query rows.
+
+mod bar;
+mod catalogue;
+mod cell;
+mod colour;
+mod connections;
+mod failed;
+mod history;
+mod output;
+mod prompts;
+mod query;
+mod question;
+mod session;
+mod table;
+mod target;
+
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
+
+use crate::args::{Sql, SqlCommand};
+use crate::config::Config;
+use crate::failure::Failure;
+
+/// How long the ends of queries that were given up may take.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+pub(crate) async fn run(args: &Sql, config: &Config) -> Result<(), Failure> {
+    let done = tokio::select! {
+        biased;
+        done = work(args, config) => done,
+        _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+    };
+    if matches!(done, Err(Failure::Interrupted)) {
+        settle().await;
+    }
+    done
+}
+
+async fn work(args: &Sql, config: &Config) -> Result<(), Failure> {
+    let Some(command) = &args.command else {
+        return match &args.sql {
+            Some(sql) => query::run(args, sql, config).await,
+            None => question::run(args, config).await,
+        };
+    };
+    if let Some(question) = &args.question {
+        return Err(Failure::Usage(format!(
+            "{question:?} stands before the name of a command: a question of several words goes in quotes"
+        )));
+    }
+    match command {
+        SqlCommand::Run { sql, .. } => {
+            query::run(args, sql.as_deref().unwrap_or("-"), config).await
+        }
+        SqlCommand::Tables { words, most } => {
+            catalogue::tables(args, words.as_deref(), *most, config).await
+        }
+        SqlCommand::Schema { tables } => catalogue::schema(args, tables, config).await,
+        SqlCommand::Refresh => catalogue::refresh(args, config).await,
+        SqlCommand::Add { .. } => connections::add(args, command, config).await,
+        SqlCommand::List => connections::list(args, config).await,
+        SqlCommand::Remove { name } => connections::remove(name, config).await,
+        SqlCommand::Test { database } => connections::test(args, database.as_deref(), config).await,
+        SqlCommand::History { words, most } => history::run(args, words, *most, config).await,
+        SqlCommand::Eval(_) | SqlCommand::Format { .. } => Ok(()),
+    }
+}
+
+/// Waits for what was left to be done when the work was dropped: queries end in
+/// their servers, too.
+async fn settle() {
+    let tasks = Handle::current().metrics();
+    let begun = Instant::now();
+    while tasks.num_alive_tasks() > 0 && begun.elapsed() < LAST_WORDS {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}

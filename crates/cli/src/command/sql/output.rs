@@ -1,0 +1,125 @@
+//! Rows as they go out: a table for people, or a form for programs.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use quillet_sql::rows::Truncated;
+use quillet_sql::{QueryLimits, Ran, RunOptions, SqlConfig};
+use serde_json::Value;
+
+use super::table::{self, Look};
+use crate::args::{Form, ShowRows};
+use crate::failure::Failure;
+use crate::terminal::{self, Stream, Style, styled};
+
+/// Endings of files and the forms that they name.
+const ENDINGS: [(&str, Form); 9] = [
+    ("txt", Form::Table),
+    ("json", Form::Json),
+    ("ndjson", Form::Ndjson),
+    ("jsonl", Form::Ndjson),
+    ("csv", Form::Csv),
+    ("md", Form::Markdown),
+    ("arrow", Form::Arrow),
+    ("feather", Form::Arrow),
+    ("parquet", Form::Parquet),
+];
+
+/// The form that was asked for by name, by the ending of the file, or a table.
+fn form(show: &ShowRows) -> Form {
+    let ending = show.output.as_deref().and_then(Path::extension);
+    let ending = ending.map(|ending| ending.to_string_lossy().to_lowercase());
+    let named = ENDINGS
+        .iter()
+        .find(|(known, _)| Some(*known) == ending.as_deref());
+    let named = named.map(|(_, form)| *form);
+    show.format.or(named).unwrap_or(Form::Table)
+}
+
+/// How a query is run for what is to be shown of it: files may be longer than what people read.
+pub(super) fn options(show: &ShowRows, config: &SqlConfig) -> RunOptions {
+    let defaults = match form(show) {
+        Form::Table | Form::Markdown => &config.limits,
+        _ => &config.export_limits,
+    };
+    let rows = show
+        .limit
+        .map(|rows| usize::try_from(rows).unwrap_or(usize::MAX));
+    RunOptions {
+        limits: Some(QueryLimits {
+            rows: rows.unwrap_or(defaults.rows),
+            bytes: defaults.bytes,
+            timeout: show.timeout.unwrap_or(defaults.timeout),
+        }),
+        ..RunOptions::default()
+    }
+}
+
+/// Writes the rows where they are wanted, and how many there were on standard error.
+///
+/// # Errors
+/// They cannot be written, or nobody could read them there.
+pub(super) fn write(ran: &Ran, show: &ShowRows) -> Result<(), Failure> {
+    match &show.output {
+        Some(path) => {
+            let bytes = bytes(ran, show, false)?;
+            let wrong = |error| Failure::Other(format!("{}: {error}", path.display()));
+            fs::write(path, bytes).map_err(wrong)?;
+        }
+        None => {
+            let looked_at = Stream::Out.is_terminal();
+            let form = form(show);
+            if looked_at && matches!(form, Form::Arrow | Form::Parquet) {
+                return Err(Failure::Usage(
+                    "this form is bytes and no text: pass --output FILE, or write to a pipe".into(),
+                ));
+            }
+            terminal::bytes(&bytes(ran, show, looked_at)?)?;
+        }
+    }
+    terminal::note(&styled(&count(ran), Style::Dim, Stream::Err.has_colour()));
+    Ok(())
+}
+
+fn bytes(ran: &Ran, show: &ShowRows, looked_at: bool) -> Result<Vec<u8>, Failure> {
+    let look = Look {
+        width: looked_at.then(terminal::width),
+        colour: looked_at && Stream::Out.has_colour(),
+        expanded: show.expanded,
+    };
+    match form(show) {
+        Form::Table => Ok(table::shown(&ran.rows, look).into_bytes()),
+        Form::Markdown => Ok(table::markdown(&ran.rows).into_bytes()),
+        other => Err(Failure::Other(format!("{other:?} has no writer"))),
+    }
+}
+
+/// How many rows there are, and whether some are missing.
+fn count(ran: &Ran) -> String {
+    let rows = match ran.rows.rows.len() {
+        1 => "1 row".to_owned(),
+        rows => format!("{rows} rows"),
+    };
+    let time = took(Duration::from_millis(ran.execution_ms));
+    match ran.rows.truncated {
+        None => format!("{rows} in {time}"),
+        Some(Truncated::Rows) => format!("cut at {rows} in {time}; --limit ROWS reads more"),
+        Some(Truncated::Bytes) => {
+            format!("cut at {rows} in {time}: sql.bytes is the limit; choose fewer columns")
+        }
+    }
+}
+
+/// A time for people.
+pub(super) fn took(time: Duration) -> String {
+    match time.as_millis() {
+        ms @ 0..1000 => format!("{ms} ms"),
+        _ => format!("{:.1} s", time.as_secs_f64()),
+    }
+}
+
+/// A query that ran, for programs.
+pub(super) fn as_json(ran: &Ran) -> Value {
+    serde_json::json!({"sql": ran.sql, "rowCount": ran.rows.rows.len()})
+}

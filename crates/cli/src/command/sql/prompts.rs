@@ -1,0 +1,58 @@
+//! A model whose questions are shown before it gets them.
+
+use std::sync::Arc;
+
+use quillet_core::BoxFuture;
+use quillet_core::chat::{ChatModel, ChatRequest, ChatStream, ModelError};
+
+use crate::talk::harmless;
+use crate::terminal::{self, Stream, Style, styled};
+
+/// Shows each request, on standard error or as the result.
+#[derive(Debug)]
+pub(super) struct Shown {
+    model: Arc<dyn ChatModel>,
+    is_result: bool,
+}
+
+impl Shown {
+    pub(super) fn new(model: Arc<dyn ChatModel>, is_result: bool) -> Self {
+        Shown { model, is_result }
+    }
+
+    fn show(&self, request: &ChatRequest) {
+        let stream = if self.is_result {
+            Stream::Out
+        } else {
+            Stream::Err
+        };
+        let looked_at = stream.is_terminal();
+        for message in &request.messages {
+            let head = format!("[{}]", message.role.as_str());
+            let head = styled(&head, Style::Dim, stream.has_colour());
+            let said = message.content.to_string();
+            let said = if looked_at {
+                harmless(&said)
+            } else {
+                said.into()
+            };
+            let text = format!("{head}\n{}\n", said.trim_end());
+            match self.is_result {
+                // Whether somebody reads it shows when the command ends.
+                true => drop(terminal::line(&text)),
+                false => terminal::note(&text),
+            }
+        }
+    }
+}
+
+impl ChatModel for Shown {
+    fn describe(&self) -> String {
+        self.model.describe()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
+        self.show(&request);
+        self.model.stream(request)
+    }
+}

@@ -1,0 +1,199 @@
+//! A question: which tables, which query, and on a wish its rows.
+
+use std::io::{IsTerminal, stdin};
+use std::time::Instant;
+
+use quillet_sql::chain::{Generated, SelectedTable};
+use quillet_sql::{Ran, RunOptions};
+use serde_json::{Value, json};
+
+use super::catalogue;
+use super::cell::{one_line, width};
+use super::colour::coloured;
+use super::failed::told;
+use super::output;
+use super::session::Session;
+use crate::args::Sql;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::source;
+use crate::talk::harmless;
+use crate::terminal::{self, Stream, Style, styled};
+
+/// More tables than this are counted and not listed.
+const MOST_TABLES: usize = 12;
+
+pub(super) async fn run(args: &Sql, config: &Config) -> Result<(), Failure> {
+    let question = question(args)?;
+    let session = Session::open(args, config).await?;
+    let begun = Instant::now();
+    let databases = &session.databases;
+    catalogue::read(&session, false).await?;
+    if args.run {
+        return at_once(args, &session, &question, begun).await;
+    }
+    let generated = databases.generate(&session.name, &question).await;
+    let generated = generated.map_err(|error| told(&error, None))?;
+    if args.chain.dry_run {
+        return Ok(());
+    }
+    if args.with.json {
+        let shown = whole(&question, &session, &generated, None);
+        return Ok(terminal::line(&format!("{shown:#}"))?);
+    }
+    tell(&session, &generated, begun);
+    terminal::line(&sql_for(Stream::Out, &generated.generated_sql))?;
+    if !asks(args) || !terminal::confirm("Run it? [y/N] ")? {
+        return Ok(());
+    }
+    let options = RunOptions {
+        question: Some(question),
+        ..output::options(args.shown(), databases.config())
+    };
+    let ran = databases
+        .run(&session.name, &generated.generated_sql, &options)
+        .await;
+    let ran = ran.map_err(|error| told(&error, Some(&generated.generated_sql)))?;
+    output::write(&ran, args.shown())
+}
+
+/// Writes the query and runs it, so that an error of the database goes back to the model, too.
+async fn at_once(
+    args: &Sql,
+    session: &Session,
+    question: &str,
+    begun: Instant,
+) -> Result<(), Failure> {
+    let options = output::options(args.shown(), session.databases.config());
+    let asked = session
+        .databases
+        .ask(&session.name, question, &options)
+        .await;
+    let (generated, ran) = asked.map_err(|error| told(&error, None))?;
+    if args.with.json {
+        let shown = whole(question, session, &generated, Some(&ran));
+        return Ok(terminal::line(&format!("{shown:#}"))?);
+    }
+    tell(session, &generated, begun);
+    terminal::note(&sql_for(Stream::Err, &generated.generated_sql));
+    terminal::note("");
+    output::write(&ran, args.shown())
+}
+
+fn question(args: &Sql) -> Result<String, Failure> {
+    let text = match args.question.as_deref() {
+        Some("-") => source::read("-")?,
+        None if !stdin().is_terminal() => source::read("-")?,
+        None => String::new(),
+        Some(text) => text.to_owned(),
+    };
+    match text.trim() {
+        "" => Err(Failure::Usage(
+            "there is no question: quillet sql \"How many orders are there?\" --db demo".into(),
+        )),
+        text => Ok(text.to_owned()),
+    }
+}
+
+/// Whether somebody is there who can say yes.
+fn asks(args: &Sql) -> bool {
+    let is_watched = Stream::Out.is_terminal() && Stream::Err.is_terminal();
+    !args.no_run && is_watched && stdin().is_terminal()
+}
+
+/// How the query came about, on standard error.
+fn tell(session: &Session, generated: &Generated, begun: Instant) {
+    let colour = Stream::Err.has_colour();
+    if session.is_mocked {
+        terminal::note("no model is named: the built-in mock wrote the query; name one with -m");
+    }
+    terminal::note(&tables(generated, colour));
+    if let Some(fallback) = &generated.fallback_reason {
+        terminal::warning(&one_line(&fallback.message));
+    }
+    for repair in &generated.repairs {
+        terminal::note(&dim(
+            &format!("written again: {}", one_line(&repair.error)),
+            colour,
+        ));
+    }
+    if let Some(explanation) = &generated.explanation {
+        terminal::note(&harmless(explanation.trim()));
+    }
+    terminal::note(&dim(&account(generated, begun), colour));
+    terminal::note("");
+}
+
+fn dim(text: &str, colour: bool) -> String {
+    styled(text, Style::Dim, colour)
+}
+
+/// The tables, each with the words that it was found by.
+fn tables(generated: &Generated, colour: bool) -> String {
+    let all = &generated.selected_tables;
+    let listed = || all.iter().take(MOST_TABLES);
+    let widest = listed().map(|table| width(&one_line(&table.name)));
+    let widest = widest.max().unwrap_or(0);
+    let line = |table: &SelectedTable| {
+        let name = one_line(&table.name);
+        let gap = " ".repeat(widest.saturating_sub(width(&name)));
+        let why = dim(&why(table), colour);
+        format!("  {name}{gap}  {why}").trim_end().to_owned()
+    };
+    let mut lines = vec![styled("Tables", Style::Bold, colour)];
+    lines.extend(listed().map(line));
+    let more = all.len().saturating_sub(MOST_TABLES) + generated.omitted_tables;
+    if more > 0 {
+        lines.push(dim(&format!("  and {more} more"), colour));
+    }
+    lines.join("\n")
+}
+
+fn why(table: &SelectedTable) -> String {
+    let words = one_line(&table.why.join(", "));
+    match (table.chosen_by, words.as_str()) {
+        ("all", "") => String::new(),
+        ("all", words) => words.to_owned(),
+        ("model", "") => "the model's choice".to_owned(),
+        ("model", words) => format!("the model's choice: {words}"),
+        (_, words) => words.to_owned(),
+    }
+}
+
+/// Tokens and time, in one line.
+fn account(generated: &Generated, begun: Instant) -> String {
+    let tokens = &generated.tokens;
+    let saved = match tokens.saved {
+        saved @ 1.. => format!(" ({saved} saved)"),
+        _ => String::new(),
+    };
+    format!(
+        "{} tokens in{saved}, {} out, {}",
+        tokens.prompt,
+        tokens.completion,
+        output::took(begun.elapsed())
+    )
+}
+
+/// The query as the stream wants it: laid out and coloured for people only in
+/// how it looks.
+fn sql_for(stream: Stream, sql: &str) -> String {
+    match stream.is_terminal() {
+        true => coloured(sql, stream.has_colour()),
+        false => sql.to_owned(),
+    }
+}
+
+/// Everything for programs.
+fn whole(question: &str, session: &Session, generated: &Generated, ran: Option<&Ran>) -> Value {
+    let mut shown = json!({"question": question, "database": session.name});
+    if let Ok(Value::Object(fields)) = serde_json::to_value(generated) {
+        for (name, value) in fields {
+            shown[name] = value;
+        }
+    }
+    if let Some(ran) = ran {
+        shown["ran"] = output::as_json(ran);
+    }
+    shown
+}

@@ -1,0 +1,242 @@
+//! A database that can be asked: which one is meant, where it rests, who writes queries.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{IsTerminal, stdin};
+use std::sync::Arc;
+
+use quillet_core::chat::ChatModel;
+use quillet_core::store::{Entry, Key, Kind, Store};
+use quillet_llm::Mock;
+use quillet_prompt::PromptService;
+use quillet_server::sql::StoredPrompts;
+use quillet_sql::chain::{BuiltIn, Prompts};
+use quillet_sql::{ConnectionUrl, Databases, Definition, Dialect};
+use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
+
+use super::failed;
+use super::prompts::Shown;
+use super::target::{DEMO, Target};
+use crate::agents;
+use crate::args::Sql;
+use crate::assemble;
+use crate::config::{self, Config, Origin};
+use crate::databases::{self, Writer};
+use crate::failure::Failure;
+use crate::overlay::Overlay;
+use crate::source;
+use crate::terminal;
+use crate::traces::make_folder_of;
+
+/// One database and everything that answers for it.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) databases: Databases,
+    /// Its name there.
+    pub(super) name: String,
+    /// Whether the mock writes queries although nobody named it.
+    pub(super) is_mocked: bool,
+    /// Prompts of the store that take the place of the chain's own, as long as it lives.
+    _prompts: Option<Arc<PromptService>>,
+}
+
+impl Session {
+    /// The database that the arguments and settings name. Nothing is asked of it yet.
+    ///
+    /// # Errors
+    /// None is named and it is not clear which one is meant, or a setting is wrong.
+    pub(super) async fn open(args: &Sql, config: &Config) -> Result<Self, Failure> {
+        let target = match config.text(&config::SQL_DATABASE) {
+            Some(text) => Target::of(text)?,
+            None => the_only_one(config).await?,
+        };
+        let store = store(&target, args, config).await?;
+        let archive = match databases::archive(config).await {
+            Ok(archive) => archive,
+            // Who asks a file wants an answer, even where nothing can be kept.
+            Err(_) => Arc::new(MemoryArchive::new(ArchiveOptions::default())),
+        };
+        let door = agents::models(config)?;
+        let mut writer = databases::writer(config, door)?;
+        let is_mocked = (writer.is_none() && target == Target::Demo) || args.chain.dry_run;
+        if is_mocked {
+            writer = Some(mock());
+        }
+        let writer = writer.map(|writer| observed(writer, args));
+        let stored = stored_prompts(config).await?;
+        let prompts: Arc<dyn Prompts> = match &stored {
+            Some(stored) => Arc::new(StoredPrompts::new(stored)),
+            None => Arc::new(BuiltIn::default()),
+        };
+        Ok(Session {
+            databases: databases::service(config, store, archive, prompts, writer)?,
+            name: name(&target),
+            is_mocked: is_mocked && !args.chain.dry_run,
+            _prompts: stored,
+        })
+    }
+}
+
+/// The prompts of the store, if one is configured.
+async fn stored_prompts(config: &Config) -> Result<Option<Arc<PromptService>>, Failure> {
+    if matches!(
+        config.origin(&config::STORE_URL),
+        None | Some(Origin::Default)
+    ) {
+        return Ok(None);
+    }
+    let store = assemble::store(config).await?;
+    let service = assemble::service(config, store, None, Arc::default())?;
+    service.load().await?;
+    Ok(Some(Arc::new(service)))
+}
+
+/// The connections of the store, and what is known of their databases.
+#[derive(Debug)]
+pub(super) struct Connections {
+    pub(super) databases: Databases,
+    store: Arc<dyn Store>,
+}
+
+impl Connections {
+    /// Opens the store.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub(super) async fn open(config: &Config) -> Result<Self, Failure> {
+        let store = connections(config).await?;
+        let archive = databases::archive(config).await?;
+        let prompts = Arc::new(BuiltIn::default());
+        Ok(Connections {
+            databases: databases::service(config, store.clone(), archive, prompts, None)?,
+            store,
+        })
+    }
+
+    /// A connection as it rests, if there is one of that name.
+    ///
+    /// # Errors
+    /// The store does not answer, or what rests there is broken.
+    pub(super) async fn definition(&self, name: &str) -> Result<Option<Definition>, Failure> {
+        let texts = self.store.get(Kind::Database, &[Key::new(name)]).await?;
+        let Some(text) = texts.into_iter().next().flatten() else {
+            return Ok(None);
+        };
+        let read = serde_json::from_str(&text);
+        read.map(Some)
+            .map_err(|error| Failure::Other(format!("the connection {name} is broken: {error}")))
+    }
+}
+
+/// The store in which connections rest.
+///
+/// # Errors
+/// It cannot be opened.
+async fn connections(config: &Config) -> Result<Arc<dyn Store>, Failure> {
+    let address = config.text(&config::STORE_URL).unwrap_or_default();
+    if let Some(path) = address.strip_prefix("sqlite:") {
+        make_folder_of(path.as_ref())?;
+    }
+    assemble::store(config).await
+}
+
+/// Where no database is named: the only one there is.
+async fn the_only_one(config: &Config) -> Result<Target, Failure> {
+    let databases = Connections::open(config).await?.databases;
+    let known = databases
+        .list()
+        .await
+        .map_err(|error| failed::told(&error, None))?;
+    match known.as_slice() {
+        [only] => Ok(Target::Named(only.name.clone())),
+        [] => Err(Failure::Usage(
+            "no database is named: pass --db NAME, --db postgresql://user@host/name or --db FILE.db; --db demo is a shop to try".into(),
+        )),
+        several => {
+            let names: Vec<&str> = several.iter().map(|it| it.name.as_str()).collect();
+            Err(Failure::Usage(format!(
+                "there are several databases, pass --db with one of them: {}",
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+/// The connections of the store, or the one that was named over none.
+async fn store(target: &Target, args: &Sql, config: &Config) -> Result<Arc<dyn Store>, Failure> {
+    let url = match target {
+        Target::Named(_) => return connections(config).await,
+        Target::Demo => return Err(Failure::Other("no demo".into())),
+        Target::Address(url) => with_password(url.clone(), args.with.password)?,
+    };
+    let definition = Definition {
+        url: url.secret_text().to_owned(),
+        ssl_disabled: config.is_on(&config::SQL_SSL_DISABLED),
+        ..Definition::default()
+    };
+    let text =
+        serde_json::to_string(&definition).map_err(|error| Failure::Other(error.to_string()))?;
+    let mut store = Overlay::new(Arc::new(MemoryStore::new()));
+    let key = Key::new(name(target));
+    store.add(Kind::Database, Entry::new(key, text, "the command line"));
+    Ok(Arc::new(store))
+}
+
+/// A name that no other database has, so that what is kept of it is its own.
+fn name(target: &Target) -> String {
+    match target {
+        Target::Demo => DEMO.to_owned(),
+        Target::Named(name) => name.clone(),
+        Target::Address(url) => {
+            let mut hasher = DefaultHasher::new();
+            url.to_string().hash(&mut hasher);
+            format!("{}-{:016x}", url.dialect.name(), hasher.finish())
+        }
+    }
+}
+
+/// The address with the password that was asked for, or that the variable of the
+/// server's own clients holds.
+///
+/// # Errors
+/// No password was read.
+pub(super) fn with_password(url: ConnectionUrl, asks: bool) -> Result<ConnectionUrl, Failure> {
+    if asks {
+        return Ok(url.with_password(&read_password()?));
+    }
+    let variable = match url.dialect {
+        Dialect::PostgreSql => "PGPASSWORD",
+        Dialect::MySql => "MYSQL_PWD",
+        Dialect::Sqlite => return Ok(url),
+    };
+    let known = std::env::var(variable).ok().filter(|text| !text.is_empty());
+    Ok(match known {
+        Some(password) if url.password.is_none() => url.with_password(&password),
+        _ => url,
+    })
+}
+
+fn read_password() -> Result<String, Failure> {
+    let text = match stdin().is_terminal() {
+        true => terminal::hidden("password: ")?,
+        false => source::read("-")?,
+    };
+    Ok(text.trim_end_matches(['\n', '\r']).to_owned())
+}
+
+fn mock() -> Writer {
+    Writer {
+        model: Arc::new(Mock),
+        name: Some("mock".to_owned()),
+    }
+}
+
+fn observed(writer: Writer, args: &Sql) -> Writer {
+    if !args.chain.show_prompts && !args.chain.dry_run {
+        return writer;
+    }
+    let shown = Shown::new(writer.model, args.chain.dry_run);
+    Writer {
+        model: Arc::new(shown) as Arc<dyn ChatModel>,
+        ..writer
+    }
+}

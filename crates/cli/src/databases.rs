@@ -1,0 +1,208 @@
+//! From settings to databases that can be asked: connections, archive, model, prompts.
+
+use std::sync::Arc;
+
+use quillet_core::Value;
+use quillet_core::archive::Archive;
+use quillet_core::chat::ChatModel;
+use quillet_core::store::Store;
+use quillet_llm::models::Models;
+use quillet_llm::tokens;
+use quillet_sql::chain::Prompts;
+use quillet_sql::database::ConnectOptions;
+use quillet_sql::rank::Glossary;
+use quillet_sql::{ChainMode, Databases, Parts, QueryLimits, SqlConfig};
+use quillet_store::ArchiveOptions;
+
+use crate::assemble;
+use crate::config::{self, Config, Setting};
+use crate::failure::Failure;
+use crate::source;
+use crate::tape::Tape;
+use crate::traces::make_folder_of;
+
+/// Connections and what is learned about databases rest in the person's folder, unless a setting
+/// says otherwise.
+pub(crate) fn rest_with_the_user(config: &mut Config) {
+    let Some(folder) = config::user_data() else {
+        return;
+    };
+    let address = format!("sqlite:{}", folder.join("databases.db").display());
+    config.fill(&config::SQL_ARCHIVE, address.clone());
+    config.fill(&config::STORE_URL, address);
+}
+
+/// Who writes queries, and under which name.
+#[derive(Clone, Debug)]
+pub(crate) struct Writer {
+    pub(crate) model: Arc<dyn ChatModel>,
+    /// The name of the model; the door's own default where `None`.
+    pub(crate) name: Option<String>,
+}
+
+/// The model of the settings behind its tape, if one is named.
+///
+/// # Errors
+/// A setting is wrong.
+pub(crate) fn writer(config: &Config, door: Arc<Models>) -> Result<Option<Writer>, Failure> {
+    let name = config.text(&config::SQL_MODEL);
+    let name = name.or_else(|| door.default_model()).map(str::to_owned);
+    let tape = Tape::of(config)?;
+    if name.is_none() && !tape.plays() {
+        return Ok(None);
+    }
+    let model = tape.around(door)?;
+    Ok(Some(Writer { model, name }))
+}
+
+/// Databases of a store.
+///
+/// # Errors
+/// A setting is wrong.
+pub(crate) fn service(
+    config: &Config,
+    store: Arc<dyn Store>,
+    archive: Arc<dyn Archive>,
+    prompts: Arc<dyn Prompts>,
+    writer: Option<Writer>,
+) -> Result<Databases, Failure> {
+    let (model, name) = match writer {
+        Some(writer) => (Some(writer.model), writer.name),
+        None => (None, None),
+    };
+    let tokens = tokens::counter_for(name.as_deref().unwrap_or_default());
+    Ok(Databases::new(Parts {
+        store,
+        archive,
+        model,
+        tokens,
+        prompts,
+        config: SqlConfig {
+            model: name,
+            ..settings(config)?
+        },
+    }))
+}
+
+/// Opens what was learned about databases: where `sql.archive` says, else where the store is.
+///
+/// # Errors
+/// It cannot be opened.
+pub(crate) async fn archive(config: &Config) -> Result<Arc<dyn Archive>, Failure> {
+    let fallback = config.text(&config::STORE_URL).unwrap_or("memory:");
+    let address = config.text(&config::SQL_ARCHIVE).unwrap_or(fallback);
+    if let Some(path) = address.strip_prefix("sqlite:") {
+        make_folder_of(path.as_ref())?;
+    }
+    let (store, options) = (assemble::store_options(config), ArchiveOptions::default());
+    let opened = quillet_store::open_archive(address, &store, &options);
+    Ok(opened.await?)
+}
+
+/// The section `[sql]`.
+///
+/// # Errors
+/// A value is none of those that are known, or the glossary cannot be read.
+pub(crate) fn settings(config: &Config) -> Result<SqlConfig, Failure> {
+    let whole = |setting| config.integer(setting).unwrap_or_default();
+    Ok(SqlConfig {
+        chain: chain(config)?,
+        model: None,
+        table_selection_threshold: config.size(&config::SQL_THRESHOLD),
+        max_selected_tables: config.size(&config::SQL_SELECTED),
+        phase1_max_tokens: whole(&config::SQL_PHASE1_TOKENS),
+        phase1_temperature: config.number(&config::SQL_PHASE1_TEMPERATURE),
+        phase2_max_tokens: whole(&config::SQL_PHASE2_TOKENS),
+        phase2_temperature: config.number(&config::SQL_PHASE2_TEMPERATURE),
+        full_schema_tokens: whole(&config::SQL_FULL_SCHEMA_TOKENS),
+        list_tokens: whole(&config::SQL_LIST_TOKENS),
+        schema_tokens: whole(&config::SQL_SCHEMA_TOKENS),
+        candidates: config.size(&config::SQL_CANDIDATES),
+        repair_tables: config.size(&config::SQL_REPAIR_TABLES),
+        repairs: u32::try_from(whole(&config::SQL_REPAIRS)).unwrap_or(u32::MAX),
+        default_limit: whole(&config::SQL_DEFAULT_LIMIT),
+        functions: functions(config),
+        limits: limits(
+            config,
+            [&config::SQL_ROWS, &config::SQL_BYTES, &config::SQL_TIME_MS],
+        ),
+        export_limits: limits(
+            config,
+            [
+                &config::SQL_EXPORT_ROWS,
+                &config::SQL_EXPORT_BYTES,
+                &config::SQL_EXPORT_MS,
+            ],
+        ),
+        connect: ConnectOptions {
+            ssl_disabled: config.is_on(&config::SQL_SSL_DISABLED),
+            connect_timeout: config.milliseconds(&config::SQL_CONNECT_MS),
+            catalogue_timeout: config.milliseconds(&config::SQL_CATALOGUE_MS),
+        },
+        catalogue_age: config.milliseconds(&config::SQL_CATALOGUE_AGE_MS),
+        glossary: glossary(config)?,
+    })
+}
+
+fn chain(config: &Config) -> Result<ChainMode, Failure> {
+    let name = config.text(&config::SQL_CHAIN).unwrap_or_default();
+    ChainMode::named(name).ok_or_else(|| {
+        let origin = config.origin(&config::SQL_CHAIN).map(ToString::to_string);
+        Failure::Usage(format!(
+            "sql.chain ({}) must be budget or seed, not {name:?}",
+            origin.unwrap_or_default()
+        ))
+    })
+}
+
+fn functions(config: &Config) -> Vec<String> {
+    let names = config.texts(&config::SQL_FUNCTIONS).iter();
+    names.map(|name| name.to_lowercase()).collect()
+}
+
+fn limits(config: &Config, [rows, bytes, time]: [&'static Setting; 3]) -> QueryLimits {
+    QueryLimits {
+        rows: config.size(rows),
+        bytes: config.size(bytes),
+        timeout: config.milliseconds(time),
+    }
+}
+
+/// Words of the users: of the file, then of the table.
+fn glossary(config: &Config) -> Result<Glossary, Failure> {
+    let mut entries = match config.text(&config::SQL_GLOSSARY_FILE) {
+        Some(path) => glossary_file(path)?,
+        None => Vec::new(),
+    };
+    let pairs = config.pairs(&config::SQL_GLOSSARY).iter();
+    entries.extend(pairs.map(|(term, meanings)| (term.clone(), meanings_of(meanings))));
+    Ok(Glossary { entries })
+}
+
+/// A map of terms, each with a text (`"orders, sales"`) or a list of texts.
+fn glossary_file(path: &str) -> Result<Vec<(String, Vec<String>)>, Failure> {
+    let wrong = |what: String| Failure::Usage(format!("sql.glossary_file: {path}: {what}"));
+    let data = source::data(path)?;
+    let map = data
+        .as_map()
+        .ok_or_else(|| wrong("terms and what they stand for are wanted".to_owned()))?;
+    let entry = |term: &str, meanings: &Value| {
+        match meanings {
+            Value::List(items) => {
+                let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
+                texts.collect::<Option<Vec<_>>>()
+            }
+            other => other.as_str().map(meanings_of),
+        }
+        .ok_or_else(|| wrong(format!("{term:?} must stand for a text or a list of texts")))
+    };
+    map.iter()
+        .map(|(term, meanings)| Ok((term.to_string(), entry(term, meanings)?)))
+        .collect()
+}
+
+fn meanings_of(text: &str) -> Vec<String> {
+    let words = text.split([',', '，', '、']).map(str::trim);
+    let words = words.filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
+}

@@ -65,7 +65,7 @@ impl Session {
         let stored = stored_prompts(config).await?;
         let prompts: Arc<dyn Prompts> = match &stored {
             Some(stored) => Arc::new(StoredPrompts::new(stored)),
-            None => Arc::new(BuiltIn::default()),
+            None => built_in()?,
         };
         Ok(Session {
             databases: databases::service(config, store, archive, prompts, writer)?,
@@ -74,6 +74,12 @@ impl Session {
             _prompts: stored,
         })
     }
+}
+
+/// The prompts that come with the program.
+fn built_in() -> Result<Arc<dyn Prompts>, Failure> {
+    let prompts = BuiltIn::new().map_err(|error| Failure::Other(error.to_string()))?;
+    Ok(Arc::new(prompts))
 }
 
 /// The prompts of the store, if one is configured.
@@ -105,9 +111,8 @@ impl Connections {
     pub(super) async fn open(config: &Config) -> Result<Self, Failure> {
         let store = connections(config).await?;
         let archive = databases::archive(config).await?;
-        let prompts = Arc::new(BuiltIn::default());
         Ok(Connections {
-            databases: databases::service(config, store.clone(), archive, prompts, None)?,
+            databases: databases::service(config, store.clone(), archive, built_in()?, None)?,
             store,
         })
     }

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use quillet_core::Value;
 use quillet_core::archive::Archive;
 use quillet_core::chat::ChatModel;
-use quillet_core::store::Store;
+use quillet_core::store::{Key, Kind, Store};
 use quillet_llm::models::Models;
 use quillet_llm::tokens;
-use quillet_sql::chain::Prompts;
-use quillet_sql::database::ConnectOptions;
+use quillet_prompt::PromptService;
+use quillet_server::sql::StoredPrompts;
+use quillet_sql::chain::{BuiltIn, Prompts};
+use quillet_sql::database::{Checked, ConnectOptions};
 use quillet_sql::rank::Glossary;
-use quillet_sql::{ChainMode, Databases, Parts, QueryLimits, SqlConfig};
+use quillet_sql::{ChainMode, Databases, Definition, Parts, QueryLimits, SqlConfig, SqlError};
 use quillet_store::ArchiveOptions;
 
 use crate::assemble;
@@ -82,6 +84,67 @@ pub(crate) fn service(
             ..settings(config)?
         },
     }))
+}
+
+/// The prompts that come with the program.
+///
+/// # Errors
+/// None of them can be read, which no setting brings about.
+pub(crate) fn built_in() -> Result<Arc<dyn Prompts>, Failure> {
+    let prompts = BuiltIn::new().map_err(|error| Failure::Other(error.to_string()))?;
+    Ok(Arc::new(prompts))
+}
+
+/// The prompts of a service before those that come with the program.
+///
+/// # Errors
+/// As [`built_in`].
+pub(crate) fn stored(prompts: &Arc<PromptService>) -> Result<Arc<dyn Prompts>, Failure> {
+    let prompts = StoredPrompts::new(prompts).map_err(|error| Failure::Other(error.to_string()))?;
+    Ok(Arc::new(prompts))
+}
+
+/// The connections of a store, which nobody asks questions.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    pub(crate) databases: Databases,
+    store: Arc<dyn Store>,
+}
+
+impl Connections {
+    /// The connections of this store.
+    ///
+    /// # Errors
+    /// A setting is wrong.
+    pub(crate) fn new(
+        config: &Config,
+        store: Arc<dyn Store>,
+        archive: Arc<dyn Archive>,
+    ) -> Result<Self, Failure> {
+        Ok(Connections {
+            databases: service(config, store.clone(), archive, built_in()?, None)?,
+            store,
+        })
+    }
+
+    /// Connects to the database of that name; what it said, or why it did not.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub(crate) async fn test(&self, name: &str) -> Result<Result<Checked, SqlError>, Failure> {
+        let texts = self.store.get(Kind::Database, &[Key::new(name)]).await?;
+        let Some(text) = texts.into_iter().next().flatten() else {
+            // The error names what is there instead.
+            return Ok(self.databases.get(name).await.map(|_| Checked::default()));
+        };
+        Ok(match serde_json::from_str::<Definition>(&text) {
+            Ok(definition) => self.databases.test(&definition).await,
+            Err(error) => Err(SqlError::Invalid {
+                code: "sql.invalid.definition",
+                message: format!("the connection is broken: {error}"),
+            }),
+        })
+    }
 }
 
 /// Opens what was learned about databases: where `sql.archive` says, else where the store is.

@@ -1,21 +1,28 @@
 //! `quillet doctor`: does everything that is configured work?
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::chat::ChatModel;
 use quillet_core::store::{Health, Kind};
 use quillet_prompt::{Catalogue, Definition, Snapshot};
+use quillet_sql::database::Checked;
+use quillet_store::{ArchiveOptions, MemoryArchive};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::args::Doctor;
 use crate::assemble;
 use crate::config::{self, Config};
+use crate::databases::Connections;
 use crate::failure::{Failure, code};
 use crate::key_file::KeyFile;
+use crate::talk::one_line;
 use crate::terminal::{self, Stream, Style};
 
 /// How long a connection to the model may take here.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Characters of what a database says about itself.
+const MOST_VERSION: usize = 300;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
@@ -31,6 +38,9 @@ pub(crate) async fn run(args: &Doctor, config: &Config) -> Result<(), Failure> {
     let mut lines = vec![files(config)];
     lines.extend(keys());
     lines.extend(store(config).await);
+    if !args.offline {
+        lines.extend(databases(config).await);
+    }
     lines.push(model(config, args.offline).await);
     lines.push(port(config).await);
     let colour = Stream::Out.has_colour();
@@ -135,6 +145,44 @@ fn found<T>(what: &'static str, definition: &Definition<T>) -> Vec<Line> {
     };
     let line = |found| Line(verdict, what, format!("{}: {found}", definition.id));
     definition.diagnostics.iter().map(line).collect()
+}
+
+/// The databases of the store: whether each answers, and what its role may do besides reading.
+async fn databases(config: &Config) -> Vec<Line> {
+    let broken = |text: String| vec![Line(Verdict::Broken, "database", text)];
+    // That there is no store, or none that answers, was said.
+    let Ok(Some(store)) = assemble::optional_store(config).await else {
+        return Vec::new();
+    };
+    let archive = Arc::new(MemoryArchive::new(ArchiveOptions::default()));
+    let known = match Connections::new(config, store, archive) {
+        Ok(known) => known,
+        Err(failure) => return broken(failure.to_string()),
+    };
+    let Ok(list) = known.databases.list().await else {
+        return Vec::new();
+    };
+    let mut lines = Vec::new();
+    for connection in list {
+        let name = connection.name;
+        match known.test(&name).await {
+            Ok(Ok(checked)) => lines.extend(answered(&name, checked)),
+            Ok(Err(error)) => lines.extend(broken(format!("{name}: {error}"))),
+            Err(failure) => lines.extend(broken(format!("{name}: {failure}"))),
+        }
+    }
+    lines
+}
+
+fn answered(name: &str, checked: Checked) -> Vec<Line> {
+    let about = format!("{name}: {}", one_line(&checked.version, MOST_VERSION));
+    let mut lines = vec![Line(Verdict::Fine, "database", about)];
+    let warnings = checked.warnings.into_iter();
+    lines.extend(warnings.map(|warning| {
+        let warning = one_line(&warning, MOST_VERSION);
+        Line(Verdict::Mind, "database", format!("{name}: {warning}"))
+    }));
+    lines
 }
 
 /// The user's file of keys, if there is one.

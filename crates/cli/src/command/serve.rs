@@ -4,13 +4,17 @@ use std::convert::Infallible;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 
+use quillet_core::store::Store;
+use quillet_llm::models::Models;
 use quillet_prompt::PromptService;
 use quillet_server::{Rate, Server, ServerConfig, Services};
+use quillet_sql::Databases;
 
 use crate::agents;
 use crate::args::Serve;
 use crate::assemble;
 use crate::config::{self, Config};
+use crate::databases;
 use crate::failure::Failure;
 use crate::scripts;
 use crate::terminal;
@@ -23,16 +27,18 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
     let store = assemble::store(config).await?;
     let retries = Arc::default();
     let model = assemble::model(config, Arc::clone(&retries))?;
-    let service = Arc::new(assemble::service(config, store, model, retries)?);
+    let service = Arc::new(assemble::service(config, store.clone(), model, retries)?);
     if let Err(error) = service.load().await {
         terminal::warning(&format!("{error}; serving what is known until it answers"));
     }
     let traces = Traces::open(config).await?;
     let models = agents::models(config)?;
     scripts::serve(config, &service, models.clone()).await?;
-    let agents = agents::service(config, service.clone(), models, Vec::new(), &traces).await?;
+    let agents =
+        agents::service(config, service.clone(), models.clone(), Vec::new(), &traces).await?;
     let services = Services {
         agents: Some(agents),
+        databases: Some(served(config, store, &service, models).await?),
         ..Services::from(service.clone())
     };
     let server = Server::bind(server_config, services).await;
@@ -58,6 +64,18 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
         terminal::warning(&format!("{cut} connections were cut off"));
     }
     Ok(())
+}
+
+/// The databases of the store, asked with the server's models and the store's prompts.
+async fn served(
+    config: &Config,
+    store: Arc<dyn Store>,
+    prompts: &Arc<PromptService>,
+    models: Arc<Models>,
+) -> Result<Databases, Failure> {
+    let writer = databases::writer(config, models)?;
+    let archive = databases::archive(config).await?;
+    databases::service(config, store, archive, databases::stored(prompts)?, writer)
 }
 
 fn server_config(config: &Config) -> Result<ServerConfig, Failure> {

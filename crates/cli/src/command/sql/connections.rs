@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 
 use super::cell::{one_line, width};
 use super::failed::told;
-use super::session::{Connections, with_password};
+use super::session::{self, with_password};
 use super::target::{self, Target};
 use crate::args::{Sql, SqlCommand};
 use crate::config::{self, Config};
+use crate::databases::Connections;
 use crate::failure::{Failure, code};
 use crate::terminal::{self, Stream, Style, styled};
 
@@ -31,7 +32,7 @@ pub(super) async fn add(args: &Sql, command: &SqlCommand, config: &Config) -> Re
         description: description.clone(),
         ..Definition::default()
     };
-    let databases = Connections::open(config).await?.databases;
+    let databases = session::known(config).await?.databases;
     let put = databases.put(name, definition).await;
     let put = put.map_err(|error| told(&error, None))?;
     for warning in &put.warnings {
@@ -61,7 +62,7 @@ fn address(text: &str) -> Result<ConnectionUrl, Failure> {
 }
 
 pub(super) async fn list(args: &Sql, config: &Config) -> Result<(), Failure> {
-    let databases = Connections::open(config).await?.databases;
+    let databases = session::known(config).await?.databases;
     let known = databases.list().await.map_err(|error| told(&error, None))?;
     if args.with.json {
         return Ok(terminal::line(&format!("{:#}", json!(known)))?);
@@ -92,7 +93,7 @@ fn line(connection: &Connection, widest: usize) -> String {
 }
 
 pub(super) async fn remove(name: &str, config: &Config) -> Result<(), Failure> {
-    let databases = Connections::open(config).await?.databases;
+    let databases = session::known(config).await?.databases;
     let was_there = databases.remove(name).await;
     if was_there.map_err(|error| told(&error, None))? {
         return Ok(());
@@ -116,7 +117,7 @@ pub(super) async fn test(
     config: &Config,
 ) -> Result<(), Failure> {
     let named = database.or_else(|| config.text(&config::SQL_DATABASE));
-    let known = Connections::open(config).await?;
+    let known = session::known(config).await?;
     let tried = match named.map(Target::of).transpose()? {
         Some(Target::Address(url)) => vec![one(&known, url, args, config).await?],
         Some(Target::Named(name)) => vec![kept(&known, &name).await?],
@@ -142,12 +143,7 @@ async fn one(
 }
 
 async fn kept(known: &Connections, name: &str) -> Result<Tried, Failure> {
-    let checked = match known.definition(name).await? {
-        Some(definition) => known.databases.test(&definition).await,
-        // It says what is there instead.
-        None => known.databases.get(name).await.map(|_| Checked::default()),
-    };
-    Ok((name.to_owned(), checked))
+    Ok((name.to_owned(), known.test(name).await?))
 }
 
 async fn every(known: &Connections) -> Result<Vec<Tried>, Failure> {

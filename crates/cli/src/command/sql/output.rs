@@ -4,13 +4,16 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use clap::ValueEnum;
+use quillet_sql::export::{self, CsvOptions, Format, rows_json};
 use quillet_sql::rows::Truncated;
 use quillet_sql::{QueryLimits, Ran, RunOptions, SqlConfig};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::table::{self, Look};
 use crate::args::{Form, ShowRows};
 use crate::failure::Failure;
+use crate::talk::harmless;
 use crate::terminal::{self, Stream, Style, styled};
 
 /// Endings of files and the forms that they name.
@@ -82,17 +85,34 @@ pub(super) fn write(ran: &Ran, show: &ShowRows) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The rows in their form. A terminal gets nothing that it would obey.
 fn bytes(ran: &Ran, show: &ShowRows, looked_at: bool) -> Result<Vec<u8>, Failure> {
     let look = Look {
         width: looked_at.then(terminal::width),
         colour: looked_at && Stream::Out.has_colour(),
         expanded: show.expanded,
     };
-    match form(show) {
-        Form::Table => Ok(table::shown(&ran.rows, look).into_bytes()),
-        Form::Markdown => Ok(table::markdown(&ran.rows).into_bytes()),
-        other => Err(Failure::Other(format!("{other:?} has no writer"))),
+    let format = match form(show) {
+        Form::Table => return Ok(table::shown(&ran.rows, look).into_bytes()),
+        Form::Markdown => return Ok(table::markdown(&ran.rows).into_bytes()),
+        other => format(other)?,
+    };
+    let written = export::write(&ran.rows, format, &CsvOptions::default());
+    let bytes = written.map_err(|error| Failure::Other(error.to_string()))?;
+    match String::from_utf8(bytes) {
+        Ok(text) if looked_at => Ok(harmless(&text).into_owned().into_bytes()),
+        Ok(text) => Ok(text.into_bytes()),
+        Err(error) => Ok(error.into_bytes()),
     }
+}
+
+/// A form for programs.
+fn format(form: Form) -> Result<Format, Failure> {
+    let name = form
+        .to_possible_value()
+        .map(|value| value.get_name().to_owned());
+    let format: Result<Format, _> = name.unwrap_or_default().parse();
+    format.map_err(|error| Failure::Usage(error.to_string()))
 }
 
 /// How many rows there are, and whether some are missing.
@@ -119,7 +139,12 @@ pub(super) fn took(time: Duration) -> String {
     }
 }
 
-/// A query that ran, for programs.
+/// A query that ran, for programs: as the API gives it out.
 pub(super) fn as_json(ran: &Ran) -> Value {
-    serde_json::json!({"sql": ran.sql, "rowCount": ran.rows.rows.len()})
+    json!({
+        "sql": ran.sql,
+        "tables": ran.tables,
+        "result": rows_json(&ran.rows),
+        "executionTimeMs": ran.execution_ms,
+    })
 }

@@ -8,8 +8,6 @@ use quillet_core::chat::ChatModel;
 use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_llm::Mock;
 use quillet_prompt::PromptService;
-use quillet_server::sql::StoredPrompts;
-use quillet_sql::chain::{BuiltIn, Prompts};
 use quillet_sql::{ConnectionUrl, Databases, Definition, Dialect};
 use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
 
@@ -20,7 +18,7 @@ use crate::agents;
 use crate::args::Sql;
 use crate::assemble;
 use crate::config::{self, Config, Origin};
-use crate::databases::{self, Writer};
+use crate::databases::{self, Connections, Writer};
 use crate::failure::Failure;
 use crate::overlay::Overlay;
 use crate::source;
@@ -63,9 +61,9 @@ impl Session {
         }
         let writer = writer.map(|writer| observed(writer, args));
         let stored = stored_prompts(config).await?;
-        let prompts: Arc<dyn Prompts> = match &stored {
-            Some(stored) => Arc::new(StoredPrompts::new(stored)),
-            None => built_in()?,
+        let prompts = match &stored {
+            Some(stored) => databases::stored(stored)?,
+            None => databases::built_in()?,
         };
         Ok(Session {
             databases: databases::service(config, store, archive, prompts, writer)?,
@@ -74,12 +72,6 @@ impl Session {
             _prompts: stored,
         })
     }
-}
-
-/// The prompts that come with the program.
-fn built_in() -> Result<Arc<dyn Prompts>, Failure> {
-    let prompts = BuiltIn::new().map_err(|error| Failure::Other(error.to_string()))?;
-    Ok(Arc::new(prompts))
 }
 
 /// The prompts of the store, if one is configured.
@@ -97,39 +89,12 @@ async fn stored_prompts(config: &Config) -> Result<Option<Arc<PromptService>>, F
 }
 
 /// The connections of the store, and what is known of their databases.
-#[derive(Debug)]
-pub(super) struct Connections {
-    pub(super) databases: Databases,
-    store: Arc<dyn Store>,
-}
-
-impl Connections {
-    /// Opens the store.
-    ///
-    /// # Errors
-    /// It cannot be opened.
-    pub(super) async fn open(config: &Config) -> Result<Self, Failure> {
-        let store = connections(config).await?;
-        let archive = databases::archive(config).await?;
-        Ok(Connections {
-            databases: databases::service(config, store.clone(), archive, built_in()?, None)?,
-            store,
-        })
-    }
-
-    /// A connection as it rests, if there is one of that name.
-    ///
-    /// # Errors
-    /// The store does not answer, or what rests there is broken.
-    pub(super) async fn definition(&self, name: &str) -> Result<Option<Definition>, Failure> {
-        let texts = self.store.get(Kind::Database, &[Key::new(name)]).await?;
-        let Some(text) = texts.into_iter().next().flatten() else {
-            return Ok(None);
-        };
-        let read = serde_json::from_str(&text);
-        read.map(Some)
-            .map_err(|error| Failure::Other(format!("the connection {name} is broken: {error}")))
-    }
+///
+/// # Errors
+/// It cannot be opened.
+pub(super) async fn known(config: &Config) -> Result<Connections, Failure> {
+    let store = connections(config).await?;
+    Connections::new(config, store, databases::archive(config).await?)
 }
 
 /// The store in which connections rest.
@@ -146,7 +111,7 @@ async fn connections(config: &Config) -> Result<Arc<dyn Store>, Failure> {
 
 /// Where no database is named: the only one there is.
 async fn the_only_one(config: &Config) -> Result<Target, Failure> {
-    let databases = Connections::open(config).await?.databases;
+    let databases = known(config).await?.databases;
     let known = databases
         .list()
         .await

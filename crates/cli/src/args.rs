@@ -11,7 +11,7 @@ use clap_complete::Shell;
 use crate::config::{self, Flags, Setting};
 use crate::key_file::Provider;
 pub(crate) use script::{Chats, Echo, Fmt, Lsp, Run, Test, With};
-pub(crate) use sql::{Form, ShowRows, Sql, SqlCommand};
+pub(crate) use sql::{Form, ShowRows, Sql, SqlCommand, SqlEval};
 
 /// A prompt engine: templates compiled once, variables and tools bound late.
 #[derive(Debug, Parser)]

@@ -22,6 +22,7 @@ mod script_examples;
 #[path = "../../../llm/tests/it/scripted.rs"]
 mod scripted;
 mod serve;
+mod sql;
 mod stored;
 mod tape;
 mod testing;

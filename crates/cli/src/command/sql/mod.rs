@@ -5,6 +5,7 @@ mod catalogue;
 mod cell;
 mod colour;
 mod connections;
+mod evaluate;
 mod failed;
 mod history;
 mod output;
@@ -64,7 +65,8 @@ async fn work(args: &Sql, config: &Config) -> Result<(), Failure> {
         SqlCommand::Remove { name } => connections::remove(name, config).await,
         SqlCommand::Test { database } => connections::test(args, database.as_deref(), config).await,
         SqlCommand::History { words, most } => history::run(args, words, *most, config).await,
-        SqlCommand::Eval(_) | SqlCommand::Format { .. } => Ok(()),
+        SqlCommand::Eval(eval) => evaluate::run(args, eval, config),
+        SqlCommand::Format { .. } => Ok(()),
     }
 }
 

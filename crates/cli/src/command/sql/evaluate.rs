@@ -1,0 +1,110 @@
+//! How well tables are chosen for questions whose tables are known.
+
+use quillet_core::chat::Bytes4;
+use quillet_sql::eval::{At, DEPTHS, Measured, Recording, Replayed, Suite, measure, replay};
+use serde_json::json;
+
+use super::bar::Bar;
+use super::failed::told;
+use crate::args::{Sql, SqlEval};
+use crate::config::Config;
+use crate::databases;
+use crate::failure::Failure;
+use crate::terminal::{self, Stream, Style, styled};
+
+pub(super) fn run(args: &Sql, eval: &SqlEval, config: &Config) -> Result<(), Failure> {
+    let settings = databases::settings(config)?;
+    depths(&eval.k)?;
+    let recording = eval.recorded.as_deref().map(Recording::open).transpose();
+    let recording = recording.map_err(|error| told(&error, None))?;
+    let mut all = Vec::new();
+    for file in &eval.files {
+        let suite = Suite::open(file).map_err(|error| told(&error, None))?;
+        let bar = Bar::new();
+        let measured = measure(&suite, &settings, &Bytes4, &|done, total, what| {
+            bar.tell(done, total, what);
+        });
+        drop(bar);
+        let replayed = recording
+            .as_ref()
+            .map(|recording| replay(&suite, recording, &settings, &Bytes4));
+        all.push((measured, replayed));
+    }
+    if args.with.json {
+        let shown = all
+            .iter()
+            .map(|(measured, replayed)| json!({"measured": measured, "recorded": replayed}));
+        let shown: Vec<_> = shown.collect();
+        return Ok(terminal::line(&format!("{:#}", json!(shown)))?);
+    }
+    let colour = Stream::Out.has_colour();
+    let pages: Vec<String> = all
+        .iter()
+        .map(|(measured, replayed)| page(measured, replayed.as_ref(), &eval.k, colour))
+        .collect();
+    Ok(terminal::result(&pages.join("\n"))?)
+}
+
+fn depths(wanted: &[usize]) -> Result<(), Failure> {
+    match wanted.iter().find(|k| !DEPTHS.contains(k)) {
+        None => Ok(()),
+        Some(k) => {
+            let known = DEPTHS.map(|depth| depth.to_string()).join(", ");
+            Err(Failure::Usage(format!(
+                "-k {k} is not measured; there are {known}"
+            )))
+        }
+    }
+}
+
+fn page(
+    measured: &Measured,
+    replayed: Option<&Replayed>,
+    wanted: &[usize],
+    colour: bool,
+) -> String {
+    let head = format!(
+        "{}: {} questions, {} tables",
+        measured.name, measured.questions, measured.tables
+    );
+    let mut lines = vec![
+        styled(&head, Style::Bold, colour),
+        "    k  recall  all found  precision".to_owned(),
+    ];
+    let chosen = measured.at.iter().filter(|at| wanted.contains(&at.k));
+    lines.extend(chosen.map(at_line));
+    let tokens = &measured.tokens;
+    let saved = 100.0 * (1.0 - tokens.chain / tokens.full.max(1.0));
+    lines.push(format!(
+        "  tokens: {:.0} of {:.0} a question, {saved:.1} % saved",
+        tokens.chain, tokens.full
+    ));
+    let timings = &measured.timings;
+    lines.push(format!(
+        "  time: {:.0} ms for the indexes, a question {:.2} ms (99 of 100: {:.2} ms)",
+        timings.build_ms, timings.p50_ms, timings.p99_ms
+    ));
+    lines.extend(replayed.map(recorded));
+    lines.join("\n") + "\n"
+}
+
+fn at_line(at: &At) -> String {
+    format!(
+        "  {:3}  {:5.1}%     {:5.1}%     {:5.1}%",
+        at.k,
+        100.0 * at.recall,
+        100.0 * at.complete,
+        100.0 * at.precision
+    )
+}
+
+fn recorded(replayed: &Replayed) -> String {
+    format!(
+        "  recorded choices: {} questions, complete {:.1} % with {:.2} tables, after repair {:.1} % with {:.2}",
+        replayed.questions,
+        100.0 * replayed.complete,
+        replayed.tables,
+        100.0 * replayed.complete_repaired,
+        replayed.tables_repaired
+    )
+}

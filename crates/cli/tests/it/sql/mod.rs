@@ -1,0 +1,23 @@
+//! `quillet sql`: the demo, files, servers; terminals, pipes and mistakes.
+
+mod connections;
+mod demo;
+mod mistakes;
+mod rows;
+
+use crate::{Done, Place};
+
+/// Runs against the demo.
+fn demo(place: &Place, args: &[&str]) -> Done {
+    let mut all = vec!["sql"];
+    all.extend(args);
+    all.extend(["--db", "demo"]);
+    place.run(&all)
+}
+
+/// What a command gave, as JSON.
+#[track_caller]
+fn json(done: &Done) -> serde_json::Value {
+    assert_eq!(done.code, Some(0), "{done:?}");
+    serde_json::from_str(&done.out).unwrap()
+}

@@ -197,6 +197,8 @@ pub(crate) fn settings(config: &Config) -> Result<SqlConfig, Failure> {
                 &config::SQL_EXPORT_MS,
             ],
         ),
+        tool_rows: config.size(&config::SQL_TOOL_ROWS),
+        tool_characters: config.size(&config::SQL_TOOL_CHARACTERS),
         connect: ConnectOptions {
             ssl_disabled: config.is_on(&config::SQL_SSL_DISABLED),
             connect_timeout: config.milliseconds(&config::SQL_CONNECT_MS),

@@ -160,6 +160,8 @@ settings! {
     SQL_EXPORT_ROWS = "sql.export_rows", Integer, [], "100000";
     SQL_EXPORT_BYTES = "sql.export_bytes", Integer, [], "268435456";
     SQL_EXPORT_MS = "sql.export_ms", Integer, [], "300000";
+    SQL_TOOL_ROWS = "sql.tool_rows", Integer, [], "100";
+    SQL_TOOL_CHARACTERS = "sql.tool_characters", Integer, [], "10000";
     SQL_SSL_DISABLED = "sql.ssl_disabled", Bool, [], "false";
     SQL_CONNECT_MS = "sql.connect_ms", Integer, [], "10000";
     SQL_CATALOGUE_MS = "sql.catalogue_ms", Integer, [], "300000";

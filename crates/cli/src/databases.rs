@@ -5,15 +5,15 @@ use std::sync::Arc;
 use quillet_core::Value;
 use quillet_core::archive::Archive;
 use quillet_core::chat::ChatModel;
-use quillet_core::store::{Key, Kind, Store};
+use quillet_core::store::Store;
 use quillet_llm::models::Models;
 use quillet_llm::tokens;
 use quillet_prompt::PromptService;
 use quillet_server::sql::StoredPrompts;
 use quillet_sql::chain::{BuiltIn, Prompts};
-use quillet_sql::database::{Checked, ConnectOptions};
+use quillet_sql::database::ConnectOptions;
 use quillet_sql::rank::Glossary;
-use quillet_sql::{ChainMode, Databases, Definition, Parts, QueryLimits, SqlConfig, SqlError};
+use quillet_sql::{ChainMode, Databases, Parts, QueryLimits, SqlConfig};
 use quillet_store::ArchiveOptions;
 
 use crate::assemble;
@@ -104,47 +104,31 @@ pub(crate) fn stored(prompts: &Arc<PromptService>) -> Result<Arc<dyn Prompts>, F
     Ok(Arc::new(prompts))
 }
 
-/// The connections of a store, which nobody asks questions.
-#[derive(Debug)]
-pub(crate) struct Connections {
-    pub(crate) databases: Databases,
+/// The databases of a store, which nobody asks questions.
+///
+/// # Errors
+/// A setting is wrong.
+pub(crate) fn unasked(
+    config: &Config,
     store: Arc<dyn Store>,
+    archive: Arc<dyn Archive>,
+) -> Result<Databases, Failure> {
+    service(config, store, archive, built_in()?, None)
 }
 
-impl Connections {
-    /// The connections of this store.
-    ///
-    /// # Errors
-    /// A setting is wrong.
-    pub(crate) fn new(
-        config: &Config,
-        store: Arc<dyn Store>,
-        archive: Arc<dyn Archive>,
-    ) -> Result<Self, Failure> {
-        Ok(Connections {
-            databases: service(config, store.clone(), archive, built_in()?, None)?,
-            store,
-        })
-    }
-
-    /// Connects to the database of that name; what it said, or why it did not.
-    ///
-    /// # Errors
-    /// The store does not answer.
-    pub(crate) async fn test(&self, name: &str) -> Result<Result<Checked, SqlError>, Failure> {
-        let texts = self.store.get(Kind::Database, &[Key::new(name)]).await?;
-        let Some(text) = texts.into_iter().next().flatten() else {
-            // The error names what is there instead.
-            return Ok(self.databases.get(name).await.map(|_| Checked::default()));
-        };
-        Ok(match serde_json::from_str::<Definition>(&text) {
-            Ok(definition) => self.databases.test(&definition).await,
-            Err(error) => Err(SqlError::Invalid {
-                code: "sql.invalid.definition",
-                message: format!("the connection is broken: {error}"),
-            }),
-        })
-    }
+/// The databases of a store, asked with these models and the prompts of the store.
+///
+/// # Errors
+/// A setting is wrong, or what is learned about them cannot be kept.
+pub(crate) async fn asked(
+    config: &Config,
+    store: Arc<dyn Store>,
+    prompts: &Arc<PromptService>,
+    models: Arc<Models>,
+) -> Result<Databases, Failure> {
+    let writer = writer(config, models)?;
+    let archive = archive(config).await?;
+    service(config, store, archive, stored(prompts)?, writer)
 }
 
 /// Opens what was learned about databases: where `sql.archive` says, else where the store is.

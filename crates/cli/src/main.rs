@@ -10,6 +10,7 @@ mod braces;
 mod command;
 mod config;
 mod databases;
+mod demo_shop;
 mod explain;
 mod failure;
 mod key_file;

@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::args::Doctor;
 use crate::assemble;
 use crate::config::{self, Config};
-use crate::databases::Connections;
+use crate::databases;
 use crate::failure::{Failure, code};
 use crate::key_file::KeyFile;
 use crate::talk::one_line;
@@ -39,7 +39,7 @@ pub(crate) async fn run(args: &Doctor, config: &Config) -> Result<(), Failure> {
     lines.extend(keys());
     lines.extend(store(config).await);
     if !args.offline {
-        lines.extend(databases(config).await);
+        lines.extend(connections(config).await);
     }
     lines.push(model(config, args.offline).await);
     lines.push(port(config).await);
@@ -148,27 +148,26 @@ fn found<T>(what: &'static str, definition: &Definition<T>) -> Vec<Line> {
 }
 
 /// The databases of the store: whether each answers, and what its role may do besides reading.
-async fn databases(config: &Config) -> Vec<Line> {
+async fn connections(config: &Config) -> Vec<Line> {
     let broken = |text: String| vec![Line(Verdict::Broken, "database", text)];
     // That there is no store, or none that answers, was said.
     let Ok(Some(store)) = assemble::optional_store(config).await else {
         return Vec::new();
     };
     let archive = Arc::new(MemoryArchive::new(ArchiveOptions::default()));
-    let known = match Connections::new(config, store, archive) {
+    let known = match databases::unasked(config, store, archive) {
         Ok(known) => known,
         Err(failure) => return broken(failure.to_string()),
     };
-    let Ok(list) = known.databases.list().await else {
+    let Ok(list) = known.list().await else {
         return Vec::new();
     };
     let mut lines = Vec::new();
     for connection in list {
         let name = connection.name;
-        match known.test(&name).await {
-            Ok(Ok(checked)) => lines.extend(answered(&name, checked)),
-            Ok(Err(error)) => lines.extend(broken(format!("{name}: {error}"))),
-            Err(failure) => lines.extend(broken(format!("{name}: {failure}"))),
+        match known.test_known(&name).await {
+            Ok(checked) => lines.extend(answered(&name, checked)),
+            Err(error) => lines.extend(broken(format!("{name}: {error}"))),
         }
     }
     lines

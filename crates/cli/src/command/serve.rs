@@ -4,17 +4,17 @@ use std::convert::Infallible;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 
-use quillet_core::store::Store;
-use quillet_llm::models::Models;
 use quillet_prompt::PromptService;
+use quillet_server::sql::DatabaseTools;
 use quillet_server::{Rate, Server, ServerConfig, Services};
-use quillet_sql::Databases;
 
 use crate::agents;
 use crate::args::Serve;
 use crate::assemble;
+use crate::command::sql::DEMO;
 use crate::config::{self, Config};
 use crate::databases;
+use crate::demo_shop::DemoShop;
 use crate::failure::Failure;
 use crate::scripts;
 use crate::terminal;
@@ -36,9 +36,19 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
     scripts::serve(config, &service, models.clone()).await?;
     let agents =
         agents::service(config, service.clone(), models.clone(), Vec::new(), &traces).await?;
+    let databases = databases::asked(config, store, &service, models).await?;
+    let shop = match args.demo {
+        true => Some(DemoShop::build()?),
+        false => None,
+    };
+    if let Some(shop) = &shop {
+        let lent = databases.lend(DEMO, &shop.definition());
+        lent.map_err(|error| Failure::Other(error.to_string()))?;
+    }
+    let tools = DatabaseTools::new(databases.clone(), service.clone());
     let services = Services {
         agents: Some(agents),
-        databases: Some(served(config, store, &service, models).await?),
+        databases: Some(databases),
         ..Services::from(service.clone())
     };
     let server = Server::bind(server_config, services).await;
@@ -51,7 +61,7 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
     let stop = stop_signal()?;
     tell(args, config, &service, server.local_addr());
     let watching = async {
-        service.watch().await;
+        tokio::join!(service.watch(), tools.follow());
         // A store that reports no more changes is served as it is.
         std::future::pending::<Infallible>().await
     };
@@ -64,18 +74,6 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
         terminal::warning(&format!("{cut} connections were cut off"));
     }
     Ok(())
-}
-
-/// The databases of the store, asked with the server's models and the store's prompts.
-async fn served(
-    config: &Config,
-    store: Arc<dyn Store>,
-    prompts: &Arc<PromptService>,
-    models: Arc<Models>,
-) -> Result<Databases, Failure> {
-    let writer = databases::writer(config, models)?;
-    let archive = databases::archive(config).await?;
-    databases::service(config, store, archive, databases::stored(prompts)?, writer)
 }
 
 fn server_config(config: &Config) -> Result<ServerConfig, Failure> {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use quillet_sql::catalogue::{Column, Table};
-use quillet_sql::rank::{Index, Ranked};
+use quillet_sql::chain::Prepared;
+use quillet_sql::rank::Ranked;
 use quillet_sql::{Catalogue, SqlError};
 use serde_json::json;
 
@@ -24,6 +25,14 @@ pub(super) async fn read(session: &Session, refresh: bool) -> Result<Arc<Catalog
     read.await.map_err(|error| told(&error, None))
 }
 
+/// The catalogue, ready for questions.
+async fn prepared(session: &Session) -> Result<Arc<Prepared>, Failure> {
+    let bar = Bar::new();
+    let tell = |done, total, what: &str| bar.tell(done, total, what);
+    let read = session.databases.prepared(&session.name, false, &tell);
+    read.await.map_err(|error| told(&error, None))
+}
+
 pub(super) async fn tables(
     args: &Sql,
     words: Option<&str>,
@@ -31,9 +40,10 @@ pub(super) async fn tables(
     config: &Config,
 ) -> Result<(), Failure> {
     let session = Session::open(args, config).await?;
-    let catalogue = read(&session, false).await?;
+    let prepared = prepared(&session).await?;
+    let catalogue = &prepared.catalogue;
     let found: Vec<(&Table, Vec<String>)> = match words {
-        Some(words) if !is_pattern(words, &catalogue) => ranked(&session, &catalogue, words, most),
+        Some(words) if !is_pattern(words, catalogue) => ranked(&prepared, words, most),
         pattern => {
             let all = catalogue.tables.iter();
             let fits = |table: &&Table| pattern.is_none_or(|pattern| named(pattern, table));
@@ -101,14 +111,12 @@ fn fits(parts: &[&str], name: &str) -> bool {
 }
 
 fn ranked<'a>(
-    session: &Session,
-    catalogue: &'a Arc<Catalogue>,
+    prepared: &'a Prepared,
     question: &str,
     most: usize,
 ) -> Vec<(&'a Table, Vec<String>)> {
-    let glossary = &session.databases.config().glossary;
-    let found = Index::build(catalogue.clone(), glossary).rank(question, most);
-    let table = |ranked: Ranked| Some((catalogue.tables.get(ranked.table)?, ranked.why));
+    let found = prepared.index.rank(question, most);
+    let table = |ranked: Ranked| Some((prepared.catalogue.tables.get(ranked.table)?, ranked.why));
     found.into_iter().filter_map(table).collect()
 }
 

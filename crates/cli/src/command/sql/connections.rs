@@ -1,16 +1,16 @@
 //! Connections of the store: kept, listed, tried, forgotten.
 
 use quillet_sql::database::Checked;
-use quillet_sql::{Connection, ConnectionUrl, Definition, SqlError};
+use quillet_sql::{Connection, ConnectionUrl, Databases, Definition, SqlError};
 use serde_json::{Value, json};
 
 use super::cell::{one_line, width};
 use super::failed::told;
 use super::session::{self, with_password};
-use super::target::{self, Target};
+use super::target::{self, DEMO, Target};
 use crate::args::{Sql, SqlCommand};
 use crate::config::{self, Config};
-use crate::databases::Connections;
+use crate::demo_shop::DemoShop;
 use crate::failure::{Failure, code};
 use crate::terminal::{self, Stream, Style, styled};
 
@@ -32,7 +32,7 @@ pub(super) async fn add(args: &Sql, command: &SqlCommand, config: &Config) -> Re
         description: description.clone(),
         ..Definition::default()
     };
-    let databases = session::known(config).await?.databases;
+    let databases = session::known(config).await?;
     let put = databases.put(name, definition).await;
     let put = put.map_err(|error| told(&error, None))?;
     for warning in &put.warnings {
@@ -62,7 +62,7 @@ fn address(text: &str) -> Result<ConnectionUrl, Failure> {
 }
 
 pub(super) async fn list(args: &Sql, config: &Config) -> Result<(), Failure> {
-    let databases = session::known(config).await?.databases;
+    let databases = session::known(config).await?;
     let known = databases.list().await.map_err(|error| told(&error, None))?;
     if args.with.json {
         return Ok(terminal::line(&format!("{:#}", json!(known)))?);
@@ -93,7 +93,7 @@ fn line(connection: &Connection, widest: usize) -> String {
 }
 
 pub(super) async fn remove(name: &str, config: &Config) -> Result<(), Failure> {
-    let databases = session::known(config).await?.databases;
+    let databases = session::known(config).await?;
     let was_there = databases.remove(name).await;
     if was_there.map_err(|error| told(&error, None))? {
         return Ok(());
@@ -120,15 +120,15 @@ pub(super) async fn test(
     let known = session::known(config).await?;
     let tried = match named.map(Target::of).transpose()? {
         Some(Target::Address(url)) => vec![one(&known, url, args, config).await?],
-        Some(Target::Named(name)) => vec![kept(&known, &name).await?],
-        Some(Target::Demo) => Vec::new(),
+        Some(Target::Named(name)) => vec![kept(&known, name).await],
+        Some(Target::Demo) => vec![demo(&known).await?],
         None => every(&known).await?,
     };
     tell(args, &tried)
 }
 
 async fn one(
-    known: &Connections,
+    known: &Databases,
     url: ConnectionUrl,
     args: &Sql,
     config: &Config,
@@ -139,18 +139,24 @@ async fn one(
         ssl_disabled: config.is_on(&config::SQL_SSL_DISABLED),
         ..Definition::default()
     };
-    Ok((url.to_string(), known.databases.test(&definition).await))
+    Ok((url.to_string(), known.test(&definition).await))
 }
 
-async fn kept(known: &Connections, name: &str) -> Result<Tried, Failure> {
-    Ok((name.to_owned(), known.test(name).await?))
+async fn kept(known: &Databases, name: String) -> Tried {
+    let checked = known.test_known(&name).await;
+    (name, checked)
 }
 
-async fn every(known: &Connections) -> Result<Vec<Tried>, Failure> {
-    let list = known.databases.list().await;
+async fn demo(known: &Databases) -> Result<Tried, Failure> {
+    let shop = DemoShop::build()?;
+    Ok((DEMO.to_owned(), known.test(&shop.definition()).await))
+}
+
+async fn every(known: &Databases) -> Result<Vec<Tried>, Failure> {
+    let list = known.list().await;
     let mut tried = Vec::new();
     for connection in list.map_err(|error| told(&error, None))? {
-        tried.push(kept(known, &connection.name).await?);
+        tried.push(kept(known, connection.name).await);
     }
     Ok(tried)
 }

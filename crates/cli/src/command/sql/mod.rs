@@ -16,6 +16,8 @@ mod session;
 mod table;
 mod target;
 
+pub(crate) use target::DEMO;
+
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;

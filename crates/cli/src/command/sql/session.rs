@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stdin};
 use std::sync::Arc;
 
 use quillet_core::chat::ChatModel;
-use quillet_core::store::{Entry, Key, Kind, Store};
+use quillet_core::store::Store;
 use quillet_llm::Mock;
 use quillet_prompt::PromptService;
 use quillet_sql::{ConnectionUrl, Databases, Definition, Dialect};
@@ -18,9 +18,9 @@ use crate::agents;
 use crate::args::Sql;
 use crate::assemble;
 use crate::config::{self, Config, Origin};
-use crate::databases::{self, Connections, Writer};
+use crate::databases::{self, Writer};
+use crate::demo_shop::DemoShop;
 use crate::failure::Failure;
-use crate::overlay::Overlay;
 use crate::source;
 use crate::terminal;
 use crate::traces::make_folder_of;
@@ -35,6 +35,7 @@ pub(super) struct Session {
     pub(super) is_mocked: bool,
     /// Prompts of the store that take the place of the chain's own, as long as it lives.
     _prompts: Option<Arc<PromptService>>,
+    _shop: Option<DemoShop>,
 }
 
 impl Session {
@@ -47,7 +48,11 @@ impl Session {
             Some(text) => Target::of(text)?,
             None => the_only_one(config).await?,
         };
-        let store = store(&target, args, config).await?;
+        let shop = match target {
+            Target::Demo => Some(DemoShop::build()?),
+            _ => None,
+        };
+        let store = store(&target, config).await?;
         let archive = match databases::archive(config).await {
             Ok(archive) => archive,
             // Who asks a file wants an answer, even where nothing can be kept.
@@ -65,11 +70,18 @@ impl Session {
             Some(stored) => databases::stored(stored)?,
             None => databases::built_in()?,
         };
+        let databases = databases::service(config, store, archive, prompts, writer)?;
+        let name = name(&target);
+        if let Some(definition) = lent(&target, shop.as_ref(), args, config)? {
+            let done = databases.lend(&name, &definition);
+            done.map_err(|error| failed::told(&error, None))?;
+        }
         Ok(Session {
-            databases: databases::service(config, store, archive, prompts, writer)?,
-            name: name(&target),
+            databases,
+            name,
             is_mocked: is_mocked && !args.chain.dry_run,
             _prompts: stored,
+            _shop: shop,
         })
     }
 }
@@ -92,9 +104,9 @@ async fn stored_prompts(config: &Config) -> Result<Option<Arc<PromptService>>, F
 ///
 /// # Errors
 /// It cannot be opened.
-pub(super) async fn known(config: &Config) -> Result<Connections, Failure> {
+pub(super) async fn known(config: &Config) -> Result<Databases, Failure> {
     let store = connections(config).await?;
-    Connections::new(config, store, databases::archive(config).await?)
+    databases::unasked(config, store, databases::archive(config).await?)
 }
 
 /// The store in which connections rest.
@@ -111,7 +123,7 @@ async fn connections(config: &Config) -> Result<Arc<dyn Store>, Failure> {
 
 /// Where no database is named: the only one there is.
 async fn the_only_one(config: &Config) -> Result<Target, Failure> {
-    let databases = known(config).await?.databases;
+    let databases = known(config).await?;
     let known = databases
         .list()
         .await
@@ -131,24 +143,31 @@ async fn the_only_one(config: &Config) -> Result<Target, Failure> {
     }
 }
 
-/// The connections of the store, or the one that was named over none.
-async fn store(target: &Target, args: &Sql, config: &Config) -> Result<Arc<dyn Store>, Failure> {
+/// The store whose connections are meant, or an empty one for what is named otherwise.
+async fn store(target: &Target, config: &Config) -> Result<Arc<dyn Store>, Failure> {
+    match target {
+        Target::Named(_) => connections(config).await,
+        Target::Demo | Target::Address(_) => Ok(Arc::new(MemoryStore::new())),
+    }
+}
+
+/// What has to be known of a database that rests in no store.
+fn lent(
+    target: &Target,
+    shop: Option<&DemoShop>,
+    args: &Sql,
+    config: &Config,
+) -> Result<Option<Definition>, Failure> {
     let url = match target {
-        Target::Named(_) => return connections(config).await,
-        Target::Demo => return Err(Failure::Other("no demo".into())),
+        Target::Named(_) => return Ok(None),
+        Target::Demo => return Ok(shop.map(DemoShop::definition)),
         Target::Address(url) => with_password(url.clone(), args.with.password)?,
     };
-    let definition = Definition {
+    Ok(Some(Definition {
         url: url.secret_text().to_owned(),
         ssl_disabled: config.is_on(&config::SQL_SSL_DISABLED),
         ..Definition::default()
-    };
-    let text =
-        serde_json::to_string(&definition).map_err(|error| Failure::Other(error.to_string()))?;
-    let mut store = Overlay::new(Arc::new(MemoryStore::new()));
-    let key = Key::new(name(target));
-    store.add(Kind::Database, Entry::new(key, text, "the command line"));
-    Ok(Arc::new(store))
+    }))
 }
 
 /// A name that no other database has, so that what is kept of it is its own.

@@ -16,7 +16,11 @@ fn a_question_becomes_a_query_and_nothing_runs() {
         assert!(done.err.contains(words), "{words}: {done:?}");
     }
     let history = demo(&place, &["history"]);
-    assert_eq!((history.code, history.out.as_str()), (Some(0), ""), "{history:?}");
+    assert_eq!(
+        (history.code, history.out.as_str()),
+        (Some(0), ""),
+        "{history:?}"
+    );
 }
 
 #[test]
@@ -25,7 +29,10 @@ fn a_question_is_run_where_that_is_asked_for() {
     let done = demo(&place, &[QUESTION, "--run", "-m", "mock", "-o", "csv"]);
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(done.out.contains("\r\n"), "{done:?}");
-    assert!(done.err.contains("SELECT") && done.err.contains(" rows in "), "{done:?}");
+    assert!(
+        done.err.contains("SELECT") && done.err.contains(" rows in "),
+        "{done:?}"
+    );
     let kept = demo(&place, &["history", "--json"]);
     let kept = json(&kept);
     assert_eq!(kept[0]["question"], QUESTION, "{kept}");
@@ -40,12 +47,20 @@ fn everything_of_a_question_is_json() {
     let place = Place::new();
     let asked = json(&demo(&place, &[QUESTION, "--json"]));
     assert_eq!(asked["question"], QUESTION);
-    assert!(asked["generatedSql"].as_str().unwrap().starts_with("SELECT"));
+    assert!(
+        asked["generatedSql"]
+            .as_str()
+            .unwrap()
+            .starts_with("SELECT")
+    );
     assert!(!asked["selectedTables"].as_array().unwrap().is_empty());
     assert_eq!(asked["fallbackUsed"], false);
     assert!(asked.get("ran").is_none());
     let ran = json(&demo(&place, &[QUESTION, "--json", "--run"]));
-    assert!(ran["ran"]["result"]["rowCount"].as_u64().unwrap() > 0, "{ran}");
+    assert!(
+        ran["ran"]["result"]["rowCount"].as_u64().unwrap() > 0,
+        "{ran}"
+    );
 }
 
 #[test]
@@ -53,11 +68,20 @@ fn prompts_are_shown_without_a_model() {
     let place = Place::new();
     let done = demo(&place, &[QUESTION, "--dry-run", "--chain", "seed"]);
     assert_eq!(done.code, Some(0), "{done:?}");
-    for words in ["[system]", "[user]", "database schema analyst", "Available Tables:", QUESTION] {
+    for words in [
+        "[system]",
+        "[user]",
+        "database schema analyst",
+        "Available Tables:",
+        QUESTION,
+    ] {
         assert!(done.out.contains(words), "{words}: {done:?}");
     }
     let done = demo(&place, &[QUESTION, "--show-prompts"]);
-    assert!(done.out.starts_with("SELECT") && done.err.contains("[user]"), "{done:?}");
+    assert!(
+        done.out.starts_with("SELECT") && done.err.contains("[user]"),
+        "{done:?}"
+    );
 }
 
 #[test]
@@ -66,9 +90,15 @@ fn tables_are_listed_found_and_described() {
     let all = demo(&place, &["tables"]);
     assert!(all.out.contains("main.orders"), "{all:?}");
     let some = demo(&place, &["tables", "order*"]);
-    assert!(some.out.lines().count() < all.out.lines().count(), "{some:?}");
+    assert!(
+        some.out.lines().count() < all.out.lines().count(),
+        "{some:?}"
+    );
     let found = demo(&place, &["tables", "哪些客户下了订单"]);
-    assert!(found.out.contains("main.customers") && found.out.contains("main.orders"), "{found:?}");
+    assert!(
+        found.out.contains("main.customers") && found.out.contains("main.orders"),
+        "{found:?}"
+    );
     let schema = demo(&place, &["schema", "orders"]);
     for words in ["main.orders", "key", "→ main.customers"] {
         assert!(schema.out.contains(words), "{words}: {schema:?}");
@@ -76,7 +106,10 @@ fn tables_are_listed_found_and_described() {
     let tables = json(&demo(&place, &["schema", "--json"]));
     assert_eq!(tables.as_array().unwrap().len(), all.out.lines().count());
     let fresh = demo(&place, &["refresh"]);
-    assert!(fresh.out.starts_with("SQLite 3.") && fresh.out.contains(" tables, "), "{fresh:?}");
+    assert!(
+        fresh.out.starts_with("SQLite 3.") && fresh.out.contains(" tables, "),
+        "{fresh:?}"
+    );
 }
 
 #[test]
@@ -106,9 +139,17 @@ fn somebody_at_a_terminal_is_asked_first() {
 #[test]
 fn colour_is_for_terminals() {
     let place = Place::new();
-    let mut terminal = Terminal::start(place.command(&["sql", QUESTION, "--db", "demo", "--no-run"]));
+    let mut terminal =
+        Terminal::start(place.command(&["sql", QUESTION, "--db", "demo", "--no-run"]));
     assert_eq!(terminal.end(), Some(0));
-    assert!(terminal.shown.contains("\u{1b}[1mSELECT\u{1b}[0m"), "{}", terminal.shown);
+    assert!(
+        terminal.shown.contains("\u{1b}[1mSELECT\u{1b}[0m"),
+        "{}",
+        terminal.shown
+    );
     let piped = demo(&place, &[QUESTION]);
-    assert!(!piped.out.contains('\u{1b}') && !piped.err.contains('\u{1b}'), "{piped:?}");
+    assert!(
+        !piped.out.contains('\u{1b}') && !piped.err.contains('\u{1b}'),
+        "{piped:?}"
+    );
 }

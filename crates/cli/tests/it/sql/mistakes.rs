@@ -19,7 +19,10 @@ fn a_database_that_is_not_there_is_named() {
     let place = Place::new().with(&[("shop.db", "")]);
     for (db, words) in [
         ("none.db", &["there is no file none.db"][..]),
-        ("shpo.db", &["there is no file shpo.db", "did you mean shop.db?"]),
+        (
+            "shpo.db",
+            &["there is no file shpo.db", "did you mean shop.db?"],
+        ),
         ("./", &["is a folder"]),
         ("oracle://h/d", &["oracle", "postgresql://user@host/name"]),
         ("postgresql://h", &["names no database"]),
@@ -35,7 +38,10 @@ fn a_question_without_quotes_is_recognised() {
     let done = Place::new().run(&["sql", "list", "tables", "--db", "demo"]);
     assert_eq!(done.code, Some(2), "{done:?}");
     let done = Place::new().run(&["sql", "show", "tables", "--db", "demo"]);
-    done.fails(2, &["\"show\" stands before the name of a command", "quotes"]);
+    done.fails(
+        2,
+        &["\"show\" stands before the name of a command", "quotes"],
+    );
 }
 
 #[test]
@@ -62,7 +68,11 @@ fn what_changes_something_is_refused_at_its_place() {
 #[test]
 fn a_query_takes_standard_input_and_a_pattern_no_question() {
     let place = Place::new();
-    let done = place.run_with(&["sql", "run", "--db", "demo", "-o", "csv"], "SELECT 1 AS one\n", &[]);
+    let done = place.run_with(
+        &["sql", "run", "--db", "demo", "-o", "csv"],
+        "SELECT 1 AS one\n",
+        &[],
+    );
     assert_eq!(done.out, "one\r\n1\r\n", "{done:?}");
     demo(&place, &["tables", "nothing*"]).fails(1, &["no table fits", "lists all"]);
     demo(&place, &["schema", "ordrs"]).fails(2, &["there is no table \"ordrs\"", "orders"]);

@@ -3,20 +3,34 @@
 use super::{demo, json};
 use crate::Place;
 
-const THREE: &str = "SELECT 1 AS n, 'a,b' AS t UNION ALL SELECT 22, NULL UNION ALL SELECT 333, '中文' ORDER BY 1";
+const THREE: &str =
+    "SELECT 1 AS n, 'a,b' AS t UNION ALL SELECT 22, NULL UNION ALL SELECT 333, '中文' ORDER BY 1";
 
 #[test]
 fn rows_come_in_the_form_that_is_asked_for() {
     let place = Place::new();
     let cases = [
-        ("table", "   n │ t\n─────┼──────\n   1 │ a,b\n  22 │ NULL\n 333 │ 中文\n"),
+        (
+            "table",
+            "   n │ t\n─────┼──────\n   1 │ a,b\n  22 │ NULL\n 333 │ 中文\n",
+        ),
         ("csv", "n,t\r\n1,\"a,b\"\r\n22,\r\n333,中文\r\n"),
-        ("ndjson", "{\"n\":1,\"t\":\"a,b\"}\n{\"n\":22,\"t\":null}\n{\"n\":333,\"t\":\"中文\"}\n"),
-        ("markdown", "| n | t |\n| ---: | --- |\n| 1 | a,b |\n| 22 | NULL |\n| 333 | 中文 |\n"),
+        (
+            "ndjson",
+            "{\"n\":1,\"t\":\"a,b\"}\n{\"n\":22,\"t\":null}\n{\"n\":333,\"t\":\"中文\"}\n",
+        ),
+        (
+            "markdown",
+            "| n | t |\n| ---: | --- |\n| 1 | a,b |\n| 22 | NULL |\n| 333 | 中文 |\n",
+        ),
     ];
     for (form, expected) in cases {
         let done = demo(&place, &["run", THREE, "-o", form]);
-        assert_eq!((done.code, done.out.as_str()), (Some(0), expected), "{form} {done:?}");
+        assert_eq!(
+            (done.code, done.out.as_str()),
+            (Some(0), expected),
+            "{form} {done:?}"
+        );
         assert!(done.err.starts_with("3 rows in "), "{done:?}");
     }
 }

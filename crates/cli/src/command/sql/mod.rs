@@ -68,7 +68,6 @@ async fn work(args: &Sql, config: &Config) -> Result<(), Failure> {
         SqlCommand::Test { database } => connections::test(args, database.as_deref(), config).await,
         SqlCommand::History { words, most } => history::run(args, words, *most, config).await,
         SqlCommand::Eval(eval) => evaluate::run(args, eval, config),
-        SqlCommand::Format { .. } => Ok(()),
     }
 }
 

@@ -1,7 +1,10 @@
 //! Connections of the store, real servers, and queries that are given up.
 
+use quillet_real_servers::{MariaDb, Postgres};
+
 use super::json;
 use crate::Place;
+use crate::pseudo_terminal::Terminal;
 
 #[test]
 fn connections_are_kept_listed_used_and_forgotten() {
@@ -68,4 +71,79 @@ fn passwords_are_shown_nowhere() {
         shown.out.contains("@127.0.0.1") && !shown.out.contains("canary"),
         "{shown:?}"
     );
+}
+
+/// A query that goes on until somebody ends it.
+const ENDLESS: &str = "SELECT count(*) FROM endless a, endless b, endless c, endless d, endless e";
+
+/// Gives a query time to begin and an end that shows: `look` counts those that are under way.
+#[track_caller]
+fn ends_with_control_c(place: &Place, url: &str, look: impl Fn() -> String) {
+    let command = place.command(&["sql", "run", ENDLESS, "--db", url, "--timeout", "600"]);
+    let mut terminal = Terminal::start(command);
+    while look() == "0" {
+        std::thread::yield_now();
+    }
+    crate::ask::interrupt(&terminal.child);
+    assert_eq!(terminal.end(), Some(130), "{}", terminal.shown);
+    while look() != "0" {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn postgresql_answers_and_ends_with_who_asked() {
+    let server = Postgres::start();
+    server.execute("CREATE TABLE endless (n int); INSERT INTO endless SELECT generate_series(1, 2000); COMMENT ON TABLE endless IS '无尽 numbers'");
+    let place = Place::new();
+    let url = server.url();
+    let rows = place.run(&[
+        "sql",
+        "run",
+        "SELECT sum(n) AS s FROM endless",
+        "--db",
+        &url,
+        "-o",
+        "csv",
+    ]);
+    assert_eq!(rows.out, "s\r\n2001000\r\n", "{rows:?}");
+    let tables = place.run(&["sql", "tables", "无尽", "--db", &url]);
+    assert!(tables.out.starts_with("public.endless"), "{tables:?}");
+    let wrong = url.replace(server.password(), "wrong-canary");
+    let denied = place.run(&["sql", "tables", "--db", &wrong]);
+    denied.fails(1, &["password"]);
+    assert!(!denied.err.contains("canary"), "{denied:?}");
+    let bare = url.replace(&format!(":{}", server.password()), "");
+    let env = [("PGPASSWORD", server.password())];
+    let tables = place.run_with(&["sql", "tables", "--db", &bare], "", &env);
+    assert_eq!(tables.code, Some(0), "{tables:?}");
+    let asked = place.run_with(
+        &["sql", "tables", "-W", "--db", &bare],
+        server.password(),
+        &[],
+    );
+    assert_eq!(asked.code, Some(0), "{asked:?}");
+    let busy = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%endless e%' AND pid <> pg_backend_pid()";
+    ends_with_control_c(&place, &url, || server.look("postgres", busy));
+}
+
+#[test]
+fn mariadb_answers_and_ends_with_who_asked() {
+    let server = MariaDb::start();
+    server
+        .execute("CREATE TABLE endless (n int); INSERT INTO endless SELECT seq FROM seq_1_to_2000");
+    let place = Place::new();
+    let url = server.url();
+    let rows = place.run(&[
+        "sql",
+        "run",
+        "SELECT sum(n) AS s FROM endless",
+        "--db",
+        &url,
+        "-o",
+        "csv",
+    ]);
+    assert_eq!(rows.out, "s\r\n2001000\r\n", "{rows:?}");
+    let busy = "SELECT count(*) FROM information_schema.processlist WHERE info LIKE '%endless e%' AND id <> connection_id()";
+    ends_with_control_c(&place, &url, || server.look("test", busy));
 }

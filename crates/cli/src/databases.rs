@@ -5,11 +5,11 @@ use std::sync::Arc;
 use quillet_core::Value;
 use quillet_core::archive::Archive;
 use quillet_core::chat::ChatModel;
-use quillet_core::store::Store;
+use quillet_core::store::{Kind, Store};
 use quillet_llm::models::Models;
 use quillet_llm::tokens;
 use quillet_prompt::PromptService;
-use quillet_server::sql::StoredPrompts;
+use quillet_server::sql::{DatabaseTools, StoredPrompts};
 use quillet_sql::chain::{BuiltIn, Prompts};
 use quillet_sql::database::ConnectOptions;
 use quillet_sql::rank::Glossary;
@@ -129,6 +129,25 @@ pub(crate) async fn asked(
     let writer = writer(config, models)?;
     let archive = archive(config).await?;
     service(config, store, archive, stored(prompts)?, writer)
+}
+
+/// Offers the databases of a store as tools, if there are any now.
+///
+/// # Errors
+/// The store does not answer, or a setting is wrong.
+pub(crate) async fn offer(
+    config: &Config,
+    store: Arc<dyn Store>,
+    prompts: &Arc<PromptService>,
+    models: Arc<Models>,
+) -> Result<(), Failure> {
+    if store.keys(Kind::Database).await?.is_empty() {
+        return Ok(());
+    }
+    let databases = asked(config, store, prompts, models).await?;
+    let tools = DatabaseTools::new(databases, prompts.clone());
+    let offered = tools.offer().await;
+    offered.map_err(|error| Failure::Other(error.to_string()))
 }
 
 /// Opens what was learned about databases: where `sql.archive` says, else where the store is.

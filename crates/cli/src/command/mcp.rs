@@ -5,9 +5,12 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use quillet_server::StoredOffer;
+use quillet_server::sql::DatabaseTools;
 
+use crate::agents;
 use crate::assemble;
 use crate::config::Config;
+use crate::databases;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -15,13 +18,16 @@ pub(crate) async fn run(config: &Config) -> Result<(), Failure> {
     let store = assemble::store(config).await?;
     let retries = Arc::default();
     let model = assemble::model(config, Arc::clone(&retries))?;
-    let service = Arc::new(assemble::service(config, store, model, retries)?);
+    let service = assemble::service(config, store.clone(), model, retries)?;
+    let service = Arc::new(service);
     if let Err(error) = service.load().await {
         terminal::warning(&format!("{error}; offering what is known until it answers"));
     }
+    let databases = databases::asked(config, store, &service, agents::models(config)?).await?;
+    let tools = DatabaseTools::new(databases, service.clone());
     let offer = Arc::new(StoredOffer::new(service.clone()));
     let watching = async {
-        service.watch().await;
+        tokio::join!(service.watch(), tools.follow());
         std::future::pending::<Infallible>().await
     };
     tokio::select! {

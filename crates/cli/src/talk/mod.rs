@@ -22,6 +22,7 @@ use crate::agents;
 use crate::args::Talk;
 use crate::assemble;
 use crate::config::{self, Config};
+use crate::databases;
 use crate::failure::{Failure, code};
 use crate::terminal;
 use crate::traces::{self, Traces};
@@ -74,10 +75,12 @@ impl Talker {
             Some(store) => store,
             None => Arc::new(MemoryStore::new()) as Arc<dyn Store>,
         };
-        let prompts = Arc::new(assemble::service(config, store, None, Arc::default())?);
+        let prompts = assemble::service(config, store.clone(), None, Arc::default())?;
+        let prompts = Arc::new(prompts);
         prompts.load().await?;
         let traces = Traces::open(config).await?;
         let models = agents::models(config)?;
+        databases::offer(config, store, &prompts, models.clone()).await?;
         let skills = skills_of(args)?;
         let names: Vec<String> = skills.iter().map(|skill| skill.name.clone()).collect();
         let service = agents::service(config, prompts, models.clone(), skills, &traces).await?;

@@ -29,7 +29,7 @@ RELATIONS = {
     "*": 0.5, ">": 0.5, "$": 0.8, "^": 0.5,  # of verbs
     ";c": 0.3, "-c": 0.3,  # subjects
 }
-GLOSS = 0.25        # share of a walk that goes on by the words of a definition
+GLOSS = 0.12        # share of a walk that goes on by the words of a definition
 RESTART = 0.25      # chance to start again at each step
 SMALLEST = 3e-4     # walks thinner than this are not followed
 SCALE = 0.2         # a score that counts as the word itself

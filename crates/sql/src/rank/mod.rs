@@ -11,6 +11,7 @@ mod score;
 mod split;
 mod stem;
 mod terms;
+mod thesaurus;
 mod words;
 
 use std::ops::Range;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 use self::joins::Joins;
 use self::postings::Postings;
 use self::terms::Terms;
+use self::thesaurus::Thesaurus;
 use crate::Catalogue;
 
 /// What a user says about words: a term of questions and the terms of the schema that it stands for.
@@ -44,6 +46,7 @@ pub struct Ranked {
 pub struct Index {
     catalogue: Arc<Catalogue>,
     terms: Terms,
+    thesaurus: Thesaurus,
     postings: Postings,
     joins: Joins,
     small_schemas: Vec<Range<usize>>,
@@ -53,7 +56,6 @@ impl Index {
     /// Reads the names and comments of a catalogue.
     #[must_use]
     pub fn build(catalogue: Arc<Catalogue>, glossary: &Glossary) -> Self {
-        let _ = glossary;
         let mut terms = Terms::default();
         for table in &catalogue.tables {
             terms.learn(&table.table_name);
@@ -62,11 +64,13 @@ impl Index {
             }
         }
         let postings = Postings::read(&catalogue.tables, &terms, |_| false);
+        let thesaurus = Thesaurus::new(glossary, &terms);
         let joins = Joins::read(&catalogue.tables);
         let small_schemas = score::small_schemas(&catalogue.tables);
         Index {
             catalogue,
             terms,
+            thesaurus,
             postings,
             joins,
             small_schemas,
@@ -76,7 +80,7 @@ impl Index {
     /// The best `most` tables for a question, best first; all others that fit not at all are left out.
     #[must_use]
     pub fn rank(&self, question: &str, most: usize) -> Vec<Ranked> {
-        let asked = question::read(question, &self.terms, &self.postings);
+        let asked = question::read(question, &self.terms, &self.thesaurus, &self.postings);
         score::best(self, &asked, most)
     }
 }

@@ -2,11 +2,12 @@
 
 use foldhash::{HashMap, HashMapExt};
 
-use super::terms::Terms;
+use super::stem::root;
+use super::terms::{Terms, is_known};
 use crate::catalogue::Table;
 
 /// How much a term's further appearances add; the usual value.
-const SATURATION: f32 = 1.2;
+const SATURATION: f32 = 0.8;
 
 /// The parts of a table that words are read from, with the weight of a word there and how much
 /// the length of the part counts against it.
@@ -29,12 +30,15 @@ const FIELDS: [Field; 5] = [
     Field::new(OF_COLUMN_COMMENT, 0.6),
 ];
 const OF_SCHEMA: f32 = 1.0;
-const OF_NAME: f32 = 5.0;
+const OF_NAME: f32 = 4.0;
 const OF_COMMENT: f32 = 3.0;
 const OF_COLUMN: f32 = 1.0;
 const OF_COLUMN_COMMENT: f32 = 1.0;
 const OF_NAME_LENGTH: f32 = 0.4;
-const OF_COLUMN_LENGTH: f32 = 0.5;
+const OF_COLUMN_LENGTH: f32 = 0.3;
+
+/// What a term is worth that all tables have.
+const RARITY_FLOOR: f32 = 0.5;
 
 /// A term's number.
 pub(super) type Term = u32;
@@ -47,6 +51,12 @@ pub(super) struct Postings {
     tables: Vec<u32>,
     weights: Vec<f32>,
     rarity: Vec<f32>,
+    /// Terms of one family by their root.
+    families: HashMap<String, Vec<Term>>,
+    /// Short terms that are no words, which may be abbreviations.
+    short: Vec<(String, Term)>,
+    /// Terms of two characters by each of them.
+    holders: HashMap<char, Vec<Term>>,
 }
 
 struct Reading<'a> {
@@ -150,6 +160,9 @@ impl Postings {
             &postings.starts,
             lengths.iter().filter(|l| l[NAME] > 0).count(),
         );
+        postings.families = families(&numbers);
+        postings.short = short(&numbers);
+        postings.holders = holders(&numbers);
         postings.numbers = numbers;
         postings
     }
@@ -172,6 +185,32 @@ impl Postings {
     /// How much a term tells tables apart.
     pub(super) fn rarity(&self, term: Term) -> f32 {
         self.rarity.get(term as usize).copied().unwrap_or(0.0)
+    }
+
+    /// Terms of the same family of words.
+    pub(super) fn family(&self, word: &str) -> &[Term] {
+        let terms = root(word).and_then(|root| self.families.get(root));
+        terms.map_or(&[], Vec::as_slice)
+    }
+
+    /// Terms that are no words and may be short for this one: its first letter and some of the
+    /// others in their order, as in `qty`, `dept`, `wgt`.
+    pub(super) fn short_for<'a>(&'a self, word: &'a str) -> impl Iterator<Item = (&'a str, Term)> {
+        let first = word.get(..1).unwrap_or_default();
+        let start = self
+            .short
+            .partition_point(|(text, _)| text.as_str() < first);
+        let same = self.short[start..]
+            .iter()
+            .take_while(move |(text, _)| text.starts_with(first));
+        let fits =
+            same.filter(move |(text, _)| text.len() < word.len() && is_short_for(text, word));
+        fits.map(|(text, term)| (text.as_str(), *term))
+    }
+
+    /// The terms of two characters that have this one.
+    pub(super) fn holders(&self, c: char) -> &[Term] {
+        self.holders.get(&c).map_or(&[], Vec::as_slice)
     }
 
     fn range(&self, term: Term) -> std::ops::Range<usize> {
@@ -207,6 +246,50 @@ fn means(lengths: &[[u16; FIELDS.len()]]) -> [f32; FIELDS.len()] {
 fn rarities(starts: &[u32], tables: usize) -> Vec<f32> {
     let holders = starts.windows(2).map(|pair| (pair[1] - pair[0]) as f32);
     holders
-        .map(|n| (1.0 + (tables as f32 - n + 0.5).max(0.0) / (n + 0.5)).ln())
+        .map(|n| (1.0 + RARITY_FLOOR + (tables as f32 - n + 0.5).max(0.0) / (n + 0.5)).ln())
         .collect()
+}
+
+fn holders(numbers: &HashMap<String, Term>) -> HashMap<char, Vec<Term>> {
+    let mut holders: HashMap<char, Vec<Term>> = HashMap::new();
+    for (text, term) in numbers.iter().filter(|(text, _)| !text.is_ascii()) {
+        if text.chars().count() == 2 {
+            text.chars()
+                .for_each(|c| holders.entry(c).or_default().push(*term));
+        }
+    }
+    holders.values_mut().for_each(|terms| terms.sort_unstable());
+    holders
+}
+
+/// Terms of two to five letters that the dictionary does not have, in order.
+fn short(numbers: &HashMap<String, Term>) -> Vec<(String, Term)> {
+    let is_short = |text: &str| {
+        let letters = text.bytes().all(|b| b.is_ascii_lowercase());
+        letters && (2..6).contains(&text.len()) && !is_known(text)
+    };
+    let all = numbers.iter().filter(|(text, _)| is_short(text));
+    let mut all: Vec<(String, Term)> = all.map(|(text, term)| (text.clone(), *term)).collect();
+    all.sort_unstable();
+    all
+}
+
+fn is_short_for(short: &str, word: &str) -> bool {
+    let mut letters = word.bytes();
+    short
+        .bytes()
+        .all(|wanted| letters.any(|letter| letter == wanted))
+}
+
+fn families(numbers: &HashMap<String, Term>) -> HashMap<String, Vec<Term>> {
+    let mut families: HashMap<String, Vec<Term>> = HashMap::new();
+    for (text, term) in numbers {
+        if let Some(root) = root(text) {
+            families.entry(root.to_owned()).or_default().push(*term);
+        }
+    }
+    families
+        .values_mut()
+        .for_each(|terms| terms.sort_unstable());
+    families
 }

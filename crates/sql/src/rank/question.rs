@@ -1,20 +1,33 @@
 //! A question as terms of a schema: what each of its words may mean there.
 
-use foldhash::{HashSet, HashSetExt};
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::postings::{Postings, Term};
 use super::split::{Piece, bigrams, pieces};
 use super::terms::{Terms, base};
+use super::thesaurus::{Other, Thesaurus};
 use super::words::ENGLISH;
 
 /// Most words of a question that count: the first ones.
 const MOST_WORDS: usize = 48;
 /// A word that is near in meaning counts for this much of one that is the same.
-const RELATED: f32 = 0.6;
+const RELATED: f32 = 0.7;
 /// And for this much where the schema has the word itself.
 const RELATED_BESIDE: f32 = 0.25;
+/// A word of the same family counts for this much: `distraction` for `distracted`.
+const FAMILY: f32 = 0.7;
+/// And for this much where the schema has the word itself.
+const FAMILY_BESIDE: f32 = 0.3;
 /// An abbreviation counts for this much (notes 3.2).
 const SHORTENED: f32 = 0.4;
+/// And for this much where the schema has the word itself.
+const SHORTENED_BESIDE: f32 = 0.15;
+/// A number counts for this much: most of them are values.
+const NUMBER: f32 = 0.5;
+/// A single character counts for this much, where no pair of it is found.
+const CHARACTER: f32 = 0.3;
+/// A character that more terms have says nothing.
+const MOST_HOLDERS: usize = 12;
 
 /// Words that ask and say nothing about what is asked for.
 const EMPTY: &str = "a about above after all also am an and any are as at be been being below \
@@ -66,44 +79,60 @@ pub(super) struct Asked {
 }
 
 /// What a question asks for.
-pub(super) fn read(question: &str, terms: &Terms, postings: &Postings) -> Vec<Asked> {
+pub(super) fn read(
+    question: &str,
+    terms: &Terms,
+    thesaurus: &Thesaurus,
+    postings: &Postings,
+) -> Vec<Asked> {
     let mut reader = Reader {
         terms,
+        thesaurus,
         postings,
-        seen: HashSet::new(),
+        read: HashSet::new(),
+        seen: HashMap::new(),
         asked: Vec::new(),
     };
-    let mut before: Option<String> = None;
-    for piece in pieces(question) {
-        match piece {
-            Piece::Number(digits) => reader.number(&digits),
-            Piece::Characters(run) => reader.characters(&run),
-            Piece::Word(word) => {
-                if let Some(before) = before.replace(word.clone()) {
-                    reader.together(&before, &word);
-                }
-                if !EMPTY.split(' ').any(|empty| empty == word) {
-                    reader.word(&word);
-                }
-            }
+    let pieces = pieces(question);
+    for run in pieces.chunk_by(|a, b| is_word(a) && is_word(b)) {
+        match run {
+            [Piece::Number(digits)] => reader.number(digits),
+            [Piece::Characters(run)] => reader.characters(run),
+            words => reader.words(words),
         }
         if reader.asked.len() >= MOST_WORDS {
+            reader.asked.truncate(MOST_WORDS);
             break;
         }
     }
     reader.asked
 }
 
+fn is_word(piece: &Piece) -> bool {
+    matches!(piece, Piece::Word(_))
+}
+
 struct Reader<'a> {
     terms: &'a Terms,
+    thesaurus: &'a Thesaurus,
     postings: &'a Postings,
-    seen: HashSet<String>,
+    /// Words that were read.
+    read: HashSet<String>,
+    /// Words with their place in `asked`; `None` for those that mean nothing here.
+    seen: HashMap<String, Option<usize>>,
     asked: Vec<Asked>,
 }
 
 impl Reader<'_> {
+    /// Notes what a word means, in addition to what is known of it.
     fn put(&mut self, word: &str, meant: Vec<(Term, f32)>) {
-        if !meant.is_empty() && self.seen.insert(word.to_owned()) {
+        if let Some(Some(place)) = self.seen.get(word) {
+            self.asked[*place].meant.extend(meant);
+            return;
+        }
+        let place = (!meant.is_empty()).then_some(self.asked.len());
+        self.seen.insert(word.to_owned(), place);
+        if place.is_some() {
             self.asked.push(Asked {
                 word: word.to_owned(),
                 meant,
@@ -112,8 +141,30 @@ impl Reader<'_> {
     }
 
     fn number(&mut self, digits: &str) {
-        let meant = self.postings.find(digits).map(|term| (term, 0.5));
+        let meant = self.postings.find(digits).map(|term| (term, NUMBER));
         self.put(digits, meant.into_iter().collect());
+    }
+
+    fn words(&mut self, run: &[Piece]) {
+        let words: Vec<&str> = run
+            .iter()
+            .filter_map(|piece| match piece {
+                Piece::Word(word) => Some(word.as_str()),
+                _ => None,
+            })
+            .collect();
+        let bases: Vec<String> = words.iter().map(|word| base(word)).collect();
+        for (i, word) in words.iter().enumerate().take(4 * MOST_WORDS) {
+            if let Some((_, key, others)) = self.thesaurus.of_words(&bases[i..]) {
+                self.others(&key, others, self.postings.find(&key).is_some());
+            }
+            if let Some(next) = words.get(i + 1) {
+                self.together(word, next);
+            }
+            if !EMPTY.split(' ').any(|empty| empty == *word) {
+                self.word(word);
+            }
+        }
     }
 
     /// `zip code` may be `zipcode` in the schema.
@@ -123,9 +174,33 @@ impl Reader<'_> {
         self.put(&whole, meant.into_iter().collect());
     }
 
+    /// What a glossary says; an entry of several terms counts where the schema has all of them.
+    fn others(&mut self, word: &str, others: &[Other], is_direct: bool) {
+        for other in others {
+            let sure = match (other.is_given, is_direct) {
+                (true, _) => 1.0,
+                (false, false) => RELATED,
+                (false, true) => RELATED_BESIDE,
+            };
+            let terms: Option<Vec<Term>> = other
+                .parts
+                .iter()
+                .map(|part| self.postings.find(part))
+                .collect();
+            for (i, term) in terms.into_iter().flatten().enumerate() {
+                let place = if i == 0 {
+                    word.to_owned()
+                } else {
+                    format!("{word} {}", i + 1)
+                };
+                self.put(&place, vec![(term, sure)]);
+            }
+        }
+    }
+
     fn word(&mut self, word: &str) {
         let term = base(word);
-        if self.seen.contains(&term) {
+        if !self.read.insert(term.clone()) {
             return;
         }
         for part in self.terms.cut(word).iter().filter(|part| *part != word) {
@@ -142,9 +217,14 @@ impl Reader<'_> {
         if word != term {
             self.related(word, share, &mut meant);
         }
-        if meant.is_empty() {
-            self.shortened(&term, &mut meant);
-        }
+        let sure = if direct.is_some() {
+            FAMILY_BESIDE
+        } else {
+            FAMILY
+        };
+        let family = self.postings.family(&term).iter();
+        meant.extend(family.filter(|t| Some(**t) != direct).map(|t| (*t, sure)));
+        self.shortened(&term, direct.is_some(), &mut meant);
         self.put(&term, meant);
     }
 
@@ -159,19 +239,23 @@ impl Reader<'_> {
         }
     }
 
-    /// Terms that are the beginning or the consonants of a word: `dept`, `qty`.
-    fn shortened(&self, word: &str, meant: &mut Vec<(Term, f32)>) {
-        let mut letters = word.chars();
-        let first: String = letters.by_ref().take(1).collect();
-        let consonants = letters.filter(|c| !"aeiou".contains(*c));
-        let skeleton: String = first.chars().chain(consonants).collect();
-        for whole in [word, skeleton.as_str()] {
-            for length in 3..=5 {
-                let Some(short) = whole.get(..length) else {
-                    break;
-                };
-                meant.extend(self.postings.find(short).map(|term| (term, SHORTENED)));
-            }
+    /// Terms that may be short for a word.
+    fn shortened(&self, word: &str, is_direct: bool, meant: &mut Vec<(Term, f32)>) {
+        if word.len() < 4 || !word.is_ascii() {
+            return;
+        }
+        let share = |part: usize, whole: usize| (part as f32 / whole as f32).sqrt();
+        let sure = if is_direct {
+            SHORTENED_BESIDE
+        } else {
+            SHORTENED
+        };
+        for (short, term) in self
+            .postings
+            .short_for(word)
+            .filter(|(short, _)| short.len() > 2)
+        {
+            meant.push((term, sure * share(short.len(), word.len())));
         }
     }
 
@@ -179,9 +263,56 @@ impl Reader<'_> {
         let text: String = run.iter().collect();
         for part in without_asking(&text) {
             let chars: Vec<char> = part.chars().collect();
-            for pair in bigrams(&chars) {
-                let meant = self.postings.find(&pair).map(|term| (term, 1.0));
-                self.put(&pair, meant.into_iter().collect());
+            let mut is_found = vec![false; chars.len()];
+            self.pairs(&chars, &mut is_found);
+            self.entries(&chars, &mut is_found);
+            self.single(&chars, &is_found);
+        }
+    }
+
+    fn pairs(&mut self, chars: &[char], is_found: &mut [bool]) {
+        for (i, pair) in bigrams(chars).into_iter().enumerate() {
+            if let Some(term) = self.postings.find(&pair) {
+                self.put(&pair, vec![(term, 1.0)]);
+                is_found
+                    .iter_mut()
+                    .skip(i)
+                    .take(2)
+                    .for_each(|found| *found = true);
+            }
+        }
+    }
+
+    /// Entries of the glossary, the longest first from left to right.
+    fn entries(&mut self, chars: &[char], is_found: &mut [bool]) {
+        let mut at = 0;
+        while at < chars.len() {
+            let Some((length, key, others)) = self.thesaurus.of_characters(&chars[at..]) else {
+                at += 1;
+                continue;
+            };
+            let is_direct = is_found[at..at + length].iter().all(|found| *found);
+            let before = self.asked.len();
+            self.others(&key, others, is_direct);
+            if self.asked.len() > before {
+                is_found[at..at + length].fill(true);
+            }
+            at += length;
+        }
+    }
+
+    /// Characters of which no pair was found, where few terms have them.
+    fn single(&mut self, chars: &[char], is_found: &[bool]) {
+        for c in chars
+            .iter()
+            .zip(is_found)
+            .filter(|(_, found)| !**found)
+            .map(|(c, _)| *c)
+        {
+            let holders = self.postings.holders(c);
+            if holders.len() <= MOST_HOLDERS {
+                let meant = holders.iter().map(|term| (*term, CHARACTER)).collect();
+                self.put(&c.to_string(), meant);
             }
         }
     }

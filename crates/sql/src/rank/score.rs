@@ -4,12 +4,12 @@ use super::question::Asked;
 use super::{Index, Ranked};
 
 /// What a table gets of a word that a table says whose rows point to it.
-const FROM_CHILD: f32 = 0.3;
+const FROM_CHILD: f32 = 0.45;
 /// What a table gets of a word that a table says which its rows point to, the less the more
 /// others point there, too.
-const FROM_PARENT: f32 = 0.25;
+const FROM_PARENT: f32 = 0.35;
 /// What a table gets of a word that another table of its small schema says.
-const FROM_SCHEMA: f32 = 0.3;
+const FROM_SCHEMA: f32 = 0.25;
 /// Schemas with more tables than this say nothing about each of them.
 const SMALL_SCHEMA: usize = 40;
 /// How many joins away a word still counts.

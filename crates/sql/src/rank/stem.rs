@@ -53,3 +53,28 @@ fn verb(word: &str, is_known: &impl Fn(&str) -> bool) -> Option<String> {
     let candidates = [Some(base.to_owned()), Some(with_e), y];
     candidates.into_iter().flatten().find(|c| is_known(c))
 }
+
+/// Endings that make words of one family, longer ones first.
+const ENDINGS: &[&str] = &[
+    "ization", "isation", "ational", "fulness", "iveness", "ements", "ations", "ation", "ition",
+    "ement", "ances", "ences", "ities", "ality", "ively", "ibly", "ably", "ance", "ence", "able",
+    "ible", "ment", "ness", "ship", "ions", "tion", "sion", "ical", "ally", "ized", "ised", "ion",
+    "ive", "ity", "ism", "ist", "ing", "ers", "ors", "ian", "ial", "ant", "ent", "ary", "ory",
+    "ous", "ed", "er", "or", "al", "ic", "ly", "es", "ee", "y", "e", "s",
+];
+/// Shorter roots say nothing.
+const SHORTEST_ROOT: usize = 4;
+
+/// What words of one family have in common: `distract` of `distraction` and `distracted`.
+/// Rough: good for words that nothing else is found for.
+pub(super) fn root(word: &str) -> Option<&str> {
+    let mut root = word;
+    for _ in 0..2 {
+        let cut = ENDINGS.iter().find_map(|ending| root.strip_suffix(ending));
+        match cut.filter(|cut| cut.len() >= SHORTEST_ROOT) {
+            Some(cut) => root = cut,
+            None => break,
+        }
+    }
+    (word.is_ascii() && root.len() >= SHORTEST_ROOT).then_some(root)
+}

@@ -16,8 +16,13 @@ const LINK_WORD: f32 = 7.0;
 const TWO_LETTERS: f32 = 4.0;
 /// Bits on top for an inflected form.
 const INFLECTED: f32 = 1.0;
+/// Bits that a piece costs that is no word at all, and each of its letters.
+const NO_WORD: f32 = 8.0;
+const NO_WORD_LETTER: f32 = 4.7;
+/// Most letters of such a piece.
+const LONGEST_NO_WORD: usize = 5;
 /// A word is cut only where the pieces cost less than this for each letter.
-const DEAREST_LETTER: f32 = 3.4;
+const DEAREST_LETTER: f32 = 5.0;
 
 const LINKS: &[&str] = &[
     "a", "an", "and", "as", "at", "by", "for", "from", "has", "have", "id", "in", "is", "its",
@@ -72,8 +77,8 @@ impl Terms {
     fn cheapest(&self, word: &str) -> Option<Vec<String>> {
         let mut best: Vec<Option<(f32, usize)>> = vec![None; word.len() + 1];
         best[0] = Some((0.0, 0));
-        for end in 2..=word.len() {
-            for start in end.saturating_sub(20)..end - 1 {
+        for end in 1..=word.len() {
+            for start in end.saturating_sub(20)..end {
                 let Some((before, _)) = best[start] else {
                     continue;
                 };
@@ -106,19 +111,24 @@ impl Terms {
             return Some(LINK_WORD);
         }
         let short = if part.len() == 2 { TWO_LETTERS } else { 0.0 };
-        if let Some(number) = ENGLISH.find(part) {
+        if let Some(number) = ENGLISH.find(part).filter(|_| part.len() > 1) {
             return Some(ENGLISH.cost(number) + short);
         }
         if self.own.get(part).is_some_and(|count| *count > 1) {
             return Some(OWN_WORD);
         }
         let base = base(part);
-        let number = ENGLISH.find(&base).filter(|_| part.len() > 3)?;
-        Some(ENGLISH.cost(number) + INFLECTED)
+        if let Some(number) = ENGLISH.find(&base).filter(|_| part.len() > 3) {
+            return Some(ENGLISH.cost(number) + INFLECTED);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "words are short")]
+        let letters = part.len() as f32;
+        (part.len() <= LONGEST_NO_WORD).then_some(NO_WORD + NO_WORD_LETTER * letters)
     }
 }
 
-fn is_known(word: &str) -> bool {
+/// Whether a word is in the dictionary as it is.
+pub(super) fn is_known(word: &str) -> bool {
     LINKS.contains(&word) || ENGLISH.find(word).is_some()
 }
 

@@ -1,0 +1,97 @@
+//! Words that stand for other words: the users' glossary, and a small list of words of
+//! business in Chinese and English.
+
+use foldhash::{HashMap, HashMapExt};
+
+use super::Glossary;
+use super::split::{Piece, pieces};
+use super::terms::{Terms, base};
+
+/// Groups of words that stand for each other, one a line.
+const BUSINESS: &str = include_str!("words/business.txt");
+/// Most words or characters of an entry that are compared with a question.
+const LONGEST: usize = 8;
+
+/// What a word may stand for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Other {
+    /// Terms that belong together: `order` and `item`.
+    pub(super) parts: Vec<String>,
+    /// Whether a user said so; otherwise it is only likely.
+    pub(super) is_given: bool,
+}
+
+/// Words with what they may stand for.
+#[derive(Debug, Default)]
+pub(super) struct Thesaurus {
+    others: HashMap<String, Vec<Other>>,
+}
+
+impl Thesaurus {
+    /// The built-in list and a glossary, which is read both ways.
+    pub(super) fn new(glossary: &Glossary, terms: &Terms) -> Self {
+        let mut thesaurus = Thesaurus {
+            others: HashMap::new(),
+        };
+        let groups = BUSINESS.lines().filter(|line| !line.starts_with('#'));
+        for group in groups {
+            let words: Vec<&str> = group.split_whitespace().collect();
+            for word in &words {
+                for other in words.iter().filter(|other| *other != word) {
+                    thesaurus.put(word, other, false, terms);
+                }
+            }
+        }
+        for (word, others) in &glossary.entries {
+            for other in others {
+                thesaurus.put(word, other, true, terms);
+                thesaurus.put(other, word, true, terms);
+            }
+        }
+        thesaurus
+    }
+
+    fn put(&mut self, word: &str, other: &str, is_given: bool, terms: &Terms) {
+        let mut parts = Vec::new();
+        terms.of(other, |term| parts.push(term));
+        parts.dedup();
+        let other = Other { parts, is_given };
+        let known = self.others.entry(key(word)).or_default();
+        if !other.parts.is_empty() && !known.contains(&other) {
+            known.push(other);
+        }
+    }
+
+    /// The longest entry that begins at the start of these words, with its length in words.
+    pub(super) fn of_words(&self, words: &[String]) -> Option<(usize, String, &[Other])> {
+        self.longest(words.len(), |length| words[..length].join(" "))
+    }
+
+    /// The longest entry that begins at the start of these characters, with its length.
+    pub(super) fn of_characters(&self, chars: &[char]) -> Option<(usize, String, &[Other])> {
+        self.longest(chars.len(), |length| chars[..length].iter().collect())
+    }
+
+    fn longest(
+        &self,
+        most: usize,
+        key: impl Fn(usize) -> String,
+    ) -> Option<(usize, String, &[Other])> {
+        (1..=most.min(LONGEST)).rev().find_map(|length| {
+            let key = key(length);
+            let others = self.others.get(&key)?;
+            Some((length, key, others.as_slice()))
+        })
+    }
+}
+
+/// How an entry is looked up: bases of its words with spaces between them.
+fn key(text: &str) -> String {
+    let part = |piece| match piece {
+        Piece::Word(word) => base(&word),
+        Piece::Number(digits) => digits,
+        Piece::Characters(run) => run.into_iter().collect(),
+    };
+    let parts: Vec<String> = pieces(text).into_iter().map(part).collect();
+    parts.join(" ")
+}

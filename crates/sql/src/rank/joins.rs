@@ -11,36 +11,37 @@ const MOST_SHARING: usize = 8;
 /// Words at the end of a column that make it a key (notes 3.2).
 const KEY_WORDS: &[&str] = &["id", "key", "code", "no", "sn", "uuid", "fk"];
 
-/// The ways from each table to others.
+/// The ways from each table to others, with how much each says: up to 1.
 #[derive(Debug, Default)]
 pub(super) struct Joins {
     /// For each table the tables that its rows point to.
-    pub(super) parents: Vec<Vec<u32>>,
+    pub(super) parents: Vec<Vec<(u32, f32)>>,
     /// For each table the tables whose rows point to it.
-    pub(super) children: Vec<Vec<u32>>,
+    pub(super) children: Vec<Vec<(u32, f32)>>,
 }
 
+/// From a table to another, with how much it says.
+type Edge = (u32, u32, f32);
+
 impl Joins {
-    /// Reads foreign keys and names of columns.
+    /// Reads foreign keys, and for tables that declare none the names of columns.
     pub(super) fn read(tables: &[Table]) -> Self {
         let mut edges = declared(tables);
-        let has_keys = tables.iter().any(|table| !table.foreign_keys.is_empty());
-        let mut implied = implied(tables);
-        if has_keys {
-            let keyed: Vec<bool> = tables.iter().map(|t| !t.foreign_keys.is_empty()).collect();
-            implied.retain(|(from, _)| !keyed[*from as usize]);
-        }
-        edges.extend(implied);
-        edges.retain(|(from, to)| from != to);
-        edges.sort_unstable();
-        edges.dedup();
+        let keyless = |from: u32| tables[from as usize].foreign_keys.is_empty();
+        let implied = implied(tables)
+            .into_iter()
+            .filter(|(from, _)| keyless(*from));
+        edges.extend(implied.map(|(from, to)| (from, to, 1.0)));
+        edges.retain(|(from, to, _)| from != to);
+        edges.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(b.2.total_cmp(&a.2)));
+        edges.dedup_by_key(|(from, to, _)| (*from, *to));
         let mut joins = Joins {
             parents: vec![Vec::new(); tables.len()],
             children: vec![Vec::new(); tables.len()],
         };
-        for (from, to) in edges {
-            joins.parents[from as usize].push(to);
-            joins.children[to as usize].push(from);
+        for (from, to, says) in edges {
+            joins.parents[from as usize].push((to, says));
+            joins.children[to as usize].push((from, says));
         }
         joins
     }
@@ -54,7 +55,9 @@ impl Joins {
     }
 }
 
-fn declared(tables: &[Table]) -> Vec<(u32, u32)> {
+/// Declared foreign keys. A column that leads to several tables leads to none in particular:
+/// real schemas have keys over `version` or `category` from everywhere to everywhere.
+fn declared(tables: &[Table]) -> Vec<Edge> {
     let name = |table: &Table| {
         (
             table.schema_name.to_lowercase(),
@@ -63,14 +66,29 @@ fn declared(tables: &[Table]) -> Vec<(u32, u32)> {
     };
     let places: HashMap<(String, String), u32> =
         (0u32..).zip(tables).map(|(i, t)| (name(t), i)).collect();
-    let mut edges = Vec::new();
+    let mut keys = Vec::new();
     for (i, table) in (0u32..).zip(tables) {
         for key in &table.foreign_keys {
             let target = (key.ref_schema.to_lowercase(), key.ref_table.to_lowercase());
-            edges.extend(places.get(&target).map(|to| (i, *to)));
+            let by = (
+                table.schema_name.as_str(),
+                key.columns.join(" ").to_lowercase(),
+            );
+            keys.extend(places.get(&target).map(|to| (by, i, *to)));
         }
     }
-    edges
+    let mut led: HashMap<&(&str, String), Vec<u32>> = HashMap::new();
+    for (by, _, to) in &keys {
+        let targets = led.entry(by).or_default();
+        if !targets.contains(to) {
+            targets.push(*to);
+        }
+    }
+    #[expect(clippy::cast_precision_loss, reason = "counts of tables are small")]
+    let says = |by: &(&str, String)| 1.0 / led.get(by).map_or(1, Vec::len) as f32;
+    keys.iter()
+        .map(|(by, from, to)| (*from, *to, says(by)))
+        .collect()
 }
 
 fn implied(tables: &[Table]) -> Vec<(u32, u32)> {

@@ -4,6 +4,8 @@
 //! tables that hold them get scores (`postings`), tables that are joined to those or stand in the
 //! same small schema get their share (`score`, `joins`).
 
+mod blend;
+mod families;
 mod joins;
 mod postings;
 mod question;
@@ -17,11 +19,13 @@ mod words;
 use std::ops::Range;
 use std::sync::Arc;
 
+use self::families::Families;
 use self::joins::Joins;
 use self::postings::Postings;
 use self::terms::Terms;
 use self::thesaurus::Thesaurus;
 use crate::Catalogue;
+use foldhash::HashSet;
 
 /// What a user says about words: a term of questions and the terms of the schema that it stands for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,6 +53,7 @@ pub struct Index {
     thesaurus: Thesaurus,
     postings: Postings,
     joins: Joins,
+    families: Families,
     small_schemas: Vec<Range<usize>>,
 }
 
@@ -63,7 +68,8 @@ impl Index {
                 terms.learn(&column.name);
             }
         }
-        let postings = Postings::read(&catalogue.tables, &terms, |_| false);
+        let families = Families::read(&catalogue.tables);
+        let postings = Postings::read(&catalogue.tables, &terms, |i| families.is_older(i));
         let thesaurus = Thesaurus::new(glossary, &terms);
         let joins = Joins::read(&catalogue.tables);
         let small_schemas = score::small_schemas(&catalogue.tables);
@@ -73,6 +79,7 @@ impl Index {
             thesaurus,
             postings,
             joins,
+            families,
             small_schemas,
         }
     }
@@ -81,6 +88,29 @@ impl Index {
     #[must_use]
     pub fn rank(&self, question: &str, most: usize) -> Vec<Ranked> {
         let asked = question::read(question, &self.terms, &self.thesaurus, &self.postings);
-        score::best(self, &asked, most)
+        let best = score::best(self, &asked, most);
+        let numbers = families::numbers(question);
+        let members = best
+            .into_iter()
+            .flat_map(|ranked| self.members(ranked, &numbers));
+        members.take(most).collect()
+    }
+
+    /// The tables that a table of a family stands for.
+    fn members(&self, ranked: Ranked, numbers: &HashSet<u64>) -> Vec<Ranked> {
+        let size = self.families.size(ranked.table);
+        if size == 1 {
+            return vec![ranked];
+        }
+        let tables = &self.catalogue.tables;
+        let meant = self.families.meant(ranked.table, tables, numbers);
+        let mut why = ranked.why;
+        why.push(format!("one of {size} alike"));
+        let member = |table| Ranked {
+            table,
+            score: ranked.score,
+            why: why.clone(),
+        };
+        meant.into_iter().map(member).collect()
     }
 }

@@ -4,7 +4,7 @@ use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::postings::{Postings, Term};
 use super::split::{Piece, bigrams, pieces};
-use super::terms::{Terms, base};
+use super::terms::{Terms, base, is_known};
 use super::thesaurus::{Other, Thesaurus};
 use super::words::ENGLISH;
 
@@ -22,6 +22,11 @@ const FAMILY_BESIDE: f32 = 0.3;
 const SHORTENED: f32 = 0.4;
 /// And for this much where the schema has the word itself.
 const SHORTENED_BESIDE: f32 = 0.15;
+/// Initials of three or more words count for this much, and of two.
+const INITIALS: f32 = 0.8;
+const TWO_INITIALS: f32 = 0.4;
+/// Most words of which initials are made.
+const LONGEST_INITIALS: usize = 5;
 /// A number counts for this much: most of them are values.
 const NUMBER: f32 = 0.5;
 /// A single character counts for this much, where no pair of it is found.
@@ -78,6 +83,15 @@ pub(super) struct Asked {
     pub(super) meant: Vec<(Term, f32)>,
 }
 
+impl Asked {
+    fn add(&mut self, term: Term, sure: f32) {
+        match self.meant.iter_mut().find(|(known, _)| *known == term) {
+            Some((_, known)) => *known = known.max(sure),
+            None => self.meant.push((term, sure)),
+        }
+    }
+}
+
 /// What a question asks for.
 pub(super) fn read(
     question: &str,
@@ -108,6 +122,10 @@ pub(super) fn read(
     reader.asked
 }
 
+fn is_empty(word: &str) -> bool {
+    EMPTY.split(' ').any(|empty| empty == word)
+}
+
 fn is_word(piece: &Piece) -> bool {
     matches!(piece, Piece::Word(_))
 }
@@ -127,7 +145,9 @@ impl Reader<'_> {
     /// Notes what a word means, in addition to what is known of it.
     fn put(&mut self, word: &str, meant: Vec<(Term, f32)>) {
         if let Some(Some(place)) = self.seen.get(word) {
-            self.asked[*place].meant.extend(meant);
+            for (term, sure) in meant {
+                self.asked[*place].add(term, sure);
+            }
             return;
         }
         let place = (!meant.is_empty()).then_some(self.asked.len());
@@ -153,6 +173,7 @@ impl Reader<'_> {
                 _ => None,
             })
             .collect();
+        self.initials(&words);
         let bases: Vec<String> = words.iter().map(|word| base(word)).collect();
         for (i, word) in words.iter().enumerate().take(4 * MOST_WORDS) {
             if let Some((_, key, others)) = self.thesaurus.of_words(&bases[i..]) {
@@ -161,8 +182,33 @@ impl Reader<'_> {
             if let Some(next) = words.get(i + 1) {
                 self.together(word, next);
             }
-            if !EMPTY.split(' ').any(|empty| empty == *word) {
+            if !is_empty(word) {
                 self.word(word);
+            }
+        }
+    }
+
+    /// `high school` may be `HS` in the schema.
+    fn initials(&mut self, words: &[&str]) {
+        let full: Vec<&str> = words
+            .iter()
+            .copied()
+            .filter(|word| !is_empty(word))
+            .collect();
+        for start in 0..full.len().min(4 * MOST_WORDS) {
+            let mut short = String::new();
+            for word in full[start..].iter().take(LONGEST_INITIALS) {
+                short.extend(word.chars().next());
+                let sure = if short.len() < 3 {
+                    TWO_INITIALS
+                } else {
+                    INITIALS
+                };
+                let term = self
+                    .postings
+                    .find(&short)
+                    .filter(|_| short.len() > 1 && !is_known(&short));
+                self.put(&short, term.map(|term| (term, sure)).into_iter().collect());
             }
         }
     }

@@ -4,10 +4,10 @@ use super::question::Asked;
 use super::{Index, Ranked};
 
 /// What a table gets of a word that a table says whose rows point to it.
-const FROM_CHILD: f32 = 0.45;
+const FROM_CHILD: f32 = 0.6;
 /// What a table gets of a word that a table says which its rows point to, the less the more
 /// others point there, too.
-const FROM_PARENT: f32 = 0.35;
+const FROM_PARENT: f32 = 0.4;
 /// What a table gets of a word that another table of its small schema says.
 const FROM_SCHEMA: f32 = 0.25;
 /// Schemas with more tables than this say nothing about each of them.
@@ -25,13 +25,21 @@ pub(super) fn best(index: &Index, asked: &[Asked], most: usize) -> Vec<Ranked> {
     for row in &own {
         add(&mut total, &with_context(index, row));
     }
-    let mut order: Vec<usize> = (0..total.len()).filter(|t| total[*t] > 0.0).collect();
+    let found = (0..total.len()).filter(|t| total[*t] > 0.0 && !index.families.is_older(*t));
+    let mut order: Vec<usize> = found.collect();
     order.sort_by(|a, b| total[*b].total_cmp(&total[*a]).then(a.cmp(b)));
     order.truncate(most);
-    let ranked = order.into_iter().map(|table| Ranked {
-        table,
-        score: total[table],
-        why: why(asked, &own, table),
+    let strength = |table: usize| own.iter().map(|row| row[table]).sum::<f32>();
+    let ranked = order.into_iter().map(|table| {
+        let mut why = words(asked, &own, table);
+        if why.is_empty() {
+            why.extend(led_by(index, table, strength));
+        }
+        Ranked {
+            table,
+            score: total[table],
+            why,
+        }
     });
     ranked.collect()
 }
@@ -70,9 +78,9 @@ fn with_context(index: &Index, own: &Row) -> Row {
 fn from_joins(index: &Index, row: &Row, table: usize) -> f32 {
     let joins = &index.joins;
     let children = joins.children[table].iter();
-    let below = children.map(|child| FROM_CHILD * row[*child as usize]);
+    let below = children.map(|(child, says)| FROM_CHILD * says * row[*child as usize]);
     let parents = joins.parents[table].iter();
-    let above = parents.map(|p| FROM_PARENT * row[*p as usize] / joins.crowd(*p));
+    let above = parents.map(|(p, says)| FROM_PARENT * says * row[*p as usize] / joins.crowd(*p));
     below.chain(above).fold(0.0, f32::max)
 }
 
@@ -82,9 +90,30 @@ fn add(total: &mut Row, row: &Row) {
     }
 }
 
-fn why(asked: &[Asked], own: &[Row], table: usize) -> Vec<String> {
-    let found = asked.iter().zip(own).filter(|(_, row)| row[table] > 0.0);
-    found.map(|(word, _)| word.word.clone()).collect()
+/// The words that a table was found by, without those that hardly count.
+fn words(asked: &[Asked], own: &[Row], table: usize) -> Vec<String> {
+    let most = own.iter().map(|row| row[table]).fold(0.0, f32::max);
+    let found = asked
+        .iter()
+        .zip(own)
+        .filter(|(_, row)| row[table] > 0.15 * most);
+    let mut words: Vec<String> = found.map(|(word, _)| word.word.clone()).collect();
+    words.dedup();
+    words
+}
+
+/// What led to a table that no word was found in: the best of the tables that it is joined
+/// with, or its schema.
+fn led_by(index: &Index, table: usize, strength: impl Fn(usize) -> f32) -> Option<String> {
+    let joins = &index.joins;
+    let around = joins.parents[table].iter().chain(&joins.children[table]);
+    let around = around.map(|(other, _)| *other as usize);
+    let best = around.max_by(|a, b| strength(*a).total_cmp(&strength(*b)).then(b.cmp(a)));
+    let tables = &index.catalogue.tables;
+    match best.and_then(|best| tables.get(best)) {
+        Some(best) => Some(format!("joins {}", best.table_name)),
+        None => Some(format!("schema {}", tables.get(table)?.schema_name)),
+    }
 }
 
 /// Runs of tables that stand in one small schema, where the catalogue has several schemas.

@@ -17,7 +17,7 @@ pub(super) enum Piece {
 /// Most characters of one text that are read; names and comments are far shorter.
 const LONGEST_TEXT: usize = 10_000;
 /// Most letters of one word; what follows is left out.
-const LONGEST_WORD: usize = 64;
+const LONGEST_WORD: usize = 128;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {

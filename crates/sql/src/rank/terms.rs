@@ -117,8 +117,10 @@ impl Terms {
         if self.own.get(part).is_some_and(|count| *count > 1) {
             return Some(OWN_WORD);
         }
-        let base = base(part);
-        if let Some(number) = ENGLISH.find(&base).filter(|_| part.len() > 3) {
+        if part.len() > 3
+            && part.ends_with(['s', 'd', 'g'])
+            && let Some(number) = ENGLISH.find(&base(part))
+        {
             return Some(ENGLISH.cost(number) + INFLECTED);
         }
         #[expect(clippy::cast_precision_loss, reason = "words are short")]

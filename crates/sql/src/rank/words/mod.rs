@@ -24,6 +24,8 @@ pub(super) struct Words {
     costs: &'static [u8],
     relations: &'static [u8],
     relation_starts: Vec<u32>,
+    /// Where the words with each two first letters begin: a search then takes few steps.
+    beginnings: Vec<u32>,
 }
 
 /// A word's place in the list.
@@ -59,6 +61,14 @@ impl Words {
             words.relation_starts.push(u32::try_from(at).ok()?);
             at += 1 + 3 * usize::from(*relations.get(at)?);
         }
+        words.beginnings = vec![0; BEGINNINGS + 1];
+        for i in 0..words.ends.len() {
+            let place = beginning(words.word(i))?;
+            words.beginnings[place + 1] += 1;
+        }
+        for i in 0..BEGINNINGS {
+            words.beginnings[i + 1] += words.beginnings[i];
+        }
         Some(words)
     }
 
@@ -71,7 +81,11 @@ impl Words {
 
     /// The place of a word in lower case.
     pub(super) fn find(&self, word: &str) -> Option<Number> {
-        let (mut low, mut high) = (0, self.ends.len());
+        let place = beginning(word)?;
+        let (mut low, mut high) = match self.beginnings.get(place..=place + 1) {
+            Some([low, high]) => (*low as usize, *high as usize),
+            _ => return None,
+        };
         while low < high {
             let middle = low.midpoint(high);
             match self.word(middle).cmp(word) {
@@ -117,6 +131,18 @@ impl Words {
             .map(|[low, high, weight]| (Number::from_le_bytes([*low, *high]), *weight))
             .filter(|(other, _)| usize::from(*other) < self.ends.len())
     }
+}
+
+/// Pairs of first letters.
+const BEGINNINGS: usize = 26 * 26;
+
+/// The number of a word's first two letters; no word of the list is shorter.
+fn beginning(word: &str) -> Option<usize> {
+    let letter = |i: usize| {
+        let letter = word.as_bytes().get(i).filter(|b| b.is_ascii_lowercase())?;
+        Some(usize::from(letter - b'a'))
+    };
+    Some(letter(0)? * 26 + letter(1)?)
 }
 
 fn number(data: &[u8]) -> Option<(usize, &[u8])> {

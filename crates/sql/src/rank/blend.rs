@@ -1,0 +1,105 @@
+//! Ranks by words together with ranks by vectors, where something makes vectors of texts.
+
+use foldhash::{HashMap, HashMapExt};
+
+use super::split::{Piece, pieces};
+use super::{Index, Ranked};
+use crate::catalogue::Table;
+
+/// Lowers the weight of the first places: the usual value for fusing ranks.
+const FLATTEN: f32 = 60.0;
+/// How many of the best by words are looked at.
+const DEPTH: usize = 200;
+/// Most characters of a table's text.
+const LONGEST_TEXT: usize = 2_000;
+
+impl Index {
+    /// One text per table, in the catalogue's order, for an embedder: its name as words, its
+    /// comment, its columns.
+    #[must_use]
+    pub fn texts(&self) -> Vec<String> {
+        self.catalogue.tables.iter().map(text).collect()
+    }
+
+    /// The best `most` tables by words and by nearness to the question's vector. `tables` are the vectors of
+    /// [`Index::texts`]; those of another length than the question's say nothing.
+    #[must_use]
+    pub fn blend(
+        &self,
+        question: &str,
+        vector: &[f32],
+        tables: &[Vec<f32>],
+        most: usize,
+    ) -> Vec<Ranked> {
+        let mut found: HashMap<usize, Ranked> = HashMap::new();
+        for (place, ranked) in (0u16..).zip(self.rank(question, DEPTH)) {
+            found.insert(
+                ranked.table,
+                Ranked {
+                    score: share(place),
+                    ..ranked
+                },
+            );
+        }
+        for (place, table) in (0u16..).zip(self.nearest(vector, tables)) {
+            let new = || Ranked {
+                table,
+                score: 0.0,
+                why: vec!["meaning".to_owned()],
+            };
+            found.entry(table).or_insert_with(new).score += share(place);
+        }
+        let mut all: Vec<Ranked> = found.into_values().collect();
+        all.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.table.cmp(&b.table)));
+        all.truncate(most);
+        all
+    }
+
+    /// The tables nearest to a vector, nearest first.
+    fn nearest(&self, vector: &[f32], tables: &[Vec<f32>]) -> Vec<usize> {
+        let known = tables.iter().take(self.catalogue.tables.len()).enumerate();
+        let fitting = known.filter(|(i, _)| !self.families.is_older(*i));
+        let near = fitting.filter_map(|(i, table)| Some((cosine(vector, table)?, i)));
+        let mut near: Vec<(f32, usize)> = near.collect();
+        near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        near.into_iter().take(DEPTH).map(|(_, i)| i).collect()
+    }
+}
+
+/// What a place is worth.
+fn share(place: u16) -> f32 {
+    1.0 / (FLATTEN + f32::from(place))
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> Option<f32> {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>();
+    let cosine = dot(a, b) / (dot(a, a) * dot(b, b)).sqrt();
+    (a.len() == b.len() && cosine.is_finite()).then_some(cosine)
+}
+
+fn text(table: &Table) -> String {
+    let mut text = words(&table.table_name);
+    if let Some(comment) = &table.comment {
+        text.push_str(": ");
+        text.push_str(comment);
+    }
+    for (i, column) in table.columns.iter().enumerate() {
+        text.push_str(if i == 0 { ". Columns: " } else { ", " });
+        text.push_str(&words(&column.name));
+        if let Some(comment) = &column.comment {
+            text.push_str(" (");
+            text.push_str(comment);
+            text.push(')');
+        }
+    }
+    text.chars().take(LONGEST_TEXT).collect()
+}
+
+fn words(name: &str) -> String {
+    let word = |piece| match piece {
+        Piece::Word(text) | Piece::Number(text) => text,
+        Piece::Characters(run) => run.into_iter().collect(),
+    };
+    let words: Vec<String> = pieces(name).into_iter().map(word).collect();
+    words.join(" ")
+}

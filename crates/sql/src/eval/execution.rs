@@ -43,7 +43,6 @@ impl Accuracy {
 
     /// Share of the queries with the same rows, from 0 to 1.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "counts are small")]
     pub fn share(&self) -> f64 {
         let all = self.same + self.different + self.failed;
         self.same as f64 / all.max(1) as f64

@@ -108,7 +108,6 @@ struct Sums {
     tokens: Tokens,
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts are small")]
 impl Sums {
     fn add(&mut self, prepared: &Prepared, asked: &Asked, config: &SqlConfig) {
         let start = Instant::now();

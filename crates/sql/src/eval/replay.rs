@@ -98,7 +98,6 @@ pub fn replay(
     sums.means()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts are small")]
 impl Replayed {
     fn add(&mut self, prepared: &Prepared, question: &Asked, before: &Choice, after: &Choice) {
         let complete = |choice: &Choice| {

@@ -47,7 +47,6 @@ impl Joins {
     }
 
     /// How little a join with a table says: grows with the number of its joins, from 1.
-    #[expect(clippy::cast_precision_loss, reason = "counts of tables are small")]
     pub(super) fn crowd(&self, table: u32) -> f32 {
         let table = table as usize;
         let joins = self.parents[table].len() + self.children[table].len();
@@ -84,7 +83,6 @@ fn declared(tables: &[Table]) -> Vec<Edge> {
             targets.push(*to);
         }
     }
-    #[expect(clippy::cast_precision_loss, reason = "counts of tables are small")]
     let says = |by: &(&str, String)| 1.0 / led.get(by).map_or(1, Vec::len) as f32;
     keys.iter()
         .map(|(by, from, to)| (*from, *to, says(by)))

@@ -233,7 +233,6 @@ impl Field {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of tables are small")]
 fn means(lengths: &[[u16; FIELDS.len()]]) -> [f32; FIELDS.len()] {
     std::array::from_fn(|field| {
         let filled = lengths.iter().map(|l| l[field]).filter(|l| *l > 0);
@@ -242,7 +241,6 @@ fn means(lengths: &[[u16; FIELDS.len()]]) -> [f32; FIELDS.len()] {
     })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of tables are small")]
 fn rarities(starts: &[u32], tables: usize) -> Vec<f32> {
     let holders = starts.windows(2).map(|pair| (pair[1] - pair[0]) as f32);
     holders

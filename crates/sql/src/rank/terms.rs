@@ -91,7 +91,6 @@ impl Terms {
             }
         }
         let (cost, _) = best[word.len()]?;
-        #[expect(clippy::cast_precision_loss, reason = "words are short")]
         if cost > DEAREST_LETTER * word.len() as f32 {
             return None;
         }
@@ -123,7 +122,6 @@ impl Terms {
         {
             return Some(ENGLISH.cost(number) + INFLECTED);
         }
-        #[expect(clippy::cast_precision_loss, reason = "words are short")]
         let letters = part.len() as f32;
         (part.len() <= LONGEST_NO_WORD).then_some(NO_WORD + NO_WORD_LETTER * letters)
     }

@@ -18,6 +18,7 @@ mod error;
 pub mod eval;
 pub mod export;
 pub mod guard;
+pub mod layout;
 mod mysql;
 mod postgres;
 pub mod rank;

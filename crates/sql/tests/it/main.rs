@@ -9,6 +9,7 @@ mod export;
 mod export_arrow;
 mod export_xlsx;
 mod guard;
+mod layout;
 mod mysql;
 mod postgres;
 mod scripted;

@@ -4,6 +4,7 @@ mod errors;
 mod hostile;
 mod names;
 mod printed;
+mod properties;
 
 use quillet_sql::catalogue::{Column, Table};
 use quillet_sql::guard::{Approved, GuardError, Policy, check};

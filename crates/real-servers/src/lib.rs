@@ -20,9 +20,11 @@
 
 mod mariadb;
 mod postgres;
+mod sshd;
 mod supervised;
 mod template;
 mod user;
 
 pub use mariadb::MariaDb;
 pub use postgres::Postgres;
+pub use sshd::Sshd;

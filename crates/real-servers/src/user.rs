@@ -30,6 +30,14 @@ impl User {
         }
     }
 
+    /// Ourselves.
+    pub(crate) fn ourselves() -> User {
+        User {
+            id: number(&["-u"]),
+            change: None,
+        }
+    }
+
     /// A command that runs as this user, without input, in a folder that it may read.
     pub(crate) fn command(self, program: &str) -> Command {
         let mut command = Command::new(program);

@@ -26,6 +26,7 @@ pub mod rows;
 mod service;
 mod sqlite;
 pub mod tools;
+mod tunnel;
 mod url;
 
 pub use catalogue::Catalogue;

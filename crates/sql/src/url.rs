@@ -135,6 +135,16 @@ impl ConnectionUrl {
         }
     }
 
+    /// The same database, reached at another place.
+    #[must_use]
+    pub(crate) fn at(&self, host: &str, port: u16) -> Self {
+        ConnectionUrl {
+            host: host.to_owned(),
+            port,
+            ..self.clone()
+        }
+    }
+
     /// The value of a setting behind `?`.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&str> {

@@ -41,6 +41,12 @@ pub struct SshConfig {
     pub port: Option<u16>,
     /// User there.
     pub username: String,
+    /// File of the private key; else what `ssh` itself takes, such as its agent's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity_file: Option<String>,
+    /// File of the hosts that are known; else that of `ssh` itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_hosts_file: Option<String>,
 }
 
 impl Definition {

@@ -14,7 +14,7 @@ use crate::chain::Prepared;
 use crate::database::Progress;
 use crate::rank::Glossary;
 use crate::{
-    Catalogue, ConnectionUrl, Database, DatabaseError, DatabaseErrorKind, SqlError, connect,
+    Catalogue, ConnectionUrl, Database, DatabaseError, DatabaseErrorKind, SqlError, connect, tunnel,
 };
 
 /// What a connection's name means at the moment.
@@ -197,15 +197,12 @@ pub(super) fn open(
     definition: &Definition,
     parts: &Parts,
 ) -> Result<Arc<dyn Database>, SqlError> {
-    if definition.ssh_config.is_some() {
-        return Err(SqlError::Invalid {
-            code: "sql.invalid.ssh",
-            message: "sshConfig cannot be used; open the tunnel yourself (ssh -N -L) and give its local port in url".to_owned(),
-        });
-    }
     let mut options = parts.config.connect.clone();
     options.ssl_disabled |= definition.ssl_disabled;
-    Ok(connect(url, &options)?)
+    Ok(match &definition.ssh_config {
+        Some(ssh) => tunnel::through(url, ssh, &options)?,
+        None => connect(url, &options)?,
+    })
 }
 
 fn ended(error: &JoinError) -> SqlError {

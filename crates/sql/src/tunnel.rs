@@ -1,0 +1,365 @@
+//! A database behind an SSH server: the system's `ssh` forwards a local port, and the
+//! database is asked there.
+//!
+//! Who may log in is `ssh`'s business: its agent, its configuration, its known hosts, or the files
+//! that the definition names. It never asks anybody (`BatchMode`), so that passwords are of no
+//! use and a host that is not known is refused. A certificate is checked against 127.0.0.1.
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::BoxFuture;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use crate::database::{Checked, ConnectOptions, Database, Progress, QueryLimits};
+use crate::{
+    Catalogue, ConnectionUrl, DatabaseError, DatabaseErrorKind, Dialect, Rows, SshConfig, connect,
+};
+
+/// Starts `ssh` and ends it when its own input ends: a pipe that closes when we drop it or die.
+const SUPERVISOR: &str = r#"
+exec 3<&0
+"$@" </dev/null 3<&- &
+ssh=$!
+{ read -r _ <&3; kill $ssh 2>/dev/null; } 2>/dev/null &
+wait $ssh
+"#;
+/// Bytes of what `ssh` says that are kept.
+const SAID: usize = 2_000;
+/// How often a port is tried that somebody else may take meanwhile.
+const PORTS: usize = 3;
+/// How long until it is looked again whether the port is open.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The database at an address that only an SSH server reaches. Nothing is opened yet.
+///
+/// # Errors
+/// The address is no server's, or the tunnel's host or user cannot be one.
+pub(crate) fn through(
+    url: &ConnectionUrl,
+    ssh: &SshConfig,
+    options: &ConnectOptions,
+) -> Result<Arc<dyn Database>, DatabaseError> {
+    if url.dialect == Dialect::Sqlite {
+        return Err(unreachable("a file has no tunnel; leave sshConfig out"));
+    }
+    for (what, text) in [("host", &ssh.host), ("username", &ssh.username)] {
+        let is_word = |c: char| c.is_alphanumeric() || "._-:@%\\".contains(c);
+        if text.is_empty() || text.starts_with('-') || !text.chars().all(is_word) {
+            return Err(unreachable(format!("sshConfig.{what} cannot be {text:?}")));
+        }
+    }
+    // What is wrong with the address is said now.
+    connect(url, options)?;
+    Ok(Arc::new(Tunneled {
+        url: url.clone(),
+        ssh: ssh.clone(),
+        options: options.clone(),
+        open: Mutex::new(None),
+    }))
+}
+
+fn unreachable(message: impl Into<String>) -> DatabaseError {
+    DatabaseError::new(DatabaseErrorKind::Unreachable, message)
+}
+
+/// A database and its tunnel, which opens when it is needed and again when it broke.
+struct Tunneled {
+    url: ConnectionUrl,
+    ssh: SshConfig,
+    options: ConnectOptions,
+    open: Mutex<Option<(Tunnel, Arc<dyn Database>)>>,
+}
+
+impl Tunneled {
+    async fn database(&self) -> Result<Arc<dyn Database>, DatabaseError> {
+        let mut open = self.open.lock().await;
+        if let Some((tunnel, database)) = &mut *open
+            && tunnel.is_open()
+        {
+            return Ok(Arc::clone(database));
+        }
+        *open = None;
+        let tunnel = self.tunnel().await?;
+        let here = self.url.at("127.0.0.1", tunnel.port);
+        let database = connect(&here, &self.options)?;
+        *open = Some((tunnel, Arc::clone(&database)));
+        Ok(database)
+    }
+
+    async fn tunnel(&self) -> Result<Tunnel, DatabaseError> {
+        let mut last = unreachable("ssh was not started");
+        for _ in 0..PORTS {
+            match Tunnel::open(&self.ssh, &self.url, self.options.connect_timeout).await {
+                Ok(tunnel) => return Ok(tunnel),
+                Err(error) if error.message.contains("in use") => last = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(last)
+    }
+}
+
+impl fmt::Debug for Tunneled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tunneled({} over {})", self.url, self.ssh.host)
+    }
+}
+
+/// A running `ssh` that forwards a port. It ends when this is dropped.
+struct Tunnel {
+    port: u16,
+    supervisor: Child,
+    _lifeline: Option<ChildStdin>,
+}
+
+impl Tunnel {
+    async fn open(
+        ssh: &SshConfig,
+        url: &ConnectionUrl,
+        time: Duration,
+    ) -> Result<Self, DatabaseError> {
+        let port = free_port().map_err(|error| unreachable(format!("no port is free: {error}")))?;
+        let mut command = Command::new("sh");
+        command.args(["-c", SUPERVISOR, "tunnel", "ssh"]);
+        command.args(arguments(ssh, url, port, time)).arg(&ssh.host);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let spawned = command.kill_on_drop(true).spawn();
+        let mut supervisor =
+            spawned.map_err(|error| unreachable(format!("ssh cannot be started: {error}")))?;
+        let said = listen(&mut supervisor);
+        let mut tunnel = Tunnel {
+            port,
+            _lifeline: supervisor.stdin.take(),
+            supervisor,
+        };
+        match timeout(time, tunnel.wait()).await {
+            Ok(true) => Ok(tunnel),
+            Ok(false) => {
+                drop(tunnel);
+                let said = said.await.unwrap_or_default();
+                Err(unreachable(format!(
+                    "no tunnel over {}: {}",
+                    ssh.host,
+                    said.trim()
+                )))
+            }
+            Err(_) => Err(unreachable(format!(
+                "no tunnel over {} within {time:?}",
+                ssh.host
+            ))),
+        }
+    }
+
+    /// Waits until the port is open; false if `ssh` ended instead.
+    async fn wait(&mut self) -> bool {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
+        while self.is_open() {
+            if TcpStream::connect(address).await.is_ok() {
+                return true;
+            }
+            sleep(PAUSE).await;
+        }
+        false
+    }
+
+    fn is_open(&mut self) -> bool {
+        matches!(self.supervisor.try_wait(), Ok(None))
+    }
+}
+
+/// What `ssh` is told before the host.
+fn arguments(ssh: &SshConfig, url: &ConnectionUrl, port: u16, time: Duration) -> Vec<String> {
+    let forward = format!("127.0.0.1:{port}:{}:{}", url.host, url.port);
+    let mut arguments: Vec<String> = ["-N", "-T", "-L", &forward, "-l", &ssh.username]
+        .map(str::to_owned)
+        .into();
+    let seconds = time.as_secs().max(1).to_string();
+    let known = ssh.known_hosts_file.as_ref();
+    for (name, value) in [
+        ("BatchMode", Some("yes")),
+        ("ExitOnForwardFailure", Some("yes")),
+        ("ServerAliveInterval", Some("15")),
+        ("ConnectTimeout", Some(seconds.as_str())),
+        ("IdentityFile", ssh.identity_file.as_deref()),
+        ("UserKnownHostsFile", known.map(String::as_str)),
+    ] {
+        let option = value.map(|value| format!("-o{name}={}", quoted(value)));
+        arguments.extend(option);
+    }
+    if let Some(port) = ssh.port {
+        arguments.push(format!("-p{port}"));
+    }
+    arguments.push("--".to_owned());
+    arguments
+}
+
+/// A value of an option: one word, whatever is in it.
+fn quoted(value: &str) -> String {
+    format!("\"{}\"", value.replace(['"', '\n'], ""))
+}
+
+/// The first of what it says, read to the end so that it never waits for us.
+fn listen(child: &mut Child) -> JoinHandle<String> {
+    let stderr = child.stderr.take();
+    tokio::spawn(async move {
+        let (mut said, mut buffer) = (Vec::new(), [0; 512]);
+        let Some(mut stderr) = stderr else {
+            return String::new();
+        };
+        while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
+            let room = SAID.saturating_sub(said.len());
+            said.extend(buffer.iter().take(count.min(room)));
+        }
+        String::from_utf8_lossy(&said).into_owned()
+    })
+}
+
+fn free_port() -> std::io::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+impl Database for Tunneled {
+    fn dialect(&self) -> Dialect {
+        self.url.dialect
+    }
+
+    fn describe(&self) -> String {
+        format!("{} over {}", self.url, self.ssh.host)
+    }
+
+    fn check(&self) -> BoxFuture<'_, Result<Checked, DatabaseError>> {
+        Box::pin(async { self.database().await?.check().await })
+    }
+
+    fn catalogue<'a>(
+        &'a self,
+        progress: Progress<'a>,
+    ) -> BoxFuture<'a, Result<Catalogue, DatabaseError>> {
+        Box::pin(async move { self.database().await?.catalogue(progress).await })
+    }
+
+    fn fingerprint(&self) -> BoxFuture<'_, Result<String, DatabaseError>> {
+        Box::pin(async { self.database().await?.fingerprint().await })
+    }
+
+    fn query<'a>(
+        &'a self,
+        sql: &'a str,
+        limits: &'a QueryLimits,
+    ) -> BoxFuture<'a, Result<Rows, DatabaseError>> {
+        Box::pin(async move { self.database().await?.query(sql, limits).await })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quillet_real_servers::{MariaDb, Sshd};
+
+    use super::*;
+
+    fn config(sshd: &Sshd) -> SshConfig {
+        SshConfig {
+            host: "127.0.0.1".to_owned(),
+            port: Some(sshd.port()),
+            username: sshd.username().to_owned(),
+            identity_file: sshd.identity().to_str().map(str::to_owned),
+            known_hosts_file: sshd.known_hosts().to_str().map(str::to_owned),
+        }
+    }
+
+    fn open(server: &MariaDb, ssh: &SshConfig) -> Arc<dyn Database> {
+        let url = server.url().parse().unwrap();
+        through(&url, ssh, &ConnectOptions::default()).unwrap()
+    }
+
+    /// Whether an `ssh` runs that forwards to this port.
+    fn forwards(port: u16) -> bool {
+        let list = std::process::Command::new("ps")
+            .args(["-eo", "args"])
+            .output()
+            .unwrap();
+        let list = String::from_utf8_lossy(&list.stdout).into_owned();
+        let target = format!(":127.0.0.1:{port}");
+        list.lines()
+            .any(|line| line.starts_with("ssh ") && line.contains(&target))
+    }
+
+    #[tokio::test]
+    async fn a_database_is_reached_through_a_tunnel_that_goes_with_it() {
+        let (server, sshd) = (MariaDb::start(), Sshd::start());
+        let database = open(&server, &config(&sshd));
+        assert!(!forwards(server.port()), "opened before it was needed");
+        for _ in 0..2 {
+            let rows = database
+                .query("SELECT 1", &QueryLimits::default())
+                .await
+                .unwrap();
+            assert_eq!(rows.rows, [[crate::Cell::Int(1)]]);
+        }
+        assert!(forwards(server.port()));
+        drop(database);
+        while forwards(server.port()) {
+            sleep(PAUSE).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn no_way_through_is_said() {
+        let (server, mut sshd) = (MariaDb::start(), Sshd::start());
+        let good = config(&sshd);
+        let unknown = SshConfig {
+            known_hosts_file: Some("/dev/null".to_owned()),
+            ..good.clone()
+        };
+        let stranger = SshConfig {
+            username: "nobody-here".to_owned(),
+            ..good.clone()
+        };
+        for (ssh, part) in [
+            (unknown, "Host key verification failed"),
+            (stranger, "Permission denied"),
+        ] {
+            let error = open(&server, &ssh).check().await.unwrap_err();
+            assert_eq!(error.kind, DatabaseErrorKind::Unreachable);
+            assert!(error.message.contains(part), "{error}");
+        }
+        sshd.stop();
+        let error = open(&server, &good).check().await.unwrap_err();
+        assert!(error.message.contains("refused"), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_a_host_or_a_user_is_refused() {
+        let url: ConnectionUrl = "mysql://u@db/d".parse().unwrap();
+        for (host, username) in [
+            ("", "u"),
+            ("-oProxyCommand=x", "u"),
+            ("h", "-v"),
+            ("h;x", "u"),
+            ("h", "u v"),
+        ] {
+            let ssh = SshConfig {
+                host: host.to_owned(),
+                username: username.to_owned(),
+                ..SshConfig::default()
+            };
+            let error = through(&url, &ssh, &ConnectOptions::default()).unwrap_err();
+            assert!(error.message.contains("sshConfig."), "{error}");
+        }
+        let file: ConnectionUrl = "sqlite:x.db".parse().unwrap();
+        let error = through(&file, &SshConfig::default(), &ConnectOptions::default()).unwrap_err();
+        assert!(error.message.contains("no tunnel"), "{error}");
+    }
+}

@@ -15,6 +15,7 @@ mod models;
 mod openai_requests;
 mod parts;
 mod providers;
+mod questions;
 mod record;
 mod retries;
 mod scripted;

@@ -295,3 +295,84 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+mod properties {
+    use proptest::prelude::*;
+    use rusqlite::Connection;
+
+    use super::*;
+
+    /// Pieces that mean something to the reader.
+    fn piece() -> impl Strategy<Value = String> {
+        let marks = proptest::sample::select(vec![
+            "(",
+            ")",
+            ",",
+            "--",
+            "/*",
+            "*/",
+            "\n",
+            "'",
+            "\"",
+            "`",
+            "[",
+            "]",
+            " ",
+            "CREATE TABLE t",
+            "CREATE VIEW v AS",
+            "CHECK",
+            "IN",
+            "a",
+            "订单",
+            "''",
+        ]);
+        prop_oneof![4 => marks.prop_map(str::to_owned), 1 => "\\PC{0,3}"]
+    }
+
+    /// A name, a type and a comment behind it.
+    fn column() -> impl Strategy<Value = (String, String, String)> {
+        let name = "[a-zA-Z订单 \"'\\[\\]`.,()-]{1,8}";
+        let kind = proptest::sample::select(vec![
+            "INT",
+            "TEXT DEFAULT ')--'",
+            "DECIMAL(10, 2)",
+            "TEXT CHECK (1 IN (1, 2))",
+            "",
+        ]);
+        (name, kind.prop_map(str::to_owned), "[a-z订单,;'\"()]{1,12}")
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_stops_the_reader(pieces in proptest::collection::vec(piece(), 0..60)) {
+            let text = pieces.concat();
+            let told = read(&text);
+            prop_assert!(told.columns.len() <= text.matches(',').count() + text.matches('(').count());
+        }
+
+        #[test]
+        fn names_and_comments_are_those_of_sqlite(columns in proptest::collection::vec(column(), 1..8), block in any::<bool>()) {
+            let lines = columns.iter().enumerate().map(|(i, (name, kind, comment))| {
+                let name = format!("\"{}{i}\"", name.replace('"', "\"\""));
+                let comma = if i + 1 < columns.len() { "," } else { "" };
+                match block {
+                    true => format!("  {name} {kind} /* {comment} */{comma}\n"),
+                    false => format!("  {name} {kind}{comma} -- {comment}\n"),
+                }
+            });
+            let connection = Connection::open_in_memory().unwrap();
+            connection.execute_batch(&format!("CREATE TABLE t (\n{})", lines.collect::<String>())).unwrap();
+            let sql: String = connection.query_row("SELECT sql FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+            let mut statement = connection.prepare("SELECT name FROM pragma_table_xinfo('t')").unwrap();
+            let names = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+            let names: Vec<String> = names.map(Result::unwrap).collect();
+            let told = read(&sql);
+            let found: Vec<&str> = told.columns.iter().map(|column| column.name.as_str()).collect();
+            prop_assert_eq!(found, names);
+            for (column, (_, _, comment)) in told.columns.iter().zip(&columns) {
+                prop_assert_eq!(column.comment.as_deref(), Some(comment.as_str()));
+            }
+        }
+    }
+}

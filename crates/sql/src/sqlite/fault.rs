@@ -29,6 +29,10 @@ const LIMITS: [&str; 8] = [
     "at most",
 ];
 
+/// What mends a file that is there and cannot be opened.
+const WRITE_AHEAD: &str = "the file has to be readable; one in write-ahead mode also needs a folder that may be \
+     written, or `PRAGMA journal_mode = DELETE` from its owner";
+
 /// An error that SQLite gave.
 pub(super) fn of(path: &Path, time: Duration, error: &Error) -> DatabaseError {
     let native = native(error);
@@ -43,6 +47,9 @@ pub(super) fn of(path: &Path, time: Duration, error: &Error) -> DatabaseError {
     };
     let mut fault = DatabaseError::new(kind, said(path, kind, error));
     fault.native_code = native.map(|native| native.extended_code.to_string());
+    if code == Some(ErrorCode::CannotOpen) {
+        fault.hint = Some(WRITE_AHEAD.to_owned());
+    }
     if let Error::SqlInputError { offset, .. } = error {
         fault.position = usize::try_from(*offset).ok();
     }

@@ -5,6 +5,9 @@
 //! opened for reading, the authorizer ([`authorizer`]) lets only reading be prepared, limits
 //! ([`open`]) bound what one instruction can take, and a handler that SQLite calls every few
 //! thousand instructions ends what takes too long or what nobody waits for any more.
+//!
+//! A file in write-ahead mode is read with the two files beside it through which SQLite agrees with
+//! writers; SQLite makes them, empty, where they are missing.
 
 mod authorizer;
 mod catalogue;

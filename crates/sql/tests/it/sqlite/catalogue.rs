@@ -143,10 +143,10 @@ async fn the_fingerprint_changes_with_the_schema_and_the_file() {
 }
 
 #[tokio::test]
-async fn ten_thousand_tables_are_read_with_progress() {
+async fn many_tables_are_read_with_progress() {
     use std::fmt::Write;
     let mut sql = "BEGIN;".to_owned();
-    for i in 0..10_000 {
+    for i in 0..2_000 {
         writeln!(
             sql,
             "CREATE TABLE t{i} (id INTEGER PRIMARY KEY, a TEXT, b INT REFERENCES t{}); -- {i}",
@@ -158,16 +158,16 @@ async fn ten_thousand_tables_are_read_with_progress() {
     let folder = Folder::with(&sql);
     let furthest = AtomicU64::new(0);
     let progress = |done: u64, total: u64, _: &str| {
-        assert_eq!(total, 10_000);
+        assert_eq!(total, 2_000);
         furthest.fetch_max(done, Ordering::Relaxed);
     };
     let catalogue = folder.database().catalogue(&progress).await.unwrap();
-    assert_eq!(catalogue.tables.len(), 10_000);
+    assert_eq!(catalogue.tables.len(), 2_000);
     assert_eq!(
-        catalogue.resolve(None, "t9999").unwrap().foreign_keys[0].ref_table,
-        "t4999"
+        catalogue.resolve(None, "t1999").unwrap().foreign_keys[0].ref_table,
+        "t999"
     );
-    assert!(furthest.into_inner() > 9_000);
+    assert!(furthest.into_inner() > 1_900);
 }
 
 /// A file of the samples; `None` where they are missing.

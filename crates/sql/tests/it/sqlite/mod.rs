@@ -4,3 +4,4 @@ mod catalogue;
 pub(crate) mod folder;
 mod names;
 mod querying;
+mod safety;

@@ -1,0 +1,327 @@
+//! From a question's words to tables and columns.
+
+use std::collections::HashSet;
+
+use super::intent::{Intent, Sum};
+use super::joins::{Step, way};
+use super::schema::{Column, Table};
+use super::words::{common, words};
+
+/// A column, with its table's place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At<'a> {
+    /// The table's place.
+    pub(super) table: usize,
+    /// The column.
+    pub(super) column: &'a Column,
+}
+
+/// What a query is made of.
+#[derive(Debug)]
+pub(super) struct Plan<'a> {
+    /// All tables of the prompt.
+    pub(super) tables: &'a [Table],
+    /// Where the query begins, by its place.
+    pub(super) from: usize,
+    /// What is joined to it, in order.
+    pub(super) joins: Vec<Step>,
+    /// What is worked out; a list of rows where `None`.
+    pub(super) sum: Option<Sum>,
+    /// The number that is worked out or that orders a list.
+    pub(super) measure: Option<At<'a>>,
+    /// What the answer is divided by.
+    pub(super) group: Option<At<'a>>,
+    /// What is listed; everything where empty.
+    pub(super) listed: Vec<At<'a>>,
+    /// Columns and the texts that they have to hold.
+    pub(super) filters: Vec<(At<'a>, String)>,
+}
+
+/// Words of numbers that say nothing when they are added.
+const NOT_ADDED: [&str; 10] = [
+    "price", "rating", "rate", "score", "percent", "age", "discount", "评分", "单价", "折扣",
+];
+/// What a question is about, if it shares a word with a table.
+pub(super) fn plan<'a>(tables: &'a [Table], intent: &Intent) -> Option<Plan<'a>> {
+    let scene = Scene { tables, intent };
+    let orders_by = intent.greatest_first.is_some() && intent.sum.is_none();
+    // `top 5 products by price`: what stands behind `by` is a number, and nothing is divided.
+    let order = orders_by.then(|| scene.ordering(&intent.by)).flatten();
+    let group = if order.is_some() { None } else { scene.group() };
+    let subject = scene.subject().or(order.map(|at| at.table));
+    let subject = subject
+        .or_else(|| scene.measure(&intent.words, &[]).map(|at| at.table))
+        .or(group.map(|at| at.table))?;
+    let spoken: Vec<usize> = [Some(subject), group.map(|at| at.table)]
+        .into_iter()
+        .flatten()
+        .collect();
+    let measure = order
+        .or_else(|| scene.measure(&intent.words, &spoken))
+        .or_else(|| orders_by.then(|| scene.date(subject)).flatten())
+        .or_else(|| intent.sum.and_then(|_| scene.only_number(subject)));
+    let mut plan = Plan {
+        tables,
+        from: subject,
+        joins: Vec::new(),
+        sum: sum(intent, measure, group, subject),
+        measure,
+        group,
+        listed: Vec::new(),
+        filters: Vec::new(),
+    };
+    plan.settle(&scene);
+    Some(plan)
+}
+
+/// What is worked out: what the question says, as far as there is something to work it out of.
+fn sum(
+    intent: &Intent,
+    measure: Option<At<'_>>,
+    group: Option<At<'_>>,
+    subject: usize,
+) -> Option<Sum> {
+    let added = |at: At<'_>| match NOT_ADDED
+        .iter()
+        .any(|word| at.column.named.contains(*word) || at.column.told.contains(*word))
+    {
+        true => Sum::Average,
+        false => Sum::Total,
+    };
+    let elsewhere = measure.filter(|at| at.table != subject);
+    match (intent.sum, measure) {
+        (Some(Sum::Count), _) => Some(Sum::Count),
+        (Some(sum), Some(_)) => Some(sum),
+        (Some(_), None) => Some(Sum::Count),
+        (None, Some(at)) if group.is_some() => Some(added(at)),
+        (None, _) if group.is_some() => Some(Sum::Count),
+        (None, _) => elsewhere.map(added),
+    }
+}
+
+struct Scene<'a, 'q> {
+    tables: &'a [Table],
+    intent: &'q Intent,
+}
+
+impl<'a> Scene<'a, '_> {
+    /// The table that the question is about.
+    fn subject(&self) -> Option<usize> {
+        let asked = &self.intent.words;
+        let score = |table: &Table| {
+            let named = common(&table.named, asked);
+            let titled = common(&table.title, asked);
+            let told = common(&table.told, asked).min(3);
+            let columns = table.columns.iter().any(|c| common(&c.named, asked) > 0);
+            // A name that is wholly said counts more than part of a longer one.
+            60 * named
+                + 30 * share(named, &table.named) / 100
+                + 50 * titled.min(1)
+                + 30 * share(titled, &table.title) / 100
+                + 10 * told
+                + usize::from(columns)
+        };
+        best(self.tables.iter().map(score))
+    }
+
+    fn columns(&self) -> impl Iterator<Item = At<'a>> {
+        let tables = self.tables.iter().enumerate();
+        tables.flat_map(|(table, t)| t.columns.iter().map(move |column| At { table, column }))
+    }
+
+    /// How well a column fits; words that its table's name has as well say nothing of it.
+    fn fit(&self, at: &At<'a>, asked: &HashSet<String>) -> usize {
+        let table = &self.tables[at.table];
+        let own = |words: &HashSet<String>| {
+            let own = words
+                .intersection(asked)
+                .filter(|word| !table.named.contains(*word) && !table.title.contains(*word));
+            own.count()
+        };
+        let (named, told) = (own(&at.column.named), own(&at.column.told));
+        match named + told {
+            0 => 0,
+            _ => {
+                20 * named
+                    + 30 * share(named, &at.column.named) / 100
+                    + 16 * told
+                    + 6 * common(&table.named, asked)
+                    + 6 * common(&table.title, asked)
+            }
+        }
+    }
+
+    /// The number that fits best; those of the tables that are spoken of anyway are preferred.
+    fn measure(&self, asked: &HashSet<String>, spoken: &[usize]) -> Option<At<'a>> {
+        let numbers: Vec<At<'a>> = self.columns().filter(|at| at.column.is_number()).collect();
+        let near = |at: &At<'a>| 15 * spoken.iter().filter(|table| **table == at.table).count();
+        let fits = numbers.iter().map(|at| match self.fit(at, asked) {
+            0 => 0,
+            fit => fit + near(at),
+        });
+        best(fits).and_then(|i| numbers.get(i).copied())
+    }
+
+    /// The number of a table that has no other.
+    fn only_number(&self, table: usize) -> Option<At<'a>> {
+        let mut numbers = self
+            .columns()
+            .filter(|at| at.table == table && at.column.is_number());
+        numbers.next().filter(|_| numbers.next().is_none())
+    }
+
+    /// The number that a list is ordered by.
+    fn ordering(&self, asked: &HashSet<String>) -> Option<At<'a>> {
+        let subject: Vec<usize> = self.subject().into_iter().collect();
+        self.measure(asked, &subject)
+    }
+
+    /// The first day of a table, if the question asks for the latest or the first.
+    fn date(&self, subject: usize) -> Option<At<'a>> {
+        let asked = &self.intent.words;
+        let timely = asked.contains("date") && asked.contains("time");
+        let columns = &self.tables.get(subject)?.columns;
+        let column = columns
+            .iter()
+            .find(|column| column.is_date())
+            .filter(|_| timely)?;
+        Some(At {
+            table: subject,
+            column,
+        })
+    }
+
+    /// What the answer is divided by: a column, or the label of a table.
+    fn group(&self) -> Option<At<'a>> {
+        let by = &self.intent.by;
+        let columns: Vec<At<'a>> = self
+            .columns()
+            .filter(|at| at.column.target.is_none() && (at.column.is_text() || !at.column.is_key))
+            .collect();
+        let near = |at: &At<'a>| usize::from(Some(at.table) == self.subject()) * 5;
+        let fits = columns.iter().map(|at| {
+            let (named, told) = (common(&at.column.named, by), common(&at.column.told, by));
+            match named + told {
+                0 => 0,
+                _ => 20 * named + 20 * share(named, &at.column.named) / 100 + 12 * told + near(at),
+            }
+        });
+        let column = best_of(fits);
+        let tables = self.tables.iter().map(|table| {
+            let (named, titled) = (common(&table.named, by), common(&table.title, by));
+            26 * named
+                + 20 * share(named, &table.named) / 100
+                + 30 * share(titled, &table.title) / 100
+        });
+        match (column, best_of(tables)) {
+            (column, Some((table, fit))) if column.is_none_or(|(_, other)| fit >= other) => {
+                let column = self.tables.get(table)?.label()?;
+                Some(At { table, column })
+            }
+            (Some((i, _)), _) => columns.get(i).copied(),
+            _ => None,
+        }
+    }
+
+    /// Columns of a table that the question names.
+    fn named(&self, table: usize) -> Vec<At<'a>> {
+        let all = self.columns().filter(|at| at.table == table);
+        all.filter(|at| at.column.target.is_none() && self.fit(at, &self.intent.words) > 0)
+            .collect()
+    }
+
+    /// Values that the question names, and the columns that may hold them.
+    fn filters(&self, group: Option<At<'a>>) -> Vec<(At<'a>, String)> {
+        let mut filters = Vec::new();
+        for at in self.columns() {
+            let is_group = group.is_some_and(|group| std::ptr::eq(group.column, at.column));
+            let said = |value: &&String| {
+                let value = words(value);
+                !value.is_empty() && value.is_subset(&self.intent.words)
+            };
+            if let Some(value) = at.column.values.iter().find(said).filter(|_| !is_group) {
+                filters.push((at, value.clone()));
+            }
+        }
+        let text = |at: &At<'a>| at.column.is_text() && at.column.values.is_empty();
+        let texts: Vec<At<'a>> = self.columns().filter(text).collect();
+        // What the question is about says nothing of where a value stands.
+        let subject = self.subject().and_then(|table| self.tables.get(table));
+        let is_about = |word: &&String| {
+            subject.is_some_and(|table| table.named.contains(*word) || table.title.contains(*word))
+        };
+        let asked = self.intent.words.iter().filter(|word| !is_about(word));
+        let asked: HashSet<String> = asked.cloned().collect();
+        for value in &self.intent.values {
+            let fits = texts.iter().map(|at| {
+                let near = usize::from(Some(at.table) == self.subject());
+                self.fit(at, &asked) + 30 * usize::from(at.column.is_place()) + 5 * near
+            });
+            filters.extend(best(fits).and_then(|i| Some((*texts.get(i)?, value.clone()))));
+        }
+        filters
+    }
+}
+
+impl<'a> Plan<'a> {
+    /// Chooses where the query begins and what it joins; leaves out what no key leads to.
+    fn settle(&mut self, scene: &Scene<'a, '_>) {
+        let subject = self.from;
+        match (self.sum, self.measure) {
+            (Some(Sum::Count) | None, _) => {}
+            (Some(_), Some(at)) => self.from = at.table,
+            (Some(_), None) => {}
+        }
+        if self.sum.is_some()
+            && self.group.is_none()
+            && self.from != subject
+            && scene.intent.greatest_first.is_some()
+        {
+            // `the products with the highest rating`: divided by what is asked for.
+            let label = self.tables.get(subject).and_then(Table::label);
+            self.group = label.map(|column| At {
+                table: subject,
+                column,
+            });
+        }
+        if self.sum.is_none() {
+            self.measure = self.measure.filter(|at| at.table == self.from);
+            self.listed = scene.named(self.from);
+        }
+        self.group = self.group.filter(|at| self.reach(at.table));
+        self.filters = scene.filters(self.group);
+        let filters = std::mem::take(&mut self.filters);
+        self.filters = filters
+            .into_iter()
+            .filter(|(at, _)| self.reach(at.table))
+            .collect();
+    }
+
+    /// Joins what leads to a table.
+    fn reach(&mut self, table: usize) -> bool {
+        let Some(way) = way(self.tables, self.from, table) else {
+            return false;
+        };
+        for step in way {
+            if !self.joins.iter().any(|known| known.to == step.to) {
+                self.joins.push(step);
+            }
+        }
+        true
+    }
+}
+
+/// Hundredths of the words that were said.
+fn share(said: usize, of: &HashSet<String>) -> usize {
+    100 * said / of.len().max(1)
+}
+
+/// The place of the greatest number above nought; the first of equals.
+fn best(scores: impl Iterator<Item = usize>) -> Option<usize> {
+    best_of(scores).map(|(place, _)| place)
+}
+
+fn best_of(scores: impl Iterator<Item = usize>) -> Option<(usize, usize)> {
+    let fitting = scores.enumerate().filter(|(_, score)| *score > 0);
+    fitting.reduce(|best, next| if next.1 > best.1 { next } else { best })
+}

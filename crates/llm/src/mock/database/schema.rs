@@ -1,0 +1,235 @@
+//! Tables as the prompts of `quillet sql` list them.
+
+use std::collections::HashSet;
+
+use super::words::words;
+
+/// A table of a prompt.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    /// Its name with its schema, as a query writes it.
+    pub(super) name: String,
+    /// Its name alone.
+    pub(super) bare: String,
+    /// Words of its name.
+    pub(super) named: HashSet<String>,
+    /// Words of what its comment begins with, up to the first space or comma.
+    pub(super) title: HashSet<String>,
+    /// Words of its comment.
+    pub(super) told: HashSet<String>,
+    /// Its columns, in order.
+    pub(super) columns: Vec<Column>,
+}
+
+/// A column of a prompt.
+#[derive(Debug, Default)]
+pub(super) struct Column {
+    /// Its name as a query writes it.
+    pub(super) name: String,
+    /// Its type, in lower case.
+    pub(super) kind: String,
+    /// Whether it belongs to the primary key.
+    pub(super) is_key: bool,
+    /// The table and the column that it leads to.
+    pub(super) target: Option<(String, String)>,
+    /// The texts that it may hold.
+    pub(super) values: Vec<String>,
+    /// Words of its name.
+    pub(super) named: HashSet<String>,
+    /// Words of its comment.
+    pub(super) told: HashSet<String>,
+}
+
+impl Column {
+    /// Whether its values can be added.
+    pub(super) fn is_number(&self) -> bool {
+        const NUMBERS: [&str; 7] = ["int", "real", "floa", "doub", "dec", "num", "money"];
+        let is_number = NUMBERS.iter().any(|word| self.kind.contains(word));
+        is_number && !self.is_key && self.target.is_none() && !self.named.contains("id")
+    }
+
+    /// Whether it holds texts.
+    pub(super) fn is_text(&self) -> bool {
+        ["char", "text", "clob", "string"]
+            .iter()
+            .any(|word| self.kind.contains(word))
+    }
+
+    /// Whether it holds names of places.
+    pub(super) fn is_place(&self) -> bool {
+        const PLACES: [&str; 7] = [
+            "city",
+            "country",
+            "region",
+            "state",
+            "warehouse",
+            "城市",
+            "国家",
+        ];
+        PLACES
+            .iter()
+            .any(|place| self.named.contains(*place) || self.told.contains(*place))
+    }
+
+    /// Whether it holds days or times.
+    pub(super) fn is_date(&self) -> bool {
+        ["date", "timestamp"]
+            .iter()
+            .any(|word| self.kind.contains(word))
+    }
+}
+
+impl Table {
+    /// The column that tells a row from others to people: its name or title, else its first text.
+    pub(super) fn label(&self) -> Option<&Column> {
+        let names = |column: &&Column| {
+            ["name", "title"]
+                .iter()
+                .any(|word| column.named.contains(*word))
+        };
+        let mut texts = self
+            .columns
+            .iter()
+            .filter(|column| column.is_text() && column.target.is_none());
+        texts
+            .clone()
+            .find(names)
+            .or_else(|| texts.next())
+            .or(self.columns.first())
+    }
+}
+
+/// The tables of a list or of a schema.
+pub(super) fn tables(text: &str) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
+    for line in text.lines() {
+        if let Some(table) = line.strip_prefix("Table: ").and_then(table) {
+            tables.push(table);
+        } else if let (Some(line), Some(table)) = (line.strip_prefix("  "), tables.last_mut()) {
+            table.columns.extend(column(line));
+        }
+    }
+    tables
+}
+
+/// `schema.name (type) - comment`
+fn table(line: &str) -> Option<Table> {
+    const TYPES: [&str; 4] = [
+        " (table)",
+        " (view)",
+        " (materialized view)",
+        " (foreign table)",
+    ];
+    let ends = TYPES
+        .iter()
+        .filter_map(|kind| Some((line.find(kind)?, kind.len())));
+    let (end, length) = ends.min()?;
+    let name = line.get(..end)?;
+    let comment = line.get(end + length..)?;
+    let comment = comment.strip_prefix(" - ").unwrap_or_default();
+    let comment = if comment == "No description" {
+        ""
+    } else {
+        comment
+    };
+    let bare = parts(name).pop()?;
+    Some(Table {
+        name: name.to_owned(),
+        named: words(bare),
+        bare: bare.to_owned(),
+        title: words(comment.split([' ', ',', '，', ':', '：']).next()?),
+        told: words(comment),
+        columns: Vec::new(),
+    })
+}
+
+/// `name type PK -> schema.table.column in ('a', 'b') -- comment`
+fn column(line: &str) -> Option<Column> {
+    let name = name(line)?;
+    let rest = line.get(name.len()..)?;
+    let (rest, comment) = rest.split_once(" -- ").unwrap_or((rest, ""));
+    let (rest, values) = rest.split_once(" in (").unwrap_or((rest, ""));
+    let (rest, target) = rest.split_once(" -> ").unwrap_or((rest, ""));
+    let (kind, is_key) = match rest.strip_suffix(" PK") {
+        Some(kind) => (kind, true),
+        None => (rest, false),
+    };
+    Some(Column {
+        name: name.to_owned(),
+        kind: kind.trim().to_lowercase(),
+        is_key,
+        target: leads_to(target),
+        values: values
+            .split('\'')
+            .skip(1)
+            .step_by(2)
+            .map(str::to_owned)
+            .collect(),
+        named: words(name),
+        told: words(comment),
+    })
+}
+
+/// `schema.table.column` as the table's name and the column's.
+fn leads_to(target: &str) -> Option<(String, String)> {
+    let column = parts(target)
+        .pop()
+        .filter(|column| column.len() < target.len())?;
+    let table = target.strip_suffix(column)?.strip_suffix('.')?;
+    Some((table.to_owned(), column.to_owned()))
+}
+
+/// The name at the start of a text, with its quotes.
+fn name(text: &str) -> Option<&str> {
+    let first = text.chars().next().filter(|first| !" (".contains(*first))?;
+    let end = match first {
+        '"' | '`' => text.get(1..)?.find(&format!("{first} "))? + 2,
+        _ => text.find(' ')?,
+    };
+    text.get(..end)
+}
+
+/// The parts of a name between its dots; those in quotes stay whole.
+fn parts(name: &str) -> Vec<&str> {
+    let mut quote = None;
+    let cut = |c: char| {
+        if quote == Some(c) {
+            quote = None;
+        } else if quote.is_none() && "\"`".contains(c) {
+            quote = Some(c);
+        }
+        c == '.' && quote.is_none()
+    };
+    name.split(cut).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemas_are_read() {
+        let text = "Table: main.orders (table) - 订单 orders (table)\n  id INTEGER PK -- number\n  \
+                    customer_id bigint -> main.\"My Table\".\"The.Id\" -- who\n  \
+                    status TEXT in ('new', 'paid')\n\nTable: main.\"My Table\" (view)\n  \"The.Id\" timestamp with time zone";
+        let [orders, mine] = tables(text).try_into().unwrap();
+        assert_eq!(
+            (orders.name.as_str(), orders.bare.as_str()),
+            ("main.orders", "orders")
+        );
+        assert_eq!(
+            (mine.name.as_str(), mine.bare.as_str()),
+            ("main.\"My Table\"", "\"My Table\"")
+        );
+        assert!(orders.title.contains("订单") && orders.told.contains("order"));
+        let [id, customer, status] = orders.columns.as_slice() else {
+            panic!("{orders:?}")
+        };
+        assert!(id.is_key && id.kind == "integer" && id.told.contains("number"));
+        let target = ("main.\"My Table\"".to_owned(), "\"The.Id\"".to_owned());
+        assert_eq!(customer.target, Some(target));
+        assert_eq!(status.values, ["new", "paid"]);
+        assert_eq!(mine.columns[0].name, "\"The.Id\"");
+        assert!(mine.columns[0].is_date());
+    }
+}

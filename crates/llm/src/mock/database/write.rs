@@ -1,0 +1,204 @@
+//! A plan as SQL. The names in the prompt are quoted where the dialect wants it, and are written as they stand there.
+
+use super::intent::{Intent, Sum};
+use super::plan::{At, Plan};
+
+/// How queries are to look.
+pub(super) struct Style {
+    /// Most rows of a list.
+    limit: u64,
+}
+
+impl Style {
+    /// What the system prompt asks for: `Add LIMIT 100`.
+    pub(super) fn of(system: &str) -> Self {
+        let digits = system.split("LIMIT ").skip(1).map(|rest| {
+            let end = rest.find(|c: char| !c.is_ascii_digit());
+            rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()
+        });
+        let limit = digits.filter_map(|digits| digits.parse().ok()).next();
+        Style {
+            limit: limit.unwrap_or(100),
+        }
+    }
+}
+
+/// The query, and what it gives in words of the question's language.
+pub(super) fn write(plan: &Plan<'_>, intent: &Intent, style: &Style) -> (String, String) {
+    let writer = Writer { plan };
+    let worked_out = plan.sum.map(|sum| writer.worked_out(sum));
+    let mut columns: Vec<String> = plan.group.iter().map(|at| writer.name(at)).collect();
+    match &worked_out {
+        Some((formula, name)) => columns.push(format!("{formula} AS {name}")),
+        None => columns.extend(writer.listed()),
+    }
+    let mut sql = format!("SELECT {}\nFROM {}", columns.join(", "), writer.from());
+    sql.push_str(&writer.conditions());
+    if let Some(group) = &plan.group {
+        sql.push_str(&format!("\nGROUP BY {}", writer.name(group)));
+    }
+    let order = match (&worked_out, &plan.measure) {
+        (Some((_, name)), _) => plan.group.map(|_| name.clone()),
+        (None, measure) => measure
+            .filter(|_| intent.greatest_first.is_some())
+            .map(|at| writer.name(&at)),
+    };
+    if let Some(order) = order {
+        let direction = if intent.greatest_first == Some(false) {
+            ""
+        } else {
+            " DESC"
+        };
+        sql.push_str(&format!("\nORDER BY {order}{direction}"));
+    }
+    if worked_out.is_none() || plan.group.is_some() {
+        let most = intent.most.unwrap_or(style.limit).min(style.limit);
+        sql.push_str(&format!("\nLIMIT {most}"));
+    }
+    (sql, explanation(plan, intent))
+}
+
+struct Writer<'p, 'a> {
+    plan: &'p Plan<'a>,
+}
+
+impl Writer<'_, '_> {
+    fn table(&self, place: usize) -> (&str, &str) {
+        let table = self.plan.tables.get(place);
+        table.map_or(("", ""), |table| (table.name.as_str(), table.bare.as_str()))
+    }
+
+    /// A column, with its table where there is more than one.
+    fn name(&self, at: &At<'_>) -> String {
+        match self.plan.joins.is_empty() {
+            true => at.column.name.clone(),
+            false => format!("{}.{}", self.table(at.table).1, at.column.name),
+        }
+    }
+
+    /// What is worked out, and what its column is called.
+    fn worked_out(&self, sum: Sum) -> (String, String) {
+        let named = |function: &str, name: &str| {
+            let column = self
+                .plan
+                .measure
+                .map(|at| self.name(&at))
+                .unwrap_or_default();
+            (format!("{function}({column})"), name.to_owned())
+        };
+        match sum {
+            Sum::Count => (self.count(), "row_count".to_owned()),
+            Sum::Total => named("sum", "total_value"),
+            Sum::Average => named("avg", "average_value"),
+            Sum::Greatest => named("max", "greatest_value"),
+            Sum::Least => named("min", "least_value"),
+        }
+    }
+
+    /// Rows of the first table, each once.
+    fn count(&self) -> String {
+        let table = self.plan.tables.get(self.plan.from);
+        let mut keys = table
+            .into_iter()
+            .flat_map(|table| table.columns.iter().filter(|column| column.is_key));
+        let is_many = self.plan.joins.iter().any(|step| step.is_many);
+        match (keys.next(), keys.next()) {
+            (Some(column), None) if is_many => {
+                let at = At {
+                    table: self.plan.from,
+                    column,
+                };
+                format!("count(DISTINCT {})", self.name(&at))
+            }
+            _ => "count(*)".to_owned(),
+        }
+    }
+
+    /// The columns of a list: those that were named with the label and the order, else all.
+    fn listed(&self) -> Vec<String> {
+        let plan = self.plan;
+        let mut columns: Vec<String> = Vec::new();
+        if !plan.listed.is_empty() || plan.measure.is_some() {
+            let label = plan.tables.get(plan.from).and_then(|table| table.label());
+            let label = label.map(|column| At {
+                table: plan.from,
+                column,
+            });
+            for at in label.iter().chain(&plan.listed).chain(&plan.measure) {
+                let name = self.name(at);
+                if !columns.contains(&name) {
+                    columns.push(name);
+                }
+            }
+        }
+        match (columns.len(), plan.joins.is_empty()) {
+            (2.., _) => columns,
+            (_, true) => vec!["*".to_owned()],
+            (_, false) => vec![format!("{}.*", self.table(plan.from).1)],
+        }
+    }
+
+    fn from(&self) -> String {
+        let mut text = self.table(self.plan.from).0.to_owned();
+        for step in &self.plan.joins {
+            let ((name, there), (_, here)) = (self.table(step.to), self.table(step.from));
+            let on = format!("{there}.{} = {here}.{}", step.target, step.column);
+            text.push_str(&format!("\nJOIN {name} ON {on}"));
+        }
+        text
+    }
+
+    fn conditions(&self) -> String {
+        let equal = |(at, value): &(At<'_>, String)| {
+            format!("{} = '{}'", self.name(at), value.replace('\'', "''"))
+        };
+        let conditions: Vec<String> = self.plan.filters.iter().map(equal).collect();
+        match conditions.is_empty() {
+            true => String::new(),
+            false => format!("\nWHERE {}", conditions.join(" AND ")),
+        }
+    }
+}
+
+fn explanation(plan: &Plan<'_>, intent: &Intent) -> String {
+    let table = plan
+        .tables
+        .get(plan.from)
+        .map_or("", |table| table.bare.as_str());
+    let measure = plan.measure.map_or("", |at| at.column.name.as_str());
+    let group = plan.group.map_or("", |at| at.column.name.as_str());
+    let (what, by) = match intent.is_chinese {
+        true => (
+            chinese(plan.sum, table, measure),
+            format!("，按 {group} 分组"),
+        ),
+        false => (english(plan.sum, table, measure), format!(", by {group}")),
+    };
+    let by = if group.is_empty() { String::new() } else { by };
+    match intent.is_chinese {
+        true => format!("内置模拟模型只按词语匹配：{what}{by}。"),
+        false => format!("The built-in mock model matched words only: {what}{by}."),
+    }
+}
+
+fn english(sum: Option<Sum>, table: &str, measure: &str) -> String {
+    match sum {
+        None => format!("rows of {table}"),
+        Some(Sum::Count) => format!("the number of rows of {table}"),
+        Some(Sum::Total) => format!("the sum of {measure} in {table}"),
+        Some(Sum::Average) => format!("the average of {measure} in {table}"),
+        Some(Sum::Greatest) => format!("the greatest {measure} in {table}"),
+        Some(Sum::Least) => format!("the least {measure} in {table}"),
+    }
+}
+
+fn chinese(sum: Option<Sum>, table: &str, measure: &str) -> String {
+    match sum {
+        None => format!("{table} 的行"),
+        Some(Sum::Count) => format!("{table} 的行数"),
+        Some(Sum::Total) => format!("{table} 中 {measure} 的合计"),
+        Some(Sum::Average) => format!("{table} 中 {measure} 的平均值"),
+        Some(Sum::Greatest) => format!("{table} 中 {measure} 的最大值"),
+        Some(Sum::Least) => format!("{table} 中 {measure} 的最小值"),
+    }
+}

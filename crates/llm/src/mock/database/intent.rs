@@ -126,7 +126,7 @@ impl Intent {
     pub(super) fn of(question: &str) -> Self {
         let text = format!("{} ", question.to_lowercase());
         let says = |said: &&str| text.contains(*said);
-        let is_any = |list: &[&str]| list.iter().any(|said| says(&said));
+        let is_any = |list: &[&str]| list.iter().any(&says);
         let greatest_first = match () {
             () if is_any(&LEAST) => Some(false),
             () if is_any(&GREATEST) => Some(true),

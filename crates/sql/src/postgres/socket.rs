@@ -29,11 +29,10 @@ impl Meter {
     }
 
     fn count(&self, bytes: usize) {
-        let bytes = bytes as u64;
-        // Only the task that reads counts down; a lost `allow` in between is not possible,
-        // as nothing is under way then.
-        let left = self.0.load(Ordering::Relaxed);
-        self.0.store(left.saturating_sub(bytes), Ordering::Relaxed);
+        let rest = |left: u64| Some(left.saturating_sub(bytes as u64));
+        let _ = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest);
     }
 }
 

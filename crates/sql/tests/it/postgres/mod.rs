@@ -4,6 +4,7 @@ mod errors;
 mod limits;
 mod relations;
 mod rights;
+mod safety;
 mod samples;
 mod tls;
 mod types;

@@ -77,6 +77,7 @@ pub(crate) fn service(
         store,
         archive,
         model,
+        embedder: None,
         tokens,
         prompts,
         config: SqlConfig {

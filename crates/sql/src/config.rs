@@ -61,6 +61,8 @@ pub struct SqlConfig {
     pub schema_tokens: u64,
     /// Tables that ranking leaves for phase 1.
     pub candidates: usize,
+    /// Databases with more tables than this are ranked by words alone, also where there is an embedder.
+    pub embedded_tables: usize,
     /// Best tables by rank that are added to phase 1's choice.
     pub repair_tables: usize,
     /// How many times an error of the guard or the database goes back to the model.
@@ -100,6 +102,7 @@ impl Default for SqlConfig {
             list_tokens: 4_000,
             schema_tokens: 12_000,
             candidates: 50,
+            embedded_tables: 2_000,
             repair_tables: 3,
             repairs: 1,
             default_limit: 100,

@@ -5,7 +5,10 @@ use std::time::Instant;
 
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatModel, ChatOptions, ChatRequest, ModelError, Reply, TokenCounter};
+use quillet_core::knowledge::Embedder;
 use quillet_core::{BoxFuture, Map, Message, Table as Variables, Value};
+
+use tracing::warn;
 
 use super::answer::{Written, read_query};
 use super::choice::{Choice, Plan, chosen, plan, unasked};
@@ -53,6 +56,8 @@ pub struct Chain<'a> {
     pub prompts: &'a dyn Prompts,
     /// Who counts tokens where the provider does not.
     pub tokens: &'a dyn TokenCounter,
+    /// Who turns questions into vectors, where the tables have some.
+    pub embedder: Option<&'a dyn Embedder>,
     /// Settings.
     pub config: &'a SqlConfig,
     /// The database and its tables.
@@ -99,7 +104,7 @@ impl Chain<'_> {
         &self,
         prompt: &str,
     ) -> Result<(Vec<String>, bool), SqlError> {
-        let ranked = self.prepared.index.rank(prompt, RANKED);
+        let ranked = self.rank(prompt).await;
         let choice = self
             .select(prompt, &ranked, &mut Account::default())
             .await?;
@@ -140,7 +145,7 @@ impl Chain<'_> {
         }
         let mut account = Account::default();
         let begun = Instant::now();
-        let ranked = self.prepared.index.rank(prompt, RANKED);
+        let ranked = self.rank(prompt).await;
         account.phase("rank", begun);
         let choice = self.select(prompt, &ranked, &mut account).await?;
         let mut repairs = Vec::new();
@@ -160,6 +165,22 @@ impl Chain<'_> {
             repairs,
         };
         Ok((generated, accepted.outcome))
+    }
+
+    /// The tables that fit a question best. An embedder that fails is no reason not to answer.
+    async fn rank(&self, prompt: &str) -> Vec<Ranked> {
+        let embedder = self.embedder.filter(|_| self.prepared.is_embedded());
+        let vector = match embedder {
+            None => None,
+            Some(embedder) => match embedder.embed(&[prompt.to_owned()]).await {
+                Ok(vectors) => vectors.into_iter().next(),
+                Err(error) => {
+                    warn!(database = %self.name, %error, "tables are ranked by words alone");
+                    None
+                }
+            },
+        };
+        self.prepared.rank(prompt, vector.as_deref(), RANKED)
     }
 
     async fn select(

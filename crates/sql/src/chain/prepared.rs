@@ -1,12 +1,14 @@
 //! A catalogue made ready for questions: its index, and what each table costs in tokens.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use quillet_core::chat::TokenCounter;
+use quillet_core::chat::{ModelError, TokenCounter};
+use quillet_core::knowledge::Embedder;
 
 use super::context::{short_line, table_text};
 use crate::Catalogue;
-use crate::rank::{Glossary, Index};
+use crate::rank::{Glossary, Index, Ranked};
 
 /// What is worked out once for a catalogue and used by every question.
 #[derive(Debug)]
@@ -19,6 +21,10 @@ pub struct Prepared {
     line_tokens: Vec<u32>,
     /// Tokens of each table's schema text.
     schema_tokens: Vec<u32>,
+    /// Vectors of the tables' texts, once an embedder has made them.
+    vectors: OnceLock<Vec<Vec<f32>>>,
+    /// Whether somebody has begun to have them made.
+    embedding: AtomicBool,
 }
 
 impl Prepared {
@@ -37,7 +43,40 @@ impl Prepared {
             index: Index::build(catalogue.clone(), glossary),
             line_tokens,
             schema_tokens,
+            vectors: OnceLock::new(),
+            embedding: AtomicBool::new(false),
             catalogue,
+        }
+    }
+
+    /// Whether the caller is the first who wants the tables' vectors made.
+    pub(crate) fn begins_embedding(&self) -> bool {
+        !self.embedding.swap(true, Ordering::Relaxed)
+    }
+
+    /// Has the vectors of all tables made, from then on used by [`Prepared::rank`].
+    ///
+    /// # Errors
+    /// The embedder's.
+    pub async fn embed(&self, embedder: &dyn Embedder) -> Result<(), ModelError> {
+        let vectors = embedder.embed(&self.index.texts()).await?;
+        // Whoever was first has made the same.
+        let _ = self.vectors.set(vectors);
+        Ok(())
+    }
+
+    /// Whether questions can be ranked by nearness too.
+    #[must_use]
+    pub fn is_embedded(&self) -> bool {
+        self.vectors.get().is_some()
+    }
+
+    /// The best `most` tables for a question: by words, and by nearness to its vector where there is one.
+    #[must_use]
+    pub fn rank(&self, question: &str, vector: Option<&[f32]>, most: usize) -> Vec<Ranked> {
+        match (vector, self.vectors.get()) {
+            (Some(vector), Some(tables)) => self.index.blend(question, vector, tables, most),
+            _ => self.index.rank(question, most),
         }
     }
 

@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use foldhash::{HashMap, HashMapExt};
 use quillet_core::archive::{Archive, QueryPage, QueryRecord};
 use quillet_core::chat::{ChatModel, TokenCounter};
+use quillet_core::knowledge::Embedder;
 use quillet_core::store::{Changes, Entry, Key, Kind, Store};
 use tokio::task::JoinSet;
 use tracing::warn;
@@ -38,6 +39,8 @@ pub struct Parts {
     pub archive: Arc<dyn Archive>,
     /// Who chooses tables and writes queries.
     pub model: Option<Arc<dyn ChatModel>>,
+    /// Who makes vectors of texts, for tables that no word of a question names.
+    pub embedder: Option<Arc<dyn Embedder>>,
     /// Who counts tokens.
     pub tokens: Arc<dyn TokenCounter>,
     /// Who renders the chain's prompts.
@@ -436,6 +439,24 @@ impl Databases {
         });
     }
 
+    /// Has the tables' vectors made, once for a catalogue; questions do not wait for them.
+    fn embed_in_background(&self, name: &str, prepared: &Arc<Prepared>) {
+        let parts = &self.inner.parts;
+        let few = prepared.catalogue.tables.len() <= parts.config.embedded_tables;
+        let Some(embedder) = parts.embedder.clone().filter(|_| few) else {
+            return;
+        };
+        if !prepared.begins_embedding() {
+            return;
+        }
+        let (name, prepared) = (name.to_owned(), prepared.clone());
+        locked(&self.inner.reading).spawn(async move {
+            if let Err(error) = prepared.embed(embedder.as_ref()).await {
+                warn!(database = %name, %error, "tables have no vectors; they are ranked by words alone");
+            }
+        });
+    }
+
     async fn asking(&self, name: &str) -> Result<Asking, SqlError> {
         let slot = self.slot(name).await?;
         let parts = &self.inner.parts;
@@ -445,6 +466,7 @@ impl Databases {
         let prepared = slot
             .prepared(parts, parts.config.catalogue_age, &nobody)
             .await?;
+        self.embed_in_background(&slot.name, &prepared);
         Ok(Asking { slot, prepared })
     }
 
@@ -498,6 +520,7 @@ impl Asking {
             model: model.as_ref(),
             prompts: parts.prompts.as_ref(),
             tokens: parts.tokens.as_ref(),
+            embedder: parts.embedder.as_deref(),
             config: &parts.config,
             prepared: &self.prepared,
             name: &self.slot.name,

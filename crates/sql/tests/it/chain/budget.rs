@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use quillet_core::Content;
-use quillet_core::chat::{Bytes4, ChatRequest, ModelErrorKind};
+use quillet_core::chat::{Bytes4, ChatRequest, ModelError, ModelErrorKind};
+use quillet_core::knowledge::Embedder;
+use quillet_core::{BoxFuture, Content};
 use quillet_sql::catalogue::{Column, Table};
 use quillet_sql::chain::{BuiltIn, Chain, Generated, Prepared};
 use quillet_sql::rank::Glossary;
@@ -58,6 +59,7 @@ async fn ask(
         model: &model,
         prompts: &prompts,
         tokens: &Bytes4,
+        embedder: None,
         config,
         prepared,
         name: "harbour",
@@ -223,4 +225,41 @@ async fn comments_cannot_forge_lines() {
         assert!(!schema.contains('\u{202e}') && !list.contains('\u{2028}'));
         assert!(schema.len() < 6_000, "a comment is cut: {}", schema.len());
     }
+}
+
+/// Vectors in which words for the same thing are near.
+#[derive(Debug)]
+struct Toy;
+
+impl Embedder for Toy {
+    fn model(&self) -> &str {
+        "toy"
+    }
+
+    fn embed<'a>(
+        &'a self,
+        texts: &'a [String],
+    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, ModelError>> {
+        let vector = |text: &String| match text.contains("vqz") || text.contains("sailors") {
+            true => vec![1.0, 0.0],
+            false => vec![0.0, 1.0],
+        };
+        let vectors = texts.iter().map(vector).collect();
+        Box::pin(async move { Ok(vectors) })
+    }
+}
+
+#[tokio::test]
+async fn vectors_find_what_no_word_names() {
+    let mut tables: Vec<Table> = (0..400)
+        .map(|i| table(&format!("ledger_part{i}x"), None))
+        .collect();
+    tables.push(table("vqz", None));
+    let prepared = prepared(tables);
+    let question = "which sailors are on board?";
+    let best = |vector: Option<&[f32]>| prepared.rank(question, vector, 3).first().map(|r| r.table);
+    assert_ne!(best(None), Some(400));
+    prepared.embed(&Toy).await.unwrap();
+    assert!(prepared.is_embedded());
+    assert_eq!(best(Some(&[1.0, 0.0])), Some(400));
 }

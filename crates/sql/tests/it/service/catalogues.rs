@@ -87,6 +87,7 @@ async fn a_kept_catalogue_serves_while_the_database_is_away() {
         archive: archive.clone(),
         model: None,
         tokens: Arc::new(Bytes4),
+        embedder: None,
         prompts: Arc::new(BuiltIn::new().unwrap()),
         config: always_compared(),
     };

@@ -117,6 +117,7 @@ pub(crate) fn service(model: &Arc<Scripted>, config: SqlConfig) -> Databases {
         archive: Arc::new(MemoryArchive::new(ArchiveOptions::default())),
         model: Some(model.clone()),
         tokens: Arc::new(Bytes4),
+        embedder: None,
         prompts: Arc::new(BuiltIn::new().unwrap()),
         config,
     })

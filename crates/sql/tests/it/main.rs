@@ -5,6 +5,7 @@
 
 mod chain;
 mod demo;
+mod eval;
 mod export;
 mod export_arrow;
 mod export_xlsx;
@@ -12,6 +13,7 @@ mod guard;
 mod layout;
 mod mysql;
 mod postgres;
+mod rank;
 mod scripted;
 mod service;
 mod sqlite;

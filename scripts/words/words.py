@@ -135,7 +135,7 @@ def build_graph(sets, senses, irregular):
     glosses = {}
     for key, (_, _, gloss) in sets.items():
         words = {base_forms(w, irregular, known) for w in re.findall(r"[a-z]+", gloss.lower())}
-        glosses[key] = [w for w in words if w and w not in EMPTY and len(w) > 2]
+        glosses[key] = sorted(w for w in words if w and w not in EMPTY and len(w) > 2)
         usage.update(glosses[key])
     for key, (words, pointers, _) in sets.items():
         out = collections.Counter()

@@ -24,6 +24,7 @@ mod response;
 mod routes;
 mod script;
 mod shutdown;
+mod sql;
 mod test_agents;
 mod test_model;
 mod test_server;

@@ -1,0 +1,14 @@
+//! Databases over HTTP and as tools, over real databases and a provider that says what it is told.
+
+mod connections;
+mod errors;
+mod history;
+mod metadata;
+mod prompts;
+mod query;
+mod question;
+mod secrets;
+mod served;
+mod servers;
+mod shop;
+mod tools;

@@ -1,0 +1,228 @@
+//! A server with databases, agents and scripts over one store, and the provider behind it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::chat::{Bytes4, ChatModel};
+use quillet_core::store::{Key, Kind, Store};
+use quillet_fake_provider::{FakeProvider, Script, Turn, Wire};
+use quillet_llm::RetryPolicy;
+use quillet_llm::models::{ModelSettings, Models, VendorSettings};
+use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
+use quillet_script::host::NoTools;
+use quillet_script::js::Transport;
+use quillet_server::agent::{AgentOptions, AgentParts, AgentService};
+use quillet_server::script::{ScriptModels, ScriptOptions, ScriptService, StoredScripts};
+use quillet_server::sql::{DatabaseTools, StoredPrompts};
+use quillet_server::{Server, ServerConfig, Services};
+use quillet_sql::{Databases, Parts, SqlConfig};
+use quillet_store::{
+    ArchiveOptions, MemoryArchive, MemoryRuns, MemorySessions, MemoryStore, RunOptions,
+    SessionOptions,
+};
+use quillet_template::TemplateFactory;
+use quillet_tools::{McpServers, Tools, ToolsConfig};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use super::shop::Shop;
+use crate::client::{self, Answer};
+use crate::test_agents::OneModel;
+use crate::test_tools::EchoTools;
+
+/// What a test wants to be different.
+pub(super) struct Setup {
+    pub(super) config: ServerConfig,
+    pub(super) sql: SqlConfig,
+    pub(super) answers: Script,
+    pub(super) has_model: bool,
+    /// What rests in the store.
+    pub(super) entries: Vec<(Kind, &'static str, String)>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Setup {
+            config: ServerConfig {
+                listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+                ..ServerConfig::default()
+            },
+            sql: SqlConfig::default(),
+            answers: Script::default(),
+            has_model: true,
+            entries: Vec::new(),
+        }
+    }
+}
+
+impl Setup {
+    /// A model that answers with these texts in order.
+    pub(super) fn saying<const N: usize>(texts: [&str; N]) -> Self {
+        Setup {
+            answers: Script::turns(texts.map(|text| Turn::text([text]))),
+            ..Setup::default()
+        }
+    }
+
+    pub(super) async fn start(self) -> Served {
+        let provider = FakeProvider::start(self.answers);
+        let models = Arc::new(models(&provider));
+        let model: Arc<dyn ChatModel> = models.clone();
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        for (kind, key, text) in &self.entries {
+            store.put(*kind, &Key::new(*key), text).await.unwrap();
+        }
+        let catalogue = Catalogue::new(
+            store.clone(),
+            TemplateFactory::standard(),
+            Arc::new(EchoTools),
+            100,
+        );
+        let prompts = Arc::new(PromptService::new(
+            catalogue.with_scripts(Arc::new(StoredScripts)),
+            Variables::new(store.clone()),
+            Some(model.clone()),
+            ServiceOptions::default(),
+        ));
+        prompts.load().await.unwrap();
+        let scripts = ScriptOptions::with_javascript(Transport::Thread);
+        let script_models = Arc::new(ScriptModels::new(models));
+        ScriptService::run_for(&prompts, script_models, Arc::new(NoTools), scripts);
+        let databases = Databases::new(Parts {
+            store: store.clone(),
+            archive: Arc::new(MemoryArchive::new(ArchiveOptions::default())),
+            model: self.has_model.then(|| model.clone()),
+            tokens: Arc::new(Bytes4),
+            prompts: Arc::new(StoredPrompts::new(&prompts).unwrap()),
+            config: self.sql,
+        });
+        let services = Services {
+            agents: Some(agents(&prompts, model)),
+            databases: Some(databases.clone()),
+            ..Services::from(prompts.clone())
+        };
+        let server = Server::bind(self.config, services).await.unwrap();
+        let openapi = serde_json::from_str(server.openapi()).unwrap();
+        let tools = DatabaseTools::new(databases, prompts.clone());
+        Served {
+            address: server.local_addr(),
+            provider,
+            store,
+            openapi,
+            running: vec![
+                tokio::spawn(async move { prompts.watch().await }),
+                tokio::spawn(async move { tools.follow().await }),
+                tokio::spawn(async move {
+                    server.run(std::future::pending()).await;
+                }),
+            ],
+        }
+    }
+
+    /// The same with the shop put under its name.
+    pub(super) async fn with(self, shop: &Shop) -> Served {
+        let served = self.start().await;
+        served.put("shop", &shop.url()).await;
+        served
+    }
+}
+
+fn agents(prompts: &Arc<PromptService>, model: Arc<dyn ChatModel>) -> Arc<AgentService> {
+    let parts = AgentParts {
+        models: Arc::new(OneModel(model)),
+        sessions: Arc::new(MemorySessions::new(SessionOptions::default())),
+        runs: Arc::new(MemoryRuns::new(RunOptions::default())),
+        tools: Arc::new(Tools::new(ToolsConfig::default()).unwrap()),
+        prompts: prompts.clone(),
+        skills: Vec::new(),
+        mcp_servers: McpServers::default(),
+        knowledge: None,
+        traces: None,
+    };
+    AgentService::new(parts, AgentOptions::default())
+}
+
+fn models(provider: &FakeProvider) -> Models {
+    Models::new(ModelSettings {
+        openai: VendorSettings {
+            api_key: Some("sk-upstream".into()),
+            base_url: Some(provider.base_url(Wire::OpenAiChat)),
+            headers: Vec::new(),
+        },
+        default_model: Some("gpt-4o".into()),
+        retries: RetryPolicy::doubling(0, Duration::ZERO),
+        ..ModelSettings::default()
+    })
+    .unwrap()
+}
+
+/// A running server.
+pub(super) struct Served {
+    pub(super) address: SocketAddr,
+    pub(super) provider: FakeProvider,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) openapi: Value,
+    running: Vec<JoinHandle<()>>,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        for task in &self.running {
+            task.abort();
+        }
+    }
+}
+
+impl Served {
+    pub(super) async fn send(&self, method: &str, path: &str, body: &str) -> Answer {
+        client::request(self.address, method, &path_of(path), &[], body).await
+    }
+
+    pub(super) async fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, "").await
+    }
+
+    pub(super) async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, &body.to_string()).await
+    }
+
+    /// Puts a connection that has to work.
+    pub(super) async fn put(&self, name: &str, url: &str) -> Value {
+        let body = json!({"url": url}).to_string();
+        let answer = self.send("PUT", &format!("/dbs/{name}"), &body).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer.json()
+    }
+
+    /// The answer to a query of the shop that has to run.
+    pub(super) async fn query(&self, sql: &str) -> Value {
+        let answer = self.post("/dbs/shop/query", &json!({"sql": sql})).await;
+        assert_eq!(answer.status, 200, "{sql}: {}", answer.body);
+        answer.json()
+    }
+
+    /// The answer to a question to the shop.
+    pub(super) async fn ask(&self, question: &str, run: bool) -> Answer {
+        let body = json!({"prompt": question, "run": run});
+        self.post("/dbs/shop/query/natural", &body).await
+    }
+}
+
+/// Paths of databases without their beginning; others begin with `//`.
+fn path_of(path: &str) -> String {
+    match path.strip_prefix("//") {
+        Some(other) => format!("/{other}"),
+        None => format!("/api/v1{path}"),
+    }
+}
+
+/// An error that says everything that errors of these routes say.
+pub(super) fn error(answer: &Answer, status: u16, code: &str) -> Value {
+    assert_eq!(answer.status, status, "{code}: {}", answer.body);
+    let body = answer.json();
+    assert_eq!(body["error"], code, "{body}");
+    assert_eq!(body["code"], code, "{body}");
+    assert!(body["detail"].as_str().is_some_and(|text| text.len() > 10), "{body}");
+    body
+}

@@ -42,6 +42,21 @@ pub fn parse_with(text: &str, numbers: Numbers) -> Result<Value, serde_json::Err
     Ok(value)
 }
 
+/// What is wrong with a JSON text, without the text that stands where something else is
+/// expected: serde repeats it, and it may be a password.
+#[must_use]
+pub fn reason(error: &serde_json::Error) -> String {
+    const BEGIN: &str = "string \"";
+    const END: &str = "\", expected";
+    let message = error.to_string();
+    let (Some(begin), Some(end)) = (message.find(BEGIN), message.rfind(END)) else {
+        return message;
+    };
+    let before = message.get(..begin).unwrap_or_default();
+    let after = message.get(end + 1..).unwrap_or_default();
+    format!("{before}a text{after}")
+}
+
 /// Writes a value as compact JSON. Floats without a JSON form (NaN and the
 /// infinities) become `null`.
 #[must_use]
@@ -207,6 +222,27 @@ impl From<&Value> for serde_json::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_value_is_repeated() {
+        #[derive(Debug, serde::Deserialize)]
+        struct Given {
+            #[allow(dead_code, reason = "only its reading is looked at")]
+            url: bool,
+        }
+        for text in [
+            r#""mysql://u:s3cret@h/d""#,
+            r#"{"url": "mysql://u:s3cret@h/d"}"#,
+            r#"{"url": "s3cret\", expected s3cret"}"#,
+        ] {
+            let error = serde_json::from_str::<Given>(text).unwrap_err();
+            let said = reason(&error);
+            assert!(
+                !said.contains("s3cret") && said.contains("expected"),
+                "{said}"
+            );
+        }
+    }
 
     #[test]
     fn integers_stay_integers_unless_asked_otherwise() {

@@ -16,13 +16,21 @@ async fn a_connection_is_put_shown_replaced_and_removed() {
     assert_eq!(put["dbType"], "sqlite");
     assert_eq!(put["created"], true);
     assert_eq!(put["sslDisabled"], false);
-    assert!(put["createdAt"].is_string() && put["warnings"].is_array(), "{put}");
+    assert!(
+        put["createdAt"].is_string() && put["warnings"].is_array(),
+        "{put}"
+    );
     let again = served.put("shop", &shop.url()).await;
     assert_eq!(again["created"], false);
     assert_eq!(again["createdAt"], put["createdAt"]);
     served.put("archive", &shop.url()).await;
     let list = served.get("/dbs").await.json();
-    let names: Vec<_> = list["databases"].as_array().unwrap().iter().map(|d| &d["name"]).collect();
+    let names: Vec<_> = list["databases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|d| &d["name"])
+        .collect();
     assert_eq!(names, ["archive", "shop"]);
     assert_eq!(served.get("/dbs/shop").await.json()["url"], put["url"]);
     assert_eq!(served.send("DELETE", "/dbs/shop", "").await.status, 204);
@@ -50,12 +58,27 @@ async fn what_cannot_be_put_is_refused_with_its_reason() {
         ("x", r#"{"url": "oracle://h/d"}"#, 400, "sql.invalid.url"),
         ("x", r#"{"url": "postgresql://h"}"#, 400, "sql.invalid.url"),
         ("-x", r#"{"url": "sqlite:x.db"}"#, 400, "sql.invalid.name"),
-        ("x", r#"{"url": "postgresql://u:pw@127.0.0.1:1/d"}"#, 503, "sql.unreachable"),
-        ("x", r#"{"url": "mysql://u:pw@127.0.0.1:1/d"}"#, 503, "sql.unreachable"),
+        (
+            "x",
+            r#"{"url": "postgresql://u:pw@127.0.0.1:1/d"}"#,
+            503,
+            "sql.unreachable",
+        ),
+        (
+            "x",
+            r#"{"url": "mysql://u:pw@127.0.0.1:1/d"}"#,
+            503,
+            "sql.unreachable",
+        ),
         ("x", &missing, 503, "sql.unreachable"),
         ("x", r#"{"sslDisabled": true}"#, 422, "request.body"),
         ("x", r#"{"url": 7}"#, 422, "request.body"),
-        ("x", r#"{"url": "sqlite:x", "ssl": true}"#, 422, "request.body"),
+        (
+            "x",
+            r#"{"url": "sqlite:x", "ssl": true}"#,
+            422,
+            "request.body",
+        ),
         ("x", "", 422, "request.body"),
         ("x", "{", 400, "request.body"),
     ] {
@@ -74,12 +97,20 @@ async fn a_connection_is_tried_out_before_and_after_it_is_kept() {
     let tried = served.post("/dbs/anything/test", &body).await.json();
     assert_eq!(tried["ok"], true);
     assert!(tried["version"].as_str().unwrap().contains('3'), "{tried}");
-    error(&served.send("POST", "/dbs/shop/test", "").await, 404, "sql.not_found");
+    error(
+        &served.send("POST", "/dbs/shop/test", "").await,
+        404,
+        "sql.not_found",
+    );
     served.put("shop", &shop.url()).await;
     let tried = served.send("POST", "/dbs/shop/test", "").await;
     assert_eq!(tried.status, 200, "{}", tried.body);
     let away = json!({"url": "postgresql://127.0.0.1:1/d"});
-    error(&served.post("/dbs/shop/test", &away).await, 503, "sql.unreachable");
+    error(
+        &served.post("/dbs/shop/test", &away).await,
+        503,
+        "sql.unreachable",
+    );
 }
 
 #[tokio::test]

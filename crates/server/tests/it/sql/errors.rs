@@ -14,7 +14,11 @@ const ALL: usize = 6;
 fn rows() -> Vec<(Turn, Option<&'static str>, usize)> {
     let text = |text: &str| Turn::text([text]);
     vec![
-        (Turn::failing(Fault::Refuse(Refusal::Server)), Some("call_failed"), ALL),
+        (
+            Turn::failing(Fault::Refuse(Refusal::Server)),
+            Some("call_failed"),
+            ALL,
+        ),
         (text("You need the orders."), Some("not_json"), ALL),
         (text("[]"), Some("empty"), ALL),
         (text(r#"["orders", "no_such_table"]"#), None, 1),
@@ -38,7 +42,11 @@ async fn every_row(shop: &Shop) {
         let body = answer.json();
         assert_eq!(body["fallbackUsed"], reason.is_some(), "{body}");
         assert_eq!(body["fallbackReason"]["code"].as_str(), reason, "{body}");
-        assert_eq!(body["selectedTables"].as_array().unwrap().len(), tables, "{body}");
+        assert_eq!(
+            body["selectedTables"].as_array().unwrap().len(),
+            tables,
+            "{body}"
+        );
         assert_eq!(body["result"]["rows"], json!([{"n": 4}]), "{body}");
     }
 }
@@ -66,7 +74,11 @@ async fn a_database_that_goes_away_is_an_answer() {
     assert_eq!(served.get("/dbs/shop/metadata").await.status, 200);
     drop(shop);
     let query = json!({"sql": "SELECT id FROM orders"});
-    error(&served.post("/dbs/shop/query", &query).await, 503, "sql.unreachable");
+    error(
+        &served.post("/dbs/shop/query", &query).await,
+        503,
+        "sql.unreachable",
+    );
     let kept = served.get("/dbs/shop/metadata").await;
     assert_eq!(kept.status, 200);
     let anew = served.send("POST", "/dbs/shop/metadata/refresh", "").await;

@@ -15,18 +15,35 @@ async fn pages_lead_to_the_oldest_query() {
     let shop = Shop::sqlite();
     let served = Setup::default().with(&shop).await;
     for id in 1..=5 {
-        served.query(&format!("SELECT name FROM customers WHERE id = {id}")).await;
+        served
+            .query(&format!("SELECT name FROM customers WHERE id = {id}"))
+            .await;
     }
     let first = served.get("/dbs/shop/history?limit=2").await.json();
-    assert_eq!((&first["total"], &first["hasMore"]), (&json!(5), &json!(true)));
+    assert_eq!(
+        (&first["total"], &first["hasMore"]),
+        (&json!(5), &json!(true))
+    );
     let item = &first["items"][0];
-    assert_eq!((&item["dbName"], &item["rowCount"]), (&json!("shop"), &json!(0)));
-    assert!(item["sqlContent"].as_str().unwrap().contains("id = 5"), "{item}");
-    assert!(item["executedAt"].as_str().unwrap().ends_with('Z'), "{item}");
+    assert_eq!(
+        (&item["dbName"], &item["rowCount"]),
+        (&json!("shop"), &json!(0))
+    );
+    assert!(
+        item["sqlContent"].as_str().unwrap().contains("id = 5"),
+        "{item}"
+    );
+    assert!(
+        item["executedAt"].as_str().unwrap().ends_with('Z'),
+        "{item}"
+    );
     let mut seen = ids(&first);
     let mut cursor = first["nextCursor"].clone();
     while let Some(before) = cursor.as_str() {
-        let page = served.get(&format!("/dbs/shop/history?limit=2&before={before}")).await.json();
+        let page = served
+            .get(&format!("/dbs/shop/history?limit=2&before={before}"))
+            .await
+            .json();
         seen.extend(ids(&page));
         cursor = page["nextCursor"].clone();
     }
@@ -46,11 +63,20 @@ async fn a_page_may_begin_at_a_time() {
     }
     let all = served.get("/dbs/shop/history").await.json();
     let time = all["items"][1]["executedAt"].as_str().unwrap();
-    let older = served.get(&format!("/dbs/shop/history?before={time}")).await.json();
+    let older = served
+        .get(&format!("/dbs/shop/history?before={time}"))
+        .await
+        .json();
     assert_eq!(ids(&older), ids(&all)[2..]);
-    let future = served.get("/dbs/shop/history?before=2999-01-01T00:00:00Z").await.json();
+    let future = served
+        .get("/dbs/shop/history?before=2999-01-01T00:00:00Z")
+        .await
+        .json();
     assert_eq!(ids(&future), ids(&all));
-    let past = served.get("/dbs/shop/history?before=1999-01-01T00:00:00Z").await.json();
+    let past = served
+        .get("/dbs/shop/history?before=1999-01-01T00:00:00Z")
+        .await
+        .json();
     assert!(ids(&past).is_empty());
 }
 
@@ -61,8 +87,17 @@ async fn words_find_queries_and_questions() {
     let body = json!({"sql": "SELECT count(*) FROM orders", "naturalQuery": "有多少订单"});
     assert_eq!(served.post("/dbs/shop/query", &body).await.status, 200);
     served.query("SELECT name FROM employees").await;
-    for (words, found) in [("orders", 1), ("EMPLOYEES", 1), ("%E8%AE%A2%E5%8D%95", 1), ("select", 2), ("nothing", 0)] {
-        let page = served.get(&format!("/dbs/shop/history/search?query={words}")).await.json();
+    for (words, found) in [
+        ("orders", 1),
+        ("EMPLOYEES", 1),
+        ("%E8%AE%A2%E5%8D%95", 1),
+        ("select", 2),
+        ("nothing", 0),
+    ] {
+        let page = served
+            .get(&format!("/dbs/shop/history/search?query={words}"))
+            .await
+            .json();
         assert_eq!(page["items"].as_array().unwrap().len(), found, "{words}");
     }
 }
@@ -75,9 +110,17 @@ async fn parameters_that_do_not_fit_are_refused() {
         ("/dbs/shop/history?limit=0", 422, "sql.invalid.limit"),
         ("/dbs/shop/history?limit=101", 422, "sql.invalid.limit"),
         ("/dbs/shop/history?limit=many", 422, "request.query"),
-        ("/dbs/shop/history?before=yesterday", 422, "sql.invalid.before"),
+        (
+            "/dbs/shop/history?before=yesterday",
+            422,
+            "sql.invalid.before",
+        ),
         ("/dbs/shop/history/search", 422, "sql.invalid.query"),
-        ("/dbs/shop/history/search?query=x&limit=0", 422, "sql.invalid.limit"),
+        (
+            "/dbs/shop/history/search?query=x&limit=0",
+            422,
+            "sql.invalid.limit",
+        ),
         ("/dbs/nowhere/history", 404, "sql.not_found"),
         ("/dbs/nowhere/history/search?query=x", 404, "sql.not_found"),
     ] {

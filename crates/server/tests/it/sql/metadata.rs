@@ -11,7 +11,9 @@ use crate::client;
 
 fn names(body: &Value) -> Vec<&str> {
     let tables = body["tables"].as_array().unwrap().iter();
-    tables.map(|table| table["tableName"].as_str().unwrap()).collect()
+    tables
+        .map(|table| table["tableName"].as_str().unwrap())
+        .collect()
 }
 
 #[tokio::test]
@@ -22,7 +24,14 @@ async fn tables_are_told_with_columns_and_keys_or_in_short() {
     assert_eq!(all["name"], "shop");
     assert_eq!(all["schemas"], json!(["main"]));
     assert!(all["lastRefreshed"].is_string());
-    let expected = ["big_orders", "customers", "employees", "orders", "products", "订单备注"];
+    let expected = [
+        "big_orders",
+        "customers",
+        "employees",
+        "orders",
+        "products",
+        "订单备注",
+    ];
     assert_eq!(names(&all), expected);
     let short = served.get("/dbs/shop/metadata/tables").await.json();
     assert_eq!(names(&short), expected);
@@ -30,7 +39,10 @@ async fn tables_are_told_with_columns_and_keys_or_in_short() {
         short["tables"][0],
         json!({"schemaName": "main", "tableName": "big_orders", "tableType": "view", "comment": null})
     );
-    let orders = served.get("/dbs/shop/metadata/tables/main/orders").await.json();
+    let orders = served
+        .get("/dbs/shop/metadata/tables/main/orders")
+        .await
+        .json();
     assert_eq!(orders, all["tables"][3]);
     assert_eq!(orders["columns"][0]["isPrimaryKey"], true);
     assert_eq!(orders["foreignKeys"][0]["refTable"], "customers");
@@ -45,7 +57,10 @@ async fn a_table_that_is_not_there_is_named_with_its_schema() {
     let served = Setup::default().with(&shop).await;
     let answer = served.get("/dbs/shop/metadata/tables/main/order").await;
     let body = error(&answer, 404, "sql.table_not_found");
-    assert!(body["detail"].as_str().unwrap().contains("main.order"), "{body}");
+    assert!(
+        body["detail"].as_str().unwrap().contains("main.order"),
+        "{body}"
+    );
     assert!(body["help"].as_str().unwrap().contains("orders"), "{body}");
 }
 
@@ -81,16 +96,24 @@ async fn a_large_catalogue_is_sent_whole_and_compressed() {
     let served = Setup::default().with(&shop).await;
     let plain = served.get("/dbs/shop/metadata").await;
     assert_eq!(names(&plain.json()).len(), 3_006);
-    let mut stream = tokio::net::TcpStream::connect(served.address).await.unwrap();
+    let mut stream = tokio::net::TcpStream::connect(served.address)
+        .await
+        .unwrap();
     let request = "GET /api/v1/dbs/shop/metadata HTTP/1.0\r\naccept-encoding: gzip\r\n\r\n";
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).await.unwrap();
-    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
+    let end = bytes
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .unwrap()
+        + 4;
     let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
     assert!(head.contains("content-encoding: gzip"), "{head}");
     assert!(bytes.len() * 5 < plain.body.len(), "{} bytes", bytes.len());
     let mut text = String::new();
-    flate2::read::GzDecoder::new(&bytes[end..]).read_to_string(&mut text).unwrap();
+    flate2::read::GzDecoder::new(&bytes[end..])
+        .read_to_string(&mut text)
+        .unwrap();
     assert_eq!(text, plain.body);
 }

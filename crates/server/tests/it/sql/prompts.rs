@@ -27,7 +27,10 @@ async fn a_stored_prompt_takes_the_place_of_the_built_in_one() {
     let sent = served.provider.requests()[0].json();
     assert_eq!(sent["messages"][0]["content"], "Write SQLite for a pirate.");
     let asked = sent["messages"][1]["content"].as_str().unwrap();
-    assert!(asked.contains("customers") && asked.ends_with("Asked: how many {{orders}}?"), "{asked}");
+    assert!(
+        asked.contains("customers") && asked.ends_with("Asked: how many {{orders}}?"),
+        "{asked}"
+    );
 }
 
 #[tokio::test]
@@ -40,7 +43,10 @@ async fn a_broken_stored_prompt_is_named() {
     ] {
         let served = with_prompt(text).with(&shop).await;
         let body = error(&served.ask("how many?", false).await, 500, "sql.prompt");
-        assert!(body["detail"].as_str().unwrap().contains("sql.query"), "{body}");
+        assert!(
+            body["detail"].as_str().unwrap().contains("sql.query"),
+            "{body}"
+        );
         assert!(served.provider.requests().is_empty(), "{text}");
     }
 }

@@ -23,12 +23,23 @@ fn bounded(limits: QueryLimits) -> Setup {
 async fn rows_come_with_columns_and_exact_values() {
     let shop = Shop::sqlite();
     let served = Setup::default().with(&shop).await;
-    let answer = served.query("SELECT name, id FROM customers ORDER BY id LIMIT 2").await;
+    let answer = served
+        .query("SELECT name, id FROM customers ORDER BY id LIMIT 2")
+        .await;
     let result = &answer["result"];
-    assert_eq!(result["rows"], json!([{"name": "Ann", "id": 1}, {"name": "Bob", "id": 2}]));
-    assert_eq!((&result["rowCount"], &result["truncated"]), (&json!(2), &json!(false)));
+    assert_eq!(
+        result["rows"],
+        json!([{"name": "Ann", "id": 1}, {"name": "Bob", "id": 2}])
+    );
+    assert_eq!(
+        (&result["rowCount"], &result["truncated"]),
+        (&json!(2), &json!(false))
+    );
     assert_eq!(result["columns"][0]["name"], "name");
-    assert!(answer["executionTimeMs"].is_u64() && answer["sql"].is_string(), "{answer}");
+    assert!(
+        answer["executionTimeMs"].is_u64() && answer["sql"].is_string(),
+        "{answer}"
+    );
 }
 
 /// Defects 5 and 6 of the origin: LIMIT was appended to the text, and `truncated` meant that.
@@ -75,7 +86,11 @@ async fn what_may_not_run_is_refused_with_place_and_mend() {
         assert!(said.contains(part), "{sql}: {body}");
     }
     let body = json!({"sql": "SELECT id,\n  nmae FROM customers"});
-    let body = error(&served.post("/dbs/shop/query", &body).await, 400, "sql.guard.column");
+    let body = error(
+        &served.post("/dbs/shop/query", &body).await,
+        400,
+        "sql.guard.column",
+    );
     assert_eq!(body["position"], json!({"line": 2, "column": 3}));
     assert!(body["help"].as_str().unwrap().contains("name"), "{body}");
     let counted = served.query("SELECT count(*) AS n FROM orders").await;
@@ -102,15 +117,27 @@ async fn members_that_do_not_fit_are_named() {
     for (body, status, code, part) in [
         (json!({}), 422, "request.body", "sql"),
         (json!({"sql": 1}), 422, "request.body", "string"),
-        (json!({"sql": "SELECT 1", "timeoutSeconds": 9}), 422, "sql.invalid.timeout", "from 10 to 300"),
-        (json!({"sql": "SELECT 1", "timeoutSeconds": 301}), 422, "sql.invalid.timeout", "from 10 to 300"),
+        (
+            json!({"sql": "SELECT 1", "timeoutSeconds": 9}),
+            422,
+            "sql.invalid.timeout",
+            "from 10 to 300",
+        ),
+        (
+            json!({"sql": "SELECT 1", "timeoutSeconds": 301}),
+            422,
+            "sql.invalid.timeout",
+            "from 10 to 300",
+        ),
     ] {
         let told = error(&served.post("/dbs/shop/query", &body).await, status, code);
         assert!(told["detail"].as_str().unwrap().contains(part), "{told}");
     }
     let body = json!({"sql": "SELECT 1", "timeoutSeconds": 10});
     assert_eq!(served.post("/dbs/shop/query", &body).await.status, 200);
-    let nowhere = served.post("/dbs/nowhere/query", &json!({"sql": "SELECT 1"})).await;
+    let nowhere = served
+        .post("/dbs/nowhere/query", &json!({"sql": "SELECT 1"}))
+        .await;
     error(&nowhere, 404, "sql.not_found");
 }
 
@@ -125,7 +152,9 @@ async fn a_query_that_never_ends_is_ended() {
         ..QueryLimits::default()
     };
     let served = bounded(limits).with(&shop).await;
-    let answer = served.post("/dbs/shop/query", &json!({"sql": ENDLESS})).await;
+    let answer = served
+        .post("/dbs/shop/query", &json!({"sql": ENDLESS}))
+        .await;
     error(&answer, 408, "sql.timeout");
 }
 
@@ -141,11 +170,27 @@ async fn rows_are_exported_in_the_form_that_is_asked_for() {
     let path = "/api/v1/dbs/shop/query";
     let with = async |query: &str, accept: &str| {
         let headers = [("accept", accept)];
-        client::request(served.address, "POST", &format!("{path}{query}"), &headers, &body).await
+        client::request(
+            served.address,
+            "POST",
+            &format!("{path}{query}"),
+            &headers,
+            &body,
+        )
+        .await
     };
-    for (query, accept) in [("?format=csv", "*/*"), ("", "text/csv"), ("?format=csv", "application/json")] {
+    for (query, accept) in [
+        ("?format=csv", "*/*"),
+        ("", "text/csv"),
+        ("?format=csv", "application/json"),
+    ] {
         let csv = with(query, accept).await;
-        assert_eq!(csv.body.lines().count(), 4, "more rows than the JSON has: {}", csv.body);
+        assert_eq!(
+            csv.body.lines().count(),
+            4,
+            "more rows than the JSON has: {}",
+            csv.body
+        );
         assert_eq!(csv.header("content-type"), Some("text/csv; charset=utf-8"));
         assert_eq!(csv.header("quillet-truncated"), Some("none"));
         assert_eq!(csv.header("quillet-row-count"), Some("3"));

@@ -6,7 +6,8 @@ use serde_json::json;
 use super::served::{Setup, error};
 use super::shop::Shop;
 
-const COUNT: &str = r#"{"sql": "SELECT count(*) AS n FROM orders", "explanation": "How many orders there are."}"#;
+const COUNT: &str =
+    r#"{"sql": "SELECT count(*) AS n FROM orders", "explanation": "How many orders there are."}"#;
 
 /// Defect 8 of the origin: nothing was read before the first question.
 #[tokio::test]
@@ -14,7 +15,13 @@ async fn a_question_becomes_a_query_and_its_account() {
     let shop = Shop::sqlite();
     let served = Setup::saying([COUNT]).with(&shop).await;
     let answer = served.ask("how many orders are there?", false).await.json();
-    assert!(answer["generatedSql"].as_str().unwrap().contains("count(*)"), "{answer}");
+    assert!(
+        answer["generatedSql"]
+            .as_str()
+            .unwrap()
+            .contains("count(*)"),
+        "{answer}"
+    );
     assert_eq!(answer["explanation"], "How many orders there are.");
     assert_eq!(answer["fallbackUsed"], false);
     assert!(!answer["selectedTables"].as_array().unwrap().is_empty());
@@ -60,8 +67,18 @@ async fn what_gives_no_query_has_its_status() {
     let shop = Shop::sqlite();
     for (setup, question, status, code) in [
         (Setup::saying([COUNT]), " ", 400, "sql.invalid.question"),
-        (Setup::saying(["I would rather not."]), "why?", 400, "sql.answer"),
-        (Setup::saying([r#"{"sql": "DROP TABLE orders"}"#]), "drop it", 400, "sql.guard.statement"),
+        (
+            Setup::saying(["I would rather not."]),
+            "why?",
+            400,
+            "sql.answer",
+        ),
+        (
+            Setup::saying([r#"{"sql": "DROP TABLE orders"}"#]),
+            "drop it",
+            400,
+            "sql.guard.statement",
+        ),
     ] {
         let served = setup.with(&shop).await;
         error(&served.ask(question, true).await, status, code);

@@ -10,7 +10,6 @@ use tracing_subscriber::fmt::MakeWriter;
 use super::served::{Served, Setup};
 use super::shop::Shop;
 
-
 /// Everything that is logged.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
@@ -46,10 +45,18 @@ async fn everything(served: &Served, url: &str) -> Vec<String> {
         ("GET", "/dbs/broken/metadata", ""),
         ("GET", "/dbs/away/metadata", ""),
         ("GET", "/dbs/shop/metadata", ""),
-        ("POST", "/dbs/shop/query", r#"{"sql": "SELECT id FROM orders"}"#),
+        (
+            "POST",
+            "/dbs/shop/query",
+            r#"{"sql": "SELECT id FROM orders"}"#,
+        ),
         ("POST", "/dbs/shop/query", r#"{"sql": "SELECT nothing"}"#),
         ("POST", "/dbs/away/query", r#"{"sql": "SELECT 1"}"#),
-        ("POST", "/dbs/shop/query/natural", r#"{"prompt": "how many?", "run": true}"#),
+        (
+            "POST",
+            "/dbs/shop/query/natural",
+            r#"{"prompt": "how many?", "run": true}"#,
+        ),
         ("GET", "/dbs/shop/history", ""),
         ("GET", "//openapi.json", ""),
         ("GET", "//metrics", ""),
@@ -96,7 +103,10 @@ async fn no_answer_and_no_log_has_a_password() {
     let has_one = |text: &str| secrets.iter().any(|secret| text.contains(secret));
     let served = setup.start().await;
     let said = everything(&served, &url).await;
-    assert!(said.iter().any(|text| text.contains("****")), "the mask is shown");
+    assert!(
+        said.iter().any(|text| text.contains("****")),
+        "the mask is shown"
+    );
     for text in &said {
         assert!(!has_one(text), "{text}");
     }
@@ -108,6 +118,10 @@ async fn no_answer_and_no_log_has_a_password() {
     let line = log.lines().find(|line| has_one(line));
     assert_eq!(line, None);
     // It is there: where connections rest, and nowhere else.
-    let kept = served.store.get(Kind::Database, &[Key::new("shop")]).await.unwrap();
+    let kept = served
+        .store
+        .get(Kind::Database, &[Key::new("shop")])
+        .await
+        .unwrap();
     assert!(has_one(kept[0].as_ref().unwrap()));
 }

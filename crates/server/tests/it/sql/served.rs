@@ -223,6 +223,9 @@ pub(super) fn error(answer: &Answer, status: u16, code: &str) -> Value {
     let body = answer.json();
     assert_eq!(body["error"], code, "{body}");
     assert_eq!(body["code"], code, "{body}");
-    assert!(body["detail"].as_str().is_some_and(|text| text.len() > 10), "{body}");
+    assert!(
+        body["detail"].as_str().is_some_and(|text| text.len() > 10),
+        "{body}"
+    );
     body
 }

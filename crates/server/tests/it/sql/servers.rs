@@ -17,18 +17,38 @@ async fn whole_way(shop: &Shop, dialect: &str) {
     assert!(!put["warnings"].as_array().unwrap().is_empty(), "{put}");
     let tables = served.get("/dbs/shop/metadata/tables").await.json();
     assert_eq!(tables["tables"].as_array().unwrap().len(), 6, "{tables}");
-    let rows = served.query("SELECT total FROM orders ORDER BY id LIMIT 1").await;
-    assert_eq!(rows["result"]["rows"], json!([{"total": "10.50"}]), "decimals keep their digits");
+    let rows = served
+        .query("SELECT total FROM orders ORDER BY id LIMIT 1")
+        .await;
+    assert_eq!(
+        rows["result"]["rows"],
+        json!([{"total": "10.50"}]),
+        "decimals keep their digits"
+    );
     let asked = served.ask("what are all orders worth?", true).await.json();
     assert_eq!(asked["result"]["rows"], json!([{"s": "36.75"}]));
-    let refused = served.post("/dbs/shop/query", &json!({"sql": "DROP TABLE orders"})).await;
+    let refused = served
+        .post("/dbs/shop/query", &json!({"sql": "DROP TABLE orders"}))
+        .await;
     assert_eq!(refused.status, 400, "{}", refused.body);
     let failed = json!({"sql": "SELECT id FROM orders WHERE totla > 1"});
-    let failed = error(&served.post("/dbs/shop/query", &failed).await, 400, "sql.guard.column");
-    assert!(failed["help"].as_str().unwrap().contains("total"), "{failed}");
+    let failed = error(
+        &served.post("/dbs/shop/query", &failed).await,
+        400,
+        "sql.guard.column",
+    );
+    assert!(
+        failed["help"].as_str().unwrap().contains("total"),
+        "{failed}"
+    );
     let history = served.get("/dbs/shop/history").await.json();
     assert_eq!(history["total"], 2, "{history}");
-    let csv = served.post("/dbs/shop/query?format=csv", &json!({"sql": "SELECT city FROM customers"})).await;
+    let csv = served
+        .post(
+            "/dbs/shop/query?format=csv",
+            &json!({"sql": "SELECT city FROM customers"}),
+        )
+        .await;
     assert_eq!(csv.body.lines().count(), 4, "{}", csv.body);
 }
 
@@ -50,13 +70,18 @@ async fn a_client_that_leaves_ends_its_query() {
     let running = "SELECT count(*) AS n FROM pg_stat_activity \
         WHERE state = 'active' AND query LIKE '%generate_series(1, 1000000000)%' AND pid <> pg_backend_pid()";
     let count = async || {
-        let Shop::Postgres(server) = &shop else { return String::new() };
+        let Shop::Postgres(server) = &shop else {
+            return String::new();
+        };
         server.look("postgres", running)
     };
     let body = json!({"sql": "SELECT count(*) FROM generate_series(1, 1000000000) AS a, generate_series(1, 1000000000) AS b"});
     let body = body.to_string();
     let mut client = Connection::open(served.address).await;
-    let head = format!("POST /api/v1/dbs/shop/query HTTP/1.1\r\nhost: t\r\ncontent-length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "POST /api/v1/dbs/shop/query HTTP/1.1\r\nhost: t\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
     client.send(&format!("{head}{body}")).await;
     eventually("the query runs", async || count().await.trim() == "1").await;
     drop(client);

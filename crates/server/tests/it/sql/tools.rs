@@ -51,13 +51,21 @@ async fn tools_come_and_go_with_their_connections() {
     served.put("shop", &shop.url()).await;
     assert_eq!(
         names(&served).await,
-        ["db_shop_ask", "db_shop_list_tables", "db_shop_query", "db_shop_table_schema"]
+        [
+            "db_shop_ask",
+            "db_shop_list_tables",
+            "db_shop_query",
+            "db_shop_table_schema"
+        ]
     );
     // Another replica puts one: the store tells of it.
     let text = json!({"url": shop.url()}).to_string();
     let key = quillet_core::store::Key::new("other");
     served.store.put(Kind::Database, &key, &text).await.unwrap();
-    eventually("the tools of other", async || names(&served).await.len() == 8).await;
+    eventually("the tools of other", async || {
+        names(&served).await.len() == 8
+    })
+    .await;
     served.send("DELETE", "/dbs/shop", "").await;
     let left = names(&served).await;
     assert!(left.len() == 4 && left[0] == "db_other_ask", "{left:?}");
@@ -77,18 +85,53 @@ async fn without_a_model_nobody_can_be_asked() {
 #[tokio::test]
 async fn mcp_clients_look_and_ask() {
     let shop = Shop::sqlite();
-    let served = Setup::saying([r#"{"sql": "SELECT count(*) AS n FROM orders", "explanation": "All."}"#])
-        .with(&shop)
-        .await;
-    let tables = call(&served, "db_shop_list_tables", json!({"question": "customers by city"})).await.unwrap();
+    let served =
+        Setup::saying([r#"{"sql": "SELECT count(*) AS n FROM orders", "explanation": "All."}"#])
+            .with(&shop)
+            .await;
+    let tables = call(
+        &served,
+        "db_shop_list_tables",
+        json!({"question": "customers by city"}),
+    )
+    .await
+    .unwrap();
     assert_eq!(tables["tables"][0]["name"], "main.customers", "{tables}");
     assert_eq!(tables["total"], 6);
-    let schema = call(&served, "db_shop_table_schema", json!({"tables": ["orders", "custommers"]})).await.unwrap();
-    assert_eq!(schema["tables"][0]["columns"][2]["name"], "total", "{schema}");
-    assert!(schema["unknown"][0].as_str().unwrap().contains("customers"), "{schema}");
-    let rows = call(&served, "db_shop_query", json!({"sql": "SELECT id FROM orders"})).await.unwrap();
-    assert_eq!((&rows["rowCount"], &rows["truncated"]), (&json!(4), &json!(false)), "{rows}");
-    let asked = call(&served, "db_shop_ask", json!({"question": "how many orders?"})).await.unwrap();
+    let schema = call(
+        &served,
+        "db_shop_table_schema",
+        json!({"tables": ["orders", "custommers"]}),
+    )
+    .await
+    .unwrap();
+    assert_eq!(
+        schema["tables"][0]["columns"][2]["name"], "total",
+        "{schema}"
+    );
+    assert!(
+        schema["unknown"][0].as_str().unwrap().contains("customers"),
+        "{schema}"
+    );
+    let rows = call(
+        &served,
+        "db_shop_query",
+        json!({"sql": "SELECT id FROM orders"}),
+    )
+    .await
+    .unwrap();
+    assert_eq!(
+        (&rows["rowCount"], &rows["truncated"]),
+        (&json!(4), &json!(false)),
+        "{rows}"
+    );
+    let asked = call(
+        &served,
+        "db_shop_ask",
+        json!({"question": "how many orders?"}),
+    )
+    .await
+    .unwrap();
     assert_eq!(asked["rows"], json!([{"n": 4}]), "{asked}");
     assert_eq!(asked["explanation"], "All.");
 }
@@ -98,10 +141,22 @@ async fn what_is_wrong_is_said_so_that_a_model_can_mend_it() {
     let shop = Shop::sqlite();
     let served = Setup::default().with(&shop).await;
     for (tool, arguments, part) in [
-        ("db_shop_query", json!({"sql": "DELETE FROM orders"}), "DELETE"),
-        ("db_shop_query", json!({"sql": "SELECT nmae FROM customers"}), "name"),
+        (
+            "db_shop_query",
+            json!({"sql": "DELETE FROM orders"}),
+            "DELETE",
+        ),
+        (
+            "db_shop_query",
+            json!({"sql": "SELECT nmae FROM customers"}),
+            "name",
+        ),
         ("db_shop_query", json!({}), "sql"),
-        ("db_shop_table_schema", json!({"tables": ["ordres"]}), "orders"),
+        (
+            "db_shop_table_schema",
+            json!({"tables": ["ordres"]}),
+            "orders",
+        ),
         ("db_shop_table_schema", json!({"tables": []}), "empty"),
     ] {
         let said = call(&served, tool, arguments.clone()).await.unwrap_err();
@@ -119,21 +174,55 @@ async fn results_are_bounded() {
          INSERT INTO long SELECT i, replace(hex(zeroblob(150)), '0', '店') FROM n;",
     );
     let served = Setup::default().with(&shop).await;
-    let ids = call(&served, "db_shop_query", json!({"sql": "SELECT id FROM long"})).await.unwrap();
-    assert_eq!((&ids["rowCount"], &ids["truncated"]), (&json!(100), &json!(true)));
-    assert!(ids["note"].as_str().unwrap().contains("more than these 100"), "{}", ids["note"]);
-    let texts = call(&served, "db_shop_query", json!({"sql": "SELECT * FROM long"})).await.unwrap();
+    let ids = call(
+        &served,
+        "db_shop_query",
+        json!({"sql": "SELECT id FROM long"}),
+    )
+    .await
+    .unwrap();
+    assert_eq!(
+        (&ids["rowCount"], &ids["truncated"]),
+        (&json!(100), &json!(true))
+    );
+    assert!(
+        ids["note"]
+            .as_str()
+            .unwrap()
+            .contains("more than these 100"),
+        "{}",
+        ids["note"]
+    );
+    let texts = call(
+        &served,
+        "db_shop_query",
+        json!({"sql": "SELECT * FROM long"}),
+    )
+    .await
+    .unwrap();
     let count = texts["rowCount"].as_u64().unwrap();
     assert!((10..40).contains(&count), "{count}");
     assert!(texts["rows"].to_string().chars().count() <= 10_000);
-    assert!(texts["note"].as_str().unwrap().contains("10000 characters"), "{}", texts["note"]);
-    let many: String = (0..900).map(|i| format!("CREATE TABLE many_{i} (id integer);")).collect();
+    assert!(
+        texts["note"].as_str().unwrap().contains("10000 characters"),
+        "{}",
+        texts["note"]
+    );
+    let many: String = (0..900)
+        .map(|i| format!("CREATE TABLE many_{i} (id integer);"))
+        .collect();
     shop.execute(&format!("BEGIN;{many}COMMIT;"));
     served.send("POST", "/dbs/shop/metadata/refresh", "").await;
-    let tables = call(&served, "db_shop_list_tables", json!({"limit": 200})).await.unwrap();
+    let tables = call(&served, "db_shop_list_tables", json!({"limit": 200}))
+        .await
+        .unwrap();
     assert_eq!(tables["total"], 907);
     assert!(tables["tables"].to_string().len() <= 10_000 + 200);
-    assert!(tables["note"].as_str().unwrap().contains("of 907"), "{}", tables["note"]);
+    assert!(
+        tables["note"].as_str().unwrap().contains("of 907"),
+        "{}",
+        tables["note"]
+    );
 }
 
 #[tokio::test]
@@ -149,7 +238,11 @@ async fn templates_of_each_format_call_them() {
         };
         let served = setup.with(&shop).await;
         let answer = served.post("//api/render/prompts/people", &json!({})).await;
-        assert!(answer.body.contains("Ann Bob Cai"), "{format}: {}", answer.body);
+        assert!(
+            answer.body.contains("Ann Bob Cai"),
+            "{format}: {}",
+            answer.body
+        );
     }
 }
 
@@ -165,14 +258,22 @@ async fn scripts_call_them() {
     let served = setup.with(&shop).await;
     let answer = served.post("//api/chat/prompts/count", &json!({})).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
-    assert_eq!(answer.json()["script"]["result"]["rows"], json!([{"n": 4}]), "{}", answer.body);
+    assert_eq!(
+        answer.json()["script"]["result"]["rows"],
+        json!([{"n": 4}]),
+        "{}",
+        answer.body
+    );
 }
 
 /// The model calls the tool, reads its rows, and answers.
 fn calling() -> Setup {
     Setup {
         answers: Script::turns([
-            Turn::call("db_shop_query", [r#"{"sql": "SELECT count(*) AS n FROM orders"}"#]),
+            Turn::call(
+                "db_shop_query",
+                [r#"{"sql": "SELECT count(*) AS n FROM orders"}"#],
+            ),
             Turn::text(["There are 4 orders."]),
         ]),
         ..Setup::default()
@@ -184,7 +285,10 @@ fn told(served: &Served) -> String {
     let requests = served.provider.requests();
     let last = requests.last().unwrap().json();
     let messages = last["messages"].as_array().unwrap();
-    let tool = messages.iter().find(|message| message["role"] == "tool").unwrap();
+    let tool = messages
+        .iter()
+        .find(|message| message["role"] == "tool")
+        .unwrap();
     tool["content"].as_str().unwrap().to_owned()
 }
 
@@ -203,7 +307,8 @@ async fn agents_call_them() {
 async fn stored_agents_call_them_through_the_door_of_openai() {
     let shop = Shop::sqlite();
     let mut setup = calling();
-    let agent = r#"{"model": "gpt-4o", "instructions": "Answer from the shop.", "tools": ["db_shop_*"]}"#;
+    let agent =
+        r#"{"model": "gpt-4o", "instructions": "Answer from the shop.", "tools": ["db_shop_*"]}"#;
     setup.entries = vec![(Kind::Agent, "clerk", agent.to_owned())];
     let served = setup.with(&shop).await;
     let body = json!({"model": "agent/clerk", "messages": [{"role": "user", "content": "How many orders?"}]});
@@ -221,9 +326,17 @@ async fn a_real_mcp_client_calls_them() {
     let tools = Tools::new(ToolsConfig::default()).unwrap();
     let definition = json!({"mcp": {"url": format!("http://{}/mcp", served.address), "tool": "db_shop_query"},
         "parameters": [{"name": "sql", "type": "string", "required": true}]});
-    let built = tools.build("orders", "tools:orders", &definition.to_string()).unwrap();
-    let arguments = [("sql", "SELECT count(*) AS n FROM orders".into())].into_iter().collect();
-    let result = built.tool.call(arguments, &ToolContext::default()).await.unwrap();
+    let built = tools
+        .build("orders", "tools:orders", &definition.to_string())
+        .unwrap();
+    let arguments = [("sql", "SELECT count(*) AS n FROM orders".into())]
+        .into_iter()
+        .collect();
+    let result = built
+        .tool
+        .call(arguments, &ToolContext::default())
+        .await
+        .unwrap();
     let text = quillet_core::json::to_string(&result);
     assert!(text.contains('4'), "{text}");
 }

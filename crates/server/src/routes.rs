@@ -19,7 +19,7 @@ use crate::error::{Problem, problem};
 use crate::exchange::At;
 use crate::metrics::Metrics;
 use crate::services::Services;
-use crate::sql::{connections, history, metadata, query, question};
+use crate::sql::{connections, history, layout, metadata, query, question};
 use crate::{api, health, mcp, openapi, sql};
 
 /// Where the routes of the prompt service are mounted: the seed's place, and
@@ -121,6 +121,7 @@ fn database_routes() -> Vec<UtoipaMethodRouter<At>> {
         routes!(metadata::table),
         routes!(query::run),
         routes!(question::ask),
+        routes!(layout::format),
         routes!(history::list),
         routes!(history::search),
     ]

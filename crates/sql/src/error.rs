@@ -82,6 +82,15 @@ fn suggestion(nearest: Option<&str>) -> String {
 }
 
 impl SqlError {
+    /// A query that the guard refused.
+    #[must_use]
+    pub fn refused(error: GuardError, sql: &str) -> Self {
+        SqlError::Guard(Box::new(Refusal {
+            error,
+            sql: sql.to_owned(),
+        }))
+    }
+
     /// Stable code, as in error bodies.
     #[must_use]
     pub fn code(&self) -> &'static str {

@@ -7,6 +7,7 @@ pub(crate) mod connections;
 mod error;
 mod given;
 pub(crate) mod history;
+pub(crate) mod layout;
 pub(crate) mod metadata;
 mod offer;
 mod pieces;

@@ -66,7 +66,10 @@ impl Definition {
     pub(super) fn read(name: &str, text: &str) -> Result<Self, SqlError> {
         serde_json::from_str(text).map_err(|error| SqlError::Invalid {
             code: "sql.invalid.definition",
-            message: format!("the connection {name:?} cannot be read: {error}"),
+            message: format!(
+                "the connection {name:?} cannot be read: {}",
+                quillet_core::json::reason(&error)
+            ),
         })
     }
 }

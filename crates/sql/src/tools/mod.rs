@@ -113,7 +113,8 @@ impl Tool for DatabaseTool {
 impl DatabaseTool {
     fn read<T: DeserializeOwned>(&self, arguments: Tree) -> Result<T, ToolError> {
         serde_json::from_value(arguments).map_err(|error| {
-            let message = format!("{}: {error}", self.spec.name);
+            let why = quillet_core::json::reason(&error);
+            let message = format!("{}: {why}", self.spec.name);
             ToolError::new(ToolErrorKind::Arguments, message)
         })
     }

@@ -20,7 +20,7 @@ async fn a_stored_prompt_takes_the_place_of_the_built_in_one() {
     let shop = Shop::sqlite();
     let text = json!({"messages": [
         {"role": "system", "content": "Write {{.variables.dialect}} for a pirate."},
-        {"role": "user", "content": "{{.variables.schema}}\nAsked: {{.variables.question}}"}]});
+        {"role": "user", "content": "{{.variables.schema}}\nAsked: {{.variables.prompt}}"}]});
     let served = with_prompt(&text.to_string()).with(&shop).await;
     let answer = served.ask("how many {{orders}}?", true).await;
     assert_eq!(answer.status, 200, "{}", answer.body);

@@ -208,3 +208,20 @@ async fn rows_are_exported_in_the_form_that_is_asked_for() {
     let told = error(&unknown, 422, "sql.invalid.format");
     assert!(told["detail"].as_str().unwrap().contains("csv"), "{told}");
 }
+
+#[tokio::test]
+async fn queries_are_laid_out_without_a_database() {
+    let served = Setup::default().start().await;
+    let body = json!({"sql": "select a, b from t where a = 'x  y' -- why", "dialect": "sqlite"});
+    let answer = served.post("/dbs/format", &body).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let formatted = answer.json()["formatted"].as_str().unwrap().to_owned();
+    assert!(formatted.lines().count() > 2, "{formatted}");
+    assert!(formatted.contains("'x  y'") && formatted.contains("-- why"), "{formatted}");
+    let body = json!({"sql": "SELECT 1", "dialect": "oracle"});
+    error(&served.post("/dbs/format", &body).await, 422, "sql.invalid.dialect");
+    let open = json!({"sql": "SELECT 'no end"});
+    let told = served.post("/dbs/format", &open).await;
+    assert_eq!(told.status, 400, "{}", told.body);
+    assert!(told.json()["position"]["line"].is_u64(), "{}", told.body);
+}

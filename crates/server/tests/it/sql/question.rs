@@ -66,7 +66,7 @@ async fn a_refused_query_goes_back_to_the_model_once() {
 async fn what_gives_no_query_has_its_status() {
     let shop = Shop::sqlite();
     for (setup, question, status, code) in [
-        (Setup::saying([COUNT]), " ", 400, "sql.invalid.question"),
+        (Setup::saying([COUNT]), " ", 400, "sql.invalid.prompt"),
         (
             Setup::saying(["I would rather not."]),
             "why?",

@@ -87,7 +87,8 @@ async fn no_answer_and_no_log_has_a_password() {
         .with_max_level(tracing::Level::TRACE)
         .with_writer(log.clone())
         .finish();
-    let _logging = tracing::subscriber::set_default(subscriber);
+    // Of the whole process: work on other threads is logged, too.
+    tracing::subscriber::set_global_default(subscriber).unwrap();
     let shop = Shop::mariadb();
     let Shop::MariaDb(server) = &shop else { return };
     let url = shop.url();

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::served::{Served, Setup};
 use super::shop::Shop;
 use crate::client;
+use crate::test_agents::question;
 use crate::test_server::eventually;
 
 /// Sends one message of an MCP client.
@@ -296,8 +297,8 @@ fn told(served: &Served) -> String {
 async fn agents_call_them() {
     let shop = Shop::sqlite();
     let served = calling().with(&shop).await;
-    let body = json!({"model_config": {"model_id": "gpt-4o"}, "input": {"text": "How many orders?"},
-        "tools": {"builtin": {"db_shop_query": {}}}});
+    let more = json!({"tools": {"builtin": {"db_shop_query": {}}}});
+    let body = question("How many orders?", more);
     let answer = served.post("//v1/response", &body).await;
     assert!(answer.body.contains("4 orders"), "{}", answer.body);
     assert!(told(&served).contains(r#"[{"n":4}]"#), "{}", told(&served));

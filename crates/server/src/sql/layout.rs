@@ -1,0 +1,51 @@
+//! Laying queries out.
+
+use axum::response::Response;
+use quillet_sql::{Dialect, SqlError, layout};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::given::Body;
+use crate::api::json;
+use crate::error::{ApiError, Problem, problem};
+use crate::exchange::Call;
+
+/// A query to be laid out.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct FormatBody {
+    /// The query, or several.
+    sql: String,
+    /// `postgresql` (where nothing is said), `mysql` or `sqlite`.
+    dialect: Option<String>,
+}
+
+/// A query that was laid out.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Formatted {
+    /// The same words on lines of their own.
+    formatted: String,
+}
+
+/// Lays a query out: clauses on lines of their own, comments and literals as they are. No
+/// database is asked.
+#[utoipa::path(post, path = "/dbs/format", operation_id = "format_query", tag = "databases",
+    request_body = FormatBody, responses(
+    (status = 200, body = Formatted),
+    (status = 400, body = Problem, content_type = "application/problem+json", description = "A text or a comment in it has no end"),
+    (status = 422, body = Problem, content_type = "application/problem+json", description = "The body does not fit"),
+))]
+pub(crate) async fn format(_call: Call, Body(body): Body<FormatBody>) -> Result<Response, ApiError> {
+    let dialect = dialect(body.dialect.as_deref())?;
+    let formatted = layout::format(&body.sql, dialect);
+    let formatted = formatted.map_err(|error| SqlError::refused(error, &body.sql))?;
+    json(&Formatted { formatted })
+}
+
+fn dialect(name: Option<&str>) -> Result<Dialect, ApiError> {
+    let name = name.unwrap_or(Dialect::PostgreSql.name());
+    Dialect::named(name).ok_or_else(|| {
+        let known = Dialect::ALL.map(Dialect::name).join(", ");
+        let message = format!("there is no dialect {name:?}; there are {known}");
+        problem(422, "sql.invalid.dialect", message).about("dialect")
+    })
+}

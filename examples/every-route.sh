@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Starts a Redis and a Quillet on free ports, registers what other programs
 # would register, calls every route with curl and prints what came back.
-# Needs redis-server, redis-cli and curl; QUILLET names the binary to use.
+# Needs redis-server, redis-cli, sqlite3 and curl; QUILLET names the binary to use.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -82,6 +82,27 @@ call -d '{"variables": {"name": "Ada"}}' "$base/api/render/prompts/greet.script"
 call -d '{"variables": {"name": "Ada"}}' "$base/api/chat/prompts/greet.script"
 call -N -d '{"variables": {"name": "Ada"}, "stream": true}' "$base/api/chat/prompts/greet.script"
 call -d '{"model": "prompt/greet.script", "messages": [{"role": "user", "content": "Ada"}]}' "$base/v1/chat/completions"
+
+sqlite3 "$work/shop.db" "CREATE TABLE customers (id integer PRIMARY KEY, name text, city text);
+  INSERT INTO customers VALUES (1, 'Ann', 'Oslo'), (2, 'Bob', 'Rome'), (3, 'Cai', 'Oslo');"
+dbs="$base/api/v1/dbs"
+call -X PUT -d "{\"url\": \"sqlite:$work/shop.db\"}" "$dbs/shop"
+call "$dbs"
+call "$dbs/shop"
+call -X POST "$dbs/shop/test"
+call -d '{"url": "postgresql://ann:secret@127.0.0.1:1/shop"}' "$dbs/other/test"
+call "$dbs/shop/metadata"
+call -X POST "$dbs/shop/metadata/refresh"
+call "$dbs/shop/metadata/tables"
+call "$dbs/shop/metadata/tables/main/customers"
+call -d '{"sql": "SELECT city, count(*) AS n FROM customers GROUP BY city"}' "$dbs/shop/query"
+call -d '{"sql": "SELECT name FROM customers"}' "$dbs/shop/query?format=csv"
+call -d '{"sql": "DELETE FROM customers"}' "$dbs/shop/query"
+call -d '{"prompt": "Which customers are there?", "run": true}' "$dbs/shop/query/natural"
+call -d '{"sql": "select name from customers where id=1"}' "$dbs/format"
+call "$dbs/shop/history?limit=1"
+call "$dbs/shop/history/search?query=city"
+call -X DELETE -w '%{http_code}\n' "$dbs/shop"
 call "$base/healthz"
 call "$base/readyz"
 echo

@@ -34,7 +34,10 @@ pub(crate) struct Formatted {
     (status = 400, body = Problem, content_type = "application/problem+json", description = "A text or a comment in it has no end"),
     (status = 422, body = Problem, content_type = "application/problem+json", description = "The body does not fit"),
 ))]
-pub(crate) async fn format(_call: Call, Body(body): Body<FormatBody>) -> Result<Response, ApiError> {
+pub(crate) async fn format(
+    _call: Call,
+    Body(body): Body<FormatBody>,
+) -> Result<Response, ApiError> {
     let dialect = dialect(body.dialect.as_deref())?;
     let formatted = layout::format(&body.sql, dialect);
     let formatted = formatted.map_err(|error| SqlError::refused(error, &body.sql))?;

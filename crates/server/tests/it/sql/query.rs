@@ -217,9 +217,16 @@ async fn queries_are_laid_out_without_a_database() {
     assert_eq!(answer.status, 200, "{}", answer.body);
     let formatted = answer.json()["formatted"].as_str().unwrap().to_owned();
     assert!(formatted.lines().count() > 2, "{formatted}");
-    assert!(formatted.contains("'x  y'") && formatted.contains("-- why"), "{formatted}");
+    assert!(
+        formatted.contains("'x  y'") && formatted.contains("-- why"),
+        "{formatted}"
+    );
     let body = json!({"sql": "SELECT 1", "dialect": "oracle"});
-    error(&served.post("/dbs/format", &body).await, 422, "sql.invalid.dialect");
+    error(
+        &served.post("/dbs/format", &body).await,
+        422,
+        "sql.invalid.dialect",
+    );
     let open = json!({"sql": "SELECT 'no end"});
     let told = served.post("/dbs/format", &open).await;
     assert_eq!(told.status, 400, "{}", told.body);

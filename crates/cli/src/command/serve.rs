@@ -90,7 +90,7 @@ fn server_config(config: &Config) -> Result<ServerConfig, Failure> {
         insecure: config.is_on(&config::INSECURE),
         origins: config.texts(&config::ORIGINS).to_vec(),
         inline_templates: config.choice(&config::INLINE_TEMPLATES),
-        change_databases: None,
+        change_databases: config.choice(&config::CHANGE_DATABASES),
         unready_when_stale: config.is_on(&config::UNREADY_WHEN_STALE),
         body_bytes: config.size(&config::BODY_BYTES),
         connections: config.size(&config::CONNECTIONS),

@@ -57,6 +57,7 @@ settings! {
     ORIGINS = "server.origins", Texts, [], "";
     CONNECTIONS = "server.connections", Integer, [], "10000";
     INLINE_TEMPLATES = "server.inline_templates", Bool, [], "";
+    CHANGE_DATABASES = "server.change_databases", Bool, [], "";
     OPEN_HEALTH = "server.open_health", Bool, [], "true";
     OPEN_METRICS = "server.open_metrics", Bool, [], "false";
     UNREADY_WHEN_STALE = "server.unready_when_stale", Bool, [], "false";

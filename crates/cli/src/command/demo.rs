@@ -68,7 +68,11 @@ pub(crate) async fn run() -> Result<(), Failure> {
         "Sent to the built-in mock model. A real one needs OPENAI_API_KEY or OPENAI_BASE_URL.",
     )?;
     tour.show(&answer(&service, &variables).await?)?;
-    tour.step("Next: `quillet serve --demo`, or `quillet render FILE -D name=value`.")
+    tour.step(
+        "A question to a database: a query is written, checked, and run where it cannot change anything.",
+    )?;
+    tour.show(&super::sql::tour().await?)?;
+    tour.step("Next: `quillet serve --demo`, `quillet sql \"…\" --db demo`, or `quillet render FILE -D name=value`.")
 }
 
 pub(super) struct Tour {

@@ -15,8 +15,10 @@ mod question;
 mod session;
 mod table;
 mod target;
+mod tour;
 
 pub(crate) use target::DEMO;
+pub(crate) use tour::tour;
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,7 @@
 //! `quillet sql`: the demo, files, servers; terminals, pipes and mistakes.
 
 mod connections;
+mod demo;
 mod mistakes;
 mod rows;
 

@@ -179,6 +179,15 @@ pub(crate) enum SqlCommand {
         #[arg(short = 'n', long = "number", value_name = "N", default_value = "20", value_parser = clap::value_parser!(u64).range(1..=100))]
         most: u64,
     },
+    /// Lay out a query.
+    Format {
+        /// The query, a file of it, or - for standard input.
+        #[arg(default_value = "-")]
+        sql: String,
+        /// Whose SQL it is: postgresql, mysql or sqlite.
+        #[arg(long, value_name = "DIALECT", default_value = "postgresql")]
+        dialect: String,
+    },
 }
 
 /// Measures the choice of tables.

@@ -7,6 +7,7 @@ mod colour;
 mod connections;
 mod evaluate;
 mod failed;
+mod format;
 mod history;
 mod output;
 mod prompts;
@@ -69,6 +70,7 @@ async fn work(args: &Sql, config: &Config) -> Result<(), Failure> {
         SqlCommand::Remove { name } => connections::remove(name, config).await,
         SqlCommand::Test { database } => connections::test(args, database.as_deref(), config).await,
         SqlCommand::History { words, most } => history::run(args, words, *most, config).await,
+        SqlCommand::Format { sql, dialect } => format::run(sql, dialect),
         SqlCommand::Eval(eval) => evaluate::run(args, eval, config),
     }
 }

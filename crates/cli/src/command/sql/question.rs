@@ -4,7 +4,7 @@ use std::io::{IsTerminal, stdin};
 use std::time::Instant;
 
 use quillet_sql::chain::{Generated, SelectedTable};
-use quillet_sql::{Ran, RunOptions};
+use quillet_sql::{Dialect, Ran, RunOptions, layout};
 use serde_json::{Value, json};
 
 use super::catalogue;
@@ -28,9 +28,9 @@ pub(super) async fn run(args: &Sql, config: &Config) -> Result<(), Failure> {
     let session = Session::open(args, config).await?;
     let begun = Instant::now();
     let databases = &session.databases;
-    catalogue::read(&session, false).await?;
+    let dialect = catalogue::read(&session, false).await?.dialect;
     if args.run {
-        return at_once(args, &session, &question, begun).await;
+        return at_once(args, &session, &question, dialect, begun).await;
     }
     let generated = databases.generate(&session.name, &question).await;
     let generated = generated.map_err(|error| told(&error, None))?;
@@ -42,7 +42,7 @@ pub(super) async fn run(args: &Sql, config: &Config) -> Result<(), Failure> {
         return Ok(terminal::line(&format!("{shown:#}"))?);
     }
     tell(&session, &generated, begun);
-    terminal::line(&sql_for(Stream::Out, &generated.generated_sql))?;
+    terminal::line(&sql_for(Stream::Out, &generated.generated_sql, dialect))?;
     if !asks(args) || !terminal::confirm("Run it? [y/N] ")? {
         return Ok(());
     }
@@ -62,6 +62,7 @@ async fn at_once(
     args: &Sql,
     session: &Session,
     question: &str,
+    dialect: Dialect,
     begun: Instant,
 ) -> Result<(), Failure> {
     let options = output::options(args.shown(), session.databases.config());
@@ -75,7 +76,7 @@ async fn at_once(
         return Ok(terminal::line(&format!("{shown:#}"))?);
     }
     tell(session, &generated, begun);
-    terminal::note(&sql_for(Stream::Err, &generated.generated_sql));
+    terminal::note(&sql_for(Stream::Err, &generated.generated_sql, dialect));
     terminal::note("");
     output::write(&ran, args.shown())
 }
@@ -131,7 +132,9 @@ fn dim(text: &str, colour: bool) -> String {
 /// The tables, each with the words that it was found by.
 fn tables(generated: &Generated, colour: bool) -> String {
     let all = &generated.selected_tables;
-    let listed = || all.iter().take(MOST_TABLES);
+    // Where the whole schema was shown, most of it has nothing to do with the question.
+    let has_reason = |table: &&SelectedTable| table.chosen_by != "all" || !table.why.is_empty();
+    let listed = || all.iter().filter(has_reason).take(MOST_TABLES);
     let widest = listed().map(|table| width(&one_line(&table.name)));
     let widest = widest.max().unwrap_or(0);
     let line = |table: &SelectedTable| {
@@ -142,9 +145,13 @@ fn tables(generated: &Generated, colour: bool) -> String {
     };
     let mut lines = vec![styled("Tables", Style::Bold, colour)];
     lines.extend(listed().map(line));
-    let more = all.len().saturating_sub(MOST_TABLES) + generated.omitted_tables;
-    if more > 0 {
-        lines.push(dim(&format!("  and {more} more"), colour));
+    match all.len().saturating_sub(listed().count()) {
+        0 => {}
+        more => lines.push(dim(&format!("  and {more} more"), colour)),
+    }
+    if generated.omitted_tables > 0 {
+        let left_out = format!("  {} left out", generated.omitted_tables);
+        lines.push(dim(&left_out, colour));
     }
     lines.join("\n")
 }
@@ -175,12 +182,12 @@ fn account(generated: &Generated, begun: Instant) -> String {
     )
 }
 
-/// The query as the stream wants it: laid out and coloured for people only in
-/// how it looks.
-fn sql_for(stream: Stream, sql: &str) -> String {
+/// The query laid out, and coloured where somebody looks.
+fn sql_for(stream: Stream, sql: &str, dialect: Dialect) -> String {
+    let laid_out = layout::format(sql, dialect).unwrap_or_else(|_| sql.to_owned());
     match stream.is_terminal() {
-        true => coloured(sql, stream.has_colour()),
-        false => sql.to_owned(),
+        true => coloured(laid_out.trim_end(), stream.has_colour()),
+        false => laid_out.trim_end().to_owned(),
     }
 }
 

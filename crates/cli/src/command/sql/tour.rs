@@ -32,7 +32,8 @@ pub(crate) async fn tour() -> Result<String, Failure> {
     });
     let failed = |error: quillet_sql::SqlError| Failure::Other(error.to_string());
     databases.lend(DEMO, &shop.definition()).map_err(failed)?;
-    let asked = databases.ask(DEMO, QUESTION, &RunOptions::default());
+    let options = RunOptions::default();
+    let asked = databases.ask(DEMO, QUESTION, &options);
     let (generated, ran) = asked.await.map_err(failed)?;
     let look = Look {
         width: None,

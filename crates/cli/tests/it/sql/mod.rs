@@ -3,6 +3,7 @@
 mod connections;
 mod demo;
 mod mistakes;
+mod page;
 mod rows;
 
 use crate::{Done, Place};

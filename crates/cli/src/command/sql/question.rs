@@ -133,7 +133,8 @@ fn dim(text: &str, colour: bool) -> String {
 fn tables(generated: &Generated, colour: bool) -> String {
     let all = &generated.selected_tables;
     // Where the whole schema was shown, most of it has nothing to do with the question.
-    let has_reason = |table: &&SelectedTable| table.chosen_by != "all" || !table.why.is_empty();
+    let by_words = |table: &SelectedTable| table.why.iter().any(|why| !why.starts_with("joins "));
+    let has_reason = |table: &&SelectedTable| table.chosen_by != "all" || by_words(table);
     let listed = || all.iter().filter(has_reason).take(MOST_TABLES);
     let widest = listed().map(|table| width(&one_line(&table.name)));
     let widest = widest.max().unwrap_or(0);

@@ -252,13 +252,13 @@ mod tests {
 
     #[test]
     fn text_gives_way_and_numbers_do_not() {
-        let expected = " name      │ 城市 │   total\n───────────┼──────┼─────────\n Ada Love… │ 北京 │   12.50\n Li        │ NULL │ 1200.00\n";
+        let expected = " name        │ 城市 │   total\n─────────────┼──────┼─────────\n Ada Lovela… │ 北京 │   12.50\n Li          │ NULL │ 1200.00\n";
         assert_eq!(shown(&shop(), plain(30)), expected);
     }
 
     #[test]
     fn what_is_too_wide_for_a_table_becomes_lines() {
-        let expected = "─ row 1 ────────────\nname  │ Ada Lovelac\n      │ e\n城市  │ 北京\ntotal │ 12.50\n─ row 2 ────────────\nname  │ Li\n城市  │ NULL\ntotal │ 1200.00\n";
+        let expected = "─ row 1 ────────────\nname  │ Ada Lovelace\n城市  │ 北京\ntotal │ 12.50\n─ row 2 ────────────\nname  │ Li\n城市  │ NULL\ntotal │ 1200.00\n";
         assert_eq!(shown(&shop(), plain(20)), expected);
         let expanded = Look {
             expanded: true,

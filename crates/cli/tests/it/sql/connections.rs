@@ -8,10 +8,17 @@ use crate::pseudo_terminal::Terminal;
 
 #[test]
 fn connections_are_kept_listed_used_and_forgotten() {
-    let place = Place::new();
+    let place = Place::new().with(&[("hello.tmpl", "Hello")]);
     // A store of the program is a file of SQLite like any other.
-    let hello = ["prompt", "add", "hello", "-", "--store", "sqlite:shop.db"];
-    place.run_with(&hello, "Hello", &[]).gives("");
+    let hello = [
+        "prompt",
+        "add",
+        "hello",
+        "hello.tmpl",
+        "--store",
+        "sqlite:shop.db",
+    ];
+    assert_eq!(place.run(&hello).code, Some(0));
     let run = |args: &[&str]| place.run(args);
     let added = run(&[
         "sql",
@@ -110,7 +117,7 @@ fn postgresql_answers_and_ends_with_who_asked() {
     let tables = place.run(&["sql", "tables", "无尽", "--db", &url]);
     assert!(tables.out.starts_with("public.endless"), "{tables:?}");
     let wrong = url.replace(server.password(), "wrong-canary");
-    let denied = place.run(&["sql", "tables", "--db", &wrong]);
+    let denied = place.run(&["sql", "run", "SELECT 1", "--db", &wrong]);
     denied.fails(1, &["password"]);
     assert!(!denied.err.contains("canary"), "{denied:?}");
     let bare = url.replace(&format!(":{}", server.password()), "");

@@ -116,20 +116,6 @@ fn postgresql_answers_and_ends_with_who_asked() {
     assert_eq!(rows.out, "s\r\n2001000\r\n", "{rows:?}");
     let tables = place.run(&["sql", "tables", "无尽", "--db", &url]);
     assert!(tables.out.starts_with("public.endless"), "{tables:?}");
-    let wrong = url.replace(server.password(), "wrong-canary");
-    let denied = place.run(&["sql", "run", "SELECT 1", "--db", &wrong]);
-    denied.fails(1, &["password"]);
-    assert!(!denied.err.contains("canary"), "{denied:?}");
-    let bare = url.replace(&format!(":{}", server.password()), "");
-    let env = [("PGPASSWORD", server.password())];
-    let tables = place.run_with(&["sql", "tables", "--db", &bare], "", &env);
-    assert_eq!(tables.code, Some(0), "{tables:?}");
-    let asked = place.run_with(
-        &["sql", "tables", "-W", "--db", &bare],
-        server.password(),
-        &[],
-    );
-    assert_eq!(asked.code, Some(0), "{asked:?}");
     let busy = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%endless e%' AND pid <> pg_backend_pid()";
     ends_with_control_c(&place, &url, || server.look("postgres", busy));
 }
@@ -151,6 +137,22 @@ fn mariadb_answers_and_ends_with_who_asked() {
         "csv",
     ]);
     assert_eq!(rows.out, "s\r\n2001000\r\n", "{rows:?}");
+    let reader = server.create_role("reader");
+    server.execute("GRANT SELECT ON test.* TO reader");
+    let wrong = reader.replace(server.password(), "wrong-canary");
+    let denied = place.run(&["sql", "run", "SELECT 1", "--db", &wrong]);
+    denied.fails(1, &["denied"]);
+    assert!(!denied.err.contains("canary"), "{denied:?}");
+    let bare = reader.replace(&format!(":{}", server.password()), "");
+    let env = [("MYSQL_PWD", server.password())];
+    let tables = place.run_with(&["sql", "tables", "--db", &bare], "", &env);
+    assert_eq!(tables.code, Some(0), "{tables:?}");
+    let asked = place.run_with(
+        &["sql", "tables", "-W", "--db", &bare],
+        server.password(),
+        &[],
+    );
+    assert_eq!(asked.code, Some(0), "{asked:?}");
     let busy = "SELECT count(*) FROM information_schema.processlist WHERE info LIKE '%endless e%' AND id <> connection_id()";
     ends_with_control_c(&place, &url, || server.look("test", busy));
 }

@@ -185,6 +185,7 @@ pub(crate) fn settings(config: &Config) -> Result<SqlConfig, Failure> {
         list_tokens: whole(&config::SQL_LIST_TOKENS),
         schema_tokens: whole(&config::SQL_SCHEMA_TOKENS),
         candidates: config.size(&config::SQL_CANDIDATES),
+        embedded_tables: config.size(&config::SQL_EMBEDDED),
         repair_tables: config.size(&config::SQL_REPAIR_TABLES),
         repairs: u32::try_from(whole(&config::SQL_REPAIRS)).unwrap_or(u32::MAX),
         default_limit: whole(&config::SQL_DEFAULT_LIMIT),

@@ -26,6 +26,7 @@ pub(crate) async fn tour() -> Result<String, Failure> {
         store: Arc::new(MemoryStore::new()),
         archive: Arc::new(MemoryArchive::new(ArchiveOptions::default())),
         model: Some(Arc::new(Mock)),
+        embedder: None,
         tokens: Arc::new(Bytes4),
         prompts: databases::built_in()?,
         config: SqlConfig::default(),

@@ -51,6 +51,7 @@ impl Shop {
             model: &Mock,
             prompts: &BuiltIn::new().unwrap(),
             tokens: &Bytes4,
+            embedder: None,
             config: &config,
             prepared: &prepared,
             name: "shop",

@@ -94,6 +94,7 @@ impl Setup {
             archive: Arc::new(MemoryArchive::new(ArchiveOptions::default())),
             model: self.has_model.then(|| model.clone()),
             tokens: Arc::new(Bytes4),
+            embedder: None,
             prompts: Arc::new(StoredPrompts::new(&prompts).unwrap()),
             config: self.sql,
         });

@@ -4,9 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use quillet_core::chat::ChatModel;
+use quillet_core::knowledge::Embedder;
 use quillet_core::store::{Key, Store};
 use quillet_core::{BoxFuture, Value};
-use quillet_llm::{Http, HttpOptions, Mock, OpenAiChat, Provider, ProviderConfig, Retry, Timeouts};
+use quillet_llm::{
+    EmbedderConfig, Http, HttpOptions, Mock, OpenAiChat, OpenAiEmbedder, Provider, ProviderConfig,
+    Retry, Timeouts,
+};
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
 use quillet_server::script::StoredScripts;
 use quillet_store::StoreOptions;
@@ -204,6 +208,27 @@ pub(crate) fn openai(config: &Config) -> Result<Option<Provider>, Failure> {
     model
         .map(Some)
         .map_err(|error| Failure::Usage(error.message))
+}
+
+/// Who makes vectors of texts for ranking tables, if a model for it is named.
+///
+/// # Errors
+/// A setting is wrong, or there is no key.
+pub(crate) fn embedder(config: &Config) -> Result<Option<Arc<dyn Embedder>>, Failure> {
+    let Some(model) = config.text(&config::SQL_EMBEDDING_MODEL) else {
+        return Ok(None);
+    };
+    let header = |(name, value): &(String, String)| (name.clone(), value.clone().into());
+    let settings = EmbedderConfig {
+        base_url: config.text(&config::BASE_URL).map(str::to_owned),
+        api_key: config.text(&config::API_KEY).map(Into::into),
+        model: model.to_owned(),
+        headers: config.pairs(&config::HEADERS).iter().map(header).collect(),
+        ..EmbedderConfig::default()
+    };
+    let embedder = OpenAiEmbedder::new(http(config), settings)
+        .map_err(|error| Failure::Usage(format!("sql.embedding_model: {}", error.message)))?;
+    Ok(Some(Arc::new(embedder)))
 }
 
 /// The connections to all providers, to be shared.

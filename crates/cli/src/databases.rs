@@ -77,7 +77,7 @@ pub(crate) fn service(
         store,
         archive,
         model,
-        embedder: None,
+        embedder: assemble::embedder(config)?,
         tokens,
         prompts,
         config: SqlConfig {

@@ -1,5 +1,6 @@
-//! Reads a PostgreSQL database of ten thousand tables: how long it takes, how much memory, and how
-//! long the same takes through `information_schema`.
+//! Reads a PostgreSQL database of ten thousand tables: how long it takes, how much memory, how
+//! long the same takes through `information_schema`; then makes the catalogue ready for questions,
+//! ranks some, and checks a query against it.
 //!
 //! `cargo run --release -p quillet-sql --example ten_thousand`
 //!
@@ -7,14 +8,61 @@
 //! foreign keys and comments, which takes longer than reading them.
 
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use quillet_core::chat::Bytes4;
 use quillet_real_servers::Postgres;
+use quillet_sql::chain::Prepared;
 use quillet_sql::database::ConnectOptions;
-use quillet_sql::{Database, DatabaseError, QueryLimits, connect};
+use quillet_sql::guard::{Policy, check};
+use quillet_sql::rank::Glossary;
+use quillet_sql::{Catalogue, Database, DatabaseError, Dialect, QueryLimits, connect};
 
 const SCHEMAS: usize = 20;
 const TABLES: usize = 500;
+
+/// What names are made of.
+const THINGS: [&str; 25] = [
+    "customer",
+    "order",
+    "invoice",
+    "payment",
+    "shipment",
+    "product",
+    "supplier",
+    "warehouse",
+    "employee",
+    "contract",
+    "account",
+    "ticket",
+    "vehicle",
+    "route",
+    "budget",
+    "project",
+    "asset",
+    "license",
+    "device",
+    "sensor",
+    "patient",
+    "course",
+    "policy",
+    "claim",
+    "campaign",
+];
+const PARTS: [&str; 20] = [
+    "header", "line", "status", "history", "note", "address", "contact", "price", "category",
+    "batch", "event", "document", "approval", "schedule", "summary", "limit", "group", "audit",
+    "forecast", "rating",
+];
+const QUESTIONS: [&str; 6] = [
+    "Which customers have unpaid invoices this month?",
+    "average rating of suppliers by category",
+    "How many shipments were late in area 7 because of a vehicle?",
+    "第三列 的 合同 有 多少",
+    "forecast of the campaign budget against what was approved",
+    "list employees whose license needs an approval",
+];
 
 /// What a reader without `pg_catalog` asks: tables, primary keys, columns. Comments come by name. The
 /// foreign keys are left out: asked for in this way they take minutes.
@@ -61,6 +109,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     database.fingerprint().await?;
     println!("fingerprint in {:.2} s", start.elapsed().as_secs_f64());
+    questions(database.catalogue(&|_, _, _| {}).await?)?;
     let other = information_schema(&*database).await?;
     println!(
         "information_schema in {:.2} s without foreign keys: {:.1} times as long",
@@ -68,6 +117,42 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         other.as_secs_f64() / best.as_secs_f64()
     );
     Ok(())
+}
+
+/// How long a catalogue takes to be made ready, a question to be ranked, and a query to be checked.
+fn questions(catalogue: Catalogue) -> Result<(), Box<dyn std::error::Error>> {
+    let start = Instant::now();
+    let prepared = Prepared::new(Arc::new(catalogue), &Glossary::default(), &Bytes4);
+    println!("index and tokens in {:.2} s", start.elapsed().as_secs_f64());
+    let mut times = Vec::new();
+    for question in QUESTIONS.iter().cycle().take(120) {
+        let start = Instant::now();
+        std::hint::black_box(prepared.index.rank(question, 50));
+        times.push(start.elapsed());
+    }
+    times.sort_unstable();
+    println!(
+        "a question ranked in {:?} (median), {:?} (worst of 120)",
+        times[60], times[119]
+    );
+    let sql = "SELECT h.id, count(*) AS n FROM area_3.customer_header h \
+        JOIN area_3.order_header o ON o.previous_id = h.id WHERE h.id > 10 GROUP BY h.id ORDER BY n DESC";
+    let start = Instant::now();
+    for _ in 0..100 {
+        check(
+            sql,
+            Dialect::PostgreSql,
+            Some(&prepared.catalogue),
+            &Policy::default(),
+        )?;
+    }
+    println!("a query checked in {:?}", start.elapsed() / 100);
+    Ok(())
+}
+
+/// The name of a table.
+fn name(t: usize) -> String {
+    format!("{}_{}", THINGS[t % 25], PARTS[t / 25])
 }
 
 async fn information_schema(database: &dyn Database) -> Result<Duration, DatabaseError> {
@@ -111,27 +196,30 @@ fn script() -> String {
         line(format_args!("BEGIN; CREATE SCHEMA area_{s};"));
         for t in 0..TABLES {
             let reference = match t % 2 {
-                1 => format!("REFERENCES area_{s}.table_{}", t - 1),
+                1 => format!("REFERENCES area_{s}.{}", name(t - 1)),
                 _ => String::new(),
             };
             line(format_args!(
-                "CREATE TABLE area_{s}.table_{t} (id bigint PRIMARY KEY, previous_id bigint {reference}"
+                "CREATE TABLE area_{s}.{} (id bigint PRIMARY KEY, previous_id bigint {reference}",
+                name(t)
             ));
             for c in 2..12 + t % 2 {
                 line(format_args!(
-                    ", column_{c} {}",
+                    ", {}_{c} {}",
+                    PARTS[(c * 7 + t) % 20],
                     TYPES[(c + t) % TYPES.len()]
                 ));
             }
             line(format_args!(");"));
+            let (table, thing, part) = (name(t), THINGS[t % 25], PARTS[t / 25]);
             line(format_args!(
-                "COMMENT ON TABLE area_{s}.table_{t} IS '第 {t} 张表 of area {s}';"
+                "COMMENT ON TABLE area_{s}.{table} IS '第 {t} 张表: every {part} of each {thing} in area {s}';"
             ));
             line(format_args!(
-                "COMMENT ON COLUMN area_{s}.table_{t}.column_2 IS 'what column 2 holds';"
+                "COMMENT ON COLUMN area_{s}.{table}.id IS 'number of the {thing}';"
             ));
             line(format_args!(
-                "COMMENT ON COLUMN area_{s}.table_{t}.column_3 IS '第三列';"
+                "COMMENT ON COLUMN area_{s}.{table}.previous_id IS '前一列';"
             ));
         }
         line(format_args!("COMMIT;"));

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use percent_encoding::percent_decode_str;
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::Dialect;
 
@@ -125,7 +125,9 @@ impl ConnectionUrl {
         let Ok(mut text) = url::Url::parse(&self.text) else {
             return self;
         };
-        if self.path.is_some() || text.set_password(Some(password)).is_err() {
+        // Encoded here: the library takes a per cent sign for the beginning of an escape.
+        let encoded = utf8_percent_encode(password, NON_ALPHANUMERIC).to_string();
+        if self.path.is_some() || text.set_password(Some(&encoded)).is_err() {
             return self;
         }
         ConnectionUrl {

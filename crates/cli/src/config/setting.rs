@@ -149,6 +149,7 @@ settings! {
     SQL_LIST_TOKENS = "sql.list_tokens", Integer, [], "4000";
     SQL_SCHEMA_TOKENS = "sql.schema_tokens", Integer, [], "12000";
     SQL_CANDIDATES = "sql.candidates", Integer, [], "50";
+    SQL_EMBEDDING_MODEL = "sql.embedding_model", Text, ["QUILLET_SQL_EMBEDDING_MODEL"], "";
     SQL_EMBEDDED = "sql.embedded_tables", Integer, [], "2000";
     SQL_REPAIR_TABLES = "sql.repair_tables", Integer, [], "3";
     SQL_REPAIRS = "sql.repairs", Integer, [], "1";

@@ -222,7 +222,7 @@ impl Databases {
             DatabaseError::new(
                 DatabaseErrorKind::Unreachable,
                 format!(
-                    "{} does not answer within {} s (sql.connect_timeout)",
+                    "{} does not answer within {} s (sql.connect_ms)",
                     database.describe(),
                     limit.as_secs()
                 ),

@@ -124,7 +124,7 @@ impl Slot {
                 DatabaseError::new(
                     DatabaseErrorKind::Timeout,
                     format!(
-                        "reading the catalogue of {} took longer than {} s (sql.catalogue_timeout)",
+                        "reading the catalogue of {} took longer than {} s (sql.catalogue_ms)",
                         self.database.describe(),
                         limit.as_secs()
                     ),

@@ -17,4 +17,5 @@ mod rank;
 mod scripted;
 mod service;
 mod sqlite;
+mod toy;
 mod vectors;

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use quillet_core::chat::{Bytes4, ChatRequest, ModelError, ModelErrorKind};
-use quillet_core::knowledge::Embedder;
-use quillet_core::{BoxFuture, Content};
+use quillet_core::Content;
+use quillet_core::chat::{Bytes4, ChatRequest, ModelErrorKind};
 use quillet_sql::catalogue::{Column, Table};
 use quillet_sql::chain::{BuiltIn, Chain, Generated, Prepared};
 use quillet_sql::rank::Glossary;
@@ -12,6 +11,7 @@ use quillet_sql::{Catalogue, ChainMode, Dialect, SqlConfig};
 
 use super::phase1::Everything;
 use crate::scripted::{Says, Scripted};
+use crate::toy::Toy;
 
 const QUERY: &str = r#"{"sql": "SELECT 1"}"#;
 
@@ -224,28 +224,6 @@ async fn comments_cannot_forge_lines() {
         );
         assert!(!schema.contains('\u{202e}') && !list.contains('\u{2028}'));
         assert!(schema.len() < 6_000, "a comment is cut: {}", schema.len());
-    }
-}
-
-/// Vectors in which words for the same thing are near.
-#[derive(Debug)]
-struct Toy;
-
-impl Embedder for Toy {
-    fn model(&self) -> &str {
-        "toy"
-    }
-
-    fn embed<'a>(
-        &'a self,
-        texts: &'a [String],
-    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, ModelError>> {
-        let vector = |text: &String| match text.contains("vqz") || text.contains("sailors") {
-            true => vec![1.0, 0.0],
-            false => vec![0.0, 1.0],
-        };
-        let vectors = texts.iter().map(vector).collect();
-        Box::pin(async move { Ok(vectors) })
     }
 }
 

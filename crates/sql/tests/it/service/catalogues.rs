@@ -10,6 +10,7 @@ use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
 
 use super::shop::{Shop, serving};
 use crate::scripted::Scripted;
+use crate::toy::Toy;
 
 fn always_compared() -> SqlConfig {
     SqlConfig {
@@ -105,4 +106,40 @@ async fn a_kept_catalogue_serves_while_the_database_is_away() {
         .run("shop", "SELECT 1 AS one", &RunOptions::default())
         .await;
     assert_eq!(ran.unwrap_err().code(), "sql.unreachable");
+}
+
+/// Vectors are made once a question was asked, beside it.
+#[tokio::test]
+async fn tables_get_vectors_in_the_background() {
+    let shop = Shop::open(Dialect::Sqlite);
+    let parts = Parts {
+        store: Arc::new(MemoryStore::new()),
+        archive: Arc::new(MemoryArchive::new(ArchiveOptions::default())),
+        model: Some(Arc::new(Scripted::texts(&[
+            r#"{"sql": "SELECT 1 AS one"}"#,
+        ]))),
+        tokens: Arc::new(Bytes4),
+        embedder: Some(Arc::new(Toy)),
+        prompts: Arc::new(BuiltIn::new().unwrap()),
+        config: SqlConfig::default(),
+    };
+    let databases = Databases::new(parts);
+    databases
+        .put("shop", Definition::of(&shop.url))
+        .await
+        .unwrap();
+    databases.generate("shop", "which sailors?").await.unwrap();
+    let prepared = databases
+        .prepared("shop", false, &|_, _, _| {})
+        .await
+        .unwrap();
+    let made = async {
+        while !prepared.is_embedded() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), made)
+        .await
+        .unwrap();
+    databases.generate("shop", "which sailors?").await.unwrap();
 }

@@ -1,0 +1,27 @@
+//! An embedder that a test can read.
+
+use quillet_core::BoxFuture;
+use quillet_core::chat::ModelError;
+use quillet_core::knowledge::Embedder;
+
+/// Vectors in which words for the same thing are near.
+#[derive(Debug)]
+pub(crate) struct Toy;
+
+impl Embedder for Toy {
+    fn model(&self) -> &str {
+        "toy"
+    }
+
+    fn embed<'a>(
+        &'a self,
+        texts: &'a [String],
+    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, ModelError>> {
+        let vector = |text: &String| match text.contains("vqz") || text.contains("sailors") {
+            true => vec![1.0, 0.0],
+            false => vec![0.0, 1.0],
+        };
+        let vectors = texts.iter().map(vector).collect();
+        Box::pin(async move { Ok(vectors) })
+    }
+}

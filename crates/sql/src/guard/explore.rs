@@ -262,12 +262,17 @@ fn explained(text: &Text<'_>) -> Result<Option<usize>, GuardError> {
         at += match (text.dialect, word.as_str()) {
             (Dialect::PostgreSql, "VERBOSE") => 1,
             (Dialect::MySql, "EXTENDED" | "PARTITIONS") => 1,
-            (Dialect::MySql, "FORMAT") => 3,
+            (Dialect::MySql, "FORMAT") if is_equals(text, at + 1) => 3,
             (Dialect::Sqlite, "QUERY") if is_word(text, at + 1, "PLAN") => 2,
             (Dialect::MySql, word) if at == 1 && !NO_TABLES.contains(&word) => return Ok(None),
             _ => return Err(refuse(text, at, help)),
         };
     }
+}
+
+fn is_equals(text: &Text<'_>, i: usize) -> bool {
+    let token = text.tokens.get(i);
+    token.is_some_and(|token| token.is_mark(text.source, "="))
 }
 
 /// Words behind EXPLAIN that are no tables.

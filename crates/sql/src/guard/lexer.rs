@@ -309,15 +309,24 @@ impl Lexer<'_> {
         }
     }
 
+    /// Whether this operator stands here, and no comment begins with its last character: servers
+    /// end an operator before `--` and `/*`, wherever those stand in it.
+    fn is_whole(&self, mark: &str) -> bool {
+        let next = self.peek(mark.len());
+        let comments = (mark.ends_with('-') && next == Some(b'-'))
+            || (mark.ends_with('/') && next == Some(b'*'));
+        self.starts(mark) && !comments
+    }
+
     fn mark(&mut self) -> (Kind, bool) {
         let single = self
             .peek(0)
             .is_some_and(|byte| b"()[]{},;.+*/%\\".contains(&byte));
         let long = match single {
             true => None,
-            false => LONG_MARKS.iter().find(|mark| self.starts(mark)),
+            false => LONG_MARKS.iter().find(|mark| self.is_whole(mark)),
         };
-        // `#` begins comments in MySQL and is handled before; `--` never is part of an operator.
+        // `#` begins comments in MySQL and is handled before.
         self.at += long.map_or(1, |mark| mark.len());
         (Kind::Mark, true)
     }
@@ -371,6 +380,21 @@ mod tests {
                 vec![(Number, "1"), (Mark, "-"), (Mark, "-"), (Number, "1")],
             ),
             (MySql, "1-- 1", vec![(Number, "1"), (LineComment, "-- 1")]),
+            (
+                PostgreSql,
+                "1||/*c*/2",
+                vec![
+                    (Number, "1"),
+                    (Mark, "||"),
+                    (BlockComment, "/*c*/"),
+                    (Number, "2"),
+                ],
+            ),
+            (
+                PostgreSql,
+                "1#--2",
+                vec![(Number, "1"), (Mark, "#"), (LineComment, "--2")],
+            ),
             (Sqlite, "[a b]''''", vec![(Quoted, "[a b]"), (Text, "''''")]),
             (
                 MySql,

@@ -60,7 +60,9 @@ impl Edit {
 fn edit(text: &Text<'_>, query: &Query, rows: u64) -> Option<Edit> {
     let (query, levels) = innermost(query);
     let region = levels..text.tokens.len().checked_sub(levels)?;
-    let clause = Clauses::of(text, region.clone());
+    let mut clause = Clauses::of(text, region.clone());
+    // `fetch` is a column like any other where FETCH is no keyword.
+    clause.fetch = clause.fetch.filter(|_| query.fetch.is_some());
     match (&clause.limit, &clause.fetch) {
         (Some(limit), _) => lower(text, limit, rows, false),
         (None, Some(fetch)) => lower(text, fetch, rows, true),

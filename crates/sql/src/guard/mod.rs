@@ -10,6 +10,7 @@
 
 pub mod codes;
 mod explore;
+mod fields;
 mod functions;
 pub(crate) mod lexer;
 mod limit;

@@ -4,16 +4,21 @@ use std::ops::{ControlFlow, Range};
 
 use sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, Ident, ObjectName, ObjectNamePart, Query, Select,
-    SetExpr, Spanned, Statement, TableFactor, Visit, Visitor,
+    SelectItem, SetExpr, Spanned, Statement, TableFactor, Visit, Visitor,
 };
 
+use super::fields::Fields;
 use super::text::Text;
 use super::{GuardError, Policy, codes, functions, parse, relations};
 use crate::Dialect;
 
 /// Refuses everything that is more than reading.
 pub(super) fn check(text: &Text<'_>, query: &Query, policy: &Policy) -> Result<(), GuardError> {
-    let mut reader = Reader { text, policy };
+    let mut reader = Reader {
+        text,
+        policy,
+        fields: Fields::of(query, text.dialect),
+    };
     match query.visit(&mut reader) {
         ControlFlow::Break(error) => Err(*error),
         ControlFlow::Continue(()) => Ok(()),
@@ -73,6 +78,7 @@ fn placed(
 struct Reader<'a> {
     text: &'a Text<'a>,
     policy: &'a Policy,
+    fields: Fields,
 }
 
 type Verdict = ControlFlow<Box<GuardError>>;
@@ -158,14 +164,21 @@ impl Reader<'_> {
             let place = self.range(select.select_token.0.span);
             return Err(self.refuse(codes::CLAUSE, &message, place));
         }
-        Ok(())
+        let mut items = select.projection.iter();
+        items.try_for_each(|item| self.check_alias(item))
     }
 
     fn check_factor(&self, factor: &TableFactor) -> Result<(), GuardError> {
         match factor {
             TableFactor::Table {
                 name, args: None, ..
-            } => relations::check(self.text, name),
+            } => {
+                if let [ObjectNamePart::Identifier(bare)] = name.0.as_slice() {
+                    // `FROM CURRENT_USER` calls as well.
+                    self.check_bare(bare)?;
+                }
+                relations::check(self.text, name)
+            }
             TableFactor::Table {
                 name,
                 args: Some(_),
@@ -204,8 +217,43 @@ impl Reader<'_> {
             } => self.check_type(expr, data_type),
             Expr::TypedString(typed) => self.check_type(expr, &typed.data_type),
             Expr::Identifier(name) => self.check_bare(name),
+            Expr::CompoundFieldAccess { .. } | Expr::CompoundIdentifier(_) => {
+                self.check_field(expr)
+            }
             _ => Ok(()),
         }
+    }
+
+    /// `(x).f` can mean `f(x)`.
+    fn check_field(&self, expr: &Expr) -> Result<(), GuardError> {
+        let is_there = self.text.dialect == Dialect::PostgreSql;
+        let call = self.fields.call(expr, self.policy).filter(|_| is_there);
+        let Some(name) = call else {
+            return Ok(());
+        };
+        let message =
+            format!("{name} behind a dot can be a call of a function that is not on the list");
+        Err(self
+            .refuse(codes::FUNCTION, &message, self.range(name.span))
+            .help(format!(
+                "select it from a table in FROM, or allow {} in the settings",
+                name.value
+            )))
+    }
+
+    /// What is written as a text is the name of nothing in PostgreSQL: a type before it makes it a value,
+    /// and so does a text before it.
+    fn check_alias(&self, item: &SelectItem) -> Result<(), GuardError> {
+        let SelectItem::ExprWithAlias { alias, .. } = item else {
+            return Ok(());
+        };
+        if self.text.dialect != Dialect::PostgreSql || alias.quote_style != Some('\'') {
+            return Ok(());
+        }
+        let message = "a text may not stand here";
+        Err(self
+            .refuse(codes::SYNTAX, message, self.range(alias.span))
+            .help("write names in double quotes"))
     }
 
     /// Some functions are called without brackets: `CURRENT_USER`.
@@ -218,7 +266,7 @@ impl Reader<'_> {
                 "user",
                 "current_role",
             ],
-            Dialect::MySql => &["current_user"],
+            Dialect::MySql => &["current_user", "current_role"],
             Dialect::Sqlite => &[],
         };
         let word = name.value.to_ascii_lowercase();

@@ -48,6 +48,8 @@ fn respelt(tokens: &[TokenWithSpan], at: usize, dialect: Dialect) -> (usize, Vec
         };
     }
     match dialect {
+        // The parser takes it for the name of a table, and the table for its alias. `ROWS ONLY` ends FETCH.
+        Dialect::PostgreSql if is(at, "ONLY") && begins_table(before(1)) => (1, Vec::new()),
         Dialect::MySql if is(at, "MOD") && ends_operand(before(1)) => (1, vec![Token::Mod]),
         // The parser copies all that stands before DIV, for each of them.
         Dialect::MySql if is(at, "DIV") && ends_operand(before(1)) => (1, vec![Token::Div]),
@@ -144,6 +146,16 @@ fn is_unit(token: Option<&TokenWithSpan>) -> bool {
         "YEAR_MONTH",
     ];
     UNITS.iter().any(|unit| is_word(token, unit))
+}
+
+/// Whether the name of a table may stand after this token.
+fn begins_table(before: Option<&TokenWithSpan>) -> bool {
+    let ends_fetch = ["ROW", "ROWS"].iter().any(|word| is_word(before, word));
+    !ends_fetch
+        && !matches!(
+            before.map(|t| &t.token),
+            Some(Token::Number(..) | Token::Period)
+        )
 }
 
 /// Whether a query may begin after this token.

@@ -356,10 +356,29 @@ fn parameter(source: &str, token: &Token) -> GuardError {
         .help("write the value itself")
 }
 
-/// What two tokens beside each other make: `U&"…"`, and `@` before a name.
+/// `E'…'` and a text behind it: over a newline both are one text for PostgreSQL, with backslashes that
+/// escape in the second part as well (manual, 4.1.2.2), which the second part alone does not tell.
+fn continued(source: &str, tokens: &[Token]) -> Option<Range<usize>> {
+    let mut pairs = tokens.windows(2);
+    let found = pairs.find(|pair| {
+        let mut pair = pair.iter().map(|token| (token.kind, token.text(source)));
+        let escapes =
+            matches!(pair.next(), Some((Kind::Text, text)) if text.starts_with(['e', 'E']));
+        escapes && matches!(pair.next(), Some((Kind::Text, text)) if text.starts_with('\''))
+    })?;
+    Some(found.first()?.span.start..found.last()?.span.end)
+}
+
+/// What two tokens beside each other make: `U&"…"`, and a text that goes on.
 fn check_neighbours(source: &str, dialect: Dialect, tokens: &[Token]) -> Result<(), GuardError> {
     if dialect != Dialect::PostgreSql {
         return Ok(());
+    }
+    if let Some(span) = continued(source, tokens) {
+        let message = "this text goes on behind a newline";
+        return Err(GuardError::new(codes::ESCAPE, message)
+            .at(source, &span)
+            .help("write it as one text"));
     }
     for window in tokens.windows(3) {
         let [prefix, and, quoted] = window else {

@@ -55,7 +55,7 @@ async fn work(
 }
 
 /// Opens the transaction. The server's limit is ours, so that it ends the query even if we
-/// cannot ask for it.
+/// cannot ask for it. Texts end where they end for the guard, whatever is set for the role.
 fn begin(timeout: Duration) -> String {
     let milliseconds = |time: Duration| time.as_millis().clamp(1, i32::MAX as u128);
     let (whole, lock) = (
@@ -64,7 +64,8 @@ fn begin(timeout: Duration) -> String {
     );
     format!(
         "BEGIN READ ONLY; SET LOCAL statement_timeout = {whole}; \
-         SET LOCAL idle_in_transaction_session_timeout = {whole}; SET LOCAL lock_timeout = {lock}"
+         SET LOCAL idle_in_transaction_session_timeout = {whole}; SET LOCAL lock_timeout = {lock}; \
+         SET LOCAL standard_conforming_strings = on"
     )
 }
 

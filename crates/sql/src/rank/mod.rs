@@ -87,12 +87,25 @@ impl Index {
     /// The best `most` tables for a question, best first; all others that fit not at all are left out.
     #[must_use]
     pub fn rank(&self, question: &str, most: usize) -> Vec<Ranked> {
+        self.rank_among(question, most, &|_| true)
+    }
+
+    /// The best `most` of the tables that `fits` takes, which is given places in
+    /// [`Catalogue::tables`].
+    #[must_use]
+    pub fn rank_among(
+        &self,
+        question: &str,
+        most: usize,
+        fits: &dyn Fn(usize) -> bool,
+    ) -> Vec<Ranked> {
         let asked = question::read(question, &self.terms, &self.thesaurus, &self.postings);
-        let best = score::best(self, &asked, most);
+        let best = score::best(self, &asked, most, fits);
         let numbers = families::numbers(question);
         let members = best
             .into_iter()
-            .flat_map(|ranked| self.members(ranked, &numbers));
+            .flat_map(|ranked| self.members(ranked, &numbers))
+            .filter(|ranked| fits(ranked.table));
         members.take(most).collect()
     }
 

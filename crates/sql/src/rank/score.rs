@@ -18,14 +18,20 @@ const STEPS: usize = 2;
 /// Scores of all tables for one word.
 type Row = Vec<f32>;
 
-/// The best `most` tables, best first; of equal ones the first in the catalogue.
-pub(super) fn best(index: &Index, asked: &[Asked], most: usize) -> Vec<Ranked> {
+/// The best `most` tables that fit, best first; of equal ones the first in the catalogue.
+pub(super) fn best(
+    index: &Index,
+    asked: &[Asked],
+    most: usize,
+    fits: &dyn Fn(usize) -> bool,
+) -> Vec<Ranked> {
     let own: Vec<Row> = asked.iter().map(|word| own(index, word)).collect();
     let mut total = vec![0.0; index.catalogue.tables.len()];
     for row in &own {
         add(&mut total, &with_context(index, row));
     }
-    let found = (0..total.len()).filter(|t| total[*t] > 0.0 && !index.families.is_older(*t));
+    let may_be = |t: &usize| total[*t] > 0.0 && !index.families.is_older(*t) && fits(*t);
+    let found = (0..total.len()).filter(may_be);
     let mut order: Vec<usize> = found.collect();
     order.sort_by(|a, b| total[*b].total_cmp(&total[*a]).then(a.cmp(b)));
     order.truncate(most);

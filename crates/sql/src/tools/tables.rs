@@ -47,10 +47,12 @@ pub(super) async fn list(
             .take(most)
             .collect()
     } else {
-        // Ranked without a bound of its own, since the schema leaves some out.
-        let ranked = prepared.index.rank(question, catalogue.tables.len());
-        let ranked = ranked.iter().filter_map(|r| catalogue.tables.get(r.table));
-        ranked.filter(in_schema).take(most).collect()
+        let fits = |table| catalogue.tables.get(table).is_some_and(|t| in_schema(&t));
+        let ranked = prepared.index.rank_among(question, most, &fits);
+        let ranked = ranked.iter();
+        ranked
+            .filter_map(|r| catalogue.tables.get(r.table))
+            .collect()
     };
     let lines = found.into_iter().map(line).collect();
     let tables = cut::fitting(lines, databases.config().tool_characters);

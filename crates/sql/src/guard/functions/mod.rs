@@ -50,7 +50,7 @@ pub(super) fn check(text: &Text<'_>, name: &ObjectName, policy: &Policy) -> Resu
     Err(refusal(text, &qualified, name))
 }
 
-fn is_listed(dialect: Dialect, name: &str) -> bool {
+pub(super) fn is_listed(dialect: Dialect, name: &str) -> bool {
     let is_pragma = || {
         name.strip_prefix("pragma_")
             .is_some_and(|p| relations::PRAGMAS.contains(&p))

@@ -213,7 +213,7 @@ fn scopes_that_are_not_certain_take_any_name() {
             PostgreSql,
             "SELECT t.anything FROM jsonb_to_record('{}') AS t(anything int)",
         ),
-        (PostgreSql, "SELECT (d.data).field FROM docs d"),
+        (PostgreSql, "SELECT (d.data).value FROM docs d"),
         (PostgreSql, "SELECT s.\"?column?\" FROM (SELECT 1) s"),
         (
             PostgreSql,

@@ -8,7 +8,7 @@ use quillet_sql::{Cell, DatabaseErrorKind as Kind, QueryLimits};
 
 use tokio::runtime::Handle;
 
-use super::{database, query};
+use super::{database, query, value};
 
 /// Counts for hours, under a name to find it by.
 const ENDLESS: &str = "SELECT count(*) FROM (SELECT generate_series(1, 1000000000000)) AS endless";
@@ -169,6 +169,37 @@ async fn nothing_of_a_query_reaches_the_next() {
     assert_eq!(rows.rows[0][0], Cell::Text("4MB".to_owned()));
     let locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'";
     while server.look("postgres", locks) != "0" {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// The guard takes a backslash for itself, which an old setting of a role would make an escape.
+#[tokio::test]
+async fn texts_end_where_the_guard_says_whatever_the_role_has_set() {
+    let server = Postgres::start();
+    let url = server.create_role("old");
+    server.execute("ALTER ROLE old SET standard_conforming_strings = off");
+    let found = value(&url, r"SELECT 'a\' || ', pg_sleep(1), '").await;
+    assert_eq!(found, Cell::Text(r"a\, pg_sleep(1), ".into()));
+}
+
+/// Whoever leaves ends what the service started for them, however many they are.
+#[tokio::test]
+async fn a_hundred_queries_that_nobody_waits_for_leave_no_connection() {
+    let server = Postgres::start();
+    let database = database(&server.url());
+    for round in 0..100u64 {
+        let limits = QueryLimits::default();
+        let query = database.query("SELECT pg_sleep(600)", &limits);
+        let patience = Duration::from_millis(round % 40);
+        assert!(tokio::time::timeout(patience, query).await.is_err());
+    }
+    let ours = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'quillet'";
+    while server.look("postgres", ours) != "0" {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // What is under way besides this test itself.
+    while Handle::current().metrics().num_alive_tasks() > 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

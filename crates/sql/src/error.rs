@@ -4,7 +4,7 @@ use quillet_core::Position;
 use quillet_core::chat::ModelError;
 use quillet_core::store::StoreError;
 
-use crate::database::DatabaseError;
+use crate::database::{DatabaseError, DatabaseErrorKind};
 use crate::guard::GuardError;
 use crate::url::UrlError;
 
@@ -116,6 +116,22 @@ impl SqlError {
             SqlError::Guard(refusal) => refusal.error.help.clone(),
             SqlError::Database(error) => error.hint.clone(),
             _ => None,
+        }
+    }
+
+    /// Whether another query may do better: not where the database is away or too slow.
+    #[must_use]
+    pub fn is_mendable(&self) -> bool {
+        match self {
+            SqlError::Guard(_) | SqlError::Answer { .. } => true,
+            SqlError::Database(error) => matches!(
+                error.kind,
+                DatabaseErrorKind::Syntax
+                    | DatabaseErrorKind::UnknownName
+                    | DatabaseErrorKind::Failed
+                    | DatabaseErrorKind::ReadOnly
+            ),
+            _ => false,
         }
     }
 

@@ -67,6 +67,20 @@ fn object_inside(text: &str) -> Option<Written> {
     })
 }
 
+/// Why there is no query, where the model says so in the form that it was asked for.
+pub(super) fn read_refusal(answer: &str) -> Option<String> {
+    let text = without_thinking(answer)?;
+    let text = unfenced(text).unwrap_or(text).trim();
+    let object: Object = serde_json::from_str(text).ok()?;
+    let is_empty = object.sql.is_none_or(|sql| sql.trim().is_empty());
+    match object.explanation {
+        Some(serde_json::Value::String(reason)) if is_empty && !reason.trim().is_empty() => {
+            Some(reason)
+        }
+        _ => None,
+    }
+}
+
 fn written(object: Object) -> Option<Written> {
     let sql = object.sql.map(|sql| sql.trim().to_owned())?;
     // Some models fence the SQL inside the JSON.

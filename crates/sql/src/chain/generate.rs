@@ -10,14 +10,13 @@ use quillet_core::{BoxFuture, Map, Message, Table as Variables, Value};
 
 use tracing::warn;
 
-use super::answer::{Written, read_query};
+use super::answer::{Written, read_query, read_refusal};
 use super::choice::{Choice, Plan, chosen, plan, unasked};
 use super::context::{seed_line, short_line, table_text, tame};
 use super::generated::{Generated, PhaseTime, Repair, TokenReport};
 use super::prepared::Prepared;
 use super::prompts::{Prompts, Which};
 use super::wish::export_format;
-use crate::database::DatabaseErrorKind;
 use crate::rank::Ranked;
 use crate::{ChainMode, Dialect, SqlConfig, SqlError};
 
@@ -167,6 +166,46 @@ impl Chain<'_> {
         Ok((generated, accepted.outcome))
     }
 
+    /// Phase 2 once more, for a query that was given out and failed: the same tables, the query
+    /// and its error. It is the one repair that there is; tokens and times are of this call alone.
+    ///
+    /// # Errors
+    /// As [`Chain::run`].
+    pub async fn mend<J: Judge>(
+        &self,
+        prompt: &str,
+        before: &Generated,
+        error: &SqlError,
+        judge: &J,
+    ) -> Result<(Generated, J::Outcome), SqlError> {
+        let tables = &self.prepared.catalogue.tables;
+        let seen = |name: &str| tables.iter().position(|table| table.qualified() == name);
+        let shown = before.selected_tables.iter();
+        let choice = Choice {
+            tables: shown.filter_map(|table| seen(&table.name)).collect(),
+            ..Choice::default()
+        };
+        let mut repairs = before.repairs.clone();
+        repairs.push(Repair {
+            sql: before.generated_sql.clone(),
+            code: error.code().to_owned(),
+            error: told(error),
+        });
+        let mut account = Account::default();
+        let (written, accepted) = self
+            .write(prompt.trim(), &choice, judge, &mut account, &mut repairs)
+            .await?;
+        let generated = Generated {
+            generated_sql: accepted.sql,
+            explanation: written.explanation,
+            phases: account.phases,
+            tokens: account.tokens,
+            repairs,
+            ..before.clone()
+        };
+        Ok((generated, accepted.outcome))
+    }
+
     /// The tables that fit a question best. An embedder that fails is no reason not to answer.
     async fn rank(&self, prompt: &str) -> Vec<Ranked> {
         let embedder = self.embedder.filter(|_| self.prepared.is_embedded());
@@ -279,6 +318,10 @@ impl Chain<'_> {
             temperature: Some(self.config.phase2_temperature),
             ..ChatOptions::default()
         };
+        if let Some(last) = repairs.last() {
+            set(&mut variables, "sql", last.sql.clone());
+            set(&mut variables, "error", last.error.clone());
+        }
         loop {
             let begun = Instant::now();
             let first = repairs.is_empty();
@@ -294,7 +337,7 @@ impl Chain<'_> {
                 },
             };
             let again = u32::try_from(repairs.len()).unwrap_or(u32::MAX) < self.config.repairs;
-            if !again || !is_mendable(&error) {
+            if !again || !error.is_mendable() {
                 return Err(error);
             }
             let told = told(&error);
@@ -386,13 +429,15 @@ fn rules(dialect: Dialect) -> &'static str {
 }
 
 fn no_query(answer: &str) -> SqlError {
-    let message = match answer.trim().is_empty() {
-        true => "the model answered with nothing; a JSON object with \"sql\" was asked for",
-        false => "the model answered without a query; a JSON object with \"sql\" was asked for",
+    let reason = read_refusal(answer);
+    let message = match (&reason, answer.trim()) {
+        (Some(_), _) => "the model wrote no query for this question",
+        (None, "") => "the model answered with nothing; a JSON object with \"sql\" was asked for",
+        (None, _) => "the model answered without a query; a JSON object with \"sql\" was asked for",
     };
     SqlError::Answer {
         message: message.to_owned(),
-        answer: cut(answer),
+        answer: cut(reason.as_deref().unwrap_or(answer)),
     }
 }
 
@@ -402,21 +447,6 @@ fn cut(text: &str) -> String {
         end -= 1;
     }
     text.get(..end).unwrap_or_default().to_owned()
-}
-
-/// Whether another query may do better: not where the database is away or too slow.
-fn is_mendable(error: &SqlError) -> bool {
-    match error {
-        SqlError::Guard(_) | SqlError::Answer { .. } => true,
-        SqlError::Database(error) => matches!(
-            error.kind,
-            DatabaseErrorKind::Syntax
-                | DatabaseErrorKind::UnknownName
-                | DatabaseErrorKind::Failed
-                | DatabaseErrorKind::ReadOnly
-        ),
-        _ => false,
-    }
 }
 
 /// An error as the model is told: what, where, and the mend.

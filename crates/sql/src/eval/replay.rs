@@ -15,8 +15,12 @@ use crate::{ChainMode, SqlConfig, SqlError};
 pub struct Selection {
     /// The question's name in its file.
     pub id: String,
-    /// The names of tables, as the model wrote them.
-    pub tables: Vec<String>,
+    /// The names of tables, as the model wrote them; `None` where only its query was recorded.
+    #[serde(default)]
+    pub tables: Option<Vec<String>>,
+    /// The query, as the model wrote it.
+    #[serde(default)]
+    pub sql: Option<String>,
 }
 
 /// What a model chose for the questions of a file.
@@ -88,7 +92,10 @@ pub fn replay(
             let Some(selection) = by_id.get(question.id.as_str()) else {
                 continue;
             };
-            let answer = serde_json::to_string(&selection.tables).unwrap_or_default();
+            let Some(tables) = &selection.tables else {
+                continue;
+            };
+            let answer = serde_json::to_string(tables).unwrap_or_default();
             let ranked = prepared.index.rank(&question.question, config.candidates);
             let before = chosen(Ok(&answer), &prepared, &ranked, &bare);
             let after = chosen(Ok(&answer), &prepared, &ranked, &repairing);

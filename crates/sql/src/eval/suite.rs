@@ -109,9 +109,39 @@ impl Suite {
     pub fn open(path: &Path) -> Result<Self, SqlError> {
         let mut file: File = read_json(path)?;
         if file.databases.is_empty() {
-            file.databases = read_json::<File>(&beside(path))?.databases;
+            let beside = read_json::<File>(&beside(path)).map_err(|error| {
+                invalid(format!(
+                    "{} has no databases of its own, and beside it {error}",
+                    path.display()
+                ))
+            })?;
+            file.databases = beside.databases;
         }
-        Suite::new(file).map_err(|message| invalid(format!("{}: {message}", path.display())))
+        let databases = file.databases.into_iter().map(set).collect();
+        let suite = Suite::new(file.name, file.scope, databases, file.questions);
+        suite.map_err(|message| invalid(format!("{}: {message}", path.display())))
+    }
+
+    /// Reads a file of questions to a database that is at hand. One without databases of its own
+    /// takes its tables, whatever the file calls it.
+    ///
+    /// # Errors
+    /// As [`Suite::open`].
+    pub fn over(path: &Path, catalogue: &Arc<Catalogue>) -> Result<Self, SqlError> {
+        let file: File = read_json(path)?;
+        let mut databases: Vec<Set> = file.databases.into_iter().map(set).collect();
+        if databases.is_empty() {
+            let mut names: Vec<&str> = file.questions.iter().map(|q| q.db_id.as_str()).collect();
+            names.sort_unstable();
+            names.dedup();
+            let named = names.into_iter().map(|name| Set {
+                name: name.to_owned(),
+                catalogue: catalogue.clone(),
+            });
+            databases = named.collect();
+        }
+        let suite = Suite::new(file.name, file.scope, databases, file.questions);
+        suite.map_err(|message| invalid(format!("{}: {message}", path.display())))
     }
 
     /// The same with only the questions of some databases. The tables stay.
@@ -124,8 +154,12 @@ impl Suite {
         }
     }
 
-    fn new(file: File) -> Result<Self, String> {
-        let databases: Vec<Set> = file.databases.into_iter().map(set).collect();
+    fn new(
+        name: String,
+        scope: Scope,
+        databases: Vec<Set>,
+        questions: Vec<FileQuestion>,
+    ) -> Result<Self, String> {
         let question = |q: FileQuestion| {
             let known = databases.iter().find(|set| set.name == q.db_id);
             let set = known.ok_or_else(|| {
@@ -146,11 +180,11 @@ impl Suite {
                 sql: q.sql,
             })
         };
-        let questions = file.questions.into_iter().map(question);
+        let questions = questions.into_iter().map(question);
         let questions = questions.collect::<Result<_, String>>()?;
         Ok(Suite {
-            name: file.name,
-            scope: file.scope,
+            name,
+            scope,
             questions,
             databases,
         })

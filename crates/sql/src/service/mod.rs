@@ -18,8 +18,9 @@ use quillet_core::store::{Changes, Entry, Key, Kind, Store};
 use tokio::task::JoinSet;
 use tracing::warn;
 
-use crate::chain::{Chain, Generated, Judge, Prepared, Prompts};
+use crate::chain::{Chain, Generated, Prepared, Prompts};
 use crate::database::{Checked, Progress, QueryLimits};
+use crate::eval::{Outcome, execution};
 use crate::guard::Mode;
 use crate::{
     Catalogue, ConnectionUrl, DatabaseError, DatabaseErrorKind, Rows, SqlConfig, SqlError,
@@ -299,9 +300,29 @@ impl Databases {
     pub async fn generate(&self, name: &str, question: &str) -> Result<Generated, SqlError> {
         let options = RunOptions::default();
         let asking = self.asking(name).await?;
-        let (generated, ()) = asking
-            .chain(self, question, &judges::Text(asking.gate(self, &options)))
-            .await?;
+        let judge = judges::Text(asking.gate(self, &options));
+        let chain = asking.chain(&self.inner.parts)?;
+        let (generated, ()) = chain.run(question, &judge).await?;
+        Ok(generated)
+    }
+
+    /// Has a query that was given out and failed written once more; runs nothing.
+    ///
+    /// # Errors
+    /// As [`Databases::generate`].
+    pub async fn mend(
+        &self,
+        name: &str,
+        question: &str,
+        before: &Generated,
+        error: &SqlError,
+    ) -> Result<Generated, SqlError> {
+        let options = RunOptions::default();
+        let asking = self.asking(name).await?;
+        let judge = judges::Text(asking.gate(self, &options));
+        let parts = self.inner.parts.as_ref();
+        let chain = asking.chain(parts)?;
+        let (generated, ()) = chain.mend(question, before, error, &judge).await?;
         Ok(generated)
     }
 
@@ -317,7 +338,8 @@ impl Databases {
     ) -> Result<(Generated, Ran), SqlError> {
         let asking = self.asking(name).await?;
         let judge = judges::Run(asking.gate(self, options));
-        let (generated, ran) = asking.chain(self, question, &judge).await?;
+        let chain = asking.chain(&self.inner.parts)?;
+        let (generated, ran) = chain.run(question, &judge).await?;
         self.record(name, &ran, Some(question)).await;
         Ok((generated, ran))
     }
@@ -346,6 +368,34 @@ impl Databases {
         let ran = gate.run(gate.approve(sql).await?).await?;
         self.record(name, &ran, options.question.as_deref()).await;
         Ok(ran)
+    }
+
+    /// Runs a right query and one in question under the guard, and compares what they give; the
+    /// history knows nothing of it.
+    ///
+    /// # Errors
+    /// The right query does not run, or what [`Databases::run`] says of the connection.
+    pub async fn compare(&self, name: &str, gold: &str, query: &str) -> Result<Outcome, SqlError> {
+        let (slot, options) = (self.slot(name).await?, RunOptions::default());
+        let prepared = self.prepared(name, false, &nobody).await?;
+        let gate = Gate {
+            parts: &self.inner.parts,
+            slot: &slot,
+            prepared: Some(&prepared),
+            options: &options,
+        };
+        let gold = gate.approve(gold).await?.sql;
+        let query = match gate.approve(query).await {
+            Ok(approved) => approved.sql,
+            Err(refused) => {
+                return Ok(Outcome::Failed(DatabaseError::new(
+                    DatabaseErrorKind::ReadOnly,
+                    refused.to_string(),
+                )));
+            }
+        };
+        let limits = &self.config().limits;
+        Ok(execution(slot.database.as_ref(), &gold, &query, limits).await?)
     }
 
     /// Queries that ran, newest first, below the number `before`; `limit` from 1 to 100.
@@ -506,17 +556,12 @@ impl Asking {
         }
     }
 
-    async fn chain<J: Judge>(
-        &self,
-        databases: &Databases,
-        question: &str,
-        judge: &J,
-    ) -> Result<(Generated, J::Outcome), SqlError> {
-        let parts = databases.inner.parts.as_ref();
+    /// Who writes queries for it.
+    fn chain<'a>(&'a self, parts: &'a Parts) -> Result<Chain<'a>, SqlError> {
         let Some(model) = &parts.model else {
             return Err(SqlError::NoModel);
         };
-        let chain = Chain {
+        Ok(Chain {
             model: model.as_ref(),
             prompts: parts.prompts.as_ref(),
             tokens: parts.tokens.as_ref(),
@@ -530,8 +575,7 @@ impl Asking {
                 .description
                 .as_deref()
                 .unwrap_or_default(),
-        };
-        chain.run(question, judge).await
+        })
     }
 }
 

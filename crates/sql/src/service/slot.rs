@@ -69,7 +69,7 @@ impl Slot {
     /// holds. One that cannot be compared, since the database is away, is kept, too.
     ///
     /// # Errors
-    /// The database does not answer and nothing is kept.
+    /// The database does not answer and nothing is kept, or it refuses the user or the password.
     pub(super) async fn prepared(
         &self,
         parts: &Parts,
@@ -90,6 +90,8 @@ impl Slot {
                     known.checked = Some(Instant::now());
                     return Ok(known.prepared.clone());
                 }
+                // Who may not ask the database now learns nothing of what it said before.
+                Err(error) if !is_away(&error) => return Err(error.into()),
                 Err(error) => {
                     warn!(database = %self.name, %error, "the catalogue cannot be compared; it is used as it is kept");
                     return Ok(known.prepared.clone());
@@ -203,6 +205,13 @@ pub(super) fn open(
         Some(ssh) => tunnel::through(url, ssh, &options)?,
         None => connect(url, &options)?,
     })
+}
+
+fn is_away(error: &DatabaseError) -> bool {
+    matches!(
+        error.kind,
+        DatabaseErrorKind::Unreachable | DatabaseErrorKind::Timeout
+    )
 }
 
 fn ended(error: &JoinError) -> SqlError {

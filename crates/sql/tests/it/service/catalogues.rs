@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quillet_core::chat::Bytes4;
 use quillet_sql::chain::BuiltIn;
-use quillet_sql::{Databases, Definition, Dialect, Parts, RunOptions, SqlConfig};
+use quillet_sql::{ConnectionUrl, Databases, Definition, Dialect, Parts, RunOptions, SqlConfig};
 use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
 
 use super::shop::{Shop, serving};
@@ -76,6 +76,31 @@ async fn a_name_that_is_not_known_is_looked_for_once_more() {
     let error = error.unwrap_err();
     assert_eq!(error.code(), "sql.guard.table");
     assert!(error.help().unwrap().contains("refunds"), "{error:?}");
+}
+
+/// Who gives a wrong password does not see what another one was shown.
+#[tokio::test]
+async fn a_kept_catalogue_is_not_for_those_who_are_refused() {
+    let shop = Shop::open(Dialect::MySql);
+    let archive = Arc::new(MemoryArchive::new(ArchiveOptions::default()));
+    let asked_at = |url: &str| {
+        let databases = Databases::new(Parts {
+            store: Arc::new(MemoryStore::new()),
+            archive: archive.clone(),
+            model: None,
+            tokens: Arc::new(Bytes4),
+            embedder: None,
+            prompts: Arc::new(BuiltIn::new().unwrap()),
+            config: always_compared(),
+        });
+        databases.lend("shop", &Definition::of(url)).unwrap();
+        databases
+    };
+    assert_eq!(tables(&asked_at(&shop.url)).await.len(), 6);
+    let url: ConnectionUrl = shop.url.parse().unwrap();
+    let wrong = asked_at(url.with_password("wrong").secret_text());
+    let refused = wrong.catalogue("shop", false, &|_, _, _| {}).await;
+    assert_eq!(refused.unwrap_err().code(), "sql.denied");
 }
 
 /// The catalogue outlives the process, and the database's absence.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use quillet_core::Content;
-use quillet_sql::{Dialect, RunOptions, SqlConfig};
+use quillet_sql::eval::Outcome;
+use quillet_sql::{Dialect, RunOptions, SqlConfig, SqlError};
 
 use super::shop::{Shop, serving};
 use crate::scripted::Scripted;
@@ -97,4 +98,90 @@ async fn repairs_are_counted() {
         assert_eq!(error.code(), "sql.guard.statement");
         assert_eq!(model.asked().len(), calls, "{repairs} repairs");
     }
+}
+
+#[tokio::test]
+async fn a_query_that_failed_later_goes_back_with_its_error() {
+    let shop = Shop::open(Dialect::PostgreSql);
+    let wrong = r#"{"sql": "SELECT 1 / (total - total) FROM orders"}"#;
+    let model = Arc::new(Scripted::texts(&[wrong, RIGHT]));
+    let databases = serving(&shop, &model, SqlConfig::default()).await;
+    let question = "how many orders?";
+    let before = databases.generate("shop", question).await.unwrap();
+    let options = RunOptions::default();
+    let ran = databases.run("shop", &before.generated_sql, &options);
+    let error = ran.await.unwrap_err();
+    assert!(error.is_mendable(), "{error:?}");
+    let after = databases
+        .mend("shop", question, &before, &error)
+        .await
+        .unwrap();
+    assert!(after.generated_sql.contains("COUNT(*)"), "{after:?}");
+    assert_eq!(after.selected_tables, before.selected_tables);
+    assert_eq!(after.repairs[0].code, "sql.failed");
+    let asked = model.asked();
+    let Content::Text(second) = &asked[1].messages[1].content else {
+        panic!("{asked:?}");
+    };
+    for part in [
+        "division by zero",
+        "total - total",
+        "public.orders",
+        question,
+    ] {
+        assert!(second.contains(part), "{part}: {second}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_says_no_is_quoted() {
+    let shop = Shop::open(Dialect::Sqlite);
+    for (said, quoted) in [
+        (
+            r#"{"sql": null, "explanation": "there are no planets here"}"#,
+            "there are no planets here",
+        ),
+        (
+            "```json\n{\"sql\": \"\", \"explanation\": \"no planets\"}\n```",
+            "no planets",
+        ),
+        (r#"{"sql": null}"#, r#"{"sql": null}"#),
+    ] {
+        let model = Arc::new(Scripted::texts(&[said]));
+        let databases = serving(&shop, &model, SqlConfig::default()).await;
+        let error = databases.generate("shop", "planets?").await.unwrap_err();
+        let SqlError::Answer { answer, .. } = &error else {
+            panic!("{said}: {error:?}");
+        };
+        assert_eq!(answer, quoted);
+    }
+}
+
+#[tokio::test]
+async fn queries_are_compared_under_the_guard() {
+    let shop = Shop::open(Dialect::Sqlite);
+    let model = Arc::new(Scripted::texts(&[RIGHT]));
+    let databases = serving(&shop, &model, SqlConfig::default()).await;
+    let gold = "SELECT city, COUNT(*) FROM customers GROUP BY city";
+    let compare = |query: &'static str| databases.compare("shop", gold, query);
+    let same = "SELECT c.city, COUNT(c.id) AS n FROM customers c GROUP BY 1 ORDER BY n";
+    assert_eq!(compare(same).await.unwrap(), Outcome::Same);
+    let other = "SELECT city, 1 FROM customers";
+    assert_eq!(compare(other).await.unwrap(), Outcome::Different);
+    for wrong in [
+        "DELETE FROM customers",
+        "SELECT abs(-9223372036854775807 - 1)",
+    ] {
+        let outcome = compare(wrong).await.unwrap();
+        assert!(
+            matches!(outcome, Outcome::Failed(_)),
+            "{wrong}: {outcome:?}"
+        );
+    }
+    let gold_fails = databases
+        .compare("shop", "DELETE FROM customers", same)
+        .await;
+    assert_eq!(gold_fails.unwrap_err().code(), "sql.guard.statement");
+    let history = databases.history("shop", None, 10).await.unwrap();
+    assert!(history.items.is_empty(), "{history:?}");
 }

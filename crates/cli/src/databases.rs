@@ -241,7 +241,7 @@ fn limits(config: &Config, [rows, bytes, time]: [&'static Setting; 3]) -> QueryL
 /// Words of the users: of the file, then of the table.
 fn glossary(config: &Config) -> Result<Glossary, Failure> {
     let mut entries = match config.text(&config::SQL_GLOSSARY_FILE) {
-        Some(path) => glossary_file(path)?,
+        Some(path) => glossary_file("sql.glossary_file", path)?,
         None => Vec::new(),
     };
     let pairs = config.pairs(&config::SQL_GLOSSARY).iter();
@@ -250,8 +250,14 @@ fn glossary(config: &Config) -> Result<Glossary, Failure> {
 }
 
 /// A map of terms, each with a text (`"orders, sales"`) or a list of texts.
-fn glossary_file(path: &str) -> Result<Vec<(String, Vec<String>)>, Failure> {
-    let wrong = |what: String| Failure::Usage(format!("sql.glossary_file: {path}: {what}"));
+///
+/// # Errors
+/// It cannot be read or is none; `asked_by` is the setting or flag that named it.
+pub(crate) fn glossary_file(
+    asked_by: &str,
+    path: &str,
+) -> Result<Vec<(String, Vec<String>)>, Failure> {
+    let wrong = |what: String| Failure::Usage(format!("{asked_by}: {path}: {what}"));
     let data = source::data(path)?;
     let map = data
         .as_map()

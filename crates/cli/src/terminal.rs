@@ -123,18 +123,18 @@ pub(crate) fn hidden(prompt: &str) -> Result<String, Failure> {
     })
 }
 
-/// Asks for a yes. Anything else, and the end of the input, is a no.
+/// Asks for a yes; nothing but Enter is `otherwise`. Anything else, and the end of the input, is a no.
 ///
 /// # Errors
 /// The user pressed control-C, or nothing can be read.
-pub(crate) fn confirm(question: &str) -> Result<bool, Failure> {
+pub(crate) fn confirm(question: &str, otherwise: bool) -> Result<bool, Failure> {
     let mut editor = Editor::<(), _>::with_history(EditorConfig::default(), MemHistory::new())
         .map_err(|error| Failure::Other(error.to_string()))?;
     match editor.readline(question) {
-        Ok(answer) => Ok(matches!(
-            answer.trim().to_lowercase().as_str(),
-            "y" | "yes" | "是"
-        )),
+        Ok(answer) => Ok(match answer.trim().to_lowercase().as_str() {
+            "" => otherwise,
+            answer => matches!(answer, "y" | "yes" | "是"),
+        }),
         Err(ReadlineError::Eof) => Ok(false),
         Err(ReadlineError::Interrupted) => Err(Failure::Interrupted),
         Err(error) => Err(Failure::Other(format!("no answer was read: {error}"))),

@@ -116,6 +116,8 @@ pub(crate) enum Form {
     Arrow,
     /// Parquet.
     Parquet,
+    /// A workbook of Excel.
+    Xlsx,
 }
 
 /// What else there is to do with databases.
@@ -157,6 +159,9 @@ pub(crate) enum SqlCommand {
         /// Do without TLS.
         #[arg(long)]
         ssl_disabled: bool,
+        /// A file of what its users say and what its tables call it.
+        #[arg(long, value_name = "FILE")]
+        glossary: Option<PathBuf>,
     },
     /// List the connections of the store.
     List,
@@ -196,7 +201,7 @@ pub(crate) struct SqlEval {
     /// Files of questions and the tables that they need.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Recorded choices of a model, which are scored with and without repair.
+    /// Recorded answers of a model: chosen tables are scored with and without repair, queries with --db.
     #[arg(long, value_name = "FILE")]
     pub(crate) recorded: Option<PathBuf>,
     /// How many of the best tables are looked at.

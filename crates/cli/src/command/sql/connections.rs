@@ -10,6 +10,7 @@ use super::session::{self, with_password};
 use super::target::{self, DEMO, Target};
 use crate::args::{Sql, SqlCommand};
 use crate::config::{self, Config};
+use crate::databases;
 use crate::demo_shop::DemoShop;
 use crate::failure::{Failure, code};
 use crate::terminal::{self, Stream, Style, styled};
@@ -20,6 +21,7 @@ pub(super) async fn add(args: &Sql, command: &SqlCommand, config: &Config) -> Re
         url,
         description,
         ssl_disabled,
+        glossary,
     } = command
     else {
         return Ok(());
@@ -30,6 +32,10 @@ pub(super) async fn add(args: &Sql, command: &SqlCommand, config: &Config) -> Re
         url: url.secret_text().to_owned(),
         ssl_disabled: *ssl_disabled || config.is_on(&config::SQL_SSL_DISABLED),
         description: description.clone(),
+        glossary: match glossary {
+            Some(path) => databases::glossary_file("--glossary", &path.to_string_lossy())?,
+            None => Vec::new(),
+        },
         ..Definition::default()
     };
     let databases = session::known(config).await?;
@@ -183,7 +189,14 @@ fn tell_one((name, checked): &Tried) -> Result<(), Failure> {
                 terminal::warning(&format!("{name}: {}", one_line(warning)));
             }
         }
-        Err(error) => terminal::error(&format!("{name}: {}", one_line(&error.to_string()))),
+        Err(error) => {
+            // What is reached by its address is named by it in the error, too.
+            let error = one_line(&error.to_string());
+            match error.starts_with(&name) {
+                true => terminal::error(&error),
+                false => terminal::error(&format!("{name}: {error}")),
+            }
+        }
     }
     Ok(())
 }

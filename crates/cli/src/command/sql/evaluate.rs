@@ -2,9 +2,11 @@
 
 use quillet_core::chat::Bytes4;
 use quillet_sql::eval::{At, DEPTHS, Measured, Recording, Replayed, Suite, measure, replay};
+use serde::Serialize;
 use serde_json::json;
 
 use super::bar::Bar;
+use super::execution::{Executed, Runner};
 use super::failed::told;
 use crate::args::{Sql, SqlEval};
 use crate::config::Config;
@@ -12,14 +14,22 @@ use crate::databases;
 use crate::failure::Failure;
 use crate::terminal::{self, Stream, Style, styled};
 
-pub(super) fn run(args: &Sql, eval: &SqlEval, config: &Config) -> Result<(), Failure> {
+pub(super) async fn run(args: &Sql, eval: &SqlEval, config: &Config) -> Result<(), Failure> {
     let settings = databases::settings(config)?;
     depths(&eval.k)?;
     let recording = eval.recorded.as_deref().map(Recording::open).transpose();
     let recording = recording.map_err(|error| told(&error, None))?;
+    let runner = match &args.with.db {
+        Some(_) => Some(Runner::open(args, config, recording.as_ref()).await?),
+        None => None,
+    };
     let mut all = Vec::new();
     for file in &eval.files {
-        let suite = Suite::open(file).map_err(|error| told(&error, None))?;
+        let suite = match &runner {
+            Some(runner) => Suite::over(file, runner.catalogue()),
+            None => Suite::open(file),
+        };
+        let suite = suite.map_err(|error| told(&error, None))?;
         let bar = Bar::new();
         let measured = measure(&suite, &settings, &Bytes4, &|done, total, what| {
             bar.tell(done, total, what);
@@ -27,20 +37,25 @@ pub(super) fn run(args: &Sql, eval: &SqlEval, config: &Config) -> Result<(), Fai
         drop(bar);
         let replayed = recording
             .as_ref()
-            .map(|recording| replay(&suite, recording, &settings, &Bytes4));
-        all.push((measured, replayed));
+            .map(|recording| replay(&suite, recording, &settings, &Bytes4))
+            .filter(|replayed| replayed.questions > 0);
+        let executed = match (&runner, &recording) {
+            (Some(runner), Some(recording)) => Some(runner.run(&suite, recording).await?),
+            _ => None,
+        };
+        all.push(Page {
+            measured,
+            replayed,
+            executed,
+        });
     }
     if args.with.json {
-        let shown = all
-            .iter()
-            .map(|(measured, replayed)| json!({"measured": measured, "recorded": replayed}));
-        let shown: Vec<_> = shown.collect();
-        return Ok(terminal::line(&format!("{:#}", json!(shown)))?);
+        return Ok(terminal::line(&format!("{:#}", json!(all)))?);
     }
     let colour = Stream::Out.has_colour();
     let pages: Vec<String> = all
         .iter()
-        .map(|(measured, replayed)| page(measured, replayed.as_ref(), &eval.k, colour))
+        .map(|page| shown(page, &eval.k, colour))
         .collect();
     Ok(terminal::result(&pages.join("\n"))?)
 }
@@ -57,12 +72,18 @@ fn depths(wanted: &[usize]) -> Result<(), Failure> {
     }
 }
 
-fn page(
-    measured: &Measured,
-    replayed: Option<&Replayed>,
-    wanted: &[usize],
-    colour: bool,
-) -> String {
+/// What came of one file.
+#[derive(Serialize)]
+struct Page {
+    measured: Measured,
+    #[serde(rename = "recorded")]
+    replayed: Option<Replayed>,
+    #[serde(rename = "execution", skip_serializing_if = "Option::is_none")]
+    executed: Option<Executed>,
+}
+
+fn shown(page: &Page, wanted: &[usize], colour: bool) -> String {
+    let measured = &page.measured;
     let head = format!(
         "{}: {} questions, {} tables",
         measured.name, measured.questions, measured.tables
@@ -84,7 +105,8 @@ fn page(
         "  time: {:.0} ms for the indexes, a question {:.2} ms (99 of 100: {:.2} ms)",
         timings.build_ms, timings.p50_ms, timings.p99_ms
     ));
-    lines.extend(replayed.map(recorded));
+    lines.extend(page.replayed.as_ref().map(recorded));
+    lines.extend(page.executed.as_ref().map(Executed::line));
     lines.join("\n") + "\n"
 }
 

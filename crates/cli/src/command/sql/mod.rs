@@ -6,6 +6,7 @@ mod cell;
 mod colour;
 mod connections;
 mod evaluate;
+mod execution;
 mod failed;
 mod format;
 mod history;
@@ -71,7 +72,7 @@ async fn work(args: &Sql, config: &Config) -> Result<(), Failure> {
         SqlCommand::Test { database } => connections::test(args, database.as_deref(), config).await,
         SqlCommand::History { words, most } => history::run(args, words, *most, config).await,
         SqlCommand::Format { sql, dialect } => format::run(sql, dialect),
-        SqlCommand::Eval(eval) => evaluate::run(args, eval, config),
+        SqlCommand::Eval(eval) => evaluate::run(args, eval, config).await,
     }
 }
 

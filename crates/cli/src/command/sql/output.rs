@@ -17,7 +17,7 @@ use crate::talk::harmless;
 use crate::terminal::{self, Stream, Style, styled};
 
 /// Endings of files and the forms that they name.
-const ENDINGS: [(&str, Form); 9] = [
+const ENDINGS: [(&str, Form); 10] = [
     ("txt", Form::Table),
     ("json", Form::Json),
     ("ndjson", Form::Ndjson),
@@ -27,42 +27,64 @@ const ENDINGS: [(&str, Form); 9] = [
     ("arrow", Form::Arrow),
     ("feather", Form::Arrow),
     ("parquet", Form::Parquet),
+    ("xlsx", Form::Xlsx),
 ];
 
 /// The form that was asked for by name, by the ending of the file, or a table.
-fn form(show: &ShowRows) -> Form {
+///
+/// # Errors
+/// The ending says that it should be a form which is not there.
+fn form(show: &ShowRows) -> Result<Form, Failure> {
+    if let Some(form) = show.format {
+        return Ok(form);
+    }
     let ending = show.output.as_deref().and_then(Path::extension);
-    let ending = ending.map(|ending| ending.to_string_lossy().to_lowercase());
-    let named = ENDINGS
-        .iter()
-        .find(|(known, _)| Some(*known) == ending.as_deref());
-    let named = named.map(|(_, form)| *form);
-    show.format.or(named).unwrap_or(Form::Table)
+    let Some(ending) = ending.map(|ending| ending.to_string_lossy().to_lowercase()) else {
+        return Ok(Form::Table);
+    };
+    let named = ENDINGS.iter().find(|(known, _)| *known == ending);
+    named.map(|(_, form)| *form).ok_or_else(|| {
+        let known = ENDINGS.map(|(known, _)| known).join(", ");
+        Failure::Usage(format!(
+            "no form of rows has files ending in .{}; there are {known}, and -o FORM for any name",
+            harmless(&ending)
+        ))
+    })
 }
 
 /// How a query is run for what is to be shown of it: files may be longer than what people read.
-pub(super) fn options(show: &ShowRows, config: &SqlConfig) -> RunOptions {
-    let defaults = match form(show) {
+///
+/// # Errors
+/// Nobody could read its rows where they would go, which is told before anything is asked.
+pub(super) fn options(show: &ShowRows, config: &SqlConfig) -> Result<RunOptions, Failure> {
+    let form = form(show)?;
+    let is_bytes = matches!(form, Form::Arrow | Form::Parquet | Form::Xlsx);
+    if is_bytes && show.output.is_none() && Stream::Out.is_terminal() {
+        return Err(Failure::Usage(
+            "this form is bytes and no text: pass --output FILE, or write to a pipe".into(),
+        ));
+    }
+    let defaults = match form {
         Form::Table | Form::Markdown => &config.limits,
         _ => &config.export_limits,
     };
     let rows = show
         .limit
         .map(|rows| usize::try_from(rows).unwrap_or(usize::MAX));
-    RunOptions {
+    Ok(RunOptions {
         limits: Some(QueryLimits {
             rows: rows.unwrap_or(defaults.rows),
             bytes: defaults.bytes,
             timeout: show.timeout.unwrap_or(defaults.timeout),
         }),
         ..RunOptions::default()
-    }
+    })
 }
 
 /// Writes the rows where they are wanted, and how many there were on standard error.
 ///
 /// # Errors
-/// They cannot be written, or nobody could read them there.
+/// They cannot be written.
 pub(super) fn write(ran: &Ran, show: &ShowRows) -> Result<(), Failure> {
     match &show.output {
         Some(path) => {
@@ -72,12 +94,6 @@ pub(super) fn write(ran: &Ran, show: &ShowRows) -> Result<(), Failure> {
         }
         None => {
             let looked_at = Stream::Out.is_terminal();
-            let form = form(show);
-            if looked_at && matches!(form, Form::Arrow | Form::Parquet) {
-                return Err(Failure::Usage(
-                    "this form is bytes and no text: pass --output FILE, or write to a pipe".into(),
-                ));
-            }
             terminal::bytes(&bytes(ran, show, looked_at)?)?;
         }
     }
@@ -92,7 +108,7 @@ fn bytes(ran: &Ran, show: &ShowRows, looked_at: bool) -> Result<Vec<u8>, Failure
         colour: looked_at && Stream::Out.has_colour(),
         expanded: show.expanded,
     };
-    let format = match form(show) {
+    let format = match form(show)? {
         Form::Table => return Ok(table::shown(&ran.rows, look).into_bytes()),
         Form::Markdown => return Ok(table::markdown(&ran.rows).into_bytes()),
         other => format(other)?,

@@ -23,7 +23,7 @@ pub(super) async fn run(args: &Sql, sql: &str, config: &Config) -> Result<(), Fa
     let session = Session::open(args, config).await?;
     let show = args.shown();
     let bar = Bar::new();
-    let options = output::options(show, session.databases.config());
+    let options = output::options(show, session.databases.config())?;
     let ran = session.databases.run(&session.name, &sql, &options).await;
     drop(bar);
     let ran = ran.map_err(|error| told(&error, Some(&sql)))?;

@@ -32,6 +32,10 @@ pub(super) async fn run(args: &Sql, config: &Config) -> Result<(), Failure> {
     if args.run {
         return at_once(args, &session, &question, dialect, begun).await;
     }
+    let options = RunOptions {
+        question: Some(question.clone()),
+        ..output::options(args.shown(), databases.config())?
+    };
     let generated = databases.generate(&session.name, &question).await;
     let generated = generated.map_err(|error| told(&error, None))?;
     if args.chain.dry_run {
@@ -43,18 +47,45 @@ pub(super) async fn run(args: &Sql, config: &Config) -> Result<(), Failure> {
     }
     tell(&session, &generated, begun);
     terminal::line(&sql_for(Stream::Out, &generated.generated_sql, dialect))?;
-    if !asks(args) || !terminal::confirm("Run it? [y/N] ")? {
+    if !asks(args) {
         return Ok(());
     }
-    let options = RunOptions {
-        question: Some(question),
-        ..output::options(args.shown(), databases.config())
-    };
-    let ran = databases
-        .run(&session.name, &generated.generated_sql, &options)
-        .await;
-    let ran = ran.map_err(|error| told(&error, Some(&generated.generated_sql)))?;
-    output::write(&ran, args.shown())
+    on_a_wish(args, &session, generated, &options).await
+}
+
+/// Runs the query if the user says so. What the database refuses goes back to the model
+/// once, as with `--run`, if the user wants that.
+async fn on_a_wish(
+    args: &Sql,
+    session: &Session,
+    mut generated: Generated,
+    options: &RunOptions,
+) -> Result<(), Failure> {
+    let databases = &session.databases;
+    let dialect = catalogue::read(session, false).await?.dialect;
+    let mut may_mend = databases.config().repairs > 0;
+    while terminal::confirm("Run it? [y/N] ", false)? {
+        let sql = generated.generated_sql.clone();
+        let error = match databases.run(&session.name, &sql, options).await {
+            Ok(ran) => return output::write(&ran, args.shown()),
+            Err(error) => error,
+        };
+        let failure = told(&error, Some(&sql));
+        if !may_mend || !error.is_mendable() {
+            return Err(failure);
+        }
+        if !terminal::confirm("Let the model mend it? [Y/n] ", true)? {
+            return Err(failure);
+        }
+        may_mend = false;
+        let begun = Instant::now();
+        let question = options.question.as_deref().unwrap_or_default();
+        let mended = databases.mend(&session.name, question, &generated, &error);
+        generated = mended.await.map_err(|error| told(&error, None))?;
+        tell(session, &generated, begun);
+        terminal::line(&sql_for(Stream::Out, &generated.generated_sql, dialect))?;
+    }
+    Ok(())
 }
 
 /// Writes the query and runs it, so that an error of the database goes back to the model, too.
@@ -65,7 +96,7 @@ async fn at_once(
     dialect: Dialect,
     begun: Instant,
 ) -> Result<(), Failure> {
-    let options = output::options(args.shown(), session.databases.config());
+    let options = output::options(args.shown(), session.databases.config())?;
     let asked = session
         .databases
         .ask(&session.name, question, &options)

@@ -116,6 +116,18 @@ fn postgresql_answers_and_ends_with_who_asked() {
     assert_eq!(rows.out, "s\r\n2001000\r\n", "{rows:?}");
     let tables = place.run(&["sql", "tables", "无尽", "--db", &url]);
     assert!(tables.out.starts_with("public.endless"), "{tables:?}");
+    let question = place.run(&[
+        "sql",
+        "how many rows has endless?",
+        "--db",
+        &url,
+        "-m",
+        "mock",
+        "--run",
+        "-o",
+        "csv",
+    ]);
+    assert!(question.out.ends_with("2000\r\n"), "{question:?}");
     let busy = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%endless e%' AND pid <> pg_backend_pid()";
     ends_with_control_c(&place, &url, || server.look("postgres", busy));
 }
@@ -137,15 +149,31 @@ fn mariadb_answers_and_ends_with_who_asked() {
         "csv",
     ]);
     assert_eq!(rows.out, "s\r\n2001000\r\n", "{rows:?}");
+    let question = place.run(&[
+        "sql",
+        "how many rows has endless?",
+        "--db",
+        &url,
+        "-m",
+        "mock",
+        "--run",
+        "-o",
+        "csv",
+    ]);
+    assert!(question.out.ends_with("2000\r\n"), "{question:?}");
     let reader = server.create_role("reader");
     server.execute("GRANT SELECT ON test.* TO reader");
     // Passwords stand encoded in addresses.
     let (before, after) = reader.rsplit_once('@').unwrap();
     let (before, _) = before.rsplit_once(':').unwrap();
     let wrong = format!("{before}:wrong-canary@{after}");
-    let denied = place.run(&["sql", "run", "SELECT 1", "--db", &wrong]);
-    denied.fails(1, &["denied"]);
-    assert!(!denied.err.contains("canary"), "{denied:?}");
+    // What the right password has seen is kept, and not for the wrong one.
+    assert_eq!(place.run(&["sql", "tables", "--db", &reader]).code, Some(0));
+    for what in [&["run", "SELECT 1"][..], &["tables"]] {
+        let denied = place.run(&[&["sql"], what, &["--db", &wrong]].concat());
+        denied.fails(1, &["denied"]);
+        assert!(!denied.err.contains("canary"), "{denied:?}");
+    }
     let bare = format!("{before}@{after}");
     let env = [("MYSQL_PWD", server.password())];
     let tables = place.run_with(&["sql", "tables", "--db", &bare], "", &env);

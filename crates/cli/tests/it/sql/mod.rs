@@ -2,6 +2,8 @@
 
 mod connections;
 mod demo;
+mod measured;
+mod mending;
 mod mistakes;
 mod page;
 mod rows;

@@ -44,12 +44,16 @@ fn files_say_by_their_ending_what_they_are() {
         ("rows.parquet", b"PAR1"),
         ("rows.ndjson", b"{\"n\":1"),
         ("rows.md", b"| n |"),
+        ("rows.xlsx", b"PK"),
     ] {
         let done = demo(&place, &["run", THREE, "--output", file]);
         assert_eq!((done.code, done.out.as_str()), (Some(0), ""), "{done:?}");
         let written = std::fs::read(place.path().join(file)).unwrap();
         assert!(written.starts_with(start), "{file}: {written:?}");
     }
+    let done = demo(&place, &["run", THREE, "--output", "rows.xls"]);
+    done.fails(2, &["ending in .xls", "xlsx"]);
+    assert!(!place.path().join("rows.xls").exists());
     let done = demo(&place, &["run", THREE, "--output", "no/such/folder.csv"]);
     done.fails(1, &["no/such/folder.csv"]);
 }

@@ -1,0 +1,144 @@
+//! Recorded queries, run beside the right ones in a database that is at hand.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use quillet_sql::Catalogue;
+use quillet_sql::eval::{Accuracy, Outcome, Recording, Suite};
+use serde::Serialize;
+
+use super::bar::Bar;
+use super::catalogue;
+use super::cell::one_line;
+use super::session::Session;
+use crate::args::Sql;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// The database that queries run in.
+#[derive(Debug)]
+pub(super) struct Runner {
+    session: Session,
+    catalogue: Arc<Catalogue>,
+}
+
+/// How many recorded queries give the rows of the right ones.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Executed {
+    #[serde(flatten)]
+    accuracy: Accuracy,
+    /// Questions whose right query does not run here, which are not counted.
+    unknown: usize,
+}
+
+impl Runner {
+    /// Opens the database of the arguments.
+    ///
+    /// # Errors
+    /// It cannot be opened, or nothing is recorded that could run.
+    pub(super) async fn open(
+        args: &Sql,
+        config: &Config,
+        recording: Option<&Recording>,
+    ) -> Result<Self, Failure> {
+        let has_queries =
+            |recording: &Recording| recording.selections.iter().any(|s| s.sql.is_some());
+        if !recording.is_some_and(has_queries) {
+            return Err(Failure::Usage(
+                "with --db recorded queries are run: pass --recorded FILE with {\"selections\": [{\"id\": …, \"sql\": …}]}".into(),
+            ));
+        }
+        let session = Session::open(args, config).await?;
+        let catalogue = catalogue::read(&session, false).await?;
+        Ok(Runner { session, catalogue })
+    }
+
+    /// The tables of the database.
+    pub(super) fn catalogue(&self) -> &Arc<Catalogue> {
+        &self.catalogue
+    }
+
+    /// Runs the recorded queries of a file's questions, and says on standard error which
+    /// are not right.
+    ///
+    /// # Errors
+    /// The file has no right query for any of them.
+    pub(super) async fn run(
+        &self,
+        suite: &Suite,
+        recording: &Recording,
+    ) -> Result<Executed, Failure> {
+        let recorded = recording.selections.iter();
+        let recorded = recorded.filter_map(|s| Some((s.id.as_str(), s.sql.as_deref()?)));
+        let recorded: BTreeMap<&str, &str> = recorded.collect();
+        let questions = suite.questions.iter();
+        let pairs = questions.filter_map(|asked| {
+            let query = recorded.get(asked.id.as_str())?;
+            Some((asked.id.as_str(), asked.sql.as_deref()?, *query))
+        });
+        let pairs: Vec<(&str, &str, &str)> = pairs.collect();
+        if pairs.is_empty() {
+            return Err(Failure::Usage(format!(
+                "{}: no question with a right query (\"sql\") has a recorded one; are these files of the same questions?",
+                one_line(&suite.name)
+            )));
+        }
+        let bar = Bar::new();
+        let (mut executed, mut remarks) = (Executed::default(), Vec::new());
+        for (done, (id, gold, query)) in pairs.iter().enumerate() {
+            bar.tell(done as u64, pairs.len() as u64, "queries");
+            remarks.extend(self.one(&mut executed, id, gold, query).await);
+        }
+        drop(bar);
+        for remark in remarks {
+            terminal::note(&one_line(&remark));
+        }
+        Ok(executed)
+    }
+
+    /// Counts one query, and says what is wrong with it.
+    async fn one(
+        &self,
+        executed: &mut Executed,
+        id: &str,
+        gold: &str,
+        query: &str,
+    ) -> Option<String> {
+        let Session {
+            databases, name, ..
+        } = &self.session;
+        let outcome = match databases.compare(name, gold, query).await {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                executed.unknown += 1;
+                return Some(format!("{id}: the right query does not run: {error}"));
+            }
+        };
+        executed.accuracy.add(&outcome);
+        match outcome {
+            Outcome::Same => None,
+            Outcome::Different => Some(format!("{id}: other rows")),
+            Outcome::Failed(error) => Some(format!("{id}: does not run: {error}")),
+        }
+    }
+}
+
+impl Executed {
+    /// For people.
+    pub(super) fn line(&self) -> String {
+        let Accuracy {
+            same,
+            different,
+            failed,
+        } = self.accuracy;
+        let unknown = match self.unknown {
+            0 => String::new(),
+            many => format!("; {many} right queries do not run here and do not count"),
+        };
+        format!(
+            "  recorded queries: {:.1} % give the rows of the right one ({same} the same, {different} other rows, {failed} do not run){unknown}",
+            100.0 * self.accuracy.share()
+        )
+    }
+}

@@ -3,3 +3,4 @@
 mod answers;
 mod budget;
 mod phase1;
+mod schema;

@@ -61,6 +61,19 @@ async fn dropping_the_future_ends_the_query_in_the_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_queries_that_nobody_waits_for_leave_no_connection() {
+    let server = MariaDb::start();
+    let database = open(&server.url());
+    let limits = limits();
+    for round in 0..100u64 {
+        let query = database.query("SELECT SLEEP(600)", &limits);
+        let patience = Duration::from_millis(round % 40);
+        assert!(tokio::time::timeout(patience, query).await.is_err());
+    }
+    wait_until_nobody_is_there(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_query_that_takes_too_long_is_ended_in_the_server() {
     let server = MariaDb::start();
     let database = open(&server.url());

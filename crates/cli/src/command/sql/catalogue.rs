@@ -71,9 +71,14 @@ pub(super) async fn tables(
                 terminal::note("the database has no tables");
                 Ok(())
             }
-            words => Err(Failure::Other(format!(
-                "no table fits {words:?}; `quillet sql tables` lists all"
-            ))),
+            words => {
+                let near = catalogue.nearest(words);
+                let near = near.map(|near| format!("; did you mean {near:?}?"));
+                Err(Failure::Other(format!(
+                    "no table fits {words:?}{}; `quillet sql tables` lists all",
+                    near.unwrap_or_default()
+                )))
+            }
         };
     }
     Ok(terminal::result(&list(&found))?)

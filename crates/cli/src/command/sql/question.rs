@@ -164,7 +164,8 @@ fn dim(text: &str, colour: bool) -> String {
 fn tables(generated: &Generated, colour: bool) -> String {
     let all = &generated.selected_tables;
     // Where the whole schema was shown, most of it has nothing to do with the question.
-    let by_words = |table: &SelectedTable| table.why.iter().any(|why| !why.starts_with("joins "));
+    let is_beside = |why: &String| why.starts_with("joins ") || why.starts_with("one of ");
+    let by_words = |table: &SelectedTable| !table.why.iter().all(is_beside);
     let has_reason = |table: &&SelectedTable| table.chosen_by != "all" || by_words(table);
     let listed = || all.iter().filter(has_reason).take(MOST_TABLES);
     let widest = listed().map(|table| width(&one_line(&table.name)));

@@ -74,6 +74,7 @@ fn a_query_takes_standard_input_and_a_pattern_no_question() {
         &[],
     );
     assert_eq!(done.out, "one\r\n1\r\n", "{done:?}");
+    demo(&place, &["tables", "coupns"]).fails(1, &["did you mean \"coupons\"?"]);
     demo(&place, &["tables", "nothing*"]).fails(1, &["no table fits", "lists all"]);
     demo(&place, &["schema", "ordrs"]).fails(2, &["there is no table \"ordrs\"", "orders"]);
 }

@@ -4,6 +4,8 @@
 //! at before they may be called. Left out are those that load code or touch files, and those that tell of
 //! the connection or of how SQLite was built.
 
+use super::maths;
+
 /// Plain functions, in order.
 const PLAIN: [&str; 106] = [
     "->",
@@ -122,7 +124,8 @@ const SLOW: [&str; 6] = ["instr", "ltrim", "replace", "rtrim", "trim", "unhex"];
 /// Whether a query may call it.
 pub(super) fn is_allowed(name: &str) -> bool {
     let listed = |list: &[&str]| list.iter().any(|listed| listed.eq_ignore_ascii_case(name));
-    listed(&PLAIN) || listed(&SLOW)
+    let is_maths = maths::names().any(|maths| maths.eq_ignore_ascii_case(name));
+    listed(&PLAIN) || listed(&SLOW) || is_maths
 }
 
 /// The function of that name, if its time is a product.

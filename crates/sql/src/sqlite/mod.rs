@@ -14,6 +14,7 @@ mod catalogue;
 mod comments;
 mod fault;
 mod functions;
+mod maths;
 mod open;
 mod query;
 mod scan;

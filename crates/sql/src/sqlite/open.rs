@@ -9,7 +9,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, InterruptHandle, OpenFlags};
 
-use super::fault;
+use super::{fault, maths};
 use crate::database::DatabaseError;
 
 /// Instructions of SQLite's machine between two looks at the clock: a few tens of microseconds.
@@ -107,6 +107,7 @@ fn settle(
         let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
         late || stop.asked.load(Ordering::Relaxed)
     };
+    maths::add(&connection)?;
     connection.progress_handler(INSTRUCTIONS, Some(over))?;
     Ok(connection)
 }

@@ -109,6 +109,23 @@ impl SqlError {
         }
     }
 
+    /// The error with its place and its mend, so that a model can do better.
+    #[must_use]
+    pub fn for_model(&self) -> String {
+        let mut text = self.to_string();
+        if let Some(position) = self.position() {
+            text.push_str(&format!(
+                " (line {}, column {})",
+                position.line, position.column
+            ));
+        }
+        if let Some(help) = self.help() {
+            text.push_str("; ");
+            text.push_str(&help);
+        }
+        text
+    }
+
     /// How to mend it, where something is known.
     #[must_use]
     pub fn help(&self) -> Option<String> {

@@ -449,23 +449,9 @@ fn cut(text: &str) -> String {
     text.get(..end).unwrap_or_default().to_owned()
 }
 
-/// An error as the model is told: what, where, and the mend.
+/// An error on one line; longer than a comment may be, since the mend stands at its end.
 fn told(error: &SqlError) -> String {
-    let mut text = error.to_string();
-    if let Some(position) = error.position() {
-        text.push_str(&format!(
-            " (line {}, column {})",
-            position.line, position.column
-        ));
-    }
-    if let Some(help) = error.help() {
-        text.push_str(&format!("; {help}"));
-    }
-    tame_long(&text)
-}
-
-/// A text of a database on one line; longer than a comment may be, since the mend stands at its end.
-fn tame_long(text: &str) -> String {
+    let text = error.for_model();
     let parts: Vec<&str> = text.split_whitespace().collect();
     cut(&parts.join(" "))
 }

@@ -6,7 +6,7 @@ use crate::{DatabaseErrorKind, SqlError};
 
 impl From<SqlError> for ToolError {
     fn from(error: SqlError) -> Self {
-        ToolError::new(kind(&error), told(&error))
+        ToolError::new(kind(&error), error.for_model())
     }
 }
 
@@ -30,20 +30,4 @@ fn kind(error: &SqlError) -> ToolErrorKind {
         | SqlError::Prompt { .. }
         | SqlError::Store(_) => ToolErrorKind::Remote,
     }
-}
-
-/// With place and mend, so that a model can do better.
-fn told(error: &SqlError) -> String {
-    let mut text = error.to_string();
-    if let Some(position) = error.position() {
-        text.push_str(&format!(
-            " (line {}, column {})",
-            position.line, position.column
-        ));
-    }
-    if let Some(help) = error.help() {
-        text.push_str("; ");
-        text.push_str(&help);
-    }
-    text
 }

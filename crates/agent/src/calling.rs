@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind};
-use quillet_core::{Map, ToolCall, Value};
+use quillet_core::{Map, MediaUrl, ToolCall, Value};
 use serde_json::Value as Json;
 use tokio::task::JoinError;
 use tokio::time::{Instant, timeout};
@@ -32,6 +32,8 @@ pub(crate) struct Done {
     pub(crate) begun: Begun,
     /// What it gave.
     pub(crate) answer: Result<Value, Failure>,
+    /// Pictures that belong to what it gave.
+    pub(crate) images: Vec<MediaUrl>,
     /// How long it took.
     pub(crate) took: Duration,
 }
@@ -53,6 +55,7 @@ impl Begun {
             took: self.at.elapsed(),
             begun: self,
             answer,
+            images: Vec::new(),
         }
     }
 }
@@ -136,16 +139,23 @@ pub(crate) fn start(
         request_id: scope.id.clone(),
     };
     let arguments = arguments(input);
-    let task = tokio::spawn(async move { tool.call(arguments, &context).await });
+    let task = tokio::spawn(async move { tool.answer(arguments, &context).await });
     let answer = timeout(limit, AbortOnDropHandle::new(task));
     async move {
+        let mut images = Vec::new();
         let answer = match answer.await {
-            Ok(Ok(Ok(output))) => Ok(output),
+            Ok(Ok(Ok(output))) => {
+                images = output.images;
+                Ok(output.value)
+            }
             Ok(Ok(Err(error))) => Err(refused(&begun.call, error)),
             Ok(Err(error)) => Err(broke(&begun.call, error)),
             Err(_) => Err(Failure::time(limit)),
         };
-        begun.done(answer)
+        Done {
+            images,
+            ..begun.done(answer)
+        }
     }
 }
 

@@ -101,11 +101,13 @@ async fn end(scope: &Scope, done: Done, ledger: &mut Ledger) {
     let Done {
         begun,
         answer,
+        images,
         took,
     } = done;
+    let images = results::images(images, scope);
     let (for_model, output, error) = match answer {
         Ok(output) => {
-            let for_model = results::cut(results::text(&output), scope);
+            let for_model = results::cut(results::text(&output), scope) + &images.left_out;
             begun.span.answered(&for_model);
             (for_model, output, None)
         }
@@ -115,7 +117,12 @@ async fn end(scope: &Scope, done: Done, ledger: &mut Ledger) {
             (for_model, Value::Null, Some(failure.text))
         }
     };
-    ledger.answered(begun.index, for_model.clone(), error.is_some());
+    ledger.answered(
+        begun.index,
+        for_model.clone(),
+        images.shown,
+        error.is_some(),
+    );
     let done = AgentEvent::ToolDone {
         id: begun.call.id,
         name: begun.call.name,

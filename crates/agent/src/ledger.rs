@@ -6,7 +6,7 @@ use std::mem;
 use std::time::Duration;
 
 use quillet_core::chat::{FinishReason, Reply, Usage};
-use quillet_core::{Message, Role, ToolCall, Value};
+use quillet_core::{Content, ContentPart, MediaUrl, Message, Role, ToolCall, Value};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -121,10 +121,24 @@ impl Ledger {
     }
 
     /// A call has a result. It goes into the history when all have.
-    pub(crate) fn answered(&mut self, index: usize, text: String, is_error: bool) {
-        if let Some(open) = self.open.get_mut(index) {
-            open.result = Some(result(&open.call, text, is_error));
+    pub(crate) fn answered(
+        &mut self,
+        index: usize,
+        text: String,
+        images: Vec<MediaUrl>,
+        is_error: bool,
+    ) {
+        let Some(open) = self.open.get_mut(index) else {
+            return;
+        };
+        let mut message = result(&open.call, text, is_error);
+        if let (false, Content::Text(text)) = (images.is_empty(), &message.content) {
+            let images = images.into_iter();
+            let images = images.map(|image_url| ContentPart::ImageUrl { image_url });
+            let parts = [ContentPart::text(text.as_str())].into_iter().chain(images);
+            message.content = Content::Parts(parts.collect());
         }
+        open.result = Some(message);
     }
 
     /// All calls of the run are made: results go into the history, in the order of

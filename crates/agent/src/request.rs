@@ -31,7 +31,9 @@ pub(crate) async fn prepare(
     let summary = compact::summarize(conversation, scope.window, model, name, &scope.limits).await;
     if let Some(summary) = summary {
         ledger.spent(summary.usage);
-        compacted(scope, summary.report).await;
+        if !summary.report.strategies.is_empty() {
+            compacted(scope, summary.report).await;
+        }
     }
     if let Some(report) = compact::fit(&mut ledger.conversation, scope.window, &scope.limits)? {
         compacted(scope, report).await;

@@ -1,7 +1,7 @@
 //! What a model reads of the result of a call.
 
 use quillet_core::chat::TokenCounter;
-use quillet_core::{Value, json};
+use quillet_core::{MediaUrl, Value, json};
 
 use crate::scope::Scope;
 
@@ -38,6 +38,29 @@ pub(crate) fn cut(text: String, scope: &Scope) -> String {
         left_out.chars().count(),
         text.chars().count(),
     )
+}
+
+/// Pictures of a result.
+pub(crate) struct Images {
+    /// Those that the model is shown.
+    pub(crate) shown: Vec<MediaUrl>,
+    /// What it is told of the others, if there are any.
+    pub(crate) left_out: String,
+}
+
+/// Which pictures of a result the model is shown: the first ones, within the limit.
+pub(crate) fn images(mut given: Vec<MediaUrl>, scope: &Scope) -> Images {
+    let most = scope.limits.result_images;
+    let left_out = match given.len().saturating_sub(most) {
+        0 => String::new(),
+        count if most == 0 => format!("\n[{count} pictures are not shown: this model takes none]"),
+        count => format!("\n[{count} more pictures are not shown: the limit is {most}]"),
+    };
+    given.truncate(most);
+    Images {
+        shown: given,
+        left_out,
+    }
 }
 
 /// Bytes from the beginning that hold at most this many tokens. Counts what it keeps

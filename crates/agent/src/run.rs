@@ -132,6 +132,9 @@ pub struct Limits {
     pub run_time: Duration,
     /// Tokens of a result that the model reads. Default 15,000.
     pub result_tokens: u64,
+    /// Pictures of one result that the model is shown. Default none, since not every model
+    /// takes them.
+    pub result_images: usize,
     /// Equal calls in a row, after which the model is told so in place of a result. Default 3.
     pub repeated_calls: u32,
     /// Characters of each attachment. Default 50,000.
@@ -154,6 +157,7 @@ impl Default for Limits {
             call_time: Duration::from_secs(60),
             run_time: Duration::from_secs(1800),
             result_tokens: 15_000,
+            result_images: 0,
             repeated_calls: 3,
             attachment_characters: 50_000,
             compaction: true,

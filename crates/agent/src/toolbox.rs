@@ -218,6 +218,7 @@ fn offer(spec: &ToolSpec) -> ToolOffer {
         description: spec.description.clone(),
         parameters: spec.parameters.clone(),
         strict: None,
+        extra: serde_json::Map::new(),
     }
 }
 
@@ -234,5 +235,6 @@ fn silent_exit() -> ToolOffer {
             },
         }),
         strict: None,
+        extra: serde_json::Map::new(),
     }
 }

@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use quillet_agent::{Limits, Window, skills};
-use quillet_core::chat::{ChatModel, ModelError, ModelErrorKind};
+use quillet_core::BoxFuture;
+use quillet_core::chat::{ChatModel, ModelError, ModelErrorKind, Usage};
 use quillet_core::runs::Allowance;
-use quillet_llm::models::{Facts, ModelConfig, ModelSettings, Models, Vendor, VendorSettings};
-use quillet_llm::{Timeouts, tokens};
+use quillet_llm::models::{Facts, ModelConfig, Models, Vendor};
+use quillet_llm::tokens;
 use quillet_prompt::PromptService;
 use quillet_server::agent::{self, AgentOptions, AgentParts, AgentService, Connected};
 use quillet_store::{KnowledgeOptions, RunOptions, SessionOptions};
@@ -60,45 +61,12 @@ pub(crate) async fn service(
     Ok(AgentService::new(parts, options(config)))
 }
 
-/// The models of this server's keys and addresses, and those that requests bring.
+/// The one door to all models, of a command that counts no retries.
 ///
 /// # Errors
 /// A setting is wrong.
 pub(crate) fn models(config: &Config) -> Result<Arc<Models>, Failure> {
-    let secret = |setting| config.text(setting).map(|text| text.to_owned().into());
-    let url = |setting| config.text(setting).map(str::to_owned);
-    let headers = config.pairs(&config::HEADERS).iter();
-    let settings = ModelSettings {
-        openai: VendorSettings {
-            api_key: secret(&config::API_KEY),
-            base_url: url(&config::BASE_URL),
-            headers: headers
-                .map(|(name, value)| (name.clone(), value.clone().into()))
-                .collect(),
-        },
-        anthropic: VendorSettings {
-            api_key: secret(&config::ANTHROPIC_KEY),
-            base_url: url(&config::ANTHROPIC_URL),
-            headers: Vec::new(),
-        },
-        google: VendorSettings {
-            api_key: secret(&config::GOOGLE_KEY),
-            base_url: url(&config::GOOGLE_URL),
-            headers: Vec::new(),
-        },
-        default_model: config.text(&config::MODEL).map(str::to_owned),
-        timeouts: Timeouts {
-            first_byte: config.milliseconds(&config::MODEL_FIRST_BYTE_MS),
-            idle: config.milliseconds(&config::MODEL_IDLE_MS),
-            total: config.milliseconds(&config::MODEL_TOTAL_MS),
-        },
-        http: assemble::http(config),
-        ..ModelSettings::default()
-    };
-    let models = Models::new(settings);
-    models
-        .map(Arc::new)
-        .map_err(|error| Failure::Usage(error.message))
+    assemble::models(config, Arc::default())
 }
 
 fn options(config: &Config) -> AgentOptions {
@@ -213,6 +181,28 @@ impl agent::Models for ByRequest {
         let configured = self.models.configured().into_iter();
         configured.map(|vendor| vendor.name().to_owned()).collect()
     }
+
+    fn list(&self) -> BoxFuture<'_, Vec<(String, String)>> {
+        Box::pin(async move {
+            let mut listed: Vec<(String, String)> = Vec::new();
+            let default = self.models.default_model();
+            listed.extend(default.map(|name| (name.to_owned(), "system".to_owned())));
+            if self.own_keys && !self.tape.plays() {
+                let known = self.models.list().await.into_iter();
+                let known = known.filter(|(name, _)| Some(name.as_str()) != default);
+                listed.extend(known.map(|(name, vendor)| (name, vendor.name().to_owned())));
+            }
+            listed
+        })
+    }
+
+    fn takes_images(&self, model: &str) -> bool {
+        self.models.facts().find(model).supports.images
+    }
+
+    fn cost(&self, model: &str, usage: &Usage, calls: u32) -> Option<f64> {
+        self.models.facts().find(model).cost_of_calls(usage, calls)
+    }
 }
 
 impl ByRequest {
@@ -273,6 +263,7 @@ fn config_of(settings: &agent::ModelSettings) -> ModelConfig {
         timeout: settings.timeout.unwrap_or(defaults.timeout),
         max_retries: settings.max_retries.unwrap_or(defaults.max_retries),
         retry_delay: settings.retry_delay.unwrap_or(defaults.retry_delay),
+        by_request: true,
     }
 }
 

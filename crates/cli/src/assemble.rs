@@ -7,10 +7,8 @@ use quillet_core::chat::ChatModel;
 use quillet_core::knowledge::Embedder;
 use quillet_core::store::{Key, Store};
 use quillet_core::{BoxFuture, Value};
-use quillet_llm::{
-    EmbedderConfig, Http, HttpOptions, Mock, OpenAiChat, OpenAiEmbedder, Provider, ProviderConfig,
-    Retry, Timeouts,
-};
+use quillet_llm::models::{ModelSettings, Models, VendorSettings};
+use quillet_llm::{EmbedderConfig, Http, HttpOptions, OpenAiEmbedder, Timeouts};
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
 use quillet_server::script::StoredScripts;
 use quillet_store::StoreOptions;
@@ -146,67 +144,58 @@ pub(crate) fn limits(config: &Config) -> Limits {
     }
 }
 
-/// The configured model with the seed's retries. The mock answers only where it
-/// was asked for by name; without an address and a key there is no model.
-/// `retries` counts how often it is asked again.
+/// The one door to all models, behind the tape: for whoever names a model, whichever way the
+/// request came. Where nothing is configured it says what to set.
 ///
 /// # Errors
 /// A setting is wrong.
-pub(crate) fn model(
-    config: &Config,
-    retries: Arc<AtomicU64>,
-) -> Result<Option<Arc<dyn ChatModel>>, Failure> {
-    let tape = Tape::of(config)?;
-    let model: Arc<dyn ChatModel> = if is_mock(config) || tape.plays() {
-        Arc::new(Mock)
-    } else {
-        match openai(config)? {
-            Some(model) => Arc::new(model),
-            None => return Ok(None),
-        }
-    };
-    let counted = Retry::new(model).observe(move |_| {
-        retries.fetch_add(1, Ordering::Relaxed);
-    });
-    Ok(Some(tape.around(Arc::new(counted))?))
+pub(crate) fn asked(config: &Config, door: &Arc<Models>) -> Result<Arc<dyn ChatModel>, Failure> {
+    Ok(Tape::of(config)?.around(door.clone())?)
 }
 
-/// Whether the mock was asked for: `mock`, or one of its names that fail.
-pub(crate) fn is_mock(config: &Config) -> bool {
-    let name = config.text(&config::MODEL).unwrap_or_default();
-    name == "mock" || name.starts_with("mock-")
-}
-
-/// The provider without retries, if one is configured.
+/// The models of this server's keys and addresses, by name, with the seed's retries.
+/// `retries` counts how often they are asked again.
 ///
 /// # Errors
 /// A setting is wrong.
-pub(crate) fn openai(config: &Config) -> Result<Option<Provider>, Failure> {
-    let base_url = config.text(&config::BASE_URL);
-    let api_key = config.text(&config::API_KEY);
-    if base_url.is_none() && api_key.is_none() {
-        return Ok(None);
-    }
-    let header = |(name, value): &(String, String)| (name.clone(), value.clone().into());
-    let protocol = OpenAiChat {
-        include_usage: config.is_on(&config::INCLUDE_USAGE),
-        ..OpenAiChat::at(base_url)
-    };
-    let settings = ProviderConfig {
-        base_url: base_url.map(str::to_owned),
-        api_key: api_key.map(Into::into),
-        model: config.text(&config::MODEL).map(str::to_owned),
-        headers: config.pairs(&config::HEADERS).iter().map(header).collect(),
+pub(crate) fn models(config: &Config, retries: Arc<AtomicU64>) -> Result<Arc<Models>, Failure> {
+    let secret = |setting| config.text(setting).map(|text| text.to_owned().into());
+    let url = |setting| config.text(setting).map(str::to_owned);
+    let headers = config.pairs(&config::HEADERS).iter();
+    let settings = ModelSettings {
+        openai: VendorSettings {
+            api_key: secret(&config::API_KEY),
+            base_url: url(&config::BASE_URL),
+            headers: headers
+                .map(|(name, value)| (name.clone(), value.clone().into()))
+                .collect(),
+        },
+        anthropic: VendorSettings {
+            api_key: secret(&config::ANTHROPIC_KEY),
+            base_url: url(&config::ANTHROPIC_URL),
+            headers: Vec::new(),
+        },
+        google: VendorSettings {
+            api_key: secret(&config::GOOGLE_KEY),
+            base_url: url(&config::GOOGLE_URL),
+            headers: Vec::new(),
+        },
+        default_model: config.text(&config::MODEL).map(str::to_owned),
+        include_usage: Some(config.is_on(&config::INCLUDE_USAGE)),
         timeouts: Timeouts {
             first_byte: config.milliseconds(&config::MODEL_FIRST_BYTE_MS),
             idle: config.milliseconds(&config::MODEL_IDLE_MS),
             total: config.milliseconds(&config::MODEL_TOTAL_MS),
         },
-        ..ProviderConfig::default()
+        observer: Some(Arc::new(move |_| {
+            retries.fetch_add(1, Ordering::Relaxed);
+        })),
+        http: http(config),
+        ..ModelSettings::default()
     };
-    let model = Provider::new(http(config), Arc::new(protocol), settings);
-    model
-        .map(Some)
+    let models = Models::new(settings);
+    models
+        .map(Arc::new)
         .map_err(|error| Failure::Usage(error.message))
 }
 

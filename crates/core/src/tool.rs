@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::{BoxFuture, Diagnostic, Map, Table, Value};
+use crate::{BoxFuture, Diagnostic, Map, MediaUrl, Table, Value};
 
 /// What a tool is and takes.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -58,6 +58,28 @@ pub trait Tool: Send + Sync + fmt::Debug {
         arguments: Map,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Value, ToolError>>;
+
+    /// Calls it for a model that may see pictures. Tools without any need not say so.
+    fn answer<'a>(
+        &'a self,
+        arguments: Map,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>> {
+        Box::pin(async move {
+            let value = self.call(arguments, context).await?;
+            let images = Vec::new();
+            Ok(ToolAnswer { value, images })
+        })
+    }
+}
+
+/// What a call gave, for a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolAnswer {
+    /// The result.
+    pub value: Value,
+    /// Pictures that belong to it, as `data:` URLs; the result names each where it stood.
+    pub images: Vec<MediaUrl>,
 }
 
 /// Makes a tool of a stored definition. The crate that owns the wire protocols

@@ -27,6 +27,10 @@ pub(crate) struct Home {
     pub(crate) key_variable: &'static str,
     /// The one that holds the base URL.
     pub(crate) url_variable: &'static str,
+    /// The setting of the key.
+    pub(crate) key_setting: &'static str,
+    /// The setting of the base URL.
+    pub(crate) url_setting: &'static str,
 }
 
 const HOMES: [Home; 4] = [
@@ -38,6 +42,8 @@ const HOMES: [Home; 4] = [
         methods: &["/chat/completions"],
         key_variable: "OPENAI_API_KEY",
         url_variable: "OPENAI_BASE_URL",
+        key_setting: "model.api_key",
+        url_setting: "model.base_url",
     },
     Home {
         wire: "openai-responses",
@@ -47,6 +53,8 @@ const HOMES: [Home; 4] = [
         methods: &["/responses", "/chat/completions"],
         key_variable: "OPENAI_API_KEY",
         url_variable: "OPENAI_BASE_URL",
+        key_setting: "model.api_key",
+        url_setting: "model.base_url",
     },
     Home {
         wire: "anthropic",
@@ -56,6 +64,8 @@ const HOMES: [Home; 4] = [
         methods: &["/messages"],
         key_variable: "ANTHROPIC_API_KEY",
         url_variable: "ANTHROPIC_BASE_URL",
+        key_setting: "model.anthropic_key",
+        url_setting: "model.anthropic_url",
     },
     Home {
         wire: "gemini",
@@ -64,7 +74,9 @@ const HOMES: [Home; 4] = [
         versions_every_path: true,
         methods: &["/models"],
         key_variable: "GOOGLE_API_KEY",
-        url_variable: "GOOGLE_BASE_URL",
+        url_variable: "GOOGLE_GEMINI_BASE_URL",
+        key_setting: "model.google_key",
+        url_setting: "model.google_url",
     },
 ];
 

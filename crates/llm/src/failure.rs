@@ -22,6 +22,8 @@ pub(crate) struct Teller {
     pub(crate) address: String,
     /// Whose wire it is, for the names of what to set.
     pub(crate) home: &'static Home,
+    /// Whether key and address are the request's own, so that no setting mends them.
+    pub(crate) by_request: bool,
     /// Texts that no message may repeat.
     pub(crate) secrets: Vec<SecretString>,
     /// The provider's id of the request, once it has answered.
@@ -50,19 +52,17 @@ impl Teller {
             return self.error(ModelErrorKind::Configuration, denied.to_string());
         }
         let cause = root_cause(&error);
-        let variable = self.home.url_variable;
+        let mend = self.url_mend();
         if error.is_timeout() {
             return self.error(
                 ModelErrorKind::Timeout,
-                format!("no connection in time ({cause}); is the address right? set {variable} or model.base_url"),
+                format!("no connection in time ({cause}); is the address right? {mend}"),
             );
         }
         if error.is_connect() {
             return self.error(
                 ModelErrorKind::Connect,
-                format!(
-                    "cannot connect ({cause}); is it running? set {variable} or model.base_url"
-                ),
+                format!("cannot connect ({cause}); is it running? {mend}"),
             );
         }
         self.error(
@@ -112,9 +112,12 @@ impl Teller {
 
     fn mend(&self, status: u16, kind: ModelErrorKind) -> String {
         match (kind, status) {
+            (ModelErrorKind::Auth | ModelErrorKind::Forbidden, _) if self.by_request => {
+                "; check the key that came with the request".to_owned()
+            }
             (ModelErrorKind::Auth | ModelErrorKind::Forbidden, _) => format!(
-                "; check the key: set {} or model.api_key",
-                self.home.key_variable
+                "; check the key: set {} or {}",
+                self.home.key_variable, self.home.key_setting
             ),
             (ModelErrorKind::ModelNotFound, _) | (_, 404) => format!(
                 "; check the model's name and the base URL, which looks like {}",
@@ -124,6 +127,16 @@ impl Teller {
                 "; redirects are not followed, set the base URL to the final address".to_owned()
             }
             _ => String::new(),
+        }
+    }
+
+    fn url_mend(&self) -> String {
+        match self.by_request {
+            true => "check the base URL of the request".to_owned(),
+            false => format!(
+                "set {} or {}",
+                self.home.url_variable, self.home.url_setting
+            ),
         }
     }
 

@@ -55,6 +55,8 @@ pub struct Intake {
     body: Body,
     taken: usize,
     frames: usize,
+    /// Frames that say something: no sign of life alone.
+    telling: usize,
 }
 
 /// What can end the reading of a piece.
@@ -79,6 +81,7 @@ impl Intake {
             body: Body::Unknown,
             taken: 0,
             frames: 0,
+            telling: 0,
         }
     }
 
@@ -91,6 +94,12 @@ impl Intake {
     /// Whether anything has come that looks like an answer of a model.
     pub(crate) fn has_begun(&self) -> bool {
         self.frames > 0 || matches!(self.body, Body::Whole(_))
+    }
+
+    /// How many events of the answer have come. Comments and pings, with which providers keep
+    /// a connection open, are none.
+    pub(crate) fn told(&self) -> usize {
+        self.telling
     }
 
     /// The next bytes, cut anywhere. Events that came before an error are in `events`.
@@ -128,7 +137,11 @@ impl Intake {
             }
             Body::Stream(frames) => {
                 let (decoder, count) = (&mut self.decoder, &mut self.frames);
-                let fed = frames.feed(piece, &mut |frame| decode(decoder, count, frame, events));
+                let telling = &mut self.telling;
+                let fed = frames.feed(piece, &mut |frame| {
+                    *telling += usize::from(!is_ping(&frame));
+                    decode(decoder, count, frame, events)
+                });
                 self.judge(fed)
             }
         }
@@ -147,11 +160,19 @@ impl Intake {
             Body::Stream(mut frames) => {
                 let (decoder, count) = (&mut self.decoder, &mut self.frames);
                 // Half an event at the end is a cut, not a bad event.
+                let mut is_cut = false;
                 let read = frames.rest(&mut |frame| match is_whole(frame.data) {
                     true => decode(decoder, count, frame, events),
-                    false => Ok(()),
+                    false => {
+                        is_cut = !b"[DONE]".starts_with(frame.data.trim_ascii());
+                        Ok(())
+                    }
                 });
                 self.judge(read)?;
+                if is_cut && !self.decoder.is_done() {
+                    let cause = "the answer ended in the middle of an event: it is not whole";
+                    return Err(ModelError::new(ModelErrorKind::Cut, cause));
+                }
             }
         }
         self.decoder.end(events)
@@ -187,6 +208,20 @@ fn decode(
     decoder
         .event(frame.name, frame.data, events)
         .map_err(Stop::Failed)
+}
+
+/// Whether an event only says that the provider is still there: Anthropic's `ping`, OpenAI's
+/// `keepalive`, the `null` of some gateways.
+fn is_ping(frame: &Frame<'_>) -> bool {
+    // By name, or `{"type": "ping"}` with a number at most.
+    const MOST: usize = 64;
+    let data = frame.data.trim_ascii();
+    matches!(frame.name, Some("ping" | "keepalive"))
+        || data == b"null"
+        || (data.len() <= MOST
+            && [&b"\"ping\""[..], b"\"keepalive\""]
+                .iter()
+                .any(|word| data.windows(word.len()).any(|seen| seen == *word)))
 }
 
 fn is_whole(data: &[u8]) -> bool {

@@ -6,6 +6,7 @@
 //! stream of events and says why where it cannot.
 
 mod embed;
+mod encoding;
 mod endpoint;
 mod failure;
 mod http;

@@ -15,6 +15,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::timeout_at;
 
+use crate::encoding::Unpack;
 use crate::endpoint::{Endpoint, Home};
 use crate::failure::{MOST_REPEATED, Teller};
 use crate::http::Http;
@@ -41,18 +42,30 @@ pub struct ProviderConfig {
     pub timeouts: Timeouts,
     /// How much of an answer is read, and held at once.
     pub limits: AnswerLimits,
+    /// Whether key and address came with a request: errors then say so, and name no
+    /// setting.
+    pub by_request: bool,
 }
 
 /// How long to wait for a provider. The connection itself has its own limit,
 /// [`HttpOptions::connect`](crate::HttpOptions::connect).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// From the request to the first byte of the answer's body. Default 120 s.
+    /// From the request to the first byte of the answer's body; also between two events of
+    /// an answer that is only kept alive by pings. Default 120 s.
     pub first_byte: Duration,
     /// Between two pieces of an answer. Default 60 s.
     pub idle: Duration,
     /// From the request to the end of the answer. Default 600 s.
     pub total: Duration,
+}
+
+impl Timeouts {
+    /// The longest time without an event of the answer, while the connection is kept alive
+    /// by pings and the like: as long as the first one may take, or `idle` if that is more.
+    pub(crate) fn silence(&self) -> Duration {
+        self.first_byte.max(self.idle)
+    }
 }
 
 impl Default for Timeouts {
@@ -125,6 +138,7 @@ impl Provider {
         let teller = Teller {
             address: format!("model at {endpoint}"),
             home,
+            by_request: config.by_request,
             secrets: config.api_key.iter().chain(values).cloned().collect(),
             request_id: None,
         };
@@ -153,17 +167,55 @@ impl Provider {
         &self.protocol
     }
 
-    /// What keeps it from answering a request that names no model, if that is
-    /// known before anything is sent: no key, no model.
+    /// What keeps it from answering a request for this model, if that is known before
+    /// anything is sent: no key, no model.
     #[must_use]
-    pub fn missing(&self) -> Option<ModelError> {
-        self.check(&ChatRequest::default()).err()
+    pub fn missing(&self, model: Option<&str>) -> Option<ModelError> {
+        let request = ChatRequest {
+            model: model.map(str::to_owned),
+            ..ChatRequest::default()
+        };
+        self.check(&request).err()
     }
 
     /// The host and port that it connects to.
     #[must_use]
     pub fn host(&self) -> (&str, u16) {
         self.endpoint.host()
+    }
+
+    /// Whether it asks its wire's own provider, not a server that somebody put in its place.
+    pub(crate) fn is_at_home(&self) -> bool {
+        self.endpoint.is_home()
+    }
+
+    /// The names of the models that it says it has, within two seconds and a mebibyte.
+    ///
+    /// # Errors
+    /// It does not answer with a list.
+    pub async fn list(&self) -> Result<Vec<String>, ModelError> {
+        const PATIENCE: Duration = Duration::from_secs(2);
+        const MOST_BYTES: usize = 1 << 20;
+        let client = self.http.client(&self.endpoint)?;
+        let read = async {
+            let url = self.endpoint.url("/models");
+            let sent = client.get(url).headers(self.headers.clone()).send().await;
+            let mut response = sent.map_err(|error| self.teller.unsent(error))?;
+            let mut body = Vec::new();
+            while let Some(piece) = response.chunk().await.map_err(|e| self.teller.broken(e))? {
+                body.extend_from_slice(&piece);
+                if body.len() > MOST_BYTES {
+                    break;
+                }
+            }
+            Ok::<_, ModelError>(body)
+        };
+        let late = |_| self.teller.late("no list of models", "of a list", PATIENCE);
+        let body = tokio::time::timeout(PATIENCE, read).await.map_err(late)??;
+        listed(&body).ok_or_else(|| {
+            let cause = "answered with no list of models";
+            self.teller.error(ModelErrorKind::Protocol, cause)
+        })
     }
 
     async fn ask(&self, request: ChatRequest) -> Result<ChatStream, ModelError> {
@@ -201,7 +253,7 @@ impl Provider {
             return Err(self.refused(response, &deadlines, &teller).await);
         }
         let intake = Intake::new(self.protocol.decoder(&model), self.limits);
-        let mut reading = Reading::new(response, intake, deadlines, teller);
+        let mut reading = Reading::new(response, intake, deadlines, teller)?;
         reading.begin().await?;
         Ok(reading.into_stream())
     }
@@ -223,11 +275,15 @@ impl Provider {
     fn check(&self, request: &ChatRequest) -> Result<String, ModelError> {
         if !self.has_key && self.endpoint.is_home() {
             let home = self.endpoint.home();
+            if self.teller.by_request {
+                let cause = "no key: the request names this address, so it has to bring the key";
+                return Err(self.teller.error(ModelErrorKind::Auth, cause));
+            }
             return Err(self.teller.error(
                 ModelErrorKind::Auth,
                 format!(
-                    "no key: set {}, or {} to a server that needs none",
-                    home.key_variable, home.url_variable
+                    "no key: set {} or {}, or {} to a server that needs none",
+                    home.key_variable, home.key_setting, home.url_variable
                 ),
             ));
         }
@@ -253,8 +309,19 @@ impl Provider {
         let status = response.status().as_u16();
         let wait = retry_after(response.headers(), SystemTime::now());
         let mut body = Vec::new();
+        let mut unpack = match Unpack::of(response.headers()) {
+            Ok(unpack) => unpack,
+            Err(error) => return teller.tell(error),
+        };
         while let Ok(Ok(Some(piece))) = timeout_at(deadlines.first_byte, response.chunk()).await {
-            body.extend_from_slice(&piece);
+            let unpacked = unpack.feed(&piece, |piece| {
+                let room = (16 * MOST_REPEATED + 1).saturating_sub(body.len());
+                body.extend_from_slice(&piece[..piece.len().min(room)]);
+                Ok(())
+            });
+            if unpacked.is_err() {
+                break;
+            }
             // An error object around the message needs some room.
             if body.len() > 16 * MOST_REPEATED {
                 body.truncate(16 * MOST_REPEATED);
@@ -289,6 +356,23 @@ impl ChatModel for Provider {
     }
 }
 
+/// OpenAI and Anthropic: `{"data": [{"id": …}]}`; Gemini: `{"models": [{"name": "models/…"}]}`.
+fn listed(body: &[u8]) -> Option<Vec<String>> {
+    let body: serde_json::Value = serde_json::from_slice(body).ok()?;
+    let (list, member) = match body.get("data") {
+        Some(list) => (list, "id"),
+        None => (body.get("models")?, "name"),
+    };
+    let name = |model: &serde_json::Value| {
+        let name = model.get(member)?.as_str()?;
+        Some(name.strip_prefix("models/").unwrap_or(name).to_owned())
+    };
+    let mut names: Vec<String> = list.as_array()?.iter().filter_map(name).collect();
+    names.sort();
+    names.dedup();
+    Some(names)
+}
+
 fn request_id(headers: &HeaderMap) -> Option<String> {
     let text = |name: &&str| headers.get(*name)?.to_str().ok().map(str::to_owned);
     REQUEST_IDS.iter().find_map(text)
@@ -307,9 +391,10 @@ pub(crate) fn headers(
     for (name, value) in own_headers(protocol, endpoint, key) {
         let header = HeaderName::try_from(name).ok();
         let (Some(header), Some(value)) = (header, secret(&value)) else {
-            let variable = endpoint.home().key_variable;
+            let home = endpoint.home();
             return Err(format!(
-                "the API key has characters that cannot be sent: set {variable} again"
+                "the API key has characters that cannot be sent: set {} or {} again",
+                home.key_variable, home.key_setting
             ));
         };
         headers.insert(header, value);

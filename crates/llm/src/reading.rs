@@ -10,6 +10,7 @@ use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
 use tokio::time::{Duration, Instant, timeout_at};
 
+use crate::encoding::Unpack;
 use crate::failure::{Teller, clip};
 use crate::intake::Intake;
 use crate::provider::Timeouts;
@@ -57,6 +58,7 @@ pub(crate) struct Reading {
     /// `None` when everything has been read.
     response: Option<Response>,
     content_type: String,
+    unpack: Unpack,
     intake: Intake,
     /// Events, and at last the error that followed them, not yet handed out.
     queue: VecDeque<Result<ChatEvent, ModelError>>,
@@ -66,32 +68,41 @@ pub(crate) struct Reading {
     done: bool,
     /// When the next bytes have to be there.
     next: Instant,
+    /// When the next event of the answer has to be there, however often the provider says
+    /// that it is still alive.
+    next_event: Instant,
     deadlines: Deadlines,
     teller: Teller,
 }
 
 impl Reading {
     /// An answer that has begun with a good status.
+    ///
+    /// # Errors
+    /// It is packed in a way that is not read.
     pub(crate) fn new(
         response: Response,
         intake: Intake,
         deadlines: Deadlines,
         teller: Teller,
-    ) -> Self {
+    ) -> Result<Self, ModelError> {
         let value = response.headers().get(CONTENT_TYPE);
         let text = value.and_then(|value| value.to_str().ok());
-        Reading {
+        let unpack = Unpack::of(response.headers()).map_err(|error| teller.tell(error))?;
+        Ok(Reading {
             content_type: clip(text.unwrap_or("no content type")).to_owned(),
             response: Some(response),
+            unpack,
             intake,
             queue: VecDeque::new(),
             events: Vec::new(),
             has_bytes: false,
             done: false,
             next: deadlines.first_byte,
+            next_event: Instant::now() + deadlines.timeouts.silence(),
             deadlines,
             teller,
-        }
+        })
     }
 
     /// Waits for the first event; an error that comes in its place is this
@@ -126,13 +137,20 @@ impl Reading {
     }
 
     async fn advance(&mut self, response: &mut Response) -> Result<(), ModelError> {
-        let wait = self.next.min(self.deadlines.total);
+        let wait = self.next.min(self.next_event).min(self.deadlines.total);
         let piece = timeout_at(wait, response.chunk()).await;
         let piece = piece.map_err(|_| self.late())?;
         match piece.map_err(|error| self.teller.broken(error))? {
             Some(piece) => {
-                self.next = Instant::now() + self.deadlines.timeouts.idle;
-                self.take(&piece)
+                let told = self.intake.told();
+                self.take(&piece)?;
+                let times = self.deadlines.timeouts;
+                let now = Instant::now();
+                self.next = now + times.idle;
+                if self.intake.told() > told {
+                    self.next_event = now + times.silence();
+                }
+                Ok(())
             }
             None => self.finish(),
         }
@@ -148,12 +166,17 @@ impl Reading {
         if !self.has_bytes {
             return self.deadlines.no_first_byte(&self.teller);
         }
+        if Instant::now() >= self.next_event {
+            let what = "no event of the answer came, only signs of life,";
+            return self.teller.late(what, "first_byte", times.silence());
+        }
         self.teller.late("nothing more came", "idle", times.idle)
     }
 
     fn take(&mut self, piece: &Bytes) -> Result<(), ModelError> {
         self.has_bytes |= !piece.is_empty();
-        let taken = self.intake.take(piece, &mut self.events);
+        let (intake, events) = (&mut self.intake, &mut self.events);
+        let taken = self.unpack.feed(piece, |piece| intake.take(piece, events));
         self.queue.extend(self.events.drain(..).map(Ok));
         self.done = self.intake.is_done();
         taken.map_err(|error| self.teller.tell(error))

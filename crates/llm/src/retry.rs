@@ -176,6 +176,10 @@ impl ChatModel for Retry {
         self.model.describe()
     }
 
+    fn is_configured(&self) -> bool {
+        self.model.is_configured()
+    }
+
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
         Box::pin(self.ask(request))
     }

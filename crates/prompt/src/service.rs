@@ -387,7 +387,7 @@ impl PromptService {
         }
         let rendered = self.render_in(snapshot, id, input).await?;
         let Some(chat_model) = &self.model else {
-            let message = "no model is configured: set model.base_url and model.api_key (or OPENAI_BASE_URL and OPENAI_API_KEY), or choose the mock model";
+            let message = "no model is configured: set OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY or model.base_url, or name the model mock";
             return Err(ModelError::new(ModelErrorKind::Configuration, message).into());
         };
         let request = ChatRequest {

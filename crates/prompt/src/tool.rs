@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
-use quillet_core::chat::{ChatOptions, Reply};
+use quillet_core::chat::{ChatOptions, ModelError, ModelErrorKind, Reply};
 use quillet_core::store::Kind;
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value};
@@ -187,8 +187,12 @@ impl PromptTool {
         while let Some(event) = stream.next().await {
             reply.fold(event?);
         }
-        let choice = reply.choices.into_iter().next().unwrap_or_default();
-        Ok(choice.text)
+        let whole = reply.whole().map_err(|cut| {
+            let said = reply.choices.first().map_or("", |choice| &choice.refusal);
+            let colon = if said.is_empty() { "" } else { ": " };
+            ModelError::new(ModelErrorKind::Cut, format!("{cut}{colon}{said}"))
+        })?;
+        Ok(whole.text.clone())
     }
 }
 

@@ -98,6 +98,7 @@ pub(crate) async fn readyz(call: Call) -> (StatusCode, Json<Readiness>) {
         .values()
         .map(|extension| extension.status());
     let all = prompts.chain(tools).chain(extensions);
+    let model = app.service.model().filter(|model| model.is_configured());
     let code = if fine {
         StatusCode::OK
     } else {
@@ -109,7 +110,7 @@ pub(crate) async fn readyz(call: Call) -> (StatusCode, Json<Readiness>) {
             status,
             reasons,
             store: app.service.catalogue().store().describe(),
-            model: app.service.model().map(|model| model.describe()),
+            model: model.map(|model| model.describe()),
             prompts: snapshot.prompts.len(),
             invalid: all.filter(|status| *status == "invalid").count(),
         }),

@@ -41,9 +41,10 @@ impl StoredOffer {
 impl Offer for StoredOffer {
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let snapshot = self.service.catalogue().snapshot();
-        let result = match self.service.model() {
-            Some(_) => PromptResult::Answer,
-            None => PromptResult::Text,
+        let model = self.service.model();
+        let result = match model.is_some_and(|model| model.is_configured()) {
+            true => PromptResult::Answer,
+            false => PromptResult::Text,
         };
         let stored = snapshot.functions.values().cloned();
         stored.chain(self.service.tools(result)).collect()

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use futures_util::StreamExt;
-use quillet_core::chat::{ChatModel, ChatOptions, ChatRequest, FinishReason, Reply, Usage};
+use quillet_core::chat::{
+    ChatModel, ChatOptions, ChatRequest, FinishReason, NotWhole, Reply, Usage,
+};
 use quillet_core::{Message, Role};
 
 use super::conversation::Conversation;
@@ -30,6 +32,9 @@ const SUMMARY_TOKENS: u64 = 1_500;
 const MESSAGE_CHARACTERS: usize = 4_000;
 /// Characters of a summary that the conversation takes in.
 const SUMMARY_CHARACTERS: usize = 8_000;
+
+/// What stands behind a summary that was cut.
+const CUT: &str = "\n[the summary was cut here: more was said than it has]";
 
 /// What a summary did, and what it cost.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,16 +77,21 @@ pub async fn summarize(
     };
     let request = request(&transcript, room, model_name);
     match tokio::time::timeout(limits.call_time, ask(model, request)).await {
-        Ok(Some((text, usage))) => {
+        Ok(Asked {
+            text: Some(text),
+            usage,
+        }) => {
             let text = shorten(&text, SUMMARY_CHARACTERS).map_or(text, |(short, _)| short);
             finished(squeeze.replace(&gone, zone, &text), usage)
         }
-        _ => finished(squeeze.finish(), None),
+        Ok(Asked { text: None, usage }) => finished(squeeze.finish(), usage),
+        Err(_) => finished(squeeze.finish(), None),
     }
 }
 
 fn finished(report: CompactionReport, usage: Option<Usage>) -> Option<Summarized> {
-    (!report.strategies.is_empty()).then_some(Summarized { report, usage })
+    let says_something = !report.strategies.is_empty() || usage.is_some();
+    says_something.then_some(Summarized { report, usage })
 }
 
 fn request(transcript: &str, room: u64, model_name: Option<&str>) -> ChatRequest {
@@ -99,20 +109,40 @@ fn request(transcript: &str, room: u64, model_name: Option<&str>) -> ChatRequest
     }
 }
 
-/// The model's answer, if it gave a whole one.
-async fn ask(model: &dyn ChatModel, request: ChatRequest) -> Option<(String, Option<Usage>)> {
-    let mut stream = model.stream(request).await.ok()?;
+/// What became of a question for a summary.
+#[derive(Default)]
+struct Asked {
+    /// The summary, if there is one that can be used.
+    text: Option<String>,
+    /// What it cost, whether it can be used or not.
+    usage: Option<Usage>,
+}
+
+/// Asks for a summary. One that the limit on tokens cut says so where it ends: the model that
+/// reads it must not take the rest for never said.
+async fn ask(model: &dyn ChatModel, request: ChatRequest) -> Asked {
     let mut reply = Reply::default();
+    let Ok(mut stream) = model.stream(request).await else {
+        return Asked::default();
+    };
+    let mut failed = false;
     while let Some(event) = stream.next().await {
-        reply.fold(event.ok()?);
+        match event {
+            Ok(event) => reply.fold(event),
+            Err(_) => failed = true,
+        }
     }
-    let choice = reply.choices.into_iter().next()?;
-    let whole = matches!(
-        choice.finish_reason,
-        Some(FinishReason::Stop | FinishReason::Length)
-    );
-    let text = choice.text.trim().to_owned();
-    (whole && !text.is_empty()).then_some((text, reply.usage))
+    let usage = reply.usage;
+    let is_whole = reply.whole().map(|_| ());
+    let text = reply.choices.into_iter().next().map(|choice| choice.text);
+    let text = text.map(|text| text.trim().to_owned());
+    let text = text.filter(|text| !text.is_empty() && !failed);
+    let text = match is_whole {
+        Ok(()) => text,
+        Err(NotWhole(Some(FinishReason::Length))) => text.map(|text| format!("{text}{CUT}")),
+        Err(_) => None,
+    };
+    Asked { text, usage }
 }
 
 /// The messages for the model to read, the last summary before them.

@@ -165,6 +165,7 @@ async fn check(answers: Vec<(Vec<ChatEvent>, Close)>, cancel_after: Option<u64>)
         description: String::new(),
         parameters: serde_json::Value::Null,
         strict: None,
+        extra: serde_json::Map::new(),
     }];
     let (events, mut outcome) = finished(run).await;
     if matches!(outcome.ending, Ending::CallsRequired) {

@@ -271,6 +271,19 @@ fn a_summary_stands_for_what_was_taken_out() {
 }
 
 #[test]
+fn a_summary_that_was_cut_says_so_to_whoever_reads_it() {
+    let cut = scripted::says(vec![
+        scripted::text("The user likes tea. The order is"),
+        scripted::finish(FinishReason::Length),
+    ]);
+    let mut talk = conversation(turns(40, 60), vec![user("And now?")]);
+    summarized(&Scripted::new(vec![cut]), &mut talk).unwrap();
+    let notice = texts(&talk).join("\n");
+    let words = "The order is\n[the summary was cut here";
+    assert!(notice.contains(words), "{notice}");
+}
+
+#[test]
 fn a_model_that_fails_to_summarize_leaves_it_to_trimming() {
     let failures = [
         Answer::Refuse(scripted::model_error(ModelErrorKind::Overloaded)),

@@ -31,6 +31,7 @@ fn client_tool(name: &str) -> ToolOffer {
         description: String::new(),
         parameters: json!({"type": "object", "required": ["x"]}),
         strict: None,
+        extra: serde_json::Map::new(),
     }
 }
 

@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use quillet_core::chat::ChatModel;
 use quillet_core::store::{Health, Kind};
+use quillet_llm::Provider;
+use quillet_llm::models::Vendor;
 use quillet_prompt::{Catalogue, Definition, Snapshot};
 use quillet_sql::database::Checked;
 use quillet_store::{ArchiveOptions, MemoryArchive};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::agents;
 use crate::args::Doctor;
 use crate::assemble;
 use crate::config::{self, Config};
@@ -41,7 +44,7 @@ pub(crate) async fn run(args: &Doctor, config: &Config) -> Result<(), Failure> {
     if !args.offline {
         lines.extend(connections(config).await);
     }
-    lines.push(model(config, args.offline).await);
+    lines.extend(models(config, args.offline).await);
     lines.push(port(config).await);
     let colour = Stream::Out.has_colour();
     let shown: String = lines.iter().map(|line| shown(line, colour)).collect();
@@ -199,34 +202,57 @@ fn keys() -> Option<Line> {
     Some(Line(Verdict::Fine, "keys", text))
 }
 
-async fn model(config: &Config, offline: bool) -> Line {
+/// A line for each provider that has a key or an address, and one for what is missing.
+async fn models(config: &Config, offline: bool) -> Vec<Line> {
     let line = |verdict, text: String| Line(verdict, "model", text);
-    if assemble::is_mock(config) {
-        return line(Verdict::Mind, "mock: answers without a model".into());
-    }
-    let model = match assemble::openai(config) {
-        Ok(Some(model)) => model,
-        Ok(None) => {
-            let mend = "none is set, prompts render and do not chat; set OPENAI_API_KEY or OPENAI_BASE_URL, or QUILLET_MODEL=mock";
-            return line(Verdict::Mind, mend.into());
-        }
-        Err(failure) => return line(Verdict::Broken, failure.to_string()),
+    let door = match agents::models(config) {
+        Ok(door) => door,
+        Err(failure) => return vec![line(Verdict::Broken, failure.to_string())],
     };
-    let name = model.describe();
-    if let Some(missing) = model.missing() {
-        return line(Verdict::Broken, missing.message);
+    let mut lines = Vec::new();
+    let default = door.default_model();
+    if default.is_some_and(|name| door.choose(name).0 == Vendor::Mock) {
+        let text = "mock: answers without a model".to_owned();
+        lines.push(line(Verdict::Mind, text));
+    }
+    let vendors = door.configured();
+    if vendors.is_empty() && default.is_none() {
+        let mend = "none is set, prompts render and do not chat; set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or OPENAI_BASE_URL, or QUILLET_MODEL=mock";
+        return vec![line(Verdict::Mind, mend.into())];
+    }
+    // The provider of the configured model comes first, whether it can be asked or not.
+    let chosen = default.map(|name| door.choose(name).0);
+    let chosen = chosen.filter(|vendor| *vendor != Vendor::Mock);
+    let others = vendors
+        .into_iter()
+        .filter(|vendor| chosen.is_none_or(|chosen| chosen.name() != vendor.name()));
+    for vendor in chosen.into_iter().chain(others) {
+        let (verdict, text) = match door.provider(vendor) {
+            Ok(provider) => reach(&provider, default, offline).await,
+            Err(error) => (Verdict::Broken, error.message),
+        };
+        lines.push(line(verdict, text));
+    }
+    lines
+}
+
+/// Whether a provider can be asked, and whether it is there.
+async fn reach(provider: &Provider, default: Option<&str>, offline: bool) -> (Verdict, String) {
+    let name = provider.describe();
+    if let Some(missing) = provider.missing(default) {
+        return (Verdict::Broken, missing.message);
     }
     if offline {
-        return line(Verdict::Fine, format!("{name}: not contacted"));
+        return (Verdict::Fine, format!("{name}: not contacted"));
     }
-    let (host, port) = model.host();
+    let (host, port) = provider.host();
     match tokio::time::timeout(PATIENCE, TcpStream::connect((host, port))).await {
-        Ok(Ok(_)) => line(Verdict::Fine, format!("{name}: reachable")),
-        Ok(Err(error)) => line(
+        Ok(Ok(_)) => (Verdict::Fine, format!("{name}: reachable")),
+        Ok(Err(error)) => (
             Verdict::Broken,
-            format!("{name}: {error}; is it running? set OPENAI_BASE_URL or model.base_url"),
+            format!("{name}: {error}; is it running and the address right?"),
         ),
-        Err(_) => line(
+        Err(_) => (
             Verdict::Broken,
             format!("{name}: no connection within {PATIENCE:?}; is a proxy needed?"),
         ),

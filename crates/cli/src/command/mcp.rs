@@ -7,7 +7,6 @@ use std::sync::Arc;
 use quillet_server::StoredOffer;
 use quillet_server::sql::DatabaseTools;
 
-use crate::agents;
 use crate::assemble;
 use crate::config::Config;
 use crate::databases;
@@ -17,13 +16,14 @@ use crate::terminal;
 pub(crate) async fn run(config: &Config) -> Result<(), Failure> {
     let store = assemble::store(config).await?;
     let retries = Arc::default();
-    let model = assemble::model(config, Arc::clone(&retries))?;
-    let service = assemble::service(config, store.clone(), model, retries)?;
+    let models = assemble::models(config, Arc::clone(&retries))?;
+    let model = assemble::asked(config, &models)?;
+    let service = assemble::service(config, store.clone(), Some(model), retries)?;
     let service = Arc::new(service);
     if let Err(error) = service.load().await {
         terminal::warning(&format!("{error}; offering what is known until it answers"));
     }
-    let databases = databases::asked(config, store, &service, agents::models(config)?).await?;
+    let databases = databases::asked(config, store, &service, models).await?;
     let tools = DatabaseTools::new(databases, service.clone());
     let offer = Arc::new(StoredOffer::new(service.clone()));
     let watching = async {

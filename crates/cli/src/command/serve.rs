@@ -4,9 +4,11 @@ use std::convert::Infallible;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 
+use quillet_core::store::Store;
 use quillet_prompt::PromptService;
 use quillet_server::sql::DatabaseTools;
 use quillet_server::{Rate, Server, ServerConfig, Services};
+use quillet_store::MemoryStore;
 
 use crate::agents;
 use crate::args::Serve;
@@ -20,19 +22,21 @@ use crate::scripts;
 use crate::terminal;
 use crate::traces::Traces;
 
-const NO_MODEL: &str = "none, prompts render and do not chat (set OPENAI_API_KEY or OPENAI_BASE_URL, or pass --model mock)";
+const NO_MODEL: &str = "none, prompts render and do not chat (set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or OPENAI_BASE_URL, or pass --model mock)";
+const NO_STORE: &str = "no store is set: serving as a gateway to models, with nothing stored beyond this process (--store dir:PATH or --store redis://HOST serves prompts)";
 
 pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
     let server_config = server_config(config)?;
-    let store = assemble::store(config).await?;
+    let store = store(config).await?;
     let retries = Arc::default();
-    let model = assemble::model(config, Arc::clone(&retries))?;
-    let service = Arc::new(assemble::service(config, store.clone(), model, retries)?);
+    let models = assemble::models(config, Arc::clone(&retries))?;
+    let model = assemble::asked(config, &models)?;
+    let service = assemble::service(config, store.clone(), Some(model), retries)?;
+    let service = Arc::new(service);
     if let Err(error) = service.load().await {
         terminal::warning(&format!("{error}; serving what is known until it answers"));
     }
     let traces = Traces::open(config).await?;
-    let models = agents::models(config)?;
     scripts::serve(config, &service, models.clone()).await?;
     let agents =
         agents::service(config, service.clone(), models.clone(), Vec::new(), &traces).await?;
@@ -74,6 +78,15 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
         terminal::warning(&format!("{cut} connections were cut off"));
     }
     Ok(())
+}
+
+/// The configured store; without one the server is a gateway to models, and says so.
+async fn store(config: &Config) -> Result<Arc<dyn Store>, Failure> {
+    if let Some(store) = assemble::optional_store(config).await? {
+        return Ok(store);
+    }
+    terminal::note(NO_STORE);
+    Ok(Arc::new(MemoryStore::new()))
 }
 
 fn server_config(config: &Config) -> Result<ServerConfig, Failure> {
@@ -145,6 +158,7 @@ fn tell(args: &Serve, config: &Config, service: &PromptService, address: SocketA
     let (prompts, tools) = (snapshot.prompts.len(), snapshot.tools.len());
     let model = service
         .model()
+        .filter(|model| model.is_configured())
         .map_or_else(|| NO_MODEL.to_owned(), |model| model.describe());
     terminal::note(&format!(
         "quillet {} at {base}\n  store  {store}: {prompts} prompts, {tools} tools\n  model  {model}\n  docs   {base}/docs",

@@ -2,7 +2,8 @@
 
 use std::pin::pin;
 
-use quillet_agent::{AgentEvent, Ending, Outcome};
+use quillet_agent::{AgentError, AgentEvent, Ending, Outcome};
+use quillet_core::chat::{ModelError, ModelErrorKind};
 use quillet_server::agent::Running;
 use tokio::signal::ctrl_c;
 
@@ -48,7 +49,12 @@ pub(crate) async fn follow(
 /// What a command that ends with its run comes to.
 pub(crate) fn ended(ending: Ending) -> Result<(), Failure> {
     match ending {
-        Ending::Finished(_) | Ending::CallsRequired | Ending::Silent { .. } => Ok(()),
+        // What was said is on the screen; whoever reads the code is told that it is not all.
+        Ending::Finished(reason) => reason.whole().map_err(|cut| {
+            let error = ModelError::new(ModelErrorKind::Cut, cut.to_string());
+            AgentError::Model(error).into()
+        }),
+        Ending::CallsRequired | Ending::Silent { .. } => Ok(()),
         Ending::Cancelled => Err(Failure::Interrupted),
         Ending::Failed(error) => Err(error.into()),
     }

@@ -11,6 +11,7 @@ mod chat;
 mod check;
 mod config;
 mod convert;
+mod doors;
 mod js_worker;
 mod keys;
 mod layout;

@@ -117,6 +117,43 @@ impl FinishReason {
     }
 }
 
+/// Why an answer may not be used as a whole one: run, judged, read as a value, kept as a
+/// summary. `None` where the stream did not say why it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.text())]
+pub struct NotWhole(pub Option<FinishReason>);
+
+impl NotWhole {
+    fn text(self) -> &'static str {
+        match self.0 {
+            Some(FinishReason::Length) => {
+                "the limit on tokens cut the answer: raise max_tokens, or ask for less"
+            }
+            Some(FinishReason::ContentFilter) => "the provider's filter cut the answer",
+            Some(FinishReason::Refusal) => "the model refused to answer",
+            Some(FinishReason::Pause) => "the provider paused in the middle of the answer",
+            Some(FinishReason::Error) => "the provider reported a failed answer",
+            Some(FinishReason::Stop | FinishReason::ToolCalls) | None => {
+                "the answer ended without saying why"
+            }
+        }
+    }
+}
+
+impl FinishReason {
+    /// Whether the model had said all that it wanted. What ended otherwise may be read by
+    /// people, and must not be run or judged.
+    ///
+    /// # Errors
+    /// Why it is not whole.
+    pub fn whole(self) -> Result<(), NotWhole> {
+        match self {
+            FinishReason::Stop | FinishReason::ToolCalls => Ok(()),
+            other => Err(NotWhole(Some(other))),
+        }
+    }
+}
+
 impl fmt::Display for FinishReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

@@ -10,7 +10,7 @@ mod tokens;
 mod usage;
 
 pub use error::{ModelError, ModelErrorKind};
-pub use event::{ChatEvent, FinishReason};
+pub use event::{ChatEvent, FinishReason, NotWhole};
 pub use options::{ChatOptions, JsonSchemaFormat, ToolChoice, ToolOffer};
 pub use reply::{Choice, Reply};
 pub use tokens::{Bytes4, TokenCounter};
@@ -41,6 +41,12 @@ pub type ChatStream = Pin<Box<dyn Stream<Item = Result<ChatEvent, ModelError>> +
 pub trait ChatModel: Send + Sync + fmt::Debug {
     /// What it is, in a word or two: `mock`, `openai at https://…`.
     fn describe(&self) -> String;
+
+    /// Whether anything is set up that could answer. A door to models of which none has a
+    /// key says no; what it is asked all the same it answers with what to set.
+    fn is_configured(&self) -> bool {
+        true
+    }
 
     /// Asks; the future is ready when the provider has begun to answer, so an
     /// error here means that nothing has been generated.

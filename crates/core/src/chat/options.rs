@@ -141,6 +141,9 @@ pub enum ToolOffer {
         parameters: Value,
         /// Whether the provider has to hold the model to the schema.
         strict: Option<bool>,
+        /// What else its client said of it, for the providers that know it (`cache_control`,
+        /// `defer_loading` and so on). In JSON beside `function`.
+        extra: serde_json::Map<String, Value>,
     },
     /// A tool that the provider runs itself (its search, its code interpreter) or
     /// that only it has, in its own words. Other providers are not told of it.
@@ -160,14 +163,15 @@ impl ToolOffer {
 
 impl Serialize for ToolOffer {
     fn serialize<S: Serializer>(&self, writer: S) -> Result<S::Ok, S::Error> {
-        let (name, description, parameters, strict) = match self {
+        let (name, description, parameters, strict, extra) = match self {
             ToolOffer::Native(native) => return native.serialize(writer),
             ToolOffer::Function {
                 name,
                 description,
                 parameters,
                 strict,
-            } => (name, description, parameters, strict),
+                extra,
+            } => (name, description, parameters, strict, extra),
         };
         let mut function = json!({"name": name});
         if !description.is_empty() {
@@ -179,7 +183,11 @@ impl Serialize for ToolOffer {
         if let Some(strict) = strict {
             function["strict"] = json!(strict);
         }
-        json!({"type": "function", "function": function}).serialize(writer)
+        let mut tool = json!({"type": "function", "function": function});
+        for (key, value) in extra {
+            tool[key] = value.clone();
+        }
+        tool.serialize(writer)
     }
 }
 
@@ -194,19 +202,27 @@ impl<'de> Deserialize<'de> for ToolOffer {
             parameters: Value,
             #[serde(default)]
             strict: Option<bool>,
+            #[serde(flatten)]
+            extra: serde_json::Map<String, Value>,
         }
         let mut given = Value::deserialize(reader)?;
         let is_function = given.get("type").is_none_or(|kind| kind == "function");
         let Some(function) = given.get_mut("function").filter(|_| is_function) else {
             return Ok(ToolOffer::Native(given));
         };
-        let function: Function =
+        let mut function: Function =
             serde_json::from_value(function.take()).map_err(de::Error::custom)?;
+        let beside = given.as_object_mut().map(std::mem::take);
+        let beside = beside.unwrap_or_default().into_iter();
+        let beside = beside.filter(|(key, _)| key != "type" && key != "function");
+        function.extra.extend(beside);
+        function.extra.retain(|_, value| !value.is_null());
         Ok(ToolOffer::Function {
             name: function.name,
             description: function.description.unwrap_or_default(),
             parameters: function.parameters,
             strict: function.strict,
+            extra: function.extra,
         })
     }
 }

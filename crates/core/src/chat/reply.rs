@@ -1,6 +1,6 @@
 //! A whole answer: the folded stream.
 
-use super::{ChatEvent, FinishReason, Usage};
+use super::{ChatEvent, FinishReason, NotWhole, Usage};
 use crate::message::{Message, NativeTurn, Role, ToolCall};
 
 /// A whole answer, folded from the stream.
@@ -38,6 +38,17 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// This answer, if it is whole: for everybody who runs what a model wrote, judges it or
+    /// reads a value out of it.
+    ///
+    /// # Errors
+    /// Why it is not: a limit on tokens, a filter, a refusal, a pause, a failure, or a stream
+    /// that did not say how it ended.
+    pub fn whole(&self) -> Result<&Self, NotWhole> {
+        self.finish_reason.ok_or(NotWhole(None))?.whole()?;
+        Ok(self)
+    }
+
     /// The turn as a message of the conversation.
     #[must_use]
     pub fn into_message(self) -> Message {
@@ -55,6 +66,14 @@ impl Choice {
 }
 
 impl Reply {
+    /// The first answer, if it is whole; see [`Choice::whole`].
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub fn whole(&self) -> Result<&Choice, NotWhole> {
+        self.choices.first().ok_or(NotWhole(None))?.whole()
+    }
+
     /// Adds one event.
     pub fn fold(&mut self, event: ChatEvent) {
         match event {

@@ -255,6 +255,7 @@ mod tests {
             description: description.to_owned(),
             parameters,
             strict: None,
+            extra: serde_json::Map::new(),
         }
     }
 

@@ -35,6 +35,8 @@ pub struct ModelConfig {
     pub max_retries: u32,
     /// The wait before the first retry, doubled for each further one. Default 1 s.
     pub retry_delay: Duration,
+    /// Whether a request brought key and address itself, for what errors say. Default yes.
+    pub by_request: bool,
 }
 
 impl Default for ModelConfig {
@@ -49,6 +51,7 @@ impl Default for ModelConfig {
             timeout: Duration::from_secs(120),
             max_retries: 3,
             retry_delay: Duration::from_secs(1),
+            by_request: true,
         }
     }
 }
@@ -114,6 +117,7 @@ impl ModelConfig {
             model: Some(self.model_id.clone()),
             headers: self.headers.clone(),
             timeouts,
+            by_request: self.by_request,
             ..ProviderConfig::default()
         };
         Provider::new(http.clone(), protocol, config)

@@ -3,16 +3,20 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use quillet_core::BoxFuture;
 use quillet_core::chat::{ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind};
 use secrecy::SecretString;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 use super::config::{ModelConfig, protocol, says};
 use super::detect::{Vendor, detect};
 use super::facts::ModelFacts;
 use crate::http::Http;
 use crate::mock::Mock;
+use crate::protocol::{OpenAiChat, Protocol};
 use crate::provider::{Provider, ProviderConfig, Timeouts};
 use crate::retry::{Retry, RetryNotice, RetryPolicy};
 
@@ -34,6 +38,9 @@ pub struct ModelSettings {
     pub api_format: Option<String>,
     /// How long to wait for what.
     pub timeouts: Timeouts,
+    /// Whether OpenAI's chat wire asks for what a streamed answer cost; `None` is yes.
+    /// Some servers that copied it refuse the wish.
+    pub include_usage: Option<bool>,
     /// When to ask again.
     pub retries: RetryPolicy,
     /// Who is told of retries.
@@ -86,6 +93,8 @@ pub struct Models {
     mock: Arc<dyn ChatModel>,
     facts: ModelFacts,
     settings: ModelSettings,
+    /// What servers said that they have, and when.
+    listed: Mutex<Option<(Instant, Vec<(String, Vendor)>)>>,
 }
 
 impl Models {
@@ -109,6 +118,7 @@ impl Models {
                 .clone()
                 .unwrap_or_else(|| ModelFacts::built_in().clone()),
             settings,
+            listed: Mutex::default(),
         })
     }
 
@@ -130,6 +140,7 @@ impl Models {
             api_key: ours.api_key.clone(),
             base_url: ours.base_url.clone(),
             headers,
+            by_request: false,
             ..config.clone()
         };
         filled.connect(http)
@@ -170,6 +181,43 @@ impl Models {
             .collect()
     }
 
+    /// Names of models that can be asked, each with its provider, sorted by provider: those
+    /// that are known of providers at their own address, else what the server at the address
+    /// says that it has. Its word is kept for a minute.
+    pub async fn list(&self) -> Vec<(String, Vendor)> {
+        const KEPT: Duration = Duration::from_secs(60);
+        let mut kept = self.listed.lock().await;
+        if let Some((at, list)) = &*kept
+            && at.elapsed() < KEPT
+        {
+            return list.clone();
+        }
+        let asked = self
+            .configured()
+            .into_iter()
+            .map(|vendor| self.list_of(vendor));
+        let list = futures_util::future::join_all(asked).await.concat();
+        *kept = Some((Instant::now(), list.clone()));
+        list
+    }
+
+    async fn list_of(&self, vendor: Vendor) -> Vec<(String, Vendor)> {
+        let known = || {
+            let names = self.names().into_iter();
+            names.filter(|name| Vendor::of_model(name) == Some(vendor))
+        };
+        let named = |names: Vec<String>| names.into_iter().map(|name| (name, vendor)).collect();
+        match self.settings.provider(vendor) {
+            Ok(provider) if !provider.is_at_home() => match provider.list().await {
+                Ok(names) => named(names),
+                // A server that speaks OpenAI's wire need not have OpenAI's models.
+                Err(_) if vendor == Vendor::OpenAi => Vec::new(),
+                Err(_) => named(known().collect()),
+            },
+            _ => named(known().collect()),
+        }
+    }
+
     /// Who answers to a model's name, and the name that it is told.
     #[must_use]
     pub fn choose<'a>(&self, model: &'a str) -> (Vendor, &'a str) {
@@ -188,6 +236,14 @@ impl Models {
         }
     }
 
+    /// A provider of these settings, without retries; nothing connects yet.
+    ///
+    /// # Errors
+    /// None that [`Models::new`] had not; the mock has no provider.
+    pub fn provider(&self, vendor: Vendor) -> Result<Provider, ModelError> {
+        self.settings.provider(vendor)
+    }
+
     fn client(&self, vendor: Vendor) -> &dyn ChatModel {
         match vendor {
             Vendor::OpenAi => &*self.openai,
@@ -203,13 +259,24 @@ impl Models {
         let Some(model) = named.or_else(|| self.settings.default_model.clone()) else {
             return Err(ModelError::new(
                 ModelErrorKind::Configuration,
-                "no model is named: name one in the request, or set QUILLET_MODEL or model.name",
+                self.unnamed(),
             ));
         };
         let (vendor, name) = self.choose(&model);
         request.model = Some(name.to_owned());
         let answer = self.client(vendor).stream(request).await;
         answer.map_err(|error| self.explained(error, &model, name))
+    }
+
+    /// What to do where nothing names a model.
+    fn unnamed(&self) -> String {
+        let mend = "no model is named: name one in the request, or set QUILLET_MODEL or model.name";
+        match self.configured().is_empty() {
+            true => format!(
+                "{mend}; there is no key either: set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or model.base_url, or name the model mock"
+            ),
+            false => mend.to_owned(),
+        }
     }
 
     /// Says why OpenAI was asked where the name of the model did not say so.
@@ -240,7 +307,14 @@ impl ModelSettings {
 
     fn provider(&self, vendor: Vendor) -> Result<Provider, ModelError> {
         let settings = self.of(vendor).clone();
-        let protocol = protocol(vendor, settings.base_url.as_deref());
+        let base_url = settings.base_url.as_deref();
+        let protocol: Arc<dyn Protocol> = match vendor {
+            Vendor::OpenAi => Arc::new(OpenAiChat {
+                include_usage: self.include_usage.unwrap_or(true),
+                ..OpenAiChat::at(base_url)
+            }),
+            vendor => protocol(vendor, base_url),
+        };
         let config = ProviderConfig {
             base_url: settings.base_url,
             api_key: settings.api_key,
@@ -273,12 +347,22 @@ impl fmt::Debug for Models {
 
 impl ChatModel for Models {
     fn describe(&self) -> String {
-        let names: Vec<&str> = self.configured().into_iter().map(Vendor::name).collect();
-        match (names.as_slice(), self.default_model()) {
-            ([], None) => "no provider".to_owned(),
-            ([], Some(model)) => model.to_owned(),
-            (names, _) => names.join(", "),
+        let vendors = self.configured().into_iter();
+        let mut names: Vec<String> = vendors
+            .map(|vendor| self.client(vendor).describe())
+            .collect();
+        match self.default_model() {
+            Some(model) if names.is_empty() || self.choose(model).0 == Vendor::Mock => {
+                names.insert(0, model.to_owned());
+            }
+            None if names.is_empty() => return "no provider".to_owned(),
+            _ => {}
         }
+        names.join(", ")
+    }
+
+    fn is_configured(&self) -> bool {
+        self.default_model().is_some() || !self.configured().is_empty()
     }
 
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {

@@ -155,6 +155,17 @@ impl Facts {
         let price = above.map(|above| above.price).or(self.price)?;
         Some(price.of(usage))
     }
+
+    /// What so many answers cost together. Where the price depends on how long a request is,
+    /// and the sum does not say how long each was, it is not known.
+    #[must_use]
+    pub fn cost_of_calls(&self, usage: &Usage, calls: u32) -> Option<f64> {
+        let may_differ = |above: &Above| calls > 1 && usage.input_tokens > above.input_tokens;
+        match self.above.as_ref().is_some_and(may_differ) {
+            true => None,
+            false => self.cost(usage),
+        }
+    }
 }
 
 /// What is known of models.

@@ -135,7 +135,7 @@ async fn each_failure_has_its_kind_and_names_the_mend() {
                 Step::Hang,
             ],
             Kind::Timeout,
-            "limit idle",
+            "within 100ms (limit",
         ),
         (
             "cut before anything",

@@ -112,6 +112,7 @@ fn written(protocol: &dyn Protocol, model: &str, messages: Vec<Message>) -> Valu
         description: String::new(),
         parameters: Value::Null,
         strict: None,
+        extra: serde_json::Map::new(),
     }];
     protocol.write(model, &request).unwrap()
 }

@@ -141,7 +141,10 @@ impl Call<'_> {
         for round in 1..=tools::ROUNDS {
             self.telling.screen = Some(Screen::default());
             let said = self.say(messages.clone()).await?;
-            let calls = protocol::calls(&said.answer, &self.ask.tools);
+            let calls = match said.finish.whole() {
+                Ok(()) => protocol::calls(&said.answer, &self.ask.tools),
+                Err(_) => Vec::new(),
+            };
             if calls.is_empty() {
                 self.telling.unscreen().await?;
                 return Ok(said);
@@ -207,7 +210,13 @@ impl Call<'_> {
         // A value that breaks its schema, if there was one: better than none.
         let mut best: Option<(Value, Said, String)> = None;
         loop {
-            let why = match form.check(&said.answer, around, self.plan.provided.as_ref()) {
+            // What was cut may well have the form: a number without its last digits, an option
+            // that another one begins with.
+            let verdict = match said.finish.whole() {
+                Ok(()) => form.check(&said.answer, around, self.plan.provided.as_ref()),
+                Err(cut) => Verdict::Unreadable(cut.to_string()),
+            };
+            let why = match verdict {
                 Verdict::Good(shown, value) => {
                     self.enforced(form.name(), repairs, true);
                     return self.finish(said, shown, Some(value)).await;
@@ -279,6 +288,11 @@ impl Call<'_> {
     ) -> Result<Answer, CallError> {
         let content = shown.unwrap_or(said.answer);
         self.telling.at_last(&content).await?;
+        if let Err(cut) = said.finish.whole() {
+            self.done
+                .warnings
+                .push(format!("the answer is kept as it came: {cut}"));
+        }
         if self.model.repeated() {
             let count = self.ask.settings.repeats;
             self.done.warnings.push(format!(

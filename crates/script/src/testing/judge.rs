@@ -28,7 +28,9 @@ pub(super) async fn ask(
 ) -> Result<Judgement, String> {
     let reply = reply(judge, request(judge, rubric, output)).await;
     let reply = reply.map_err(|error| format!("the judge did not answer: {error}"))?;
-    let text = reply.choices.first().map_or("", |choice| &choice.text);
+    let whole = reply.whole();
+    let whole = whole.map_err(|why| format!("the judge did not answer: {why}"))?;
+    let text = whole.text.as_str();
     let said = object(text).ok_or_else(|| {
         let said: String = text.chars().take(200).collect();
         format!("the judge did not answer with {{\"pass\": …}} but with {said:?}")

@@ -373,3 +373,78 @@ fn settings_that_stand_outside_of_parameters_are_read_like_the_others() {
         assert!(changed || !warnings.is_empty(), "{name} is not read");
     }
 }
+
+/// A value that was cut may well have its form: a number without its last digits, an option
+/// that is the beginning of another one, an object that some more was to follow.
+#[tokio::test]
+async fn what_did_not_end_by_itself_is_read_as_no_value() {
+    use quillet_core::chat::FinishReason::{ContentFilter, Error, Length, Pause, Refusal, Stop};
+    let schema = |text: &str| json::parse(text).unwrap();
+    let number = schema(r#"{"type": "number"}"#);
+    let list = schema(r#"{"type": "array", "items": {"type": "string"}}"#);
+    let object = schema(AA);
+    for (settings, output, text) in [
+        (
+            r#"{"response_format": {"type": "json"}}"#,
+            Some(&number),
+            "12",
+        ),
+        (
+            r#"{"response_format": {"type": "json"}}"#,
+            Some(&object),
+            r#"{"aa": 1}"#,
+        ),
+        (r#"{"response_format": {"type": "json"}}"#, None, "12"),
+        (
+            r#"{"response_format": {"type": "yaml"}}"#,
+            Some(&list),
+            "- one\n- tw",
+        ),
+        (
+            r#"{"response_format": {"type": "yaml"}}"#,
+            Some(&object),
+            "aa: 1\nbb: tw",
+        ),
+    ] {
+        for reason in [Stop, Length, ContentFilter, Refusal, Pause, Error] {
+            let model = Scripted::new([Rule::end(".", text, reason)]);
+            let mut asked = asking(&model, "give", settings);
+            asked.constraint = asked.settings.constraint(output);
+            let value = ask(asked, &Unwatched)
+                .await
+                .ok()
+                .and_then(|answer| answer.value);
+            assert_eq!(
+                value.is_some(),
+                reason == Stop,
+                "{settings} {text} {reason}"
+            );
+        }
+    }
+    let options = ["North", "North-East"].map(str::to_owned).to_vec();
+    for reason in [Stop, Length] {
+        let model = Scripted::new([Rule::end(".", "North", reason)]);
+        let mut asked = asking(&model, "where", "{}");
+        asked.constraint = Some(Constraint::Choice(Choice::one_of(options.clone())));
+        let answer = ask(asked, &Unwatched).await;
+        assert_eq!(answer.is_ok(), reason == Stop, "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_text_that_was_cut_is_kept_and_said_to_be() {
+    let model = Scripted::new([Rule::end(
+        ".",
+        "Once upon a",
+        quillet_core::chat::FinishReason::Length,
+    )]);
+    let answer = ask(asking(&model, "tell", "{}"), &Unwatched).await.unwrap();
+    assert_eq!(answer.content, "Once upon a");
+    assert!(
+        answer
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("max_tokens")),
+        "{answer:?}"
+    );
+}

@@ -16,6 +16,9 @@ use super::{
     AgentRequest, AgentService, Connected, DEFAULT_MAX_TOKENS, Input, prompt, question, stored,
 };
 
+/// Pictures of one result that a model is shown.
+const MOST_RESULT_IMAGES: usize = 8;
+
 /// A run that can go, and what its session gets.
 pub(super) struct Prepared {
     pub(super) run: Run,
@@ -54,13 +57,14 @@ pub(super) async fn prepare(
         client_tools.push(prompt::clarify());
     }
     no_doubles(&offered.tools, &client_tools)?;
+    no_strangers(&connected.provider, &client_tools)?;
     let agent = agent.unwrap_or_default();
     let configured = service.options.limits.clone();
     let run = Run {
         id: id.into(),
         agent: name,
         model: connected.model,
-        model_name: Some(connected.name).filter(|name| !name.is_empty()),
+        model_name: Some(connected.name.clone()).filter(|name| !name.is_empty()),
         system: prompt::system(&request, talk.system),
         history: talk.past.messages,
         input: talk.asked.clone(),
@@ -72,6 +76,10 @@ pub(super) async fn prepare(
         window: connected.window,
         counter: connected.counter,
         limits: Limits {
+            result_images: match service.parts.models.takes_images(&connected.name) {
+                true => MOST_RESULT_IMAGES,
+                false => 0,
+            },
             summarize: agent.features.summarize.unwrap_or(configured.summarize),
             ..limits(agent.limits.over(configured), &request)
         },
@@ -285,6 +293,40 @@ fn no_doubles(
     Ok(())
 }
 
+/// A tool that a provider runs itself is only sent to that provider, so that one of another
+/// would be left out without a word.
+fn no_strangers(provider: &str, client_tools: &[ToolOffer]) -> Result<(), AgentError> {
+    let native = client_tools.iter().filter_map(|tool| match tool {
+        ToolOffer::Native(native) => Some(native),
+        ToolOffer::Function { .. } => None,
+    });
+    for tool in native {
+        let (name, owner) = native_tool(tool);
+        let is_known = ["openai", "anthropic", "google"].contains(&provider);
+        if is_known && owner != provider {
+            let message =
+                format!("tools.custom: {name} is a tool of {owner}, and {provider} is asked");
+            return Err(setup("invalid_request", message));
+        }
+    }
+    Ok(())
+}
+
+/// The name of a provider's tool, and whose it is: Gemini's have no type, Anthropic's types
+/// end in a date.
+fn native_tool(tool: &serde_json::Value) -> (&str, &'static str) {
+    let Some(kind) = tool.get("type").and_then(serde_json::Value::as_str) else {
+        let members = tool.as_object().and_then(|members| members.keys().next());
+        return (members.map_or("a tool", String::as_str), "google");
+    };
+    let last = kind.rsplit('_').next().unwrap_or_default();
+    let has_date = last.len() == 8 && last.bytes().all(|byte| byte.is_ascii_digit());
+    match has_date || kind == "mcp_toolset" || tool.get("input_schema").is_some() {
+        true => (kind, "anthropic"),
+        false => (kind, "openai"),
+    }
+}
+
 /// How the model is to answer: as the request says, else as the agent does.
 fn options(request: &AgentRequest, agent: ChatOptions, most: u64) -> ChatOptions {
     let own = ChatOptions {
@@ -320,4 +362,32 @@ fn tracer(service: &AgentService) -> Tracer {
 
 pub(super) fn setup(code: &'static str, message: String) -> AgentError {
     AgentError::Setup { code, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_tool_of_one_provider_is_no_tool_of_another() {
+        let search = json!({"type": "web_search_20250305", "name": "web_search"});
+        let code = json!({"type": "code_interpreter", "container": {"type": "auto"}});
+        let google = json!({"googleSearch": {}});
+        for (tool, owner, name) in [
+            (search, "anthropic", "web_search_20250305"),
+            (code, "openai", "code_interpreter"),
+            (google, "google", "googleSearch"),
+        ] {
+            let tools = [ToolOffer::Native(tool)];
+            for provider in ["openai", "anthropic", "google", "mock", "test"] {
+                let stranger = ["openai", "anthropic", "google"].contains(&provider);
+                let told = no_strangers(provider, &tools).err();
+                let told = told.map(|error| error.to_string());
+                assert_eq!(told.is_some(), stranger && provider != owner, "{told:?}");
+                assert!(told.is_none_or(|told| told.contains(name) && told.contains(owner)));
+            }
+        }
+    }
 }

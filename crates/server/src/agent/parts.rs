@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use quillet_agent::skills::Definition;
 use quillet_agent::{Limits, Window};
-use quillet_core::chat::{ChatModel, ModelError, TokenCounter};
+use quillet_core::BoxFuture;
+use quillet_core::chat::{ChatModel, ModelError, TokenCounter, Usage};
 use quillet_core::knowledge::Knowledge;
 use quillet_core::runs::{Allowance, Runs};
 use quillet_core::session::Sessions;
@@ -28,6 +29,24 @@ pub trait Models: Send + Sync + fmt::Debug {
 
     /// Names of the providers that can be asked.
     fn providers(&self) -> Vec<String>;
+
+    /// Names of models that can be asked, each with its provider; the model of requests that
+    /// name none is the first.
+    fn list(&self) -> BoxFuture<'_, Vec<(String, String)>> {
+        let default = self.default_model().into_iter();
+        let named = default.map(|name| (name, "system".to_owned()));
+        Box::pin(std::future::ready(named.collect()))
+    }
+
+    /// Whether a model is known to take pictures.
+    fn takes_images(&self, _model: &str) -> bool {
+        false
+    }
+
+    /// What so many calls of a model cost together in US dollars, where that is known.
+    fn cost(&self, _model: &str, _usage: &Usage, _calls: u32) -> Option<f64> {
+        None
+    }
 }
 
 /// A model that can be asked.

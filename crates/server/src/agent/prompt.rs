@@ -82,5 +82,6 @@ pub(super) fn clarify() -> ToolOffer {
             "required": ["question"],
         }),
         strict: None,
+        extra: serde_json::Map::new(),
     }
 }

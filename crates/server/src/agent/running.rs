@@ -28,6 +28,8 @@ pub struct Running {
     run_id: String,
     model: String,
     provider: Option<String>,
+    /// The model's name as the provider is told it.
+    asked_model: Option<String>,
     service: Arc<AgentService>,
     started: Instant,
     began_to_speak: bool,
@@ -105,6 +107,7 @@ impl Running {
             run_id,
             model: model.unwrap_or_default(),
             provider: None,
+            asked_model: None,
             started: Instant::now(),
             began_to_speak: false,
             sources: Vec::new(),
@@ -131,6 +134,14 @@ impl Running {
     #[must_use]
     pub fn model(&self) -> &str {
         &self.model
+    }
+
+    /// What the run has cost in US dollars, where the model's price is known.
+    #[must_use]
+    pub fn cost(&self, outcome: &Outcome) -> Option<f64> {
+        let model = self.asked_model.as_deref()?;
+        let models = &self.service.parts.models;
+        models.cost(model, &outcome.usage?, outcome.model_calls)
     }
 
     /// Who answers, if that is known.
@@ -164,6 +175,7 @@ impl Running {
             match event {
                 Step::Prepared(prepared) => {
                     self.provider = Some(prepared.provider);
+                    self.asked_model.clone_from(&prepared.run.model_name);
                     self.sources = prepared.sources;
                     let kept = Kept {
                         session: prepared.session,

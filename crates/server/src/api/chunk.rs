@@ -79,7 +79,11 @@ impl Chunks {
             }
             // What only its own provider reads has no place in this wire.
             ChatEvent::Native { .. } => {}
-            ChatEvent::Finish { choice, reason, .. } => self.finish(choice, reason, out),
+            ChatEvent::Finish {
+                choice,
+                reason,
+                raw,
+            } => self.finish(choice, finish_word(reason, &raw), out),
             ChatEvent::Usage(usage) => self.usage = Some(usage),
         }
     }
@@ -127,14 +131,14 @@ impl Chunks {
         self.close(out);
     }
 
-    fn finish(&mut self, choice: u32, reason: FinishReason, out: &mut Vec<u8>) {
+    fn finish(&mut self, choice: u32, word: &str, out: &mut Vec<u8>) {
         self.open(choice, out);
         // An answer that said nothing has only its role, and no member after that.
         if out.last() == Some(&b',') {
             out.pop();
         }
         out.extend_from_slice(b"},\"finish_reason\":\"");
-        out.extend_from_slice(finish_word(reason).as_bytes());
+        out.extend_from_slice(word.as_bytes());
         out.extend_from_slice(b"\"}");
         self.close(out);
     }

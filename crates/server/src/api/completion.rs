@@ -136,9 +136,11 @@ impl From<Usage> for CompletionUsage {
     }
 }
 
-/// Why an answer ended, in the words that this wire has.
-pub(super) fn finish_word(reason: FinishReason) -> &'static str {
+/// Why an answer ended, in the words that this wire has. OpenAI itself says `stop` where the
+/// model refused, and what it refused with in `refusal`.
+pub(super) fn finish_word(reason: FinishReason, raw: &str) -> &'static str {
     match reason {
+        FinishReason::Refusal if matches!(raw, "stop" | "completed") => "stop",
         FinishReason::Refusal | FinishReason::ContentFilter | FinishReason::Error => {
             "content_filter"
         }
@@ -151,7 +153,9 @@ impl Completion {
     pub(crate) fn new(reply: Reply, warnings: Vec<Warning>) -> Self {
         let choice = |(index, choice): (usize, Choice)| CompletionChoice {
             index,
-            finish_reason: choice.finish_reason.map(finish_word),
+            finish_reason: choice
+                .finish_reason
+                .map(|reason| finish_word(reason, &choice.finish_raw)),
             message: message(choice),
         };
         Completion {

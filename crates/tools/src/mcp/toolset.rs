@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
-use quillet_core::{BoxFuture, Diagnostic, Map, Value, nearest};
+use quillet_core::tool::{Tool, ToolAnswer, ToolContext, ToolError, ToolErrorKind, ToolSpec};
+use quillet_core::{BoxFuture, Diagnostic, Map, MediaUrl, Value, nearest};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents, Tool as Listed};
 use secrecy::SecretString;
 use serde_json::Value as Json;
@@ -159,20 +159,39 @@ impl Tool for McpTool {
         arguments: Map,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Value, ToolError>> {
-        Box::pin(async move {
-            let name = self.spec.name.as_str();
-            let left = self.limit.left(context);
-            let answer = super::answer(&self.server, name, &self.theirs, &arguments);
-            let answer = self.limit.hold(name, left, answer).await;
-            let result = answer.and_then(|result| self.result(result));
-            result.map_err(|error| self.told(error, left.as_secs_f64()))
-        })
+        Box::pin(async move { Ok(self.ask(&arguments, context, false).await?.value) })
+    }
+
+    fn answer<'a>(
+        &'a self,
+        arguments: Map,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>> {
+        Box::pin(async move { self.ask(&arguments, context, true).await })
     }
 }
 
 impl McpTool {
-    fn result(&self, result: CallToolResult) -> Result<Value, ToolError> {
-        let text = readable(&result.content);
+    async fn ask(
+        &self,
+        arguments: &Map,
+        context: &ToolContext,
+        shows: bool,
+    ) -> Result<ToolAnswer, ToolError> {
+        let name = self.spec.name.as_str();
+        let left = self.limit.left(context);
+        let answer = super::answer(&self.server, name, &self.theirs, arguments);
+        let answer = self.limit.hold(name, left, answer).await;
+        let result = answer.and_then(|result| self.result(result, shows));
+        result.map_err(|error| self.told(error, left.as_secs_f64()))
+    }
+
+    fn result(&self, result: CallToolResult, shows: bool) -> Result<ToolAnswer, ToolError> {
+        let images = match shows && result.is_error != Some(true) {
+            true => pictures(&result.content),
+            false => Vec::new(),
+        };
+        let text = readable(&result.content, !images.is_empty());
         if result.is_error == Some(true) {
             return Err(ToolError {
                 kind: ToolErrorKind::Remote,
@@ -190,7 +209,12 @@ impl McpTool {
             Some(tree) if result.content.is_empty() => tree,
             _ => Json::String(text),
         };
-        super::bounded(&self.server, value)
+        let size: usize = images.iter().map(|image| image.url.len()).sum();
+        if size > self.server.response_bytes {
+            return Err(super::too_large(self.server.response_bytes));
+        }
+        let value = super::bounded(&self.server, value)?;
+        Ok(ToolAnswer { value, images })
     }
 
     /// What the model reads of a failure: the origin's words, so that it knows
@@ -214,10 +238,34 @@ fn beginning(text: &str) -> &str {
     }
 }
 
+/// Kinds of pictures that every provider reads.
+const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// The pictures among the blocks, as `data:` URLs.
+fn pictures(content: &[ContentBlock]) -> Vec<MediaUrl> {
+    let picture = |block: &ContentBlock| match block {
+        ContentBlock::Image(image) if PICTURES.contains(&image.mime_type.as_str()) => {
+            Some(MediaUrl {
+                url: format!("data:{};base64,{}", image.mime_type, image.data),
+                detail: None,
+            })
+        }
+        _ => None,
+    };
+    content.iter().filter_map(picture).collect()
+}
+
 /// The blocks of a result as text. Media is named and left out: in base64 a model
-/// reads noise, and a picture's worth of it fills its window.
-fn readable(content: &[ContentBlock]) -> String {
-    let texts: Vec<String> = content.iter().map(block).collect();
+/// reads noise, and a picture's worth of it fills its window. Pictures that go beside the
+/// text are only named.
+fn readable(content: &[ContentBlock], shown: bool) -> String {
+    let text = |given: &ContentBlock| match given {
+        ContentBlock::Image(image) if shown && PICTURES.contains(&image.mime_type.as_str()) => {
+            format!("[image {}]", image.mime_type)
+        }
+        other => block(other),
+    };
+    let texts: Vec<String> = content.iter().map(text).collect();
     texts.join("\n")
 }
 

@@ -69,6 +69,13 @@ async fn works(server: &Json) {
         text(&picture),
         r#""see:\n[image image/png, 3000 bytes, not shown]""#
     );
+    // Whoever asks for a model that may see it gets the picture beside the text.
+    let context = ToolContext::default();
+    let shown = tool(&found, "picture").answer(Map::default(), &context);
+    let shown = shown.await.unwrap();
+    assert_eq!(text(&shown.value), r#""see:\n[image image/png]""#);
+    let url = &shown.images[0].url;
+    assert!(url.starts_with("data:image/png;base64,"), "{url}");
     // Two at a time, and the session goes on after one that nobody waits for.
     let context = ToolContext {
         deadline: Some(std::time::Instant::now() + Duration::from_millis(300)),

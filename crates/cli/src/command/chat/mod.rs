@@ -124,7 +124,13 @@ impl Conversation {
                 terminal::note("the model chose to say nothing");
                 Ok(())
             }
-            Ending::Finished(_) | Ending::CallsRequired => Ok(()),
+            Ending::Finished(reason) => {
+                if let Err(cut) = reason.whole() {
+                    terminal::note(&cut.to_string());
+                }
+                Ok(())
+            }
+            Ending::CallsRequired => Ok(()),
         }
     }
 

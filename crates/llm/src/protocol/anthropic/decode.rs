@@ -101,6 +101,18 @@ impl Reader {
             created: made::now(),
         });
         self.tokens.update(field(message, "usage"));
+        // What the request cost is known from here on, however the answer ends.
+        if self.tokens.usage() != Usage::default() {
+            self.tell_usage(events);
+        }
+    }
+
+    fn tell_usage(&mut self, events: &mut Vec<ChatEvent>) {
+        let usage = self.tokens.usage();
+        if self.told != Some(usage) {
+            self.told = Some(usage);
+            events.push(ChatEvent::Usage(usage));
+        }
     }
 
     fn begin_block(&mut self, index: u64, block: &Value, events: &mut Vec<ChatEvent>) {
@@ -172,11 +184,7 @@ impl Reader {
             reason.clone_into(&mut self.stop_reason);
         }
         self.tokens.update(field(event, "usage"));
-        let usage = self.tokens.usage();
-        if self.told != Some(usage) {
-            self.told = Some(usage);
-            events.push(ChatEvent::Usage(usage));
-        }
+        self.tell_usage(events);
     }
 
     fn stop(&mut self, events: &mut Vec<ChatEvent>) {
@@ -215,6 +223,11 @@ impl Reader {
             .and_then(Value::as_u64)
             .unwrap_or_default();
         match kind {
+            // Something in between has spliced another answer into this one.
+            "message_start" if !self.blocks.is_empty() => {
+                let cause = "a second answer began inside the first: it is not whole";
+                return Err(ModelError::new(ModelErrorKind::Cut, cause));
+            }
             "message_start" => self.start(field(event, "message"), events),
             "error" => return Err(failure::in_answer(event)),
             _ if !self.started => {}
@@ -237,7 +250,7 @@ impl Decoder for Reader {
         events: &mut Vec<ChatEvent>,
     ) -> Result<(), ModelError> {
         // Gateways in front of this wire end it as OpenAI's ends.
-        if self.done || data.trim_ascii() == b"[DONE]" {
+        if self.done || matches!(data.trim_ascii(), b"[DONE]" | b"null") {
             return Ok(());
         }
         let event = parse(data)?;

@@ -124,6 +124,7 @@ fn read_tool(tool: Value) -> ToolOffer {
         description: description.unwrap_or_default().to_owned(),
         parameters: schema.clone(),
         strict: tool.get("strict").and_then(Value::as_bool),
+        extra: Map::new(),
     }
 }
 

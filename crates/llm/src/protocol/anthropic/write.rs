@@ -147,14 +147,15 @@ fn check_call(message: &Message, at: usize, calls: &HashSet<&str>) -> Result<(),
 }
 
 fn write_tool(tool: &ToolOffer) -> Option<Value> {
-    let (name, description, parameters, strict) = match tool {
+    let (name, description, parameters, strict, extra) = match tool {
         ToolOffer::Native(native) => return is_own_tool(native).then(|| native.clone()),
         ToolOffer::Function {
             name,
             description,
             parameters,
             strict,
-        } => (name, description, parameters, strict),
+            extra,
+        } => (name, description, parameters, strict, extra),
     };
     let schema = match parameters.is_null() {
         true => json!({"type": "object", "properties": {}}),
@@ -166,6 +167,9 @@ fn write_tool(tool: &ToolOffer) -> Option<Value> {
     }
     if let Some(strict) = strict {
         tool["strict"] = json!(strict);
+    }
+    for (key, value) in extra {
+        tool[key] = value.clone();
     }
     Some(tool)
 }

@@ -63,6 +63,17 @@ impl Reader {
         }
     }
 
+    /// One chunk, or a list of them.
+    fn chunks(&mut self, given: &Value, events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
+        match given {
+            Value::Array(chunks) => {
+                let mut chunks = chunks.iter();
+                chunks.try_for_each(|chunk| self.chunk(chunk, events))
+            }
+            chunk => self.chunk(chunk, events),
+        }
+    }
+
     fn chunk(&mut self, chunk: &Value, events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
         if let Some(error) = chunk.get("error") {
             return Err(failure::in_answer(error));
@@ -72,7 +83,12 @@ impl Reader {
         }
         self.start(chunk, events);
         if let Some(usage) = chunk.get("usageMetadata").filter(|usage| usage.is_object()) {
-            self.usage = Some(read_usage(usage));
+            // Each chunk has the sums so far: what was spent is known however the answer ends.
+            let usage = read_usage(usage);
+            if self.usage != Some(usage) {
+                self.usage = Some(usage);
+                events.push(ChatEvent::Usage(usage));
+            }
         }
         let reason = chunk
             .pointer("/promptFeedback/blockReason")
@@ -118,7 +134,6 @@ impl Reader {
         let Some(kind) = failed(finish) else {
             return Ok(());
         };
-        events.extend(self.usage.take().map(ChatEvent::Usage));
         let message = given.get("finishMessage").and_then(Value::as_str);
         Err(ModelError {
             provider_code: Some(finish.to_owned()),
@@ -128,7 +143,6 @@ impl Reader {
 
     /// Says what ends the answer.
     fn finish(&mut self, events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
-        events.extend(self.usage.take().map(ChatEvent::Usage));
         let is_blocked = self.candidates.is_empty() && self.blocked.is_some();
         if let Some(reason) = self.blocked.take().filter(|_| is_blocked) {
             let candidate = self.candidates.entry(0).or_default();
@@ -311,19 +325,14 @@ impl Decoder for Reader {
     ) -> Result<(), ModelError> {
         let data = data.trim_ascii();
         // Gateways in front of this wire end it as OpenAI's ends.
-        if data.is_empty() || data == b"[DONE]" {
+        if data.is_empty() || data == b"[DONE]" || data == b"null" {
             return Ok(());
         }
-        self.chunk(&parse(data)?, events)
+        self.chunks(&parse(data)?, events)
     }
 
     fn whole(&mut self, body: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
-        match parse(body)? {
-            Value::Array(chunks) => chunks
-                .iter()
-                .try_for_each(|chunk| self.chunk(chunk, events))?,
-            chunk => self.chunk(&chunk, events)?,
-        }
+        self.chunks(&parse(body)?, events)?;
         self.finish(events)
     }
 

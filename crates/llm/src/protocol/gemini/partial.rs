@@ -10,8 +10,9 @@ const MOST_STEPS: usize = 64;
 #[derive(Debug)]
 pub(super) struct Arguments {
     root: Value,
-    /// Where a text goes on.
-    open: Option<String>,
+    /// The path that came last. A further piece of it goes on with its text, whether the
+    /// piece before said so or not; later it would be another value.
+    last: Option<String>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -25,7 +26,7 @@ impl Arguments {
         let begun = begun.filter(|value| value.is_object()).cloned();
         Arguments {
             root: begun.unwrap_or_else(|| Map::new().into()),
-            open: None,
+            last: None,
         }
     }
 
@@ -41,13 +42,14 @@ impl Arguments {
         let steps = steps(path).ok_or_else(|| format!("{path:?} is no path into arguments"))?;
         let place = reach(&mut self.root, steps);
         let place = place.ok_or_else(|| format!("{path:?} leads past what came before"))?;
-        let goes_on = self.open.as_deref() == Some(path);
+        let goes_on = self.last.as_deref() == Some(path);
         match (place, value(piece)) {
             (Value::String(text), Value::String(more)) if goes_on => text.push_str(&more),
             (place, value) => *place = value,
         }
-        let more = piece.get("willContinue") == Some(&Value::Bool(true));
-        self.open = more.then(|| path.to_owned());
+        if !goes_on {
+            self.last = Some(path.to_owned());
+        }
         Ok(())
     }
 

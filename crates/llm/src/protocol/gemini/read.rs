@@ -175,6 +175,7 @@ fn read_declaration(declaration: &Value) -> ToolOffer {
             .cloned()
             .unwrap_or_default(),
         strict: None,
+        extra: serde_json::Map::new(),
     }
 }
 

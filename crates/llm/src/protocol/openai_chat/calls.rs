@@ -47,7 +47,11 @@ impl<'a> CallDelta<'a> {
 
 /// The calls of one answer so far.
 #[derive(Debug, Default)]
-pub(super) struct Calls(Vec<Call>);
+pub(super) struct Calls {
+    calls: Vec<Call>,
+    /// Number and id of a call that has neither name nor arguments yet.
+    announced: Option<(Option<u32>, String)>,
+}
 
 #[derive(Debug)]
 struct Call {
@@ -61,71 +65,87 @@ struct Call {
 
 impl Calls {
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.calls.is_empty()
     }
 
     /// What a piece of a call means.
     ///
+    /// `None` is no call: some servers send one with neither name nor arguments beside
+    /// every text.
+    ///
     /// # Errors
     /// There are too many calls.
-    pub(super) fn read(&mut self, choice: u32, piece: CallDelta<'_>) -> Result<ChatEvent, String> {
-        let id = non_empty(piece.id);
+    pub(super) fn read(
+        &mut self,
+        choice: u32,
+        piece: CallDelta<'_>,
+    ) -> Result<Option<ChatEvent>, String> {
         let function = piece.function.unwrap_or_default();
         let name = non_empty(function.name);
+        let arguments = function.arguments.map(arguments).unwrap_or_default();
+        let mut id = non_empty(piece.id);
         let position = self.position(piece.index, id.as_deref(), name.is_some());
-        let is_new = position == self.0.len();
+        let is_new = position == self.calls.len();
+        if is_new && name.is_none() && arguments.is_empty() {
+            // The name of a call may come after its id.
+            self.announced = id.map(|id| (piece.index, id)).or(self.announced.take());
+            return Ok(None);
+        }
         if is_new {
-            if self.0.len() >= MOST_CALLS {
+            let announced = self.announced.take();
+            let announced = announced.filter(|(number, _)| *number == piece.index);
+            id = id.or(announced.map(|(_, id)| id));
+            if self.calls.len() >= MOST_CALLS {
                 return Err(format!("the answer makes more than {MOST_CALLS} calls"));
             }
-            self.0.push(Call {
+            self.calls.push(Call {
                 number: piece.index,
                 id: id.clone().unwrap_or_default(),
                 has_name: false,
                 extra: None,
             });
         }
-        let Some(call) = self.0.get_mut(position) else {
+        let Some(call) = self.calls.get_mut(position) else {
             return Err("a call has no place".to_owned());
         };
         // Some servers repeat id and name in every piece.
         let name = name.filter(|_| !call.has_name);
         call.has_name |= name.is_some();
         call.extra = piece.extra_content.or(call.extra.take());
-        Ok(ChatEvent::ToolCall {
+        Ok(Some(ChatEvent::ToolCall {
             choice,
             index: u32::try_from(position).unwrap_or(u32::MAX),
             id: is_new.then(|| id.unwrap_or_else(made::call_id)),
             name,
-            arguments: function.arguments.map(arguments).unwrap_or_default(),
-        })
+            arguments,
+        }))
     }
 
     /// Which call a piece belongs to. Some servers give every call the same number:
     /// another id with a name begins another call all the same. Without a number, an
     /// id begins another call and anything else goes on with the last one.
     fn position(&self, number: Option<u32>, id: Option<&str>, has_name: bool) -> usize {
-        let next = self.0.len();
+        let next = self.calls.len();
         let differs = |call: &Call| id.is_some_and(|id| has_name && id != call.id);
         let found = match (number, id) {
-            (Some(_), _) => self.0.iter().rposition(|call| call.number == number),
-            (None, Some(id)) => self.0.iter().rposition(|call| call.id == id),
+            (Some(_), _) => self.calls.iter().rposition(|call| call.number == number),
+            (None, Some(id)) => self.calls.iter().rposition(|call| call.id == id),
             (None, None) => next.checked_sub(1),
         };
-        let found = found.filter(|found| self.0.get(*found).is_some_and(|call| !differs(call)));
+        let found = found.filter(|found| self.calls.get(*found).is_some_and(|call| !differs(call)));
         found.unwrap_or(next)
     }
 
     /// What of the calls only the server understands, in their order; `None` if nothing.
     pub(super) fn take_extras(&mut self) -> Option<Value> {
-        if self.0.iter().all(|call| call.extra.is_none()) {
+        if self.calls.iter().all(|call| call.extra.is_none()) {
             return None;
         }
         let extra = |call: &mut Call| match call.extra.take() {
             Some(extra) => serde_json::json!({"extra_content": extra}),
             None => serde_json::json!({}),
         };
-        Some(self.0.iter_mut().map(extra).collect())
+        Some(self.calls.iter_mut().map(extra).collect())
     }
 }
 

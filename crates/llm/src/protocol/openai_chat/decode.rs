@@ -99,6 +99,8 @@ pub(super) struct ChatDecoder {
 struct Progress {
     calls: Calls,
     state: State,
+    /// Whether the model said that it refuses.
+    refused: bool,
     finished: bool,
 }
 
@@ -120,7 +122,22 @@ impl ChatDecoder {
         !self.choices.is_empty() && self.choices.values().all(|choice| choice.finished)
     }
 
+    /// A piece; some gateways send several as a list, or `null` to keep a connection open.
     fn read(&mut self, data: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
+        let data = data.trim_ascii();
+        if data == b"null" {
+            return Ok(());
+        }
+        if data.first() == Some(&b'[')
+            && let Ok(pieces) = serde_json::from_slice::<Vec<&RawValue>>(data)
+        {
+            let mut pieces = pieces.into_iter();
+            return pieces.try_for_each(|piece| self.read_one(piece.get().as_bytes(), events));
+        }
+        self.read_one(data, events)
+    }
+
+    fn read_one(&mut self, data: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
         let piece: Piece<'_> = serde_json::from_slice(data).map_err(|error| {
             let seen = data.get(..data.len().min(80)).unwrap_or_default();
             let seen = String::from_utf8_lossy(seen);
@@ -188,19 +205,49 @@ impl ChatDecoder {
         if raw.is_empty() || progress.finished {
             return Ok(());
         }
-        progress.finished = true;
-        let state = std::mem::take(&mut progress.state);
-        let turn = state.into_turn(&self.model, &mut progress.calls);
+        progress.finish(index, raw, &self.model, events);
+        Ok(())
+    }
+
+    /// The provider says that this is all. Answers for which it gave no reason end here:
+    /// whoever reads the events finds a reason for each.
+    fn finish_rest(&mut self, events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
+        if self.choices.is_empty() {
+            return Err(cut(
+                "the answer ended with no choice in it: it is not whole",
+            ));
+        }
+        let open = self
+            .choices
+            .iter_mut()
+            .filter(|(_, choice)| !choice.finished);
+        let mut open: Vec<_> = open.collect();
+        open.sort_by_key(|(index, _)| **index);
+        for (index, progress) in open {
+            progress.finish(*index, String::new(), &self.model, events);
+        }
+        self.done = true;
+        Ok(())
+    }
+}
+
+impl Progress {
+    fn finish(&mut self, index: u32, raw: String, model: &str, events: &mut Vec<ChatEvent>) {
+        self.finished = true;
+        let state = std::mem::take(&mut self.state);
+        let turn = state.into_turn(model, &mut self.calls);
         events.extend(turn.map(|turn| ChatEvent::Native {
             choice: index,
             turn,
         }));
         events.push(ChatEvent::Finish {
             choice: index,
-            reason: meaning(&raw, progress.calls.is_empty()),
+            reason: match meaning(&raw, self.calls.is_empty()) {
+                FinishReason::Stop if self.refused => FinishReason::Refusal,
+                reason => reason,
+            },
             raw,
         });
-        Ok(())
     }
 }
 
@@ -215,8 +262,7 @@ impl Decoder for ChatDecoder {
             if !self.started {
                 return Err(nothing());
             }
-            self.done = true;
-            return Ok(());
+            return self.finish_rest(events);
         }
         if name == Some("error") {
             let error = serde_json::from_slice(data).unwrap_or(Value::Null);
@@ -233,19 +279,24 @@ impl Decoder for ChatDecoder {
         if !self.started {
             return Err(nothing());
         }
-        self.done = true;
-        Ok(())
+        self.finish_rest(events)
     }
 
+    /// Some servers leave `[DONE]` out. What an answer cost comes after its reason, so one
+    /// that has both is whole; with the reason alone it may have been cut before the cost.
     fn end(&mut self, _events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
-        if self.done || self.is_complete() {
-            self.done = true;
-            return Ok(());
+        match (self.done, self.is_complete(), self.last_usage) {
+            (true, ..) | (_, true, Some(_)) => {
+                self.done = true;
+                Ok(())
+            }
+            (_, true, None) => Err(cut(
+                "the answer ended after its finish reason, without usage and without [DONE]: it is not whole",
+            )),
+            _ => Err(cut(
+                "the answer ended without a finish reason or [DONE]: it is not whole",
+            )),
         }
-        Err(ModelError::new(
-            ModelErrorKind::Cut,
-            "the answer ended without a finish reason or [DONE]: it is not whole",
-        ))
     }
 
     fn is_done(&self) -> bool {
@@ -288,11 +339,12 @@ fn read_delta(
         events.push(ChatEvent::Text { choice, text });
     }
     if let Some(text) = non_empty(delta.refusal) {
+        progress.refused = true;
         events.push(ChatEvent::Refusal { choice, text });
     }
     let old = delta.function_call.map(CallDelta::of_function);
     for call in delta.tool_calls.unwrap_or_default().into_iter().chain(old) {
-        events.push(progress.calls.read(choice, call).map_err(protocol)?);
+        events.extend(progress.calls.read(choice, call).map_err(protocol)?);
     }
     Ok(())
 }
@@ -300,6 +352,10 @@ fn read_delta(
 fn number(raw: Option<&RawValue>) -> u64 {
     let number = raw.and_then(|raw| serde_json::from_str::<f64>(raw.get()).ok());
     number.unwrap_or(0.0).max(0.0) as u64
+}
+
+fn cut(cause: &str) -> ModelError {
+    ModelError::new(ModelErrorKind::Cut, cause)
 }
 
 fn protocol(cause: String) -> ModelError {

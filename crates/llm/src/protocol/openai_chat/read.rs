@@ -4,7 +4,7 @@
 
 use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ModelErrorKind};
 use quillet_core::message::MediaFile;
-use quillet_core::{ContentPart, Message, NativeTurn, Role};
+use quillet_core::{Content, ContentPart, Message, NativeTurn, Role};
 use serde_json::{Map, Value, json};
 
 use super::WIRE;
@@ -103,12 +103,24 @@ fn message(given: &Value) -> Result<Message, String> {
     let mut message: Message =
         serde_json::from_value(Value::Object(plain)).map_err(|error| error.to_string())?;
     message.role = role;
+    if role == Role::Tool
+        && has_media(&message.content)
+        && let Some(content) = given.get("content")
+    {
+        // Some servers take pictures in results, others only from users: the client knows.
+        beside.insert("content".into(), content.clone());
+    }
     message.native = (!beside.is_empty()).then(|| NativeTurn {
         wire: WIRE.to_owned(),
         model: None,
         content: Value::Object(beside),
     });
     Ok(message)
+}
+
+fn has_media(content: &Content) -> bool {
+    let is_media = |part: &ContentPart| !matches!(part, ContentPart::Text { .. });
+    matches!(content, Content::Parts(parts) if parts.iter().any(is_media))
 }
 
 /// The content in parts that our types have; where that loses anything, the whole

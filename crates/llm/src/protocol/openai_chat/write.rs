@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ModelErrorKind, ToolOffer};
-use quillet_core::{Content, Message, Role, ToolCall};
+use quillet_core::{Content, ContentPart, Message, Role, ToolCall};
 use serde_json::{Map, Value, json};
 
 use super::{CallIds, OpenAiChat, ReasoningEcho, TokenField, WIRE};
@@ -133,11 +133,62 @@ fn messages(wire: &OpenAiChat, model: &str, messages: &[Message]) -> Result<Valu
         asked: messages.iter().rposition(|m| m.role == Role::User),
         foreign: calls.map(|call| call.id.as_str()).collect(),
     };
-    let write = |(index, message): (usize, &Message)| {
-        let written = conversation.message(index, message);
-        written.map_err(|cause| refuse(format!("messages[{index}]: {cause}")))
+    let mut written = Vec::with_capacity(messages.len());
+    // Pictures in results of calls, which this wire takes from users only.
+    let mut pictures: Vec<Value> = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        if message.role != Role::Tool {
+            written.extend(shown(&mut pictures));
+        }
+        let one = match media_of_result(message) {
+            Some((text, media)) => {
+                let id = message.tool_call_id.as_deref().unwrap_or_default();
+                let id = conversation.call_id(id);
+                pictures.push(json!({"type": "text", "text": format!("From the result of {id}:")}));
+                pictures.extend(media);
+                conversation.message(index, &text)
+            }
+            None => conversation.message(index, message),
+        };
+        written.push(one.map_err(|cause| refuse(format!("messages[{index}]: {cause}")))?);
+    }
+    written.extend(shown(&mut pictures));
+    Ok(Value::Array(written))
+}
+
+/// The message in which the user shows what tools have found.
+fn shown(pictures: &mut Vec<Value>) -> Option<Value> {
+    let parts = std::mem::take(pictures);
+    (!parts.is_empty()).then(|| json!({"role": "user", "content": parts}))
+}
+
+/// The result of a call with its texts alone, and what else was in it.
+fn media_of_result(message: &Message) -> Option<(Message, Vec<Value>)> {
+    let Content::Parts(parts) = &message.content else {
+        return None;
     };
-    messages.iter().enumerate().map(write).collect()
+    let native = message.native.as_ref().filter(|native| native.wire == WIRE);
+    if native.is_some_and(|native| native.content.get("content").is_some()) {
+        return None;
+    }
+    let is_text = |part: &&ContentPart| matches!(part, ContentPart::Text { .. });
+    let (texts, media): (Vec<_>, Vec<_>) = parts.iter().partition(is_text);
+    if message.role != Role::Tool || media.is_empty() {
+        return None;
+    }
+    let texts: Vec<ContentPart> = texts.into_iter().cloned().collect();
+    let content = match texts.is_empty() {
+        true => Content::Text("The result follows as a picture.".to_owned()),
+        false => Content::Parts(texts),
+    };
+    let media = media
+        .into_iter()
+        .filter_map(|part| serde_json::to_value(part).ok());
+    let message_of_texts = Message {
+        content,
+        ..message.clone()
+    };
+    Some((message_of_texts, media.collect()))
 }
 
 /// Whether another wire wrote it.

@@ -60,6 +60,14 @@ impl ResponsesDecoder {
             let found = openai_error::said(error.unwrap_or(&Value::Null));
             return Err(openai_error::inside(&found));
         }
+        if matches!(status, "queued" | "in_progress" | "cancelled") {
+            return Err(ModelError::new(
+                ModelErrorKind::Cut,
+                format!(
+                    "the response is {status} and not complete: leave \"background\" out of the request"
+                ),
+            ));
+        }
         let output = response.get("output").and_then(Value::as_array);
         let output = output.map(Vec::as_slice).unwrap_or_default();
         self.turn.close(output, events)?;
@@ -72,6 +80,7 @@ impl ResponsesDecoder {
             ("incomplete", "") => (FinishReason::Length, "incomplete".to_owned()),
             ("incomplete", _) => (FinishReason::Length, format!("incomplete:{reason}")),
             _ if self.turn.has_calls() => (FinishReason::ToolCalls, status.to_owned()),
+            _ if self.turn.has_refused() => (FinishReason::Refusal, status.to_owned()),
             _ => (FinishReason::Stop, status.to_owned()),
         };
         let native = std::mem::take(&mut self.turn).into_native(&self.model);
@@ -95,7 +104,7 @@ impl Decoder for ResponsesDecoder {
         events: &mut Vec<ChatEvent>,
     ) -> Result<(), ModelError> {
         // Some copies end like the chat wire.
-        if data.trim_ascii() == b"[DONE]" {
+        if matches!(data.trim_ascii(), b"[DONE]" | b"null") {
             return Ok(());
         }
         let event: Value = serde_json::from_slice(data).map_err(|error| {

@@ -17,6 +17,7 @@ const MOST_ITEMS: usize = 1024;
 pub(super) struct Turn {
     items: BTreeMap<u64, Item>,
     calls: u32,
+    refused: bool,
 }
 
 /// What has been handed out of an item, in bytes where it is text.
@@ -44,6 +45,11 @@ impl Turn {
     /// Whether the model wants calls made.
     pub(super) fn has_calls(&self) -> bool {
         self.calls > 0
+    }
+
+    /// Whether the model said that it refuses.
+    pub(super) fn has_refused(&self) -> bool {
+        self.refused
     }
 
     /// The turn in the provider's words: its items in order, verbatim.
@@ -210,6 +216,7 @@ impl Turn {
         if piece.is_empty() {
             return Ok(());
         }
+        self.refused |= at.0 == Kind::Refusal;
         let item = self.item(index)?;
         let begins = !item.told.contains_key(&at);
         *item.told.entry(at).or_default() += piece.len();

@@ -142,7 +142,12 @@ fn tool(tool: &ToolOffer) -> Option<Value> {
     if last.len() == 8 && last.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    Some(flat(&written, kind))
+    let mut flat = flat(&written, kind);
+    let beside = written.as_object().into_iter().flatten();
+    for (key, value) in beside.filter(|(key, _)| *key != "type" && *key != kind) {
+        flat[key.as_str()] = value.clone();
+    }
+    Some(flat)
 }
 
 fn choice(choice: &ToolChoice) -> Value {

@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::Path;
 
+use quillet_core::chat::FinishReason;
 use quillet_llm::Protocol;
 use serde_json::{Value, json};
 
@@ -109,7 +110,12 @@ fn differences(plain: &Plain, read: &Read) -> Vec<String> {
     if plain.error.is_none() {
         same(
             "stop reason",
-            json!(plain.stop),
+            json!(match plain.stop {
+                Some(FinishReason::Stop) if !plain.refusal.is_empty() => {
+                    Some(FinishReason::Refusal)
+                }
+                stop => stop,
+            }),
             json!(choice.finish_reason),
         );
     }

@@ -71,7 +71,7 @@ async fn send(
 }
 
 fn no_model() -> ModelError {
-    let message = "no model is configured: set model.base_url and model.api_key (or OPENAI_BASE_URL and OPENAI_API_KEY), or choose the mock model";
+    let message = "no model is configured: set OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY or model.base_url, or name the model mock";
     ModelError::new(ModelErrorKind::Configuration, message)
 }
 

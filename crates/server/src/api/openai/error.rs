@@ -21,6 +21,33 @@ pub(crate) enum Shape {
     Databases,
 }
 
+/// What OpenAI's own routes below `/v1` begin with, served here or not: its clients read no
+/// other errors.
+const OPENAIS: [&str; 22] = [
+    "assistants",
+    "audio",
+    "batches",
+    "chat",
+    "completions",
+    "containers",
+    "conversations",
+    "edits",
+    "embeddings",
+    "evals",
+    "files",
+    "fine_tuning",
+    "images",
+    "models",
+    "moderations",
+    "organization",
+    "realtime",
+    "responses",
+    "threads",
+    "uploads",
+    "vector_stores",
+    "videos",
+];
+
 /// The shape of what is at this path, also of requests that do not get to a route.
 pub(crate) fn shape(prefix: &str, path: &str) -> Shape {
     let path = path.strip_prefix(prefix);
@@ -30,7 +57,7 @@ pub(crate) fn shape(prefix: &str, path: &str) -> Shape {
     let ours = path.and_then(|path| path.strip_prefix("/v1/"));
     let first = ours.and_then(|path| path.split('/').next());
     match first {
-        Some("chat" | "models" | "responses") => Shape::OpenAi,
+        Some(first) if OPENAIS.contains(&first) => Shape::OpenAi,
         _ => Shape::Problem,
     }
 }

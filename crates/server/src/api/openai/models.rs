@@ -14,8 +14,9 @@ use crate::app::App;
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;
 
-/// Lists what can be named as a model: the configured model, every usable prompt as
-/// `prompt/ID` and every agent as `agent/NAME`.
+/// Lists what can be named as a model: the configured model, the models of the providers
+/// that have a key or an address, every usable prompt as `prompt/ID` and every agent as
+/// `agent/NAME`.
 #[utoipa::path(get, path = "/models", tag = "openai", responses(
     (status = 200, body = ModelList),
     (status = 401, body = ErrorBody),
@@ -51,7 +52,7 @@ pub(super) fn unknown(id: &str, near: Option<&str>) -> ApiError {
     let error = problem(404, "not_found", format!("there is no model {id:?}"));
     match near {
         Some(near) => error.hint(format!("did you mean {near:?}?")),
-        None => error.hint("GET /v1/models lists prompts and agents"),
+        None => error.hint("GET /v1/models lists models, prompts and agents"),
     }
 }
 
@@ -64,9 +65,10 @@ async fn all(app: &App) -> Vec<Model> {
         owned_by: owned_by.to_owned(),
     };
     let mut models = Vec::new();
-    let configured = app.agents.as_ref();
-    let configured = configured.and_then(|agents| agents.parts().models.default_model());
-    models.extend(configured.map(|name| model(name, "system")));
+    if let Some(agents) = &app.agents {
+        let listed = agents.parts().models.list().await.into_iter();
+        models.extend(listed.map(|(name, owned_by)| model(name, &owned_by)));
+    }
     let snapshot = app.service.catalogue().snapshot();
     let usable = snapshot.prompts.values();
     let usable = usable.filter(|prompt| matches!(prompt.state, State::Valid(_)));

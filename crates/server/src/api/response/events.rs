@@ -30,6 +30,8 @@ pub(super) struct Teller {
     /// Events that are only sent to who asks: `tool_limit_reached`, `sources.update`.
     wanted: Vec<String>,
     sources: Vec<Source>,
+    /// US dollars; known at the end.
+    cost: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -72,7 +74,7 @@ struct CallRequired<'a> {
     input: &'a Map<String, serde_json::Value>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct WireUsage {
     input_tokens: u64,
     output_tokens: u64,
@@ -88,6 +90,8 @@ struct WireUsage {
 pub(super) struct Done<'a> {
     id: &'a str,
     usage: Option<WireUsage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_usd: Option<f64>,
     stop_reason: &'static str,
     sources: Option<&'a [Source]>,
     blocks: &'a Blocks,
@@ -115,6 +119,9 @@ pub(super) struct Failure {
     pub(super) code: &'static str,
     pub(super) message: String,
     pub(super) details: Details,
+    /// What the run had cost until then, if it had begun.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<WireUsage>,
 }
 
 /// What is known about a failure.
@@ -136,7 +143,13 @@ impl Teller {
             blocks: Blocks::new(blocks),
             wanted,
             sources: Vec::new(),
+            cost: None,
         }
+    }
+
+    /// What the run has cost in US dollars, if that is known; before its end is told.
+    pub(super) fn cost(&mut self, dollars: Option<f64>) {
+        self.cost = dollars;
     }
 
     /// Who answers, for errors; known when the run is prepared.
@@ -245,15 +258,24 @@ impl Teller {
 
     fn ended(&mut self, outcome: &Outcome) -> Told {
         match &outcome.ending {
-            Ending::Failed(error) => told("response.error", &self.failure(error)),
+            Ending::Failed(error) => {
+                let failure = Failure {
+                    usage: outcome.usage.map(wire_usage),
+                    ..self.failure(error)
+                };
+                told("response.error", &failure)
+            }
             Ending::Cancelled => {
                 self.blocks.close(true);
-                let cancelled = json!({
+                let mut cancelled = json!({
                     "id": self.id,
                     "partial_content": outcome.text,
                     "usage": outcome.usage.map(wire_usage),
                     "blocks": self.blocks,
                 });
+                if let Some(cost) = self.cost {
+                    cancelled["cost_usd"] = cost.into();
+                }
                 told("response.cancelled", &cancelled)
             }
             Ending::Finished(_) | Ending::CallsRequired | Ending::Silent { .. } => {
@@ -272,6 +294,7 @@ impl Teller {
         Done {
             id: &self.id,
             usage: outcome.usage.map(wire_usage),
+            cost_usd: self.cost,
             stop_reason: stop_reason(&outcome.ending),
             sources: some(&outcome.sources),
             blocks: &self.blocks,
@@ -305,6 +328,7 @@ impl Teller {
                 provider: self.provider.clone(),
                 ..details
             },
+            usage: None,
         }
     }
 }

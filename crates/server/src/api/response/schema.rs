@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use quillet_core::chat::{ToolChoice, ToolOffer};
+use quillet_core::chat::{ChatOptions, ToolChoice, ToolOffer};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
@@ -70,8 +70,37 @@ fn request(body: Value, has_model: bool, faults: &mut Faults) -> Option<AgentReq
             .object("knowledge_context")
             .map(|mut o| knowledge(&mut o)),
         tool_results: body.objects("tool_results", tool_result),
-        ..AgentRequest::default()
+        options: options(&mut body),
     })
+}
+
+/// Parameters of generation that the provider is told in its own words, or that it refuses.
+fn options(body: &mut Object<'_>) -> ChatOptions {
+    const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+    let mut extra = Map::new();
+    let thinking = body.table("thinking");
+    if !thinking.is_empty() {
+        extra.insert("thinking".to_owned(), Value::Object(thinking));
+    }
+    ChatOptions {
+        reasoning_effort: body.word("reasoning_effort", &EFFORTS),
+        response_format: response_format(body),
+        extra,
+        ..ChatOptions::default()
+    }
+}
+
+/// The form of the last answer, as OpenAI's chat wire writes it.
+fn response_format(body: &mut Object<'_>) -> Option<Value> {
+    const KINDS: [&str; 3] = ["text", "json_object", "json_schema"];
+    let mut format = body.object("response_format")?;
+    let whole = format.whole();
+    format.require(&["type"]);
+    if format.word("type", &KINDS)? == "json_schema" {
+        format.require(&["json_schema"]);
+        format.object("json_schema")?.require(&["schema"]);
+    }
+    Some(whole)
 }
 
 fn model(object: &mut Object<'_>) -> ModelSettings {
@@ -168,8 +197,23 @@ fn tools(object: &mut Object<'_>) -> ToolSettings {
     }
 }
 
-/// `{"type": "function", "function": {"name": …, "description": …, "parameters": …}}`.
+/// `{"type": "function", "function": {"name": …, "description": …, "parameters": …}}`, or a
+/// tool that the provider runs, in its own words.
 fn offer(object: &mut Object<'_>) -> Option<ToolOffer> {
+    let Value::Object(mut extra) = object.whole() else {
+        return None;
+    };
+    let is_function = extra.get("type").is_none_or(|kind| kind == "function");
+    let is_named = |kind: &Value| kind.as_str().is_some_and(|kind| !kind.is_empty());
+    let is_named = extra.get("type").is_some_and(is_named);
+    if !is_function && is_named && !extra.contains_key("function") {
+        return Some(ToolOffer::Native(Value::Object(extra)));
+    }
+    // Gemini's tools have no type: `{"googleSearch": {}}`.
+    if !extra.contains_key("type") && !extra.contains_key("function") && extra.len() == 1 {
+        return Some(ToolOffer::Native(Value::Object(extra)));
+    }
+    extra.retain(|key, value| key != "type" && key != "function" && !value.is_null());
     object.word("type", &["function"]);
     object.require(&["function"]);
     let mut function = object.object("function")?;
@@ -182,6 +226,7 @@ fn offer(object: &mut Object<'_>) -> Option<ToolOffer> {
         },
         strict: function.choice("strict"),
         name: function.text("name")?,
+        extra,
     })
 }
 

@@ -53,6 +53,9 @@ impl Telling {
         while self.told.is_empty() {
             let event = self.running.next().await?;
             self.teller.provider(self.running.provider());
+            if let AgentEvent::Ended(outcome) = &event {
+                self.teller.cost(self.running.cost(outcome));
+            }
             self.teller.tell(&event, &mut self.told);
         }
         Some(&mut self.told)

@@ -22,6 +22,10 @@ pub(super) async fn answer(mut telling: Telling) -> Response {
             );
         };
         let provider = telling.running().provider().map(str::to_owned);
+        let cost = match &event {
+            AgentEvent::Ended(outcome) => telling.running().cost(outcome),
+            _ => None,
+        };
         let teller = telling.teller();
         let AgentEvent::Ended(outcome) = &event else {
             // The blocks of the answer come from the events that are not sent.
@@ -30,6 +34,7 @@ pub(super) async fn answer(mut telling: Telling) -> Response {
             continue;
         };
         teller.provider(provider.as_deref());
+        teller.cost(cost);
         return match &outcome.ending {
             Ending::Failed(error) => refuse::failed(&teller.failure(error)),
             Ending::Cancelled => {

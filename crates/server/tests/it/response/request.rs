@@ -114,11 +114,10 @@ async fn everything_that_is_wrong_is_told_at_once() {
             ],
         ),
         (
-            json!({"model_config": ok(), "input": hi(), "tools": {"mcp_servers": [{}], "custom": [{"type": "f"}], "builtin": {"a": 1}}}),
+            json!({"model_config": ok(), "input": hi(), "tools": {"mcp_servers": [{}], "custom": [{"type": "f", "function": {"name": "x"}}], "builtin": {"a": 1}}}),
             vec![
                 ("dict_type", "tools.builtin.a"),
                 ("literal_error", "tools.custom.0.type"),
-                ("missing", "tools.custom.0.function"),
                 ("missing", "tools.mcp_servers.0.name"),
                 ("missing", "tools.mcp_servers.0.url"),
             ],
@@ -126,6 +125,15 @@ async fn everything_that_is_wrong_is_told_at_once() {
         (
             json!({"model_config": ok(), "tool_results": [{"id": "c"}]}),
             vec![("missing", "tool_results.0.output")],
+        ),
+        (
+            json!({"model_config": ok(), "input": hi(), "reasoning_effort": "hard", "thinking": 7,
+                "response_format": {"type": "json_schema"}}),
+            vec![
+                ("dict_type", "thinking"),
+                ("literal_error", "reasoning_effort"),
+                ("missing", "response_format.json_schema"),
+            ],
         ),
         (
             json!({"model_config": ok(), "input": hi(), "attachments": {}}),
@@ -159,6 +167,38 @@ async fn everything_that_is_wrong_is_told_at_once() {
             .collect();
         assert_eq!(found, expected, "{body}: {told}");
         assert!(!answer.body.contains("sk-1"), "{}", answer.body);
+    }
+}
+
+#[tokio::test]
+async fn what_only_the_provider_understands_reaches_it() {
+    let format =
+        json!({"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "object"}}});
+    let search = json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 2});
+    let google = json!({"googleSearch": {}});
+    let marked = json!({"type": "function", "function": {"name": "look"},
+        "cache_control": {"type": "ephemeral"}, "defer_loading": true});
+    let request = asked(&question(
+        "x",
+        json!({
+            "reasoning_effort": "high",
+            "thinking": {"type": "enabled", "budget_tokens": 2000},
+            "response_format": format,
+            "tools": {"custom": [search, google, marked]},
+        }),
+    ))
+    .await;
+    let options = request.options;
+    assert_eq!(options.reasoning_effort.as_deref(), Some("high"));
+    assert_eq!(options.extra["thinking"]["budget_tokens"], 2000);
+    assert_eq!(options.response_format, Some(format));
+    let tools: Vec<Value> = options
+        .tools
+        .iter()
+        .map(|tool| serde_json::to_value(tool).unwrap())
+        .collect();
+    for tool in [search, google, marked] {
+        assert!(tools.contains(&tool), "{tool}: {tools:?}");
     }
 }
 

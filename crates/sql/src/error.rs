@@ -40,7 +40,7 @@ pub enum SqlError {
     Database(#[from] DatabaseError),
     /// No model is configured.
     #[error(
-        "no model is configured, so that nobody can write the query; set model.name or a provider's key"
+        "no model is named, so that nobody can write the query: set sql.model or model.name (a key alone chooses none)"
     )]
     NoModel,
     /// The model did not answer.

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use quillet_agent::{AgentEvent, Ending, Outcome};
-use quillet_core::Value;
 use quillet_core::chat::{FinishReason, TokenCounter};
-use quillet_core::tool::{Tool, ToolError, ToolErrorKind};
+use quillet_core::tool::{Tool, ToolAnswer, ToolContext, ToolError, ToolErrorKind, ToolSpec};
+use quillet_core::{BoxFuture, Content, ContentPart, Map, MediaUrl, Value};
 use serde_json::json;
 use tokio::sync::Barrier;
 use tokio::time::sleep;
@@ -26,6 +26,63 @@ async fn answer_to(call: (&str, &str), tools: Vec<Arc<dyn Tool>>) -> (Vec<AgentE
     assert_eq!(read.tool_call_id.as_deref(), Some("a"));
     let error = format!("{}{}", if read.is_error { "!" } else { "" }, read.content);
     (events, error)
+}
+
+/// A tool that finds three pictures.
+#[derive(Debug)]
+struct Camera(Arc<dyn Tool>);
+
+impl Tool for Camera {
+    fn spec(&self) -> &ToolSpec {
+        self.0.spec()
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Map,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, ToolError>> {
+        self.0.call(arguments, context)
+    }
+
+    fn answer<'a>(
+        &'a self,
+        _: Map,
+        _: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>> {
+        let image = MediaUrl {
+            url: "data:image/png;base64,AAAA".to_owned(),
+            detail: None,
+        };
+        Box::pin(std::future::ready(Ok(ToolAnswer {
+            value: "see".into(),
+            images: vec![image; 3],
+        })))
+    }
+}
+
+#[tokio::test]
+async fn pictures_of_a_result_are_shown_as_far_as_the_model_takes_them() {
+    for (limit, said) in [
+        (0, "see\n[3 pictures are not shown: this model takes none]"),
+        (2, "see\n[1 more pictures are not shown: the limit is 2]"),
+        (3, "see"),
+    ] {
+        let first = calls(&[("a", "echo", r#"{"q":"x"}"#)]);
+        let model = Scripted::new(vec![first, last_words("ok")]);
+        let mut run = asked(&model, vec![Arc::new(Camera(echo("echo")))]);
+        run.limits.result_images = limit;
+        finished(run).await;
+        let read = model.asked()[1].messages.last().expect("a result").clone();
+        let (text, images) = match read.content {
+            Content::Text(text) => (text, 0),
+            Content::Parts(parts) => match &parts[0] {
+                ContentPart::Text { text } => (text.clone(), parts.len() - 1),
+                other => panic!("{other:?}"),
+            },
+        };
+        assert_eq!((text.as_str(), images), (said, limit));
+    }
 }
 
 #[tokio::test]

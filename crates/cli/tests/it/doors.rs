@@ -97,7 +97,7 @@ fn place() -> Place {
             format!("s/prompts/{stored}.json"),
             format!(r#"{{"userPrompt": "Hi", "model": "{name}"}}"#),
         ));
-        let script = format!("model: {name}\n---\n- user: Hi\n- call: true\n");
+        let script = format!("---\nparameters: {{model: {name}}}\n---\nuser: Hi\n");
         files.push((format!("s/prompts/script-{stored}.ai.yaml"), script));
     }
     let files: Vec<(&str, &str)> = files

@@ -66,6 +66,17 @@ fn a_chat_stream_is_whole_with_its_reason_and_its_cost_or_with_done() {
 }
 
 #[test]
+fn who_did_not_ask_what_it_costs_waits_for_no_answer() {
+    let body = frames(&[TEXT, STOP]);
+    let wire = quillet_llm::OpenAiChat {
+        include_usage: false,
+        ..quillet_llm::OpenAiChat::default()
+    };
+    let read = read(&wire, "m", body.as_bytes(), &[body.len()]);
+    same(&read, &Ok(FinishReason::Stop), &body);
+}
+
+#[test]
 fn every_cut_of_a_chat_stream_is_noticed_or_costs_nothing() {
     let body = frames(&[TEXT, STOP, USAGE, DONE]);
     let wire = wire("openai-chat").unwrap();

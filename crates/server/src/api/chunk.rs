@@ -1,7 +1,7 @@
 //! The chunks of a streamed chat, written straight into the bytes that are sent: one
 //! comes for every piece of text, so none of them becomes a tree first.
 
-use quillet_core::chat::{ChatEvent, FinishReason, Usage};
+use quillet_core::chat::{ChatEvent, Usage};
 use serde::Serialize;
 
 use super::Warning;
@@ -197,6 +197,8 @@ pub(crate) fn json<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use quillet_core::chat::FinishReason;
+
     use super::*;
 
     fn chunk(chunks: &mut Chunks, event: ChatEvent) -> serde_json::Value {

@@ -1,10 +1,12 @@
 //! The door for MCP clients: by hand in two revisions, and with a real client.
 
+use quillet_core::chat::{ChatEvent, FinishReason};
 use quillet_core::tool::{ToolBuilder, ToolContext};
 use quillet_tools::{Tools, ToolsConfig};
 use serde_json::{Value, json};
 
 use crate::client;
+use crate::test_model::{Script, TestModel, start as begun, text as said};
 use crate::test_server::{Setup, TestServer, start, start_with};
 
 /// Sends one message in a revision that has no sessions here.
@@ -54,6 +56,32 @@ async fn a_client_is_told_what_there_is() {
     );
     for tool in tools {
         assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_is_no_result_of_a_tool() {
+    for (reason, is_whole) in [
+        (FinishReason::Stop, true),
+        (FinishReason::Length, false),
+        (FinishReason::ContentFilter, false),
+        (FinishReason::Refusal, false),
+    ] {
+        let finish = ChatEvent::Finish {
+            choice: 0,
+            reason,
+            raw: String::new(),
+        };
+        let model = TestModel::new(Script::Says(vec![begun(), said("Hel"), finish]));
+        let server = start_with(Setup {
+            model: Some(model),
+            ..Setup::default()
+        })
+        .await;
+        let params = json!({"name": "prompt_hello", "arguments": {"name": "Ada"}});
+        let told = ask(&server, "tools/call", params).await;
+        let failed = told["result"]["isError"] == true;
+        assert_eq!(failed, !is_whole, "{reason}: {told}");
     }
 }
 

@@ -187,10 +187,14 @@ impl McpTool {
     }
 
     fn result(&self, result: CallToolResult, shows: bool) -> Result<ToolAnswer, ToolError> {
-        let images = match shows && result.is_error != Some(true) {
+        let mut images = match shows && result.is_error != Some(true) {
             true => pictures(&result.content),
             false => Vec::new(),
         };
+        let size: usize = images.iter().map(|image| image.url.len()).sum();
+        if size > self.server.response_bytes {
+            images.clear();
+        }
         let text = readable(&result.content, !images.is_empty());
         if result.is_error == Some(true) {
             return Err(ToolError {
@@ -209,10 +213,6 @@ impl McpTool {
             Some(tree) if result.content.is_empty() => tree,
             _ => Json::String(text),
         };
-        let size: usize = images.iter().map(|image| image.url.len()).sum();
-        if size > self.server.response_bytes {
-            return Err(super::too_large(self.server.response_bytes));
-        }
         let value = super::bounded(&self.server, value)?;
         Ok(ToolAnswer { value, images })
     }

@@ -88,6 +88,9 @@ struct Delta<'a> {
 #[derive(Debug)]
 pub(super) struct ChatDecoder {
     model: String,
+    /// Whether the request asked what a streamed answer costs, so that it comes after the
+    /// reason.
+    asks_usage: bool,
     is_whole: bool,
     started: bool,
     done: bool,
@@ -106,9 +109,10 @@ struct Progress {
 
 impl ChatDecoder {
     /// Reads an answer to a request for this model.
-    pub(super) fn new(model: String) -> Self {
+    pub(super) fn new(model: String, asks_usage: bool) -> Self {
         ChatDecoder {
             model,
+            asks_usage,
             is_whole: false,
             started: false,
             done: false,
@@ -285,12 +289,13 @@ impl Decoder for ChatDecoder {
     /// Some servers leave `[DONE]` out. What an answer cost comes after its reason, so one
     /// that has both is whole; with the reason alone it may have been cut before the cost.
     fn end(&mut self, _events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
-        match (self.done, self.is_complete(), self.last_usage) {
-            (true, ..) | (_, true, Some(_)) => {
+        let is_told = self.last_usage.is_some() || !self.asks_usage;
+        match (self.done, self.is_complete(), is_told) {
+            (true, ..) | (_, true, true) => {
                 self.done = true;
                 Ok(())
             }
-            (_, true, None) => Err(cut(
+            (_, true, false) => Err(cut(
                 "the answer ended after its finish reason, without usage and without [DONE]: it is not whole",
             )),
             _ => Err(cut(
@@ -376,7 +381,7 @@ mod tests {
     use super::*;
 
     fn fold(pieces: &[&str]) -> Reply {
-        let mut decoder = ChatDecoder::new("asked".into());
+        let mut decoder = ChatDecoder::new("asked".into(), true);
         let mut events = Vec::new();
         for piece in pieces {
             decoder.event(None, piece.as_bytes(), &mut events).unwrap();
@@ -472,7 +477,7 @@ mod tests {
             r#"{"id":"i","choices":[{"delta":{"content":"b"},"message":{"content":"ab"}}]}"#;
         assert_eq!(fold(&[piece]).choices[0].text, "b");
         let mut events = Vec::new();
-        let mut decoder = ChatDecoder::new("m".into());
+        let mut decoder = ChatDecoder::new("m".into(), true);
         decoder.whole(piece.as_bytes(), &mut events).unwrap();
         let text = ChatEvent::Text {
             choice: 0,
@@ -508,7 +513,7 @@ mod tests {
             ),
         ];
         for (name, data, kind) in cases {
-            let mut decoder = ChatDecoder::new("m".into());
+            let mut decoder = ChatDecoder::new("m".into(), true);
             let read = decoder.event(name, data.as_bytes(), &mut Vec::new());
             let error = read.unwrap_err();
             assert_eq!(error.kind, kind, "{data}");

@@ -149,7 +149,10 @@ impl Protocol for OpenAiChat {
     }
 
     fn decoder(&self, model: &str) -> Box<dyn Decoder> {
-        Box::new(decode::ChatDecoder::new(model.to_owned()))
+        Box::new(decode::ChatDecoder::new(
+            model.to_owned(),
+            self.include_usage,
+        ))
     }
 
     fn refusal(&self, status: u16, body: &str) -> Refusal {

@@ -528,3 +528,56 @@ async fn a_client_that_leaves_ends_the_call_upstream() {
         eventually("the call has ended", async || door.provider.left() > left).await;
     }
 }
+
+#[tokio::test]
+async fn routes_that_only_openai_has_answer_in_its_shape() {
+    let door = open().await;
+    for path in [
+        "/v1/embeddings",
+        "/v1/completions",
+        "/v1/moderations",
+        "/v1/files",
+        "/v1/audio/speech",
+        "/v1/chat/complete",
+    ] {
+        let answer = door.post(path, &json!({"model": "m"})).await;
+        assert_eq!(answer.status, 404, "{path}");
+        let error = &answer.json()["error"];
+        assert_eq!(error["type"], "invalid_request_error", "{path}: {error}");
+        assert!(error["message"].as_str().unwrap().contains(path), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_client_says_of_a_tool_reaches_who_knows_it() {
+    let mark = json!({"type": "ephemeral"});
+    let tool = json!({"type": "function", "cache_control": mark, "defer_loading": true,
+        "function": {"name": "look", "parameters": {"type": "object"}}});
+    let asked = json!({"tools": [tool]});
+    let flat = json!({"type": "function", "name": "look", "parameters": {"type": "object"},
+        "defer_loading": true, "cache_control": mark});
+    for wire in [Wire::OpenAiChat, Wire::OpenAiResponses, Wire::Anthropic] {
+        let door = open_with(
+            Script::turns([Turn::text(["ok"])]),
+            wire,
+            ServerConfig::default(),
+        );
+        let door = door.await;
+        let model = match wire {
+            Wire::Anthropic => "anthropic/m",
+            _ => "m",
+        };
+        let answer = door
+            .post("/v1/chat/completions", &question(model, asked.clone()))
+            .await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let chat = door.last()["tools"][0].clone();
+        let body = json!({"model": model, "input": "Hello", "tools": [flat], "store": false});
+        let answer = door.post("/v1/responses", &body).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        for sent in [chat, door.last()["tools"][0].clone()] {
+            assert_eq!(sent["defer_loading"], true, "{wire:?}: {sent}");
+            assert_eq!(sent["cache_control"], mark, "{wire:?}: {sent}");
+        }
+    }
+}

@@ -255,6 +255,27 @@ async fn stopping_and_leaving_reach_the_provider_in_every_phase() {
 }
 
 #[tokio::test]
+async fn what_a_cancelled_answer_has_cost_is_told_as_far_as_the_provider_did() {
+    for wire in [Wire::Anthropic, Wire::Gemini] {
+        let (provider, server) = (FakeProvider::start(Script::turns([])), server().await);
+        let body = to(&provider, wire, "fake-silent-stream", json!({}));
+        let mut connection = Connection::open(server.address).await;
+        connection.send(&post(&body, "one")).await;
+        connection.read_until("two").await;
+        let stopped = json!({"request_id": "one"});
+        server.post("/v1/response/cancel", &stopped).await;
+        let answer = parse(&connection.read_to_end().await);
+        let told = events(&answer.body);
+        let (name, data) = last(&told);
+        assert_eq!(name, "response.cancelled");
+        assert!(
+            data["usage"]["input_tokens"].as_u64() > Some(0),
+            "{wire:?}: {data}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn arguments_that_were_cut_are_never_run() {
     let (provider, server) = (FakeProvider::start(Script::turns([])), server().await);
     let tools = json!({"tools": {"builtin": {"codebase.lookup": {}}}});

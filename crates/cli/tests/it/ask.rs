@@ -314,3 +314,16 @@ fn what_the_model_writes_goes_into_a_pipe_as_it_is() {
     let done = place.run_with(&["ask", "hi", "-m", "gpt-4o"], "", &borrowed(&env));
     done.gives("a\u{1b}[31mb\r\n");
 }
+
+#[test]
+fn an_answer_that_is_not_whole_is_shown_and_has_a_code_of_its_own() {
+    let place = Place::new();
+    let provider = FakeProvider::start(Script::default());
+    let env = reach(&provider);
+    for model in ["fake-length", "fake-filter"] {
+        let done = place.run_with(&["ask", "Go", "-m", model], "", &borrowed(&env));
+        assert_eq!(done.code, Some(4), "{done:?}");
+        assert!(!done.out.trim().is_empty(), "{done:?}");
+        assert!(done.err.contains("cut the answer"), "{done:?}");
+    }
+}

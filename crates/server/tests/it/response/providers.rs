@@ -256,7 +256,7 @@ async fn stopping_and_leaving_reach_the_provider_in_every_phase() {
 
 #[tokio::test]
 async fn what_a_cancelled_answer_has_cost_is_told_as_far_as_the_provider_did() {
-    for wire in [Wire::Anthropic, Wire::Gemini] {
+    for wire in [WIRES[2], WIRES[3]] {
         let (provider, server) = (FakeProvider::start(Script::turns([])), server().await);
         let body = to(&provider, wire, "fake-silent-stream", json!({}));
         let mut connection = Connection::open(server.address).await;

@@ -126,6 +126,7 @@ pub(crate) fn service(
         limits: limits(config),
         system: config.text(&config::SYSTEM).map(str::to_owned),
         retries,
+        named_counts: Some(config.size(&config::NAMED_COUNTS)),
     };
     Ok(PromptService::new(catalogue, variables, model, options))
 }

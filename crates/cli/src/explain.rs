@@ -174,7 +174,7 @@ impl Texts {
     ) -> Option<Vec<Finding>> {
         match error {
             ServiceError::Invalid { diagnostics, .. } => Some(self.place(diagnostics)),
-            ServiceError::Missing { names, hints } => {
+            ServiceError::Missing { names, hints, .. } => {
                 let compiled = self.compiled(catalogue.factory())?;
                 let variables = compiled.references().variables.iter();
                 let missing = variables.filter(|variable| names.contains(&variable.path.join(".")));
@@ -182,7 +182,7 @@ impl Texts {
                 let found: Vec<Diagnostic> = found.collect();
                 (found.len() >= names.len()).then(|| self.place(&found))
             }
-            ServiceError::UnknownFunctions { names, .. } => {
+            ServiceError::UnknownFunctions { names, broken, .. } if broken.is_empty() => {
                 let compiled = self.compiled(catalogue.factory())?;
                 let found = self.unknown_functions(
                     compiled.references(),

@@ -13,7 +13,9 @@ use quillet_script::library::Library;
 use quillet_script::run::Engine;
 use quillet_script::syntax::Source;
 use quillet_script::{ErrorKind, ScriptError};
-use quillet_server::script::{ScriptModels, ScriptOptions, ScriptService, ScriptTools};
+use quillet_server::script::{
+    ScriptModels, ScriptOptions, ScriptService, ScriptTools, ServerTools,
+};
 use quillet_store::MemoryStore;
 use quillet_template::TemplateFactory;
 
@@ -69,11 +71,12 @@ pub(crate) async fn serve(
     let behind = Tape::of(config)?.around(door.clone());
     let models = ScriptModels::new(door).behind(behind?);
     let tools = assemble::tools(config, prompts.variables().clone())?;
-    let found = tools.mcp_tools(&agents::mcp_servers(config)?, &[]).await;
-    for warning in &found.warnings {
+    let servers = agents::mcp_servers(config)?;
+    let (servers, warnings) = ServerTools::connect(tools.clone(), servers).await;
+    for warning in &warnings {
         terminal::warning(&warning.to_string());
     }
-    let tools = ScriptTools::default().builtin(tools).and(found.tools);
+    let tools = ScriptTools::default().builtin(tools).servers(servers);
     let options = stored_options(config)?;
     ScriptService::run_for(prompts, Arc::new(models), Arc::new(tools), options);
     Ok(())

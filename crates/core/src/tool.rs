@@ -19,6 +19,10 @@ pub struct ToolSpec {
     /// JSON Schema of the arguments object; the order of `properties` is the
     /// order of positional arguments.
     pub parameters: serde_json::Value,
+    /// The parameter that takes all positional arguments as a list: of a tool whose own
+    /// parameters nobody declared. It counts as none of the declared ones.
+    #[serde(skip)]
+    pub rest: Option<String>,
     /// JSON Schema of the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub returns: Option<serde_json::Value>,
@@ -91,6 +95,10 @@ pub trait ToolBuilder: Send + Sync + fmt::Debug {
     /// # Errors
     /// Everything that is wrong with the definition, with places in `text`.
     fn build(&self, name: &str, source: &str, text: &str) -> Result<BuiltTool, Vec<Diagnostic>>;
+
+    /// Says that the tools are going to be called: what takes time before a first call may
+    /// begin now, behind the caller. Called within a runtime, any number of times.
+    fn look_ahead(&self) {}
 }
 
 /// A tool and what its author should know about its definition.
@@ -178,16 +186,29 @@ impl ToolSpec {
             .and_then(serde_json::Value::as_object)
             .into_iter()
             .flat_map(|properties| properties.keys().map(String::as_str))
+            .filter(|name| self.rest.as_deref() != Some(*name))
     }
 
     /// Maps positional arguments to the properties of the schema in their
     /// declared order; a single object that has only names of properties is
-    /// taken as named arguments. `named` arguments are added to either.
+    /// taken as named arguments. `named` arguments are added to either. Where nothing is
+    /// declared, positional arguments are the list that [`ToolSpec::rest`] takes.
     ///
     /// # Errors
-    /// More arguments than properties, or the same property given twice.
+    /// More arguments than properties, or the same property given twice; arguments of both
+    /// kinds for a tool that declares nothing.
     pub fn bind(&self, positional: Vec<Value>, named: &Map) -> Result<Map, ToolError> {
         let refuse = |message| Err(ToolError::new(ToolErrorKind::Arguments, message));
+        if let (Some(rest), false) = (&self.rest, positional.is_empty()) {
+            if !named.is_empty() {
+                return refuse(format!(
+                    "{} takes arguments in order or by name and not both, since its definition declares no parameters",
+                    self.name
+                ));
+            }
+            let list = [(rest.as_str(), Value::from(positional))];
+            return Ok(list.into_iter().collect());
+        }
         let names: Vec<&str> = self.parameter_names().collect();
         if let ([Value::Map(only)], true) = (positional.as_slice(), named.is_empty()) {
             let all_known = !only.is_empty() && only.table().keys().all(|k| names.contains(&&**k));
@@ -246,6 +267,38 @@ mod tests {
         let other: Map = [("b", Value::Int(1))].into_iter().collect();
         let bound = spec().bind(vec![other.clone().into()], &Map::default());
         assert_eq!(bound.unwrap().get("z"), Some(&other.into()));
+    }
+
+    #[test]
+    fn undeclared_arguments_are_a_list() {
+        let spec = ToolSpec {
+            parameters: serde_json::json!({"properties": {"arguments": {"type": "array"}}}),
+            rest: Some("arguments".into()),
+            ..spec()
+        };
+        let named: Map = [("a", Value::Int(1))].into_iter().collect();
+        let bound = |positional, named: &Map| {
+            let bound = spec.bind(positional, named);
+            bound
+                .map(|bound| crate::json::to_string(&bound.into()))
+                .ok()
+        };
+        let none = Map::default();
+        let object = vec![named.clone().into()];
+        for (positional, named, expected) in [
+            (
+                vec!["x".into(), 2.into()],
+                &none,
+                Some(r#"{"arguments":["x",2]}"#),
+            ),
+            (object, &none, Some(r#"{"arguments":[{"a":1}]}"#)),
+            (vec![], &named, Some(r#"{"a":1}"#)),
+            (vec![], &none, Some("{}")),
+            (vec![1.into()], &named, None),
+        ] {
+            assert_eq!(bound(positional, named).as_deref(), expected);
+        }
+        assert_eq!(spec.parameter_names().count(), 0);
     }
 
     #[test]

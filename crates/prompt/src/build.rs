@@ -62,6 +62,10 @@ impl Builder {
         Builder { scripts, ..self }
     }
 
+    pub(crate) fn look_ahead(&self) {
+        self.tools.look_ahead();
+    }
+
     pub(crate) fn compiler(&self) -> &Compiler {
         &self.compiler
     }

@@ -182,6 +182,7 @@ impl Catalogue {
 
     /// Follows the store's changes for as long as the future is polled.
     pub async fn watch(&self) {
+        self.builder.look_ahead();
         let mut changes = self.store.changes();
         // What changed between the first load and this subscription is
         // caught by loading once more.

@@ -77,6 +77,28 @@ impl SourceSet {
         source.map(|source| &*source.owner)
     }
 
+    /// Name and text of a source, by its place among those that were compiled.
+    pub(crate) fn text(&self, source: usize) -> Option<(&str, &str)> {
+        let source = self.sources.get(source)?;
+        Some((&*source.name, &*source.text))
+    }
+
+    /// The texts of all sources.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.sources.iter().map(|source| &*source.text)
+    }
+
+    /// The other prompts whose templates take part, each once.
+    pub(crate) fn owners(&self) -> Vec<&str> {
+        let mut owners: Vec<&str> = Vec::new();
+        for source in self.sources.iter().filter(|source| source.library) {
+            if !owners.contains(&&*source.owner) {
+                owners.push(&source.owner);
+            }
+        }
+        owners
+    }
+
     /// Names and texts of the templates that come from other prompts.
     pub(crate) fn called(&self) -> impl Iterator<Item = (&str, &str)> {
         let called = self.sources.iter().filter(|source| source.library);
@@ -184,6 +206,11 @@ impl Compiler {
 
     pub(crate) fn factory(&self) -> &TemplateFactory {
         &self.factory
+    }
+
+    /// Whether a set was compiled before and is still kept.
+    pub(crate) fn knows(&self, set: &SourceSet) -> bool {
+        self.cache.get(set).is_some()
     }
 
     /// Compiles a set, or takes it from the cache.

@@ -2,11 +2,12 @@
 
 use quillet_core::chat::ModelError;
 use quillet_core::store::{Kind, StoreError};
-use quillet_core::{Diagnostic, nearest};
+use quillet_core::{Diagnostic, Severity, nearest};
 use quillet_template::RenderError;
 use serde::Serialize;
 
 use crate::script::ScriptFailure;
+use crate::snapshot::Definition;
 
 /// One thing that is wrong with the variables of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -17,11 +18,50 @@ pub struct Problem {
     pub message: String,
 }
 
+/// A definition that is registered and cannot be used, where something needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// What it is.
+    pub kind: Kind,
+    /// What it is called by: the function name of a tool, the id of an extension.
+    pub name: String,
+    /// Where it rests: a file, a key.
+    pub origin: String,
+    /// Everything that is wrong with it.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Broken {
+    pub(crate) fn new<T>(kind: Kind, name: &str, definition: &Definition<T>) -> Self {
+        let errors = definition.diagnostics.iter();
+        Broken {
+            kind,
+            name: name.to_owned(),
+            origin: definition.origin.to_string(),
+            diagnostics: errors
+                .filter(|found| found.severity == Severity::Error)
+                .cloned()
+                .collect(),
+        }
+    }
+}
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (kind, name, origin) = (kind_name(self.kind), &self.name, &self.origin);
+        let reasons = list(&self.diagnostics);
+        write!(
+            f,
+            "{kind} {name} is registered and broken: {reasons} (it rests at {origin})"
+        )
+    }
+}
+
 /// Why a request failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ServiceError {
     /// There is nothing of that id.
-    #[error("{} {id:?} does not exist{}", kind_name(*.kind), suggest(.nearest.as_deref()))]
+    #[error("{} {id:?} does not exist{}", kind_name(*.kind), absent(.nearest.as_deref(), .broken.as_deref()))]
     NotFound {
         /// What was looked for.
         kind: Kind,
@@ -29,6 +69,8 @@ pub enum ServiceError {
         id: String,
         /// The id that is most like it.
         nearest: Option<String>,
+        /// What would have it if it were not broken.
+        broken: Option<Box<Broken>>,
     },
     /// The definition exists and is broken.
     #[error("{} {id:?} is not valid: {}", kind_name(*.kind), list(.diagnostics))]
@@ -55,14 +97,20 @@ pub enum ServiceError {
         names: Vec<String>,
         /// For some of them, a name that exists and is like it.
         hints: Vec<String>,
+        /// Where each of them is used.
+        places: Vec<Diagnostic>,
     },
-    /// The template calls functions that are not there: all of them.
-    #[error("{}", unknown(.names, .hints))]
+    /// The template calls functions that are not there, or tools that are broken: all of them.
+    #[error("{}", unknown(.names, .hints, .broken))]
     UnknownFunctions {
         /// Names, in order of use.
         names: Vec<String>,
         /// For some of them, a name that exists and is like it.
         hints: Vec<String>,
+        /// Tools that are registered and cannot be used.
+        broken: Vec<Broken>,
+        /// Where each of the names is used.
+        places: Vec<Diagnostic>,
     },
     /// The template cannot be evaluated with these values, or a limit was reached.
     #[error(transparent)]
@@ -97,6 +145,9 @@ impl ServiceError {
             ServiceError::Invalid { .. } => "definition.invalid",
             ServiceError::Variables { .. } => "variables.invalid",
             ServiceError::Missing { .. } => "render.missing_variable",
+            ServiceError::UnknownFunctions { names, .. } if names.is_empty() => {
+                "render.broken_tool"
+            }
             ServiceError::UnknownFunctions { .. } => "render.unknown_function",
             ServiceError::Render(error) => error.kind.code(),
             ServiceError::Store(error) => error.kind.code(),
@@ -116,6 +167,7 @@ impl ServiceError {
             kind,
             id: id.to_owned(),
             nearest: nearest(id, known).map(str::to_owned),
+            broken: None,
         }
     }
 }
@@ -133,8 +185,12 @@ pub(crate) fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-fn suggest(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |name| format!("; did you mean {name:?}?"))
+fn absent(nearest: Option<&str>, broken: Option<&Broken>) -> String {
+    match (broken, nearest) {
+        (Some(broken), _) => format!("; {broken}"),
+        (None, Some(name)) => format!("; did you mean {name:?}?"),
+        (None, None) => String::new(),
+    }
 }
 
 fn list(diagnostics: &[Diagnostic]) -> String {
@@ -147,11 +203,15 @@ fn all(problems: &[Problem]) -> String {
     problems.iter().map(text).collect::<Vec<_>>().join("; ")
 }
 
-fn unknown(names: &[String], hints: &[String]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
-    let mut text = format!("function {} not defined", quoted.join(", "));
-    if !hints.is_empty() {
-        text.push_str(&format!(" ({})", hints.join("; ")));
+fn unknown(names: &[String], hints: &[String], broken: &[Broken]) -> String {
+    let mut parts: Vec<String> = broken.iter().map(ToString::to_string).collect();
+    if !names.is_empty() {
+        let quoted: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+        let mut text = format!("function {} not defined", quoted.join(", "));
+        if !hints.is_empty() {
+            text.push_str(&format!(" ({})", hints.join("; ")));
+        }
+        parts.insert(0, text);
     }
-    text
+    parts.join("; ")
 }

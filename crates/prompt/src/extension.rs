@@ -42,8 +42,9 @@ impl Extension {
         let kind = object
             .get("extensionType")
             .and_then(Tree::as_str)
-            .unwrap_or("prompt");
-        if kind != "prompt" {
+            .unwrap_or_default();
+        // The deployed client writes an empty one where its author wrote none.
+        if !matches!(kind, "" | "prompt") {
             return Err(refuse("extensionType", "extensionType must be \"prompt\""));
         }
         let declared = object
@@ -100,9 +101,33 @@ fn prompt(extension: &str, index: usize, item: &Tree, text: &str) -> (String, Ch
     (id, prompt)
 }
 
+/// The name that a stored text says, also where it is no valid extension.
+pub(crate) fn said_name(text: &str) -> Option<String> {
+    let tree: Tree = serde_json::from_str(text).ok()?;
+    tree.get("name").and_then(Tree::as_str).map(str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_type_that_nobody_wrote_is_the_usual_one() {
+        for (kind, valid) in [
+            ("", true),
+            (r#""extensionType":"","#, true),
+            (r#""extensionType":null,"#, true),
+            (r#""extensionType":"prompt","#, true),
+            (r#""extensionType":"theme","#, false),
+        ] {
+            let text = format!(r#"{{{kind}"name":"e"}}"#);
+            assert_eq!(
+                Extension::parse("extension e", &text).is_ok(),
+                valid,
+                "{text}"
+            );
+        }
+    }
 
     #[test]
     fn a_broken_prompt_does_not_hide_the_others() {

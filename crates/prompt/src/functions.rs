@@ -9,6 +9,7 @@ use quillet_core::{BoxFuture, Value};
 use quillet_template::{Arguments, CallError, Functions};
 use serde::Serialize;
 
+use crate::explain::{CallFacts, CallLog, millis};
 use crate::service::{Input, PromptService};
 use crate::snapshot::Snapshot;
 use crate::tool::ScriptTool;
@@ -51,6 +52,9 @@ pub(crate) struct ToolFunctions<'a> {
     request_id: &'a str,
     depth: usize,
     failures: Mutex<Vec<ToolFailure>>,
+    /// Of all calls, if the request asks.
+    log: Option<CallLog>,
+    began: Instant,
 }
 
 impl<'a> ToolFunctions<'a> {
@@ -67,13 +71,32 @@ impl<'a> ToolFunctions<'a> {
             request_id: input.request_id,
             depth: input.depth,
             failures: Mutex::default(),
+            log: input.explain.then(CallLog::default),
+            began: Instant::now(),
         }
     }
 
-    pub(crate) fn into_failures(self) -> Vec<ToolFailure> {
-        self.failures
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
+    /// The calls that failed, and all calls if the request asks.
+    pub(crate) fn into_calls(self) -> (Vec<ToolFailure>, Vec<CallFacts>) {
+        let failures = self.failures.into_inner();
+        let calls = self.log.map_or_else(Vec::new, CallLog::into_calls);
+        (failures.unwrap_or_else(PoisonError::into_inner), calls)
+    }
+
+    /// Counts a call that began then, and notes it if the request asks.
+    fn count(&self, tool: &str, started: Instant, error: Option<&ToolError>) {
+        let time = started.elapsed();
+        let failure = error.map(|error| error.kind);
+        self.service.usage().called(tool, time, failure);
+        if let Some(log) = &self.log {
+            log.add(CallFacts {
+                tool: tool.to_owned(),
+                started_ms: millis(started.saturating_duration_since(self.began)),
+                elapsed_ms: millis(time),
+                outcome: failure.map_or("ok", |kind| kind.code()),
+                failure: error.map(|error| error.for_model.clone()),
+            });
+        }
     }
 
     fn tool(&self, name: &str) -> Option<&'a Arc<dyn Tool>> {
@@ -87,7 +110,9 @@ impl<'a> ToolFunctions<'a> {
 
     async fn run(&self, tool: &dyn Tool, arguments: Arguments) -> Value {
         let started = Instant::now();
-        let error = match self.attempt(tool, arguments).await {
+        let attempted = self.attempt(tool, arguments).await;
+        self.count(&tool.spec().name, started, attempted.as_ref().err());
+        let error = match attempted {
             Ok(value) => return value,
             Err(error) => error,
         };
@@ -171,7 +196,10 @@ impl Functions for ToolFunctions<'_> {
             }
             match self.tool(&wanted) {
                 Some(tool) => Ok(self.run(tool.as_ref(), arguments).await),
-                None => Err(CallError::new(format!("there is no tool {wanted:?}"))),
+                None => Err(CallError::new(match self.snapshot.broken_tool(&wanted) {
+                    Some(broken) => broken.to_string(),
+                    None => format!("there is no tool {wanted:?}"),
+                })),
             }
         })
     }

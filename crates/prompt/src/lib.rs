@@ -12,6 +12,7 @@ mod context;
 pub mod convert;
 mod definition;
 mod error;
+mod explain;
 mod extension;
 pub mod file;
 mod functions;
@@ -25,15 +26,17 @@ mod script;
 mod service;
 mod snapshot;
 mod tool;
+mod usage;
 mod variables;
 
 pub use catalogue::Catalogue;
 pub use compile::Compiled;
 pub use definition::{Body, Checked, Prompt, TemplateMessage};
-pub use error::{Problem, ServiceError};
+pub use error::{Broken, Problem, ServiceError};
+pub use explain::{CallFacts, Explanation, SharedFacts, Source, TemplateFacts, VariableFacts};
 pub use extension::Extension;
 pub use functions::ToolFailure;
-pub use names::Names;
+pub use names::{Names, Unused};
 pub use parameters::Parameters;
 pub use place::{Place, Standing};
 pub use script::{
@@ -46,4 +49,5 @@ pub use service::{
 };
 pub use snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
 pub use tool::PromptResult;
+pub use usage::{Calls, Renders, Usage};
 pub use variables::Variables;

@@ -3,13 +3,25 @@
 
 use std::sync::Arc;
 
+use quillet_core::store::Key;
 use quillet_core::tool::Tool;
 use quillet_core::{Map, Value, nearest};
 use quillet_template::{References, TemplateFormat, VariableReference};
 
-use crate::error::ServiceError;
+use crate::definition::Prompt;
+use crate::error::{Broken, ServiceError};
 use crate::functions::is_built_in;
 use crate::snapshot::Snapshot;
+use crate::variables::REQUEST_ROOTS;
+
+/// A variable of a request that its prompt neither declares nor uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unused {
+    /// Its name.
+    pub name: String,
+    /// One that the prompt declares or uses, that nobody gave, and that is like it.
+    pub nearest: Option<String>,
+}
 
 /// The names that exist under one snapshot, as a format looks for them.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +86,73 @@ impl<'a> Names<'a> {
         self.format.is_some_and(|format| format.ignores_case())
     }
 
+    /// Variables of a request that are neither declared nor used. None where a template may
+    /// use any: it takes them all at once, by names that are computed, or as arguments.
+    pub(crate) fn unused(
+        &self,
+        prompt: &Prompt,
+        references: &References,
+        given: &Map,
+    ) -> Vec<Unused> {
+        if given.is_empty() || references.dynamic || self.by_variable() {
+            return Vec::new();
+        }
+        let declared = prompt
+            .parameters
+            .schema()
+            .and_then(|schema| schema.get("properties"));
+        let own = |variable: &'_ VariableReference| match variable.path.as_slice() {
+            [root, rest @ ..] if REQUEST_ROOTS.contains(&root.as_str()) => {
+                Some(rest.first().is_none())
+            }
+            _ => None,
+        };
+        // `{{.variables | json}}`
+        if references
+            .variables
+            .iter()
+            .any(|variable| own(variable) == Some(true))
+        {
+            return Vec::new();
+        }
+        let at_root = self.has_arguments_at_root();
+        let used = || {
+            references
+                .variables
+                .iter()
+                .filter_map(move |variable| match variable.path.as_slice() {
+                    [root, name, ..] if REQUEST_ROOTS.contains(&root.as_str()) => {
+                        Some(name.as_str())
+                    }
+                    [name, ..] if at_root => Some(name.as_str()),
+                    _ => None,
+                })
+        };
+        let is = |known: &str, name: &str| match self.ignores_case() {
+            true => known.eq_ignore_ascii_case(name),
+            false => known == name,
+        };
+        let is_known = |name: &str| {
+            declared.is_some_and(|properties| properties.get(name).is_some())
+                || used().any(|known| is(known, name))
+        };
+        let mut unused = Vec::new();
+        for (name, _) in given.iter().filter(|(name, _)| !is_known(name)) {
+            let properties = declared.and_then(|properties| properties.as_object());
+            let all = used().chain(
+                properties
+                    .into_iter()
+                    .flat_map(|p| p.keys().map(String::as_str)),
+            );
+            let absent = all.filter(|known| given.get(known).is_none());
+            unused.push(Unused {
+                name: name.to_string(),
+                nearest: nearest(name, absent).map(str::to_owned),
+            });
+        }
+        unused
+    }
+
     /// Every function that is referenced must exist.
     pub(crate) fn check_functions(&self, references: &References) -> Result<(), ServiceError> {
         let functions = references.functions.iter();
@@ -84,6 +163,7 @@ impl<'a> Names<'a> {
         if names.is_empty() {
             return Ok(());
         }
+        let (names, broken) = self.told_apart(names);
         let own = self.format.map(|format| format.functions());
         let own = own.unwrap_or_default();
         let hint = |name: &&str| {
@@ -94,7 +174,33 @@ impl<'a> Names<'a> {
         Err(ServiceError::UnknownFunctions {
             hints: names.iter().filter_map(hint).collect(),
             names: names.into_iter().map(str::to_owned).collect(),
+            broken,
+            places: Vec::new(),
         })
+    }
+
+    /// Which of the missing functions nobody registered, and which are broken tools.
+    fn told_apart<'n>(&self, missing: Vec<&'n str>) -> (Vec<&'n str>, Vec<Broken>) {
+        let (mut unknown, mut broken) = (Vec::new(), Vec::new());
+        for name in missing {
+            match self.broken(name) {
+                Some(tool) => broken.push(tool),
+                None => unknown.push(name),
+            }
+        }
+        (unknown, broken)
+    }
+
+    /// The broken tool that a name means, as the format looks for it.
+    fn broken(&self, name: &str) -> Option<Broken> {
+        if let Some(tool) = self.snapshot.broken_tool(name) {
+            return Some(tool);
+        }
+        let ids = self.snapshot.tools.keys();
+        let names: Vec<String> = ids.map(|id| Key::new(&**id).function_name()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let found = self.format?.resolve(name, &names)?;
+        self.snapshot.broken_tool(found)
     }
 
     /// Every referenced path must exist, also on branches that are not taken (seed
@@ -118,6 +224,13 @@ impl<'a> Names<'a> {
                 continue;
             }
             let path = variable.path.join(".");
+            if self.by_variable()
+                && let Some(tool) = callable(variable).find_map(|name| self.broken(&name))
+            {
+                hints.push(format!("{path}: {tool}"));
+                names.push(path);
+                continue;
+            }
             let near = nearest(key, known.table().keys().map(AsRef::as_ref));
             hints.extend(near.map(|near| format!("{path}: did you mean {near}?")));
             names.push(path);
@@ -125,7 +238,11 @@ impl<'a> Names<'a> {
         if names.is_empty() {
             return Ok(());
         }
-        Err(ServiceError::Missing { names, hints })
+        Err(ServiceError::Missing {
+            names,
+            hints,
+            places: Vec::new(),
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use quillet_core::chat::{
     ChatModel, ChatOptions, ChatRequest, ChatStream, ModelError, ModelErrorKind,
 };
 use quillet_core::store::{Health, Kind, StoreError, StoreErrorKind};
-use quillet_core::{Map, Message, Role};
+use quillet_core::{Diagnostic, Map, Message, Role, Span};
 use quillet_template::{Functions, Limits, Missing, Render, render};
 use smallvec::SmallVec;
 use tokio::time::Instant;
@@ -18,11 +18,13 @@ use crate::compile::{Compiled, SourceSet};
 use crate::context::with_request;
 use crate::definition::Prompt;
 use crate::error::ServiceError;
+use crate::explain::{self, CallFacts, Explanation, Scope, TemplateFacts};
 use crate::functions::{ToolFailure, ToolFunctions};
 use crate::messages::assemble;
-use crate::names::Names;
+use crate::names::{Names, Unused};
 use crate::script::{self, DryRun, ScriptJob, ScriptRunner, ScriptStream};
-use crate::snapshot::{PromptEntry, Snapshot};
+use crate::snapshot::{Origin, PromptEntry, Snapshot};
+use crate::usage::Usage;
 use crate::variables::{REQUEST_ROOTS, Shared, Variables};
 
 /// The name of a prompt that is not stored, in errors.
@@ -39,7 +41,13 @@ pub struct ServiceOptions {
     /// How often the model was asked again. Whoever gives the model its retries
     /// counts here.
     pub retries: Arc<AtomicU64>,
+    /// How many prompts, and how many tools, are counted by their own names in
+    /// [`PromptService::usage`]. Default 100.
+    pub named_counts: Option<usize>,
 }
+
+/// Prompts and tools that are counted by their own names, unless it is said otherwise.
+const NAMED_COUNTS: usize = 100;
 
 /// What the service has counted since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,6 +72,7 @@ pub struct PromptService {
     model: Option<Arc<dyn ChatModel>>,
     options: ServiceOptions,
     scripts: OnceLock<Arc<dyn ScriptRunner>>,
+    usage: Usage,
 }
 
 /// What a prompt rendered to.
@@ -99,6 +108,8 @@ pub struct Input<'a> {
     pub request_id: &'a str,
     /// How many prompts and scripts of this service have called each other until here.
     pub depth: usize,
+    /// Whether it is to be told what the render was made of ([`RenderOutcome::explanation`]).
+    pub explain: bool,
 }
 
 impl<'a> Input<'a> {
@@ -111,6 +122,7 @@ impl<'a> Input<'a> {
             unplaced: Unplaced::default(),
             request_id,
             depth: 0,
+            explain: false,
         }
     }
 }
@@ -134,6 +146,10 @@ pub struct RenderOutcome {
     pub time: Duration,
     /// Of a script: which requests it would make, as far as that can be told.
     pub dry_run: Option<DryRun>,
+    /// Variables of the request that the prompt neither declares nor uses.
+    pub unused: Vec<Unused>,
+    /// What the render was made of, if [`Input::explain`] asks.
+    pub explanation: Option<Box<Explanation>>,
 }
 
 /// A model that has begun to answer.
@@ -143,6 +159,10 @@ pub struct ChatOutcome {
     pub stream: ChatStream,
     /// Tool calls of the render that failed and left their defaults.
     pub failures: Vec<ToolFailure>,
+    /// Variables of the request that the prompt neither declares nor uses.
+    pub unused: Vec<Unused>,
+    /// What the render was made of, if [`Input::explain`] asks.
+    pub explanation: Option<Box<Explanation>>,
 }
 
 impl PromptService {
@@ -159,6 +179,7 @@ impl PromptService {
             catalogue,
             variables: variables.into(),
             model,
+            usage: Usage::new(options.named_counts.unwrap_or(NAMED_COUNTS)),
             options,
             scripts: OnceLock::new(),
         }
@@ -198,6 +219,12 @@ impl PromptService {
             variable_round_trips: self.variables.round_trips(),
             model_retries: self.options.retries.load(Ordering::Relaxed),
         }
+    }
+
+    /// How often and for how long prompts and tools were used, each by its name.
+    #[must_use]
+    pub fn usage(&self) -> &Usage {
+        &self.usage
     }
 
     /// Loads what the store has. Without an error the service is ready.
@@ -241,18 +268,37 @@ impl PromptService {
         input: &Input<'_>,
     ) -> Result<RenderOutcome, ServiceError> {
         let started = Instant::now();
+        let rendered = self.render_stored(snapshot, id, input, started).await;
+        // Ids that clients make up have no counts.
+        if !matches!(rendered, Err(ServiceError::NotFound { .. })) {
+            self.usage.rendered(id, started.elapsed(), rendered.is_ok());
+        }
+        rendered
+    }
+
+    async fn render_stored(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        id: &str,
+        input: &Input<'_>,
+        started: Instant,
+    ) -> Result<RenderOutcome, ServiceError> {
         let entry = self.usable(snapshot, id)?;
         if let Some(script) = entry.script() {
             let job = script::job(id, script, snapshot, input);
             return self.render_script(job, started).await;
         }
+        let cached = input.explain && self.catalogue.compiler().knows(&entry.sources);
         let compiled = self.compile(id, &entry.sources)?;
         let rendering = Rendering {
             started,
             input,
             snapshot,
             prompt: &entry.prompt,
+            sources: &entry.sources,
+            stored: Some(entry.origin),
             compiled: &compiled,
+            cached,
         };
         self.run(&rendering).await
     }
@@ -277,13 +323,17 @@ impl PromptService {
                 id: INLINE.to_owned(),
                 diagnostics,
             })?;
+        let cached = input.explain && self.catalogue.compiler().knows(&sources);
         let compiled = self.compile(INLINE, &sources)?;
         let rendering = Rendering {
             started,
             input,
             snapshot: &snapshot,
             prompt: &prompt,
+            sources: &sources,
+            stored: None,
             compiled: &compiled,
+            cached,
         };
         self.run(&rendering).await
     }
@@ -295,6 +345,7 @@ impl PromptService {
             snapshot,
             prompt,
             compiled,
+            ..
         } = *rendering;
         let bound = prompt
             .bind(input.variables)
@@ -313,10 +364,12 @@ impl PromptService {
             None => self.fetch(compiled, &names.taken_by(references)).await?,
         };
         let root = with_request(&shared.tree, &bound, names.has_arguments_at_root());
-        names.check_functions(references)?;
-        if prompt.missing == Missing::Strict {
-            names.check_variables(references, &root)?;
-        }
+        let checked = names.check_functions(references);
+        let checked = checked.and_then(|()| match prompt.missing {
+            Missing::Strict => names.check_variables(references, &root),
+            _ => Ok(()),
+        });
+        checked.map_err(|error| rendering.placed(error))?;
         let limits = Limits {
             time: self.options.limits.time.saturating_sub(started.elapsed()),
             ..self.options.limits
@@ -332,12 +385,20 @@ impl PromptService {
             limits: &limits,
         })
         .await?;
+        let passes = rendered.passes;
+        let (failures, calls) = functions.into_calls();
+        let explanation = input.explain.then(|| {
+            let at_root = names.has_arguments_at_root();
+            Box::new(rendering.explained(self, &bound, &shared.tree, at_root, passes, calls))
+        });
         Ok(RenderOutcome {
+            unused: names.unused(prompt, references, input.variables),
+            explanation,
             calls: rendered.calls,
             prompt: assemble(&prompt.body, &entries, rendered, input)?,
             model: prompt.model.clone(),
             options: prompt.options.clone(),
-            failures: functions.into_failures(),
+            failures,
             stale: shared.stale,
             time: started.elapsed(),
             dry_run: None,
@@ -383,6 +444,8 @@ impl PromptService {
             return Ok(ChatOutcome {
                 stream: self.chat_script(job).await?,
                 failures: Vec::new(),
+                unused: Vec::new(),
+                explanation: None,
             });
         }
         let rendered = self.render_in(snapshot, id, input).await?;
@@ -398,6 +461,8 @@ impl PromptService {
         Ok(ChatOutcome {
             stream: chat_model.stream(request).await?,
             failures: rendered.failures,
+            unused: rendered.unused,
+            explanation: rendered.explanation,
         })
     }
 
@@ -462,6 +527,8 @@ impl PromptService {
             stale: false,
             time: started.elapsed(),
             dry_run: Some(dry_run),
+            unused: Vec::new(),
+            explanation: None,
         })
     }
 
@@ -557,5 +624,129 @@ struct Rendering<'a> {
     input: &'a Input<'a>,
     snapshot: &'a Arc<Snapshot>,
     prompt: &'a Prompt,
+    sources: &'a SourceSet,
+    /// Where a stored prompt comes from.
+    stored: Option<Origin>,
     compiled: &'a Compiled,
+    /// Whether it was compiled before, if that is asked for.
+    cached: bool,
+}
+
+impl Rendering<'_> {
+    /// An error of names, with the places where they are used.
+    fn placed(&self, mut error: ServiceError) -> ServiceError {
+        let references = self.compiled.template.references();
+        match &mut error {
+            ServiceError::Missing {
+                names,
+                hints,
+                places,
+            } => {
+                for name in names.iter() {
+                    let mut used = references.variables.iter();
+                    let used = used.find(|used| used.path.join(".") == *name);
+                    let message = format!("variable {name} is not set");
+                    let code = "render.missing_variable";
+                    places.extend(used.and_then(|used| {
+                        self.place(used.source, used.span, code, message, name, hints)
+                    }));
+                }
+            }
+            ServiceError::UnknownFunctions {
+                names,
+                hints,
+                broken,
+                places,
+            } => {
+                let broken = broken.iter().map(|tool| (&tool.name, tool.to_string()));
+                let unknown = names.iter();
+                let unknown =
+                    unknown.map(|name| (name, format!("function {name:?} is not defined")));
+                for (name, message) in unknown.chain(broken) {
+                    let mut used = references.functions.iter();
+                    let used = used.find(|used| used.name == *name);
+                    let code = "render.unknown_function";
+                    places.extend(used.and_then(|used| {
+                        self.place(used.source, used.span, code, message, name, hints)
+                    }));
+                }
+            }
+            _ => {}
+        }
+        error
+    }
+
+    fn place(
+        &self,
+        source: usize,
+        span: Span,
+        code: &'static str,
+        message: String,
+        name: &str,
+        hints: &[String],
+    ) -> Option<Diagnostic> {
+        let (source, text) = self.sources.text(source)?;
+        let found = Diagnostic::error(code, source, message).at(text, span);
+        let prefix = format!("{name}: ");
+        let hint = hints.iter().find_map(|hint| hint.strip_prefix(&prefix));
+        let found = match hint {
+            Some(hint) => found.help(hint),
+            None => found,
+        };
+        let is_own = self.sources.owner(source) == Some(&*self.prompt.id);
+        Some(if is_own {
+            self.prompt.locate(found)
+        } else {
+            found
+        })
+    }
+
+    fn explained(
+        &self,
+        service: &PromptService,
+        bound: &Map,
+        shared: &Map,
+        at_root: bool,
+        passes: usize,
+        calls: Vec<CallFacts>,
+    ) -> Explanation {
+        let id = self.prompt.id.to_string();
+        let stored = self
+            .snapshot
+            .prompts
+            .get(&*id)
+            .filter(|_| self.stored.is_some());
+        let version = match stored {
+            Some(definition) => explain::version(&definition.text),
+            None => explain::version(&self.sources.texts().collect::<Vec<_>>().join("\0")),
+        };
+        let plan = self.compiled.plan.load();
+        let scope = Scope {
+            given: self.input.variables,
+            bound,
+            shared,
+            keys: plan.as_ref().map_or(&[], |plan| plan.keys()),
+            variables: &service.variables,
+            at_root,
+            origin: self.stored.unwrap_or(Origin::Direct),
+        };
+        let called = self
+            .sources
+            .owners()
+            .into_iter()
+            .filter(|owner| *owner != id);
+        Explanation {
+            variables: scope.facts(self.compiled.template.references()),
+            calls,
+            template: TemplateFacts {
+                called: called.map(str::to_owned).collect(),
+                version,
+                origin: stored.map(|definition| definition.origin.to_string()),
+                format: self.prompt.format.clone(),
+                cached: self.cached,
+                passes,
+                id,
+            },
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quillet_core::store::Kind;
+use quillet_core::store::{Key, Kind};
 use quillet_core::tool::Tool;
 use quillet_core::{Diagnostic, Severity};
 use serde::Serialize;
@@ -11,8 +11,8 @@ use serde_json::Value as Tree;
 
 use crate::compile::SourceSet;
 use crate::definition::{Body, Prompt};
-use crate::error::ServiceError;
-use crate::extension::Extension;
+use crate::error::{Broken, ServiceError};
+use crate::extension::{Extension, said_name};
 use crate::script::StoredScript;
 
 /// Where a prompt comes from.
@@ -165,7 +165,44 @@ impl Snapshot {
     /// # Errors
     /// There is none.
     pub fn prompt(&self, id: &str) -> Result<&Definition<PromptEntry>, ServiceError> {
-        find(&self.prompts, Kind::Prompt, id)
+        find(&self.prompts, Kind::Prompt, id).map_err(|error| match error {
+            ServiceError::NotFound {
+                kind, id, nearest, ..
+            } => ServiceError::NotFound {
+                broken: self.broken_extension(&id).map(Box::new),
+                kind,
+                id,
+                nearest,
+            },
+            other => other,
+        })
+    }
+
+    /// The extension that would provide a prompt of that id if it were not broken.
+    fn broken_extension(&self, prompt: &str) -> Option<Broken> {
+        let holds = |name: &str| {
+            let rest = prompt.strip_prefix(name);
+            rest.is_some_and(|rest| rest.starts_with('.'))
+        };
+        let known = self.extensions.iter().find(|(id, definition)| {
+            let is_broken = matches!(definition.state, State::Invalid);
+            let last = id.rsplit('.').next().unwrap_or_default();
+            let said = || said_name(&definition.text).is_some_and(|name| holds(&name));
+            is_broken && (holds(id) || holds(last) || said())
+        });
+        known.map(|(id, definition)| Broken::new(Kind::Extension, id, definition))
+    }
+
+    /// The tool of that function name, if it is registered and broken.
+    pub(crate) fn broken_tool(&self, name: &str) -> Option<Broken> {
+        let is_named = |id: &str| {
+            let own = Key::new(id).function_name();
+            own == name || own.to_lowercase() == name
+        };
+        let known = self.tools.iter().find(|(id, definition)| {
+            matches!(definition.state, State::Invalid) && (&***id == name || is_named(id))
+        });
+        known.map(|(_, definition)| Broken::new(Kind::Tool, name, definition))
     }
 
     /// Whether any prompt is a script that can be run.

@@ -80,6 +80,12 @@ pub(crate) struct Plan {
     stale: bool,
 }
 
+impl Plan {
+    pub(crate) fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+}
+
 /// The tree of shared variables for one render.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shared {
@@ -264,6 +270,14 @@ impl Variables {
             return Ok(());
         }
         self.load().await
+    }
+
+    /// How long ago a value was read; nothing if it is older than it may be.
+    pub(crate) fn age(&self, key: &Key) -> Option<Duration> {
+        let cells = read(&self.cells);
+        let good_until = cells.values.get(key)?.good_until;
+        let left = good_until.checked_duration_since(Instant::now())?;
+        Some(MOST_AGE.saturating_sub(left))
     }
 
     /// The shared variables that a compiled prompt references, if all of them

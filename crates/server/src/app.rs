@@ -10,6 +10,7 @@ use crate::agent::AgentService;
 use crate::auth::Auth;
 use crate::browser::Browsers;
 use crate::config::ServerConfig;
+use crate::host::Hosts;
 use crate::mcp::StoredOffer;
 use crate::metrics::Metrics;
 use crate::rate::RateLimiter;
@@ -27,6 +28,7 @@ pub(crate) struct App {
     pub(crate) databases: Option<DatabaseTools>,
     pub(crate) metrics: Metrics,
     pub(crate) auth: Auth,
+    pub(crate) hosts: Hosts,
     pub(crate) browsers: Browsers,
     pub(crate) rate: Option<RateLimiter>,
     /// Where MCP clients come in.
@@ -40,6 +42,7 @@ pub(crate) struct App {
 impl App {
     pub(crate) fn new(
         config: ServerConfig,
+        hosts: Hosts,
         services: Services,
         metrics: Metrics,
         openapi: Arc<str>,
@@ -49,6 +52,7 @@ impl App {
         let databases = databases.map(|databases| DatabaseTools::new(databases, prompts));
         App {
             auth: Auth::new(&config),
+            hosts,
             browsers: Browsers::new(config.origins.clone()),
             rate: config.rate.map(RateLimiter::new),
             mcp: HttpDoor::new(

@@ -1,8 +1,9 @@
 //! Web pages as callers: who may, and what their browsers must be told.
 //!
 //! A page of any site can make its visitor's browser send a request to a
-//! service on the visitor's own machine, so requests that a browser marks as
-//! coming from another site are refused unless that site is permitted.
+//! service on the visitor's own machine, so requests that come from a page of another
+//! origin are refused unless that origin is permitted. Who a page is, its browser says in
+//! `Origin`, and where it sends none, in the fetch metadata.
 
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -13,6 +14,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use axum::response::Response;
 
 use crate::error::{ApiError, problem};
+use crate::host::Authority;
 
 /// Where a browser says that a request comes from.
 static FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -31,11 +33,19 @@ impl Browsers {
         Browsers { origins }
     }
 
-    /// Refuses what a browser says comes from a page of another site. Following
-    /// a link is no such thing: the page that has the link sees nothing of ours.
-    pub(crate) fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
+    /// Refuses what comes from a page of another origin than the one that the request
+    /// names as its host. Following a link is no such thing: the page that has the link
+    /// sees nothing of ours.
+    pub(crate) fn check(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        host: Option<Authority<'_>>,
+    ) -> Result<(), ApiError> {
         let says = |name: &HeaderName| headers.get(name).map(HeaderValue::as_bytes);
-        let foreign = matches!(says(&FETCH_SITE), Some(b"cross-site" | b"same-site"));
+        let is_own = |origin: &HeaderValue| host.is_some_and(|host| host.is_origin(origin));
+        let foreign = headers.get_all(ORIGIN).iter().any(|origin| !is_own(origin))
+            || matches!(says(&FETCH_SITE), Some(b"cross-site" | b"same-site"));
         if !foreign {
             return Ok(());
         }
@@ -43,7 +53,10 @@ impl Browsers {
         if link || self.permitted(headers).is_some() {
             return Ok(());
         }
-        let message = "pages of other sites may not call this service";
+        let message = match headers.get(ORIGIN).and_then(|origin| origin.to_str().ok()) {
+            Some(origin) => format!("pages of {origin:?} may not call this service"),
+            None => "pages of other sites may not call this service".to_owned(),
+        };
         Err(problem(403, "browser.origin", message).hint("add the page's origin to server.origins"))
     }
 
@@ -78,7 +91,8 @@ impl Browsers {
         if self.origins.is_empty() {
             return None;
         }
-        let origin = headers.get(ORIGIN)?;
+        let mut given = headers.get_all(ORIGIN).iter();
+        let origin = given.next().filter(|_| given.next().is_none())?;
         let listed = |known: &String| known == "*" || known.as_bytes() == origin.as_bytes();
         self.origins.iter().any(listed).then(|| origin.clone())
     }

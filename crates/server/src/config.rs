@@ -23,7 +23,12 @@ pub struct ServerConfig {
     pub open_metrics: bool,
     /// Permits an address that others can reach without any token. Default `false`.
     pub insecure: bool,
-    /// Web pages of these origins (`https://host`, or `*`) may call. Default none.
+    /// Names that clients call this server by: `prompts.example`, `*.example`, with a port
+    /// (`prompts.example:8443`) or for every port, or `*`. Names of loopback and plain
+    /// addresses need no entry. Default none.
+    pub hosts: Vec<String>,
+    /// Web pages of these origins (`https://host`, or `*`) may call. Default none:
+    /// only pages of this server itself.
     pub origins: Vec<String>,
     /// Whether `POST /api/render` takes templates in the request. Without a
     /// choice: on a loopback address only.
@@ -70,6 +75,7 @@ impl Default for ServerConfig {
             open_health: true,
             open_metrics: false,
             insecure: false,
+            hosts: Vec::new(),
             origins: Vec::new(),
             inline_templates: None,
             change_databases: None,

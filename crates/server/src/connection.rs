@@ -33,7 +33,7 @@ use crate::config::ServerConfig;
 use crate::gate;
 
 /// Largest head of a request, in bytes; hyper answers 431 beyond it.
-const HEAD_BYTES: usize = 64 << 10;
+pub(crate) const HEAD_BYTES: usize = 64 << 10;
 
 /// How often a connection is looked at, at most.
 const LOOK: Duration = Duration::from_secs(1);

@@ -289,16 +289,34 @@ impl From<ServiceError> for ApiError {
     fn from(error: ServiceError) -> Self {
         let mut answer = problem(status(&error), error.code(), error.to_string());
         match error {
+            ServiceError::NotFound {
+                broken: Some(broken),
+                ..
+            } => answer.describe(broken.diagnostics),
             ServiceError::NotFound { nearest, .. } => {
                 answer.0.hint = nearest.map(|near| format!("did you mean {near}?"));
             }
             ServiceError::Invalid { diagnostics, .. } => answer.describe(diagnostics),
             ServiceError::Variables { problems, .. } => answer.0.problems = problems,
-            ServiceError::Missing { names, hints } => {
+            ServiceError::Missing {
+                names,
+                hints,
+                places,
+            } => {
+                answer.describe(places);
                 answer.0.missing = names;
                 answer.0.hint = joined(&hints);
             }
-            ServiceError::UnknownFunctions { hints, .. } => answer.0.hint = joined(&hints),
+            ServiceError::UnknownFunctions {
+                hints,
+                broken,
+                places,
+                ..
+            } => {
+                let found = broken.into_iter().flat_map(|tool| tool.diagnostics);
+                answer.describe(places.into_iter().chain(found).collect());
+                answer.0.hint = joined(&hints).or(answer.0.hint.take());
+            }
             ServiceError::Render(error) => answer.locate(*error),
             ServiceError::Store(_) => answer.0.retry_after = Some(Duration::from_secs(1)),
             ServiceError::Model(error) => answer.blame(&error),

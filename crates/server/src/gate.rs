@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::{CONNECTION, TRANSFER_ENCODING};
+use axum::http::header::{CONNECTION, CONTENT_ENCODING, TRANSFER_ENCODING};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
@@ -19,6 +19,7 @@ use tower::Service;
 use crate::api::openai;
 use crate::app::App;
 use crate::auth::Caller;
+use crate::connection::HEAD_BYTES;
 use crate::error::{ApiError, problem};
 use crate::exchange::{Exchange, REQUEST_ID};
 use crate::health;
@@ -75,18 +76,45 @@ fn admitted(
     peer: SocketAddr,
     request: &Request<Incoming>,
 ) -> Result<Client, Box<Response>> {
-    if app
-        .browsers
-        .is_preflight(request.method(), request.headers())
-    {
+    let refused = |error: ApiError| Box::new(error.into_response());
+    let headers = request.headers();
+    readable(request).map_err(refused)?;
+    let host = app.hosts.check(request.version(), request.uri(), headers);
+    let host = host.map_err(refused)?;
+    if app.browsers.is_preflight(request.method(), headers) {
         return Err(Box::new(StatusCode::NO_CONTENT.into_response()));
     }
-    admit(app, peer, request).map_err(|error| Box::new(error.into_response()))
+    let own = app.browsers.check(request.method(), headers, host);
+    own.map_err(refused)?;
+    admit(app, peer, request).map_err(refused)
+}
+
+/// Whether the head is small enough, and the body written in a way that is read here.
+fn readable(request: &Request<Incoming>) -> Result<(), ApiError> {
+    let lines = request.headers().iter();
+    let lines = lines.map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
+    let target = request
+        .uri()
+        .path_and_query()
+        .map_or(0, |target| target.as_str().len());
+    // hyper reads in pieces, and so looks at the bound a piece too late.
+    if lines.sum::<usize>() + target > HEAD_BYTES {
+        let message = format!("the headers are larger than {HEAD_BYTES} bytes");
+        return Err(problem(431, "request.headers", message));
+    }
+    match request.headers().get(CONTENT_ENCODING) {
+        Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => {
+            let encoding = String::from_utf8_lossy(encoding.as_bytes());
+            let message = format!("the body is encoded as {encoding:?}, which is not read here");
+            Err(problem(415, "request.encoding", message)
+                .hint("send it as it is, without Content-Encoding"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn admit(app: &App, peer: SocketAddr, request: &Request<Incoming>) -> Result<Client, ApiError> {
     let (path, headers) = (request.uri().path(), request.headers());
-    app.browsers.check(request.method(), headers)?;
     if health::is_open(&app.config, path) {
         return Ok(Client::new(Caller::Anyone, peer.ip()));
     }

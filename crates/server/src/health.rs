@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::config::ServerConfig;
 use crate::exchange::Call;
-use crate::metrics::Gauges;
+use crate::metrics::{Gauges, write_usage};
 
 /// Routes that need no token, and are neither counted against a client's rate
 /// nor closed at shutdown. The page at `/docs` and the document that it shows
@@ -132,6 +132,7 @@ pub(crate) async fn metrics(call: Call) -> Response {
         extensions: snapshot.extensions.len(),
         counts: app.service.counts(),
     });
+    write_usage(&mut text, app.service.usage());
     if let Some(agents) = &app.agents {
         agents.counts().write(&mut text);
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
+use hyper::body::Body as _;
 use quillet_core::store::Kind;
 use quillet_core::tool::Tool;
 use quillet_core::{BoxFuture, Map, Message, Table, Value};
@@ -12,6 +13,8 @@ use quillet_prompt::{Input, PromptEntry, PromptResult, PromptService, ServiceErr
 use quillet_tools::serve::{NotRendered, Offer, PromptArgument, PromptOffer};
 use serde_json::Value as Tree;
 
+use crate::api::body::large;
+use crate::error::ApiError;
 use crate::exchange::Call;
 
 /// The service's own prompts and tools. A prompt is a prompt, and also a tool: its
@@ -132,6 +135,11 @@ fn refused(error: &ServiceError) -> NotRendered {
     (status = 200, description = "The answer as JSON-RPC"),
     (status = 202, description = "A notification was taken"),
 ))]
-pub(crate) async fn answer(call: Call, request: Request) -> Response {
-    call.app.mcp.answer(request).await.map(Body::new)
+pub(crate) async fn answer(call: Call, request: Request) -> Result<Response, ApiError> {
+    let most = call.app.config.body_bytes;
+    // What says that it is too large need not arrive.
+    if request.body().size_hint().lower() > most as u64 {
+        return Err(large(most));
+    }
+    Ok(call.app.mcp.answer(request).await.map(Body::new))
 }

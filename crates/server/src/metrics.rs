@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use quillet_prompt::Counts;
+use quillet_prompt::{Counts, Usage};
 
 /// Statuses that are counted by themselves; the last place is for all others.
 const STATUSES: [u16; 16] = [
@@ -377,6 +377,71 @@ pub(crate) fn line(out: &mut String, name: &str, labels: &str, value: impl std::
         "" => writeln!(out, "{name} {value}"),
         labels => writeln!(out, "{name}{{{labels}}} {value}"),
     };
+}
+
+/// Counts of prompts and tools by name. Names are bounded by who counts.
+pub(crate) fn write_usage(out: &mut String, usage: &Usage) {
+    let prompts = usage.prompts();
+    let name = "quillet_prompt_renders_total";
+    head(out, name, "counter", "Renders of prompts, by outcome.");
+    for (id, renders) in &prompts {
+        let (succeeded, failed) = renders.outcomes();
+        let label = format!("prompt=\"{}\"", label(id));
+        line(out, name, &format!("{label},outcome=\"ok\""), succeeded);
+        line(out, name, &format!("{label},outcome=\"failed\""), failed);
+    }
+    let name = "quillet_prompt_render_seconds";
+    head(
+        out,
+        name,
+        "summary",
+        "Time of renders of prompts, tool calls included.",
+    );
+    for (id, renders) in &prompts {
+        let (succeeded, failed) = renders.outcomes();
+        let label = format!("prompt=\"{}\"", label(id));
+        summary(out, name, &label, renders.time(), succeeded + failed);
+    }
+    let tools = usage.tools();
+    let name = "quillet_tool_outcomes_total";
+    head(
+        out,
+        name,
+        "counter",
+        "Calls of tools by templates, by outcome: ok, or the code of the failure.",
+    );
+    for (tool, calls) in &tools {
+        let label = format!("tool=\"{}\"", label(tool));
+        line(
+            out,
+            name,
+            &format!("{label},outcome=\"ok\""),
+            calls.succeeded(),
+        );
+        for (code, count) in calls.failed() {
+            line(out, name, &format!("{label},outcome=\"{code}\""), count);
+        }
+    }
+    let name = "quillet_tool_call_seconds";
+    head(out, name, "summary", "Time of calls of tools by templates.");
+    for (tool, calls) in &tools {
+        let label = format!("tool=\"{}\"", label(tool));
+        let failed: u64 = calls.failed().map(|(_, count)| count).sum();
+        summary(out, name, &label, calls.time(), calls.succeeded() + failed);
+    }
+}
+
+fn summary(out: &mut String, name: &str, labels: &str, time: Duration, count: u64) {
+    let sum = time.as_micros() as f64 / 1e6;
+    line(out, &format!("{name}_sum"), labels, sum);
+    line(out, &format!("{name}_count"), labels, count);
+}
+
+/// A text as the value of a label.
+fn label(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
 }
 
 fn seconds(micros: u64) -> String {

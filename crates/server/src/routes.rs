@@ -17,10 +17,11 @@ use crate::app::App;
 use crate::config::ServerConfig;
 use crate::error::{Problem, problem};
 use crate::exchange::At;
+use crate::host::Hosts;
 use crate::metrics::Metrics;
 use crate::services::Services;
 use crate::sql::{connections, history, layout, metadata, query, question};
-use crate::{api, health, mcp, openapi, sql};
+use crate::{api, describe, health, mcp, openapi, sql};
 
 /// Where the routes of the prompt service are mounted: the seed's place, and
 /// the deployed origin's.
@@ -128,16 +129,18 @@ fn database_routes() -> Vec<UtoipaMethodRouter<At>> {
 }
 
 /// Everything that a server needs to answer: the router, and what its handlers share.
-pub(crate) fn build(config: ServerConfig, services: Services) -> (Arc<App>, Router) {
+pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (Arc<App>, Router) {
     let mut schemas = Vec::new();
     let routes = all(&config.prefix, &mut schemas);
-    let document = describe(&routes, schemas);
-    let text = document.to_json().unwrap_or_default();
+    let document = document(&routes, schemas);
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    describe::complete(&mut document, &config);
+    let text = document.to_string();
     let labels = routes
         .iter()
         .map(|route| (route.method, route.path.as_str()));
     let metrics = Metrics::new(labels);
-    let app = Arc::new(App::new(config, services, metrics, text.into()));
+    let app = Arc::new(App::new(config, hosts, services, metrics, text.into()));
     let mut router = Router::new();
     for (index, route) in routes.into_iter().enumerate() {
         let at = At {
@@ -222,7 +225,7 @@ fn name_operation(item: &mut PathItem, suffix: &str) -> &'static str {
     ""
 }
 
-fn describe(routes: &[Route], schemas: Schemas) -> OpenApi {
+fn document(routes: &[Route], schemas: Schemas) -> OpenApi {
     let info = InfoBuilder::new()
         .title("Quillet")
         .version(env!("CARGO_PKG_VERSION"))

@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 use crate::app::App;
 use crate::config::ServerConfig;
 use crate::connection::Stops;
+use crate::host::Hosts;
 use crate::services::Services;
 use crate::{connection, routes};
 
@@ -43,6 +44,11 @@ pub enum ServerError {
         "the prefix {0:?} is not a path: it begins with a slash, ends without one, and has no braces, spaces, ? or #"
     )]
     Prefix(String),
+    /// An entry of the names that this server answers to is none.
+    #[error(
+        "{0:?} in server.hosts is no name: write NAME, NAME:PORT, *.NAME or *, without a scheme; names beyond ASCII in their xn-- form"
+    )]
+    Host(String),
     /// A token is empty or cannot stand in a header.
     #[error("token number {0} is empty or has characters that a header cannot carry")]
     Token(usize),
@@ -56,6 +62,7 @@ impl ServerError {
             ServerError::Bind { .. } => "server.bind",
             ServerError::Open(_) => "server.open",
             ServerError::Prefix(_) => "server.prefix",
+            ServerError::Host(_) => "server.host",
             ServerError::Token(_) => "server.token",
         }
     }
@@ -82,13 +89,14 @@ impl Server {
         services: impl Into<Services>,
     ) -> Result<Self, ServerError> {
         check(&config)?;
+        let hosts = Hosts::new(&config.hosts).map_err(ServerError::Host)?;
         let refused = |source| ServerError::Bind {
             address: config.listen,
             source,
         };
         let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        let (app, router) = routes::build(config, services.into());
+        let (app, router) = routes::build(config, hosts, services.into());
         Ok(Server {
             listener,
             address,

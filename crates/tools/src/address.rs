@@ -32,8 +32,8 @@ pub enum Scope {
 pub struct AddressPolicy {
     /// How far tools may reach without the list.
     pub scope: Scope,
-    /// Hosts and networks that are allowed although they are private or
-    /// loopback. Cannot allow link-local, metadata or unspecified addresses.
+    /// Hosts and networks that are allowed although they are private, loopback or
+    /// reserved. Cannot allow link-local, metadata or unspecified addresses.
     pub allow: Vec<AllowRule>,
 }
 
@@ -72,9 +72,10 @@ pub enum Denied {
 
 fn mend(class: AddressClass) -> &'static str {
     match class {
-        AddressClass::Loopback | AddressClass::Private | AddressClass::Reserved => {
+        AddressClass::Loopback | AddressClass::Private => {
             " (if it may, set tools.addresses.scope = \"internal\" or name it in tools.addresses.allow)"
         }
+        AddressClass::Reserved => " (if it may, name it in tools.addresses.allow)",
         _ => "",
     }
 }

@@ -40,6 +40,12 @@ pub struct ToolsConfig {
     /// Written `mcp_start_ms`. Default 30 s.
     #[serde(rename = "mcp_start_ms", deserialize_with = "millis")]
     pub mcp_start: Duration,
+    /// The longest that a request waits for an MCP server's greeting, or for its list of
+    /// tools; the attempt goes on behind it, and after a failure nobody waits. Written
+    /// `mcp_wait_ms`. Unless set 3 s where servers are greeted ahead
+    /// ([`Tools::greet`](crate::Tools::greet)), and as long as `mcp_start` elsewhere.
+    #[serde(rename = "mcp_wait_ms", deserialize_with = "some_millis")]
+    pub mcp_wait: Option<Duration>,
     /// The longest that one call of an agent to a tool of an MCP server may take.
     /// Written `mcp_call_ms`. Default 60 s (note 1.4 on seed 004).
     #[serde(rename = "mcp_call_ms", deserialize_with = "millis")]
@@ -123,6 +129,7 @@ impl Default for ToolsConfig {
             mcp_servers: BTreeMap::new(),
             allow_stdio: false,
             mcp_start: Duration::from_secs(30),
+            mcp_wait: None,
             mcp_call: Duration::from_secs(60),
             mcp_idle: Duration::from_secs(300),
             web_search: WebSearchConfig::default(),
@@ -134,6 +141,10 @@ impl Default for ToolsConfig {
 
 pub(crate) fn millis<'de, D: Deserializer<'de>>(reader: D) -> Result<Duration, D::Error> {
     u64::deserialize(reader).map(Duration::from_millis)
+}
+
+fn some_millis<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Duration>, D::Error> {
+    millis(reader).map(Some)
 }
 
 /// What is wrong with the configuration.

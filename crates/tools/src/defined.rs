@@ -11,7 +11,7 @@ use tonic::metadata::MetadataMap;
 
 use crate::deadline::Limit;
 use crate::module::Module;
-use crate::parameters::Parameters;
+use crate::parameters::{self, Parameters};
 use crate::restful::{Restful, request_id};
 use crate::returns::Returns;
 use crate::{grpc, mcp, servers::Servers};
@@ -21,6 +21,8 @@ use crate::{grpc, mcp, servers::Servers};
 pub(crate) struct DefinedTool {
     pub(crate) spec: ToolSpec,
     pub(crate) parameters: Parameters,
+    /// Whether its definition says nothing of its parameters.
+    pub(crate) undeclared: bool,
     pub(crate) returns: Returns,
     pub(crate) limit: Limit,
     pub(crate) wire: Wire,
@@ -47,6 +49,14 @@ pub(crate) struct GrpcWire {
     pub(crate) tls: bool,
     pub(crate) method: grpc::Method,
     pub(crate) headers: HeaderMap,
+}
+
+/// The arguments of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Given<'a> {
+    Named(&'a Map),
+    /// Of a tool whose definition says nothing of its parameters.
+    InOrder(&'a [Value]),
 }
 
 impl Tool for DefinedTool {
@@ -78,13 +88,18 @@ impl DefinedTool {
         left: Duration,
     ) -> Result<Value, ToolError> {
         let tool = self.spec.name.as_str();
+        let given = match self.undeclared {
+            true => parameters::positional(tool, &arguments)?,
+            false => None,
+        };
+        let given = given.map_or(Given::Named(&arguments), Given::InOrder);
         match &self.wire {
-            Wire::Restful(restful) => restful.call(tool, &arguments, &self.returns, context).await,
-            Wire::Grpc(wire) => wire.call(tool, &arguments, context, left).await,
+            Wire::Restful(restful) => restful.call(tool, given, &self.returns, context).await,
+            Wire::Grpc(wire) => wire.call(tool, given, context, left).await,
             Wire::Mcp {
                 server,
                 tool: theirs,
-            } => mcp::call(server, tool, theirs, &arguments, &self.returns).await,
+            } => mcp::call(server, tool, theirs, given, &self.returns).await,
         }
     }
 }
@@ -93,7 +108,7 @@ impl GrpcWire {
     async fn call(
         &self,
         tool: &str,
-        arguments: &Map,
+        given: Given<'_>,
         context: &ToolContext,
         left: Duration,
     ) -> Result<Value, ToolError> {
@@ -107,8 +122,6 @@ impl GrpcWire {
             headers.insert(name, id);
         }
         let headers = MetadataMap::from_headers(headers);
-        server
-            .call(tool, &self.method, arguments, headers, left)
-            .await
+        server.call(tool, &self.method, given, headers, left).await
     }
 }

@@ -18,6 +18,8 @@ pub(crate) struct Definition {
     pub(crate) description: String,
     /// JSON Schema of the arguments, always of an object.
     pub(crate) parameters: Json,
+    /// Whether the author says nothing of the arguments, so that any are taken.
+    pub(crate) undeclared: bool,
     /// JSON Schema of the result.
     pub(crate) returns: Option<Json>,
     /// What stands in for the result of a failed call.
@@ -75,7 +77,13 @@ pub(crate) struct McpDefinition {
 }
 
 const TYPES: [&str; 3] = ["restful", "grpc", "mcp"];
-const METHODS: [Method; 4] = [Method::GET, Method::POST, Method::PUT, Method::DELETE];
+const METHODS: [Method; 5] = [
+    Method::GET,
+    Method::POST,
+    Method::PUT,
+    Method::PATCH,
+    Method::DELETE,
+];
 const KEYS: [&str; 20] = [
     "name",
     "module",
@@ -127,8 +135,11 @@ pub(crate) fn read(
 
 fn definition(reader: &mut Reader<'_>, top: Part<'_>) -> Option<Definition> {
     let module = reader.string(top, "module").unwrap_or_default();
-    let parameters =
-        parameters::schema(reader, top, "parameters").unwrap_or_else(parameters::nothing);
+    let undeclared = parameters::says_nothing(top, "parameters");
+    let parameters = match undeclared {
+        true => parameters::undeclared(),
+        false => parameters::schema(reader, top, "parameters").unwrap_or_else(parameters::nothing),
+    };
     let kind = kind(reader, top)?;
     let nothing = serde_json::Map::new();
     let own = own_part(reader, top, kind, &nothing)?;
@@ -137,6 +148,7 @@ fn definition(reader: &mut Reader<'_>, top: Part<'_>) -> Option<Definition> {
     Some(Definition {
         description: reader.string(top, "description").unwrap_or_default(),
         parameters,
+        undeclared,
         returns: parameters::schema(reader, top, "returns"),
         default: top.fields.get("default").cloned(),
         result: result_path(reader, top),

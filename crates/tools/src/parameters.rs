@@ -16,6 +16,65 @@ pub(crate) fn nothing() -> Json {
     json!({"type": "object", "properties": {}})
 }
 
+/// The parameter of an undeclared tool that takes the positional arguments.
+pub(crate) const REST: &str = "arguments";
+
+/// The schema of a tool whose definition says nothing of its parameters: the list of
+/// positional arguments, as the deployed origin sends it, or anything by name.
+pub(crate) fn undeclared() -> Json {
+    let list = json!({"type": "array", "description": "The arguments in order; the tool declares none by name."});
+    json!({"type": "object", "properties": {REST: list}})
+}
+
+/// Whether a definition says nothing of its parameters. An empty list says that there are none.
+pub(crate) fn says_nothing(part: Part<'_>, key: &str) -> bool {
+    match part.get(key) {
+        None => true,
+        Some(Json::Object(fields)) => fields.is_empty(),
+        Some(_) => false,
+    }
+}
+
+/// The positional arguments of an undeclared tool, if that is what it got.
+///
+/// # Errors
+/// It got named ones as well.
+pub(crate) fn positional<'a>(
+    tool: &str,
+    arguments: &'a Map,
+) -> Result<Option<&'a [Value]>, ToolError> {
+    let Some(Value::List(list)) = arguments.get(REST) else {
+        return Ok(None);
+    };
+    if arguments.len() > 1 {
+        let message = format!("{tool}: arguments are given in order ({REST}) or by name, not both");
+        return Err(ToolError::new(ToolErrorKind::Arguments, message));
+    }
+    Ok(Some(list.as_slice()))
+}
+
+/// Positional arguments under the names that the other side has for them.
+///
+/// # Errors
+/// There are more than names.
+pub(crate) fn named<'a>(
+    tool: &str,
+    positional: &[Value],
+    names: impl IntoIterator<Item = &'a str>,
+) -> Result<Map, ToolError> {
+    let names: Vec<&str> = names.into_iter().collect();
+    if positional.len() > names.len() {
+        let message = format!(
+            "{tool} takes at most {} arguments ({}), {} given",
+            names.len(),
+            names.join(", "),
+            positional.len()
+        );
+        return Err(ToolError::new(ToolErrorKind::Arguments, message));
+    }
+    Ok(names.into_iter().zip(positional.iter().cloned()).collect())
+}
+
 /// The schema under a key, if there is one. Authors write a JSON Schema, the
 /// seed's list of `{name, type, default, description, required}`, or an object
 /// of name to schema; the last two become a JSON Schema of an object.

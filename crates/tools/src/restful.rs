@@ -1,6 +1,7 @@
-//! Tools behind HTTP addresses (note A4): POST and PUT send a JSON object, GET
+//! Tools behind HTTP addresses (note A4): POST, PUT and PATCH send a JSON object, GET
 //! and DELETE a query string, `{argument}` in the url is filled in, and a tool
-//! that asks for it gets the list of arguments that the deployed origin sends.
+//! that asks for it, or declares no parameters, gets the list of arguments that the
+//! deployed origin sends.
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
 use crate::address::{Denied, is_absolute, parse_url};
+use crate::defined::Given;
 use crate::http::{Http, Request, refused, remote_error};
 use crate::module::Module;
 use crate::returns::{self, Returns};
@@ -33,11 +35,11 @@ impl Restful {
     pub(crate) async fn call(
         &self,
         tool: &str,
-        arguments: &Map,
+        given: Given<'_>,
         returns: &Returns,
         context: &ToolContext,
     ) -> Result<Value, ToolError> {
-        let request = self.request(tool, arguments, context).await?;
+        let request = self.request(tool, given, context).await?;
         let url = request.url.clone();
         let response = self.http.send(request).await?;
         if response.status().as_u16() >= 400 {
@@ -55,13 +57,20 @@ impl Restful {
     async fn request(
         &self,
         tool: &str,
-        arguments: &Map,
+        given: Given<'_>,
         context: &ToolContext,
     ) -> Result<Request, ToolError> {
+        let none = Map::default();
+        let (arguments, list) = match given {
+            Given::Named(arguments) => (arguments, None),
+            Given::InOrder(list) => (&none, Some(list)),
+        };
         let (filled, rest) = self.template.fill(tool, arguments)?;
         let mut url = self.module.absolute(tool, &filled).await?;
         let own_headers = self.module.headers_for(&url, &self.headers);
-        let body = if self.array {
+        let body = if let Some(list) = list {
+            Some(json::to_string(&Value::from(list.to_vec())))
+        } else if self.array {
             Some(array_body(&self.order, arguments))
         } else if matches!(self.method, Method::GET | Method::DELETE) {
             add_query(&mut url, &rest);

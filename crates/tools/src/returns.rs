@@ -49,6 +49,17 @@ impl Returns {
         Ok(Value::from(text))
     }
 
+    /// Whether the definition says nothing of results.
+    pub(crate) fn says_nothing(&self) -> bool {
+        self.schema.is_none() && self.path.is_empty()
+    }
+
+    /// Whether the definition promises a text, a number or a truth value.
+    pub(crate) fn is_scalar(&self) -> bool {
+        let kind = self.schema.as_ref().and_then(kind_of);
+        self.path.is_empty() && matches!(kind, Some("string" | "integer" | "number" | "boolean"))
+    }
+
     /// What an answer without content is: the empty value of its type.
     pub(crate) fn nothing(&self) -> Value {
         self.schema

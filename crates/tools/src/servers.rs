@@ -19,12 +19,14 @@ pub(crate) struct Servers {
     network: Network,
     http: Arc<Http>,
     response_bytes: usize,
-    mcp_start: Duration,
+    patience: Arc<mcp::Patience>,
     // gRPC servers are found at call time, since a module's address may
     // change; there are as many as addresses that the operator registered.
     grpc: Mutex<HashMap<String, Arc<grpc::Server>>>,
     mcp: Mutex<Vec<Weak<mcp::Server>>>,
     pool: Pool,
+    /// Servers that every request may need: they stay.
+    kept: Mutex<Vec<Arc<mcp::Server>>>,
 }
 
 impl Servers {
@@ -32,14 +34,15 @@ impl Servers {
         network: Network,
         http: Arc<Http>,
         response_bytes: usize,
-        mcp_start: Duration,
+        patience: mcp::Patience,
         mcp_idle: Duration,
     ) -> Self {
         Servers {
             network,
             http,
             response_bytes,
-            mcp_start,
+            patience: Arc::new(patience),
+            kept: Mutex::default(),
             grpc: Mutex::default(),
             mcp: Mutex::default(),
             pool: Pool::new(mcp_idle),
@@ -73,12 +76,38 @@ impl Servers {
         let server = mcp::Server::new(
             endpoint,
             self.http.clone(),
-            self.mcp_start,
+            self.patience.clone(),
             self.response_bytes,
         );
         let server = Arc::new(server);
         servers.push(Arc::downgrade(&server));
+        drop(servers);
+        if self.patience.looks_ahead() && tokio::runtime::Handle::try_current().is_ok() {
+            server.greet();
+        }
         server
+    }
+
+    /// Greets all servers that are named, and from now on each that is named first.
+    /// Called within a runtime.
+    pub(crate) fn look_ahead(&self) {
+        if self.patience.look_ahead() {
+            return;
+        }
+        let servers: Vec<Arc<mcp::Server>> = {
+            let servers = self.mcp.lock().unwrap_or_else(PoisonError::into_inner);
+            servers.iter().filter_map(Weak::upgrade).collect()
+        };
+        servers.iter().for_each(mcp::Server::greet);
+    }
+
+    /// Keeps a server for as long as there are servers at all, greeted ahead.
+    pub(crate) fn keep(&self, endpoint: mcp::Endpoint) {
+        let server = self.mcp(endpoint);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if !kept.iter().any(|known| Arc::ptr_eq(known, &server)) {
+            kept.push(server);
+        }
     }
 
     /// As [`Servers::mcp`], and kept for a while after its last tool is gone: the

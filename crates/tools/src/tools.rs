@@ -18,7 +18,7 @@ use crate::http::{Http, checked_url};
 use crate::mcp;
 use crate::module::{ModuleSettings, secret_headers};
 use crate::network::{Lookup, Network, SystemLookup};
-use crate::parameters::Parameters;
+use crate::parameters::{Parameters, REST};
 use crate::returns::Returns;
 use crate::servers::Servers;
 use wiring::Finding;
@@ -66,7 +66,7 @@ impl Tools {
             network.clone(),
             http.clone(),
             config.response_bytes,
-            config.mcp_start,
+            mcp::Patience::new(config.mcp_start, config.mcp_wait),
             config.mcp_idle,
         );
         let modules = config.modules.iter().map(|(name, module)| {
@@ -122,6 +122,10 @@ impl Tools {
 }
 
 impl ToolBuilder for Tools {
+    fn look_ahead(&self) {
+        self.servers.look_ahead();
+    }
+
     fn build(&self, name: &str, source: &str, text: &str) -> Result<BuiltTool, Vec<Diagnostic>> {
         let (definition, mut warnings) = definition::read(source, text)?;
         let wrong = |path: &[&str], why: &str| {
@@ -143,6 +147,7 @@ impl ToolBuilder for Tools {
             name: name.to_owned(),
             description: definition.description,
             parameters: definition.parameters,
+            rest: definition.undeclared.then(|| REST.to_owned()),
             idempotent: definition.idempotent,
             default: returns.default(definition.default),
             returns: definition.returns,
@@ -150,6 +155,7 @@ impl ToolBuilder for Tools {
         let tool = DefinedTool {
             spec,
             parameters,
+            undeclared: definition.undeclared,
             returns,
             limit: Limit {
                 time: definition.timeout.unwrap_or(self.config.timeout),

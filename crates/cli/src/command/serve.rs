@@ -40,6 +40,7 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
     scripts::serve(config, &service, models.clone()).await?;
     let agents =
         agents::service(config, service.clone(), models.clone(), Vec::new(), &traces).await?;
+    agents.greet_servers();
     let databases = databases::asked(config, store, &service, models).await?;
     let shop = match args.demo {
         true => Some(DemoShop::build()?),
@@ -101,6 +102,7 @@ fn server_config(config: &Config) -> Result<ServerConfig, Failure> {
         open_health: config.is_on(&config::OPEN_HEALTH),
         open_metrics: config.is_on(&config::OPEN_METRICS),
         insecure: config.is_on(&config::INSECURE),
+        hosts: config.texts(&config::HOSTS).to_vec(),
         origins: config.texts(&config::ORIGINS).to_vec(),
         inline_templates: config.choice(&config::INLINE_TEMPLATES),
         change_databases: config.choice(&config::CHANGE_DATABASES),

@@ -54,12 +54,14 @@ settings! {
     BODY_BYTES = "server.body_bytes", Integer, [], "1048576";
     RATE_LIMIT = "server.rate_limit", Integer, [], "";
     INSECURE = "server.insecure", Bool, [], "false";
+    HOSTS = "server.hosts", Texts, ["QUILLET_HOSTS"], "";
     ORIGINS = "server.origins", Texts, [], "";
     CONNECTIONS = "server.connections", Integer, [], "10000";
     INLINE_TEMPLATES = "server.inline_templates", Bool, [], "";
     CHANGE_DATABASES = "server.change_databases", Bool, [], "";
     OPEN_HEALTH = "server.open_health", Bool, [], "true";
     OPEN_METRICS = "server.open_metrics", Bool, [], "false";
+    NAMED_COUNTS = "server.named_counts", Integer, [], "100";
     UNREADY_WHEN_STALE = "server.unready_when_stale", Bool, [], "false";
     HEADER_MS = "server.header_ms", Integer, [], "10000";
     BODY_MS = "server.body_ms", Integer, [], "30000";

@@ -16,6 +16,7 @@ mod js_worker;
 mod keys;
 mod layout;
 mod lsp;
+mod openapi;
 mod pseudo_terminal;
 mod render;
 mod run;

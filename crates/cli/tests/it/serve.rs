@@ -15,7 +15,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    fn start(place: &Place, args: &[&str]) -> Self {
+    pub(crate) fn start(place: &Place, args: &[&str]) -> Self {
         Running::start_with(place, args, &[])
     }
 

@@ -203,9 +203,7 @@ impl Instance {
             name: tool_name(&wanted.id),
             description: wanted.title.unwrap_or_default(),
             parameters,
-            returns: None,
-            idempotent: false,
-            default: Value::Null,
+            ..ToolSpec::default()
         }
     }
 }
@@ -239,8 +237,7 @@ pub fn script_spec(script: &Script, id: &str) -> Result<ToolSpec, String> {
             .unwrap_or_default(),
         parameters: inputs.to_parameters_schema(),
         returns: config.get("output").map(serde_json::Value::from),
-        idempotent: false,
-        default: Value::Null,
+        ..ToolSpec::default()
     })
 }
 

@@ -138,6 +138,12 @@ pub(super) struct Places {
 }
 
 impl AgentService {
+    /// Greets the MCP servers of the configuration behind the caller, so that no run waits
+    /// for one. For a service at its start.
+    pub fn greet_servers(&self) {
+        self.parts.tools.greet(&self.parts.mcp_servers);
+    }
+
     /// Agents made of these parts.
     #[must_use]
     pub fn new(parts: AgentParts, options: AgentOptions) -> Arc<Self> {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::extract::Query;
 use axum::response::Response;
 use quillet_core::Diagnostic;
 use quillet_core::store::Kind;
@@ -15,9 +14,11 @@ use utoipa::{IntoParams, ToSchema};
 use super::{Id, json};
 use crate::error::{ApiError, Problem};
 use crate::exchange::Call;
+use crate::sql::given::Params;
 
 /// How a list is wanted.
 #[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Listing {
     /// `true` lists objects with status and findings instead of ids.
     #[serde(default)]
@@ -54,7 +55,6 @@ pub(crate) struct PromptDetail<'a> {
     #[schema(value_type = String)]
     origin: Origin,
     /// The definition; a text if it is no JSON.
-    #[schema(value_type = Object)]
     prompt: Tree,
     /// `script` if it is run, `template` if it is rendered.
     kind: &'static str,
@@ -82,7 +82,7 @@ pub(crate) struct PromptDetail<'a> {
     responses((status = 200, body = Vec<String>)))]
 pub(crate) async fn list_extensions(
     call: Call,
-    listing: Query<Listing>,
+    Params(listing): Params<Listing>,
 ) -> Result<Response, ApiError> {
     list(
         &call.app.service.catalogue().snapshot().extensions,
@@ -95,7 +95,7 @@ pub(crate) async fn list_extensions(
     responses((status = 200, body = Vec<String>)))]
 pub(crate) async fn list_prompts(
     call: Call,
-    listing: Query<Listing>,
+    Params(listing): Params<Listing>,
 ) -> Result<Response, ApiError> {
     let snapshot = call.app.service.catalogue().snapshot();
     if !listing.is_detailed() {
@@ -111,7 +111,10 @@ pub(crate) async fn list_prompts(
 /// Ids of all tools, sorted.
 #[utoipa::path(get, path = "/tools", tag = "catalogue", params(Listing),
     responses((status = 200, body = Vec<String>)))]
-pub(crate) async fn list_tools(call: Call, listing: Query<Listing>) -> Result<Response, ApiError> {
+pub(crate) async fn list_tools(
+    call: Call,
+    Params(listing): Params<Listing>,
+) -> Result<Response, ApiError> {
     list(&call.app.service.catalogue().snapshot().tools, &listing)
 }
 
@@ -126,7 +129,7 @@ pub(crate) async fn list_environs(call: Call) -> Result<Response, ApiError> {
 
 /// An extension as it was registered.
 #[utoipa::path(get, path = "/extensions/{id}", tag = "catalogue", params(("id" = String, Path)), responses(
-    (status = 200, body = Object),
+    (status = 200, body = Tree, description = "The definition; a text if it is no JSON"),
     (status = 404, body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn get_extension(call: Call, Id(id): Id) -> Result<Response, ApiError> {
@@ -162,7 +165,7 @@ pub(crate) async fn get_prompt(call: Call, Id(id): Id) -> Result<Response, ApiEr
 
 /// The value of a shared variable, or the tree of values under the id.
 #[utoipa::path(get, path = "/environs/{id}", tag = "catalogue", params(("id" = String, Path)), responses(
-    (status = 200, body = Object, description = "Any JSON value"),
+    (status = 200, body = Tree, description = "Any JSON value"),
     (status = 404, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json", description = "The store is away and nothing is cached"),
 ))]
@@ -172,7 +175,7 @@ pub(crate) async fn get_environ(call: Call, Id(id): Id) -> Result<Response, ApiE
 
 /// A tool as it was registered.
 #[utoipa::path(get, path = "/tools/{id}", tag = "catalogue", params(("id" = String, Path)), responses(
-    (status = 200, body = Object),
+    (status = 200, body = Tree, description = "The definition; a text if it is no JSON"),
     (status = 404, body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn get_tool(call: Call, Id(id): Id) -> Result<Response, ApiError> {

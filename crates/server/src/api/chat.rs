@@ -1,14 +1,14 @@
 //! Rendering a prompt and sending it to the model.
 
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use axum::response::Response;
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatEvent, ChatOptions, Reply};
 use quillet_core::{BoxFuture, Map, Message};
-use quillet_prompt::{Input, ScriptJob};
+use quillet_prompt::{Explanation, Input, ScriptJob};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -17,10 +17,12 @@ use super::body::JsonBody;
 use super::chunk::{Chunks, DONE};
 use super::completion::Completion;
 use super::feed::{self, Answer, Asking, Tell};
+use super::render::Asked;
 use super::{Id, Warning, json as answer_json, merged, warnings};
 use crate::app::App;
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::{Call, Exchange};
+use crate::sql::given::Params;
 
 /// What a prompt is rendered with, and how the model is to answer. Besides the
 /// members listed here, all of OpenAI's parameters of generation are passed on:
@@ -45,6 +47,8 @@ pub(crate) struct ChatBody {
     history: Vec<Message>,
     /// Whether the answer comes as server-sent events.
     stream: Option<bool>,
+    /// Whether the answer tells what the prompt was made of; `?explain=true` says the same.
+    explain: Option<bool>,
     #[serde(flatten)]
     #[schema(ignore)]
     options: ChatOptions,
@@ -53,7 +57,7 @@ pub(crate) struct ChatBody {
 /// Renders a prompt, sends it to the model and answers in OpenAI's chat shape:
 /// whole, or with `stream` as events whose data are chunks, ended by `[DONE]`.
 /// A stream that fails ends with an `error` chunk and without `[DONE]`.
-#[utoipa::path(post, path = "/chat/prompts/{id}", tag = "prompts", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/chat/prompts/{id}", tag = "prompts", params(("id" = String, Path), Asked),
     request_body = ChatBody, responses(
     (status = 200, body = Completion),
     (status = 400, body = Problem, content_type = "application/problem+json"),
@@ -65,8 +69,10 @@ pub(crate) struct ChatBody {
 pub(crate) async fn chat_prompt(
     call: Call,
     Id(id): Id,
-    JsonBody(body): JsonBody<ChatBody>,
+    Params(asked): Params<Asked>,
+    JsonBody(mut body): JsonBody<ChatBody>,
 ) -> Result<Response, ApiError> {
+    body.explain = Some(asked.explains(body.explain));
     if body.options.extra.contains_key("messages") {
         return Err(problem(
             400,
@@ -79,20 +85,23 @@ pub(crate) async fn chat_prompt(
     if let Some(job) = script(&call, &id, &body)? {
         return super::script::answer(&call, job).await;
     }
-    let asking = ask(&call, id, body);
+    let made_of = MadeOf::default();
+    let asking = ask(&call, id, body, made_of.clone());
     if is_streamed {
         let told = Told {
             chunks: Chunks::default(),
             exchange: call.exchange.clone(),
+            made_of,
         };
         return feed::answer(&call, asking, told).await;
     }
     let (reply, warnings) = whole(&call.app, asking).await?;
-    answer_json(&Completion::new(reply, warnings))
+    let completion = Completion::new(reply, warnings);
+    answer_json(&completion.explained(made_of.get().cloned()))
 }
 
 /// The same at the deployed origin's address.
-#[utoipa::path(post, path = "/prompts/{id}/chat", tag = "prompts", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/prompts/{id}/chat", tag = "prompts", params(("id" = String, Path), Asked),
     request_body = ChatBody, responses(
     (status = 200, body = Completion),
     (status = 400, body = Problem, content_type = "application/problem+json"),
@@ -104,9 +113,10 @@ pub(crate) async fn chat_prompt(
 pub(crate) async fn chat_prompt_alias(
     call: Call,
     id: Id,
+    asked: Params<Asked>,
     body: JsonBody<ChatBody>,
 ) -> Result<Response, ApiError> {
-    chat_prompt(call, id, body).await
+    chat_prompt(call, id, asked, body).await
 }
 
 /// The run that the body asks for, if the prompt is a script.
@@ -126,13 +136,17 @@ fn script(call: &Call, id: &str, body: &ChatBody) -> Result<Option<ScriptJob>, A
     }))
 }
 
-fn ask(call: &Call, id: String, body: ChatBody) -> Asking {
+/// What a prompt was made of, once it is rendered and if the request asks.
+type MadeOf = Arc<OnceLock<Box<Explanation>>>;
+
+fn ask(call: &Call, id: String, body: ChatBody, made_of: MadeOf) -> Asking {
     let (app, exchange) = (Arc::clone(&call.app), Arc::clone(&call.exchange));
     Box::pin(async move {
         let variables = merged(body.variables.as_ref(), body.args.as_ref());
         let started = Instant::now();
         let input = Input {
             history: &body.history,
+            explain: body.explain == Some(true),
             ..Input::new(&variables, exchange.id())
         };
         let asked = app.service.chat(&id, &input, body.model, body.options);
@@ -141,9 +155,12 @@ fn ask(call: &Call, id: String, body: ChatBody) -> Asking {
         for failure in &outcome.failures {
             app.metrics.tool_failures.count(failure.code);
         }
+        if let Some(explanation) = outcome.explanation {
+            let _ = made_of.set(explanation);
+        }
         Ok(Answer {
             stream: outcome.stream,
-            warnings: warnings(outcome.failures),
+            warnings: warnings(&[], &outcome.unused, outcome.failures),
         })
     })
 }
@@ -182,11 +199,13 @@ pub(crate) async fn in_time<T>(
 struct Told {
     chunks: Chunks,
     exchange: Arc<Exchange>,
+    made_of: MadeOf,
 }
 
 impl Tell for Told {
     fn begin(&mut self, warnings: Vec<Warning>, _: &mut Vec<u8>) {
         self.chunks.warn(warnings);
+        self.chunks.explain(self.made_of.get().cloned());
     }
 
     fn event(&mut self, event: ChatEvent, out: &mut Vec<u8>) {

@@ -2,6 +2,7 @@
 //! comes for every piece of text, so none of them becomes a tree first.
 
 use quillet_core::chat::{ChatEvent, Usage};
+use quillet_prompt::Explanation;
 use serde::Serialize;
 
 use super::Warning;
@@ -20,6 +21,7 @@ pub(crate) struct Chunks {
     /// The answers that have said who speaks; which the first chunk of each must.
     begun: Vec<u32>,
     warnings: Vec<Warning>,
+    explanation: Option<Box<Explanation>>,
     /// What it has cost so far.
     usage: Option<Usage>,
     /// Whether every chunk says that it knows of no usage, as OpenAI's do where it was asked for.
@@ -44,6 +46,11 @@ impl Chunks {
     /// Warnings go with the next chunk.
     pub(crate) fn warn(&mut self, warnings: Vec<Warning>) {
         self.warnings = warnings;
+    }
+
+    /// Tells with the first chunk what the prompt was made of.
+    pub(crate) fn explain(&mut self, explanation: Option<Box<Explanation>>) {
+        self.explanation = explanation;
     }
 
     /// One event of the model, as a chunk if this wire has words for it.
@@ -168,6 +175,10 @@ impl Chunks {
             out.extend_from_slice(b",\"warnings\":");
             json(&self.warnings, out);
             self.warnings.clear();
+        }
+        if let Some(explanation) = self.explanation.take() {
+            out.extend_from_slice(b",\"explanation\":");
+            json(&explanation, out);
         }
         out.extend_from_slice(b"}\n\n");
     }

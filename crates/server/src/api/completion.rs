@@ -4,6 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use quillet_core::ToolCall;
 use quillet_core::chat::{Choice, FinishReason, Reply, Usage};
+use quillet_prompt::Explanation;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -29,6 +30,10 @@ pub(crate) struct Completion {
     /// Tool calls that failed while the prompt was rendered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Warning>,
+    /// What the prompt was made of, if the request asks: `template`, `variables`, `calls`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    explanation: Option<Box<Explanation>>,
     /// What a script gave besides its text.
     #[serde(skip_serializing_if = "Option::is_none")]
     script: Option<ScriptReport>,
@@ -150,6 +155,12 @@ pub(super) fn finish_word(reason: FinishReason, raw: &str) -> &'static str {
 }
 
 impl Completion {
+    /// The same, and what the prompt was made of.
+    pub(crate) fn explained(mut self, explanation: Option<Box<Explanation>>) -> Self {
+        self.explanation = explanation;
+        self
+    }
+
     pub(crate) fn new(reply: Reply, warnings: Vec<Warning>) -> Self {
         let choice = |(index, choice): (usize, Choice)| CompletionChoice {
             index,
@@ -166,6 +177,7 @@ impl Completion {
             choices: reply.choices.into_iter().enumerate().map(choice).collect(),
             usage: reply.usage.map(CompletionUsage::from),
             warnings,
+            explanation: None,
             script: None,
         }
     }

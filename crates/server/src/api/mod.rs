@@ -6,10 +6,12 @@ pub(crate) mod chat;
 mod chunk;
 mod completion;
 mod feed;
+pub(crate) mod members;
 pub(crate) mod openai;
 pub(crate) mod render;
 pub(crate) mod response;
 pub(crate) mod script;
+pub(crate) mod words;
 
 use std::borrow::Cow;
 
@@ -20,10 +22,11 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::Response;
 use quillet_core::{Map, Table};
-use quillet_prompt::ToolFailure;
+use quillet_prompt::{ToolFailure, Unused};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use self::members::Unknown;
 use crate::error::{ApiError, problem};
 
 /// The id in a path, percent-decoded. Ids hold dots and may hold anything else.
@@ -44,27 +47,67 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
     }
 }
 
-/// A tool call that failed while rendering; its default stands in the text.
+/// What the client should know: a tool call that failed while rendering, whose default stands
+/// in the text; a member or a variable of the request that nobody reads.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Warning {
-    /// The tool's function name.
-    tool: String,
-    /// Stable code, such as `tool.timeout`.
+    /// The tool's function name, if it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<String>,
+    /// Stable code, such as `tool.timeout`, `request.unknown_member`, `request.unused_variable`.
     code: &'static str,
     /// What happened.
     message: String,
     /// How long the call took, in milliseconds.
-    elapsed_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    elapsed_ms: Option<u64>,
 }
 
-fn warnings(failures: Vec<ToolFailure>) -> Vec<Warning> {
-    let warning = |failure: ToolFailure| Warning {
-        tool: failure.tool,
+impl Warning {
+    fn of_request(code: &'static str, message: String) -> Self {
+        Warning {
+            tool: None,
+            code,
+            message,
+            elapsed_ms: None,
+        }
+    }
+
+    /// A member of the body that nobody reads.
+    fn unknown(member: &Unknown) -> Self {
+        let hint = member
+            .nearest
+            .map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
+        let message = format!(
+            "the member {:?} is not known and is ignored{hint}",
+            member.name
+        );
+        Warning::of_request("request.unknown_member", message)
+    }
+
+    /// A variable that the prompt neither declares nor uses.
+    fn unused(variable: &Unused) -> Self {
+        let near = variable.nearest.as_deref();
+        let hint = near.map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
+        let message = format!(
+            "the prompt neither declares nor uses the variable {:?}{hint}",
+            variable.name
+        );
+        Warning::of_request("request.unused_variable", message)
+    }
+}
+
+fn warnings(unknown: &[Unknown], unused: &[Unused], failures: Vec<ToolFailure>) -> Vec<Warning> {
+    let of_tool = |failure: ToolFailure| Warning {
+        tool: Some(failure.tool),
         code: failure.code,
         message: failure.message,
-        elapsed_ms: failure.elapsed_ms,
+        elapsed_ms: Some(failure.elapsed_ms),
     };
-    failures.into_iter().map(warning).collect()
+    let of_tools = failures.into_iter().map(of_tool);
+    let of_members = unknown.iter().map(Warning::unknown);
+    let of_variables = unused.iter().map(Warning::unused);
+    of_tools.chain(of_members).chain(of_variables).collect()
 }
 
 /// `variables` over `args`, the origin's name for the same (note 1.1).

@@ -4,16 +4,34 @@ use std::sync::atomic::Ordering;
 
 use axum::response::Response;
 use quillet_core::{Map, Message};
-use quillet_prompt::{DryRun, Input, RenderOutcome, RenderedPrompt, ServiceError};
+use quillet_prompt::{DryRun, Explanation, Input, RenderOutcome, RenderedPrompt, ServiceError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
-use super::body::JsonBody;
+use super::body::NotedBody;
+use super::members::Unknown;
 use super::{Id, Warning, json, merged, warnings};
 use crate::app::App;
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
+use crate::sql::given::{Params, is_on};
+
+/// What is asked for beside the text.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Asked {
+    /// `true` tells what the answer was made of: where each variable came from, which tools
+    /// were called, which version of which template it was.
+    explain: Option<String>,
+}
+
+impl Asked {
+    /// Whether either the address or the body asks for it.
+    pub(super) fn explains(&self, member: Option<bool>) -> bool {
+        member.unwrap_or(is_on(self.explain.as_deref()))
+    }
+}
 
 /// What a prompt is rendered with.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -30,6 +48,8 @@ pub(crate) struct RenderRequest {
     #[serde(default)]
     #[schema(value_type = Option<Vec<Object>>)]
     history: Vec<Message>,
+    /// Whether the answer tells what it was made of; `?explain=true` says the same.
+    explain: Option<bool>,
 }
 
 /// Which prompt, or which template, and what with.
@@ -68,6 +88,8 @@ pub(crate) struct AnyRenderRequest {
     #[serde(default)]
     #[schema(value_type = Option<Vec<Object>>)]
     history: Vec<Message>,
+    /// Whether the answer tells what it was made of; `?explain=true` says the same.
+    explain: Option<bool>,
 }
 
 /// A text, or messages.
@@ -100,7 +122,8 @@ pub(crate) struct RenderReply {
     status: &'static str,
     /// `prompt` for a text, `messages` for messages.
     kind: &'static str,
-    /// Tool calls that failed and left their defaults.
+    /// Tool calls that failed and left their defaults, and members and variables of the
+    /// request that nobody reads.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Warning>,
     /// `true` if the store is away and shared variables may be old.
@@ -109,6 +132,10 @@ pub(crate) struct RenderReply {
     /// Of a script: which requests it would make.
     #[serde(skip_serializing_if = "Option::is_none")]
     dry_run: Option<DryRunReply>,
+    /// What it was made of, if the request asks: `template`, `variables`, `calls`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    explanation: Option<Box<Explanation>>,
 }
 
 /// Which requests a script would make, with empty answers to all of them.
@@ -143,7 +170,8 @@ pub(crate) struct KindReply {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Object>>)]
     messages: Option<Vec<Message>>,
-    /// Tool calls that failed and left their defaults.
+    /// Tool calls that failed and left their defaults, and members and variables of the
+    /// request that nobody reads.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Warning>,
     /// `true` if the store is away and shared variables may be old.
@@ -152,11 +180,15 @@ pub(crate) struct KindReply {
     /// Of a script: which requests it would make.
     #[serde(skip_serializing_if = "Option::is_none")]
     dry_run: Option<DryRunReply>,
+    /// What it was made of, if the request asks: `template`, `variables`, `calls`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    explanation: Option<Box<Explanation>>,
 }
 
 /// Renders a prompt with the variables of the request. A script is not run: the messages are
 /// those of the first request that it would make.
-#[utoipa::path(post, path = "/render/prompts/{id}", tag = "prompts", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/render/prompts/{id}", tag = "prompts", params(("id" = String, Path), Asked),
     request_body = RenderRequest, responses(
     (status = 200, body = RenderReply),
     (status = 400, body = Problem, content_type = "application/problem+json", description = "Missing or wrong variables, a broken template, an unknown function, a malformed body"),
@@ -168,13 +200,15 @@ pub(crate) struct KindReply {
 pub(crate) async fn render_prompt(
     call: Call,
     Id(id): Id,
-    JsonBody(request): JsonBody<RenderRequest>,
+    Params(asked): Params<Asked>,
+    NotedBody(request, unknown): NotedBody<RenderRequest>,
 ) -> Result<Response, ApiError> {
-    reply(stored(&call, &id, &request).await?)
+    let outcome = stored(&call, &id, &request, &asked).await?;
+    reply(outcome, &unknown)
 }
 
 /// Renders a prompt; the deployed origin's address and shape.
-#[utoipa::path(post, path = "/prompts/{id}/render", tag = "prompts", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/prompts/{id}/render", tag = "prompts", params(("id" = String, Path), Asked),
     request_body = RenderRequest, responses(
     (status = 200, body = KindReply),
     (status = 400, body = Problem, content_type = "application/problem+json"),
@@ -185,9 +219,11 @@ pub(crate) async fn render_prompt(
 pub(crate) async fn render_prompt_kind(
     call: Call,
     Id(id): Id,
-    JsonBody(request): JsonBody<RenderRequest>,
+    Params(asked): Params<Asked>,
+    NotedBody(request, unknown): NotedBody<RenderRequest>,
 ) -> Result<Response, ApiError> {
-    let outcome = stored(&call, &id, &request).await?;
+    let outcome = stored(&call, &id, &request, &asked).await?;
+    let warnings = warnings(&unknown, &outcome.unused, outcome.failures);
     let rendered = taken(outcome.prompt);
     let kind = rendered.kind();
     let (prompt, messages) = match rendered {
@@ -198,14 +234,15 @@ pub(crate) async fn render_prompt_kind(
         kind,
         prompt,
         messages,
-        warnings: warnings(outcome.failures),
+        warnings,
         stale: outcome.stale,
         dry_run: outcome.dry_run.map(DryRunReply::from),
+        explanation: outcome.explanation,
     })
 }
 
 /// Renders the prompt that the body names, or the template that it holds.
-#[utoipa::path(post, path = "/render", tag = "prompts", request_body = AnyRenderRequest, responses(
+#[utoipa::path(post, path = "/render", tag = "prompts", params(Asked), request_body = AnyRenderRequest, responses(
     (status = 200, body = RenderReply),
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 403, body = Problem, content_type = "application/problem+json", description = "Templates in requests are switched off"),
@@ -215,11 +252,13 @@ pub(crate) async fn render_prompt_kind(
 ))]
 pub(crate) async fn render(
     call: Call,
-    JsonBody(request): JsonBody<AnyRenderRequest>,
+    Params(asked): Params<Asked>,
+    NotedBody(request, unknown): NotedBody<AnyRenderRequest>,
 ) -> Result<Response, ApiError> {
     let variables = merged(request.variables.as_ref(), request.args.as_ref());
     let input = Input {
         history: &request.history,
+        explain: asked.explains(request.explain),
         ..Input::new(&variables, call.exchange.id())
     };
     let inline = request.template.is_some() || request.messages.is_some();
@@ -233,7 +272,7 @@ pub(crate) async fn render(
             call.app.service.render_inline(definition, &input).await
         }
     };
-    reply(counted(&call.app, outcome)?)
+    reply(counted(&call.app, outcome)?, &unknown)
 }
 
 fn either_or(found: &str) -> ApiError {
@@ -266,10 +305,16 @@ fn definition(request: &AnyRenderRequest) -> serde_json::Map<String, Tree> {
     members.into_iter().filter_map(given).collect()
 }
 
-async fn stored(call: &Call, id: &str, request: &RenderRequest) -> Result<RenderOutcome, ApiError> {
+async fn stored(
+    call: &Call,
+    id: &str,
+    request: &RenderRequest,
+    asked: &Asked,
+) -> Result<RenderOutcome, ApiError> {
     let variables = merged(request.variables.as_ref(), request.args.as_ref());
     let input = Input {
         history: &request.history,
+        explain: asked.explains(request.explain),
         ..Input::new(&variables, call.exchange.id())
     };
     let outcome = call.app.service.render(id, &input).await;
@@ -305,14 +350,16 @@ fn taken(prompt: RenderedPrompt) -> Rendered {
     }
 }
 
-fn reply(outcome: RenderOutcome) -> Result<Response, ApiError> {
+fn reply(outcome: RenderOutcome, unknown: &[Unknown]) -> Result<Response, ApiError> {
+    let warnings = warnings(unknown, &outcome.unused, outcome.failures);
     let rendered = taken(outcome.prompt);
     json(&RenderReply {
         kind: rendered.kind(),
         rendered_prompt: rendered,
         status: "success",
-        warnings: warnings(outcome.failures),
+        warnings,
         stale: outcome.stale,
         dry_run: outcome.dry_run.map(DryRunReply::from),
+        explanation: outcome.explanation,
     })
 }

@@ -11,6 +11,8 @@ use quillet_script::host;
 use quillet_tools::Tools;
 use quillet_tools::builtin::BuiltinOptions;
 
+use super::servers::ServerTools;
+
 /// Built-in tools that scripts may name.
 const BUILTIN: [&str; 3] = ["web_search", "read_file", "list_files"];
 /// How prompts are named as tools.
@@ -118,6 +120,7 @@ fn abilities(vendor: Vendor, facts: &Facts) -> host::Abilities {
 pub struct ScriptTools {
     prompts: Option<Arc<PromptService>>,
     builtin: Option<Arc<Tools>>,
+    servers: Option<Arc<ServerTools>>,
     more: Vec<Arc<dyn Tool>>,
 }
 
@@ -136,7 +139,14 @@ impl ScriptTools {
         self
     }
 
-    /// More tools, such as those of MCP servers.
+    /// The tools of MCP servers, as they answer.
+    #[must_use]
+    pub fn servers(mut self, servers: ServerTools) -> Self {
+        self.servers = Some(Arc::new(servers));
+        self
+    }
+
+    /// More tools, such as those that MCP servers have listed.
     #[must_use]
     pub fn and(mut self, more: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.more.extend(more);
@@ -172,6 +182,7 @@ impl host::Tools for ScriptTools {
         let more = self.more.iter().find(|tool| tool.spec().name == name);
         self.of_catalogue(name)
             .or_else(|| more.cloned())
+            .or_else(|| self.servers.as_ref()?.find(name))
             .or_else(|| self.built_in(name))
     }
 
@@ -184,6 +195,7 @@ impl host::Tools for ScriptTools {
             names.extend(ids.map(|id| format!("{PROMPT}{id}")));
         }
         names.extend(self.more.iter().map(|tool| tool.spec().name.clone()));
+        names.extend(self.servers.iter().flat_map(|servers| servers.names()));
         let built_in = BUILTIN.iter().filter(|name| self.built_in(name).is_some());
         names.extend(built_in.map(|name| (*name).to_owned()));
         names.sort_unstable();

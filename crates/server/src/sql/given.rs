@@ -5,7 +5,7 @@ use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 
-use crate::api::body;
+use crate::api::{body, members, words};
 use crate::error::{ApiError, problem};
 use crate::exchange::At;
 
@@ -26,7 +26,7 @@ impl<T: DeserializeOwned> FromRequest<At> for MaybeBody<T> {
         if bytes.trim_ascii().is_empty() {
             return Ok(MaybeBody(None));
         }
-        let read = serde_json::from_slice(&bytes);
+        let read = members::read(&bytes, &mut Vec::new());
         read.map(|value| MaybeBody(Some(value)))
             .map_err(|error| malformed(&error))
     }
@@ -52,7 +52,7 @@ fn malformed(error: &serde_json::Error) -> ApiError {
         serde_json::error::Category::Data => (422, "the body does not fit"),
         _ => (400, "the body is not JSON"),
     };
-    let why = quillet_core::json::reason(error);
+    let why = words::why(error);
     problem(status, "request.body", format!("{what}: {why}")).at(error.line(), error.column())
 }
 
@@ -69,7 +69,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
             Err(error) => Err(problem(
                 422,
                 "request.query",
-                format!("the parameters behind ? do not fit: {}", error.body_text()),
+                format!(
+                    "the parameters behind ? do not fit: {}",
+                    words::plain(&error.body_text())
+                ),
             )),
         }
     }

@@ -19,6 +19,7 @@ const USUAL: usize = 20;
 
 /// Which page is wanted.
 #[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Page {
     /// How many records, from 1 to 100; 20 where absent.
     limit: Option<usize>,
@@ -29,6 +30,7 @@ pub(crate) struct Page {
 
 /// What is looked for.
 #[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Search {
     /// Words that the query or its question has, all of them.
     query: Option<String>,

@@ -22,6 +22,7 @@ use crate::exchange::Call;
 
 /// Whether to read the database anew.
 #[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Refresh {
     /// `true` reads the database anew; otherwise what is kept is given while the database
     /// says that nothing has changed.

@@ -5,7 +5,7 @@
 
 pub(crate) mod connections;
 mod error;
-mod given;
+pub(crate) mod given;
 pub(crate) mod history;
 pub(crate) mod layout;
 pub(crate) mod metadata;

@@ -33,6 +33,7 @@ pub(crate) struct QueryBody {
 
 /// In which form rows are wanted.
 #[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Wanted {
     /// `json`, `ndjson`, `csv`, `arrow`, `parquet`, …; goes before the header `Accept`.
     format: Option<String>,

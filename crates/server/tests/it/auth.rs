@@ -208,7 +208,7 @@ async fn pages_of_other_sites_may_call_only_when_they_are_listed() {
     .await;
     assert_eq!(
         (other.status, other.header("access-control-allow-origin")),
-        (401, None)
+        (403, None)
     );
 }
 
@@ -218,7 +218,7 @@ async fn without_a_list_no_page_is_told_anything() {
     let answer = get(&server, "/api/tools", &[("origin", "https://evil.example")]).await;
     assert_eq!(
         (answer.status, answer.header("access-control-allow-origin")),
-        (200, None)
+        (403, None)
     );
     let marked = [
         ("origin", "https://evil.example"),

@@ -71,7 +71,7 @@ async fn bodies_over_the_limit_are_413_whether_they_say_so_or_not() {
     );
 
     let mut connection = Connection::open(server.address).await;
-    connection.send("POST /api/render/prompts/hello HTTP/1.1\r\nhost: t\r\ntransfer-encoding: chunked\r\n\r\n").await;
+    connection.send("POST /api/render/prompts/hello HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n").await;
     connection
         .send(&format!("{:x}\r\n{}\r\n", 2000, "x".repeat(2000)))
         .await;
@@ -87,7 +87,7 @@ async fn a_body_that_does_not_come_is_408() {
     let server = start_with(setup).await;
     let mut connection = Connection::open(server.address).await;
     connection
-        .send("POST /api/render/prompts/hello HTTP/1.1\r\nhost: t\r\ncontent-length: 10\r\n\r\n{")
+        .send("POST /api/render/prompts/hello HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\n{")
         .await;
     let answer = parse(&connection.read_to_end().await);
     assert_eq!(
@@ -132,10 +132,10 @@ async fn requests_that_are_not_http_are_refused() {
     let server = start().await;
     let cases = [
         "NONSENSE\r\n\r\n",
-        "GET /healthz HTTP/1.1\r\nhost: t\r\nbad header\r\n\r\n",
-        "POST /api/render HTTP/1.1\r\nhost: t\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello",
-        "POST /api/render HTTP/1.1\r\nhost: t\r\ncontent-length: +5\r\n\r\nhello",
-        "POST /api/render HTTP/1.1\r\nhost: t\r\ntransfer-encoding: gzip\r\n\r\nhello",
+        "GET /healthz HTTP/1.1\r\nhost: localhost\r\nbad header\r\n\r\n",
+        "POST /api/render HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello",
+        "POST /api/render HTTP/1.1\r\nhost: localhost\r\ncontent-length: +5\r\n\r\nhello",
+        "POST /api/render HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: gzip\r\n\r\nhello",
     ];
     for case in cases {
         let mut connection = Connection::open(server.address).await;
@@ -154,7 +154,7 @@ async fn a_request_with_two_lengths_is_the_last_of_its_connection() {
     let server = start().await;
     let mut connection = Connection::open(server.address).await;
     connection
-        .send("POST /api/render/prompts/a.b.c HTTP/1.1\r\nhost: t\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nhost: t\r\n\r\n")
+        .send("POST /api/render/prompts/a.b.c HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
         .await;
     let answers = connection.read_to_end().await;
     assert_eq!(answers.matches("HTTP/1.1 ").count(), 1, "{answers}");
@@ -165,7 +165,7 @@ async fn headers_without_end_are_refused() {
     let server = start().await;
     let mut connection = Connection::open(server.address).await;
     connection
-        .send("GET /healthz HTTP/1.1\r\nhost: t\r\n")
+        .send("GET /healthz HTTP/1.1\r\nhost: localhost\r\n")
         .await;
     connection
         .send(&format!("x-long: {}\r\n\r\n", "x".repeat(200_000)))

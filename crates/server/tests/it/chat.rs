@@ -272,7 +272,7 @@ async fn a_stream_that_is_cut_ends_with_an_error_and_without_done() {
 fn chat_request(body: &str) -> String {
     let length = body.len();
     format!(
-        "POST /api/chat/prompts/hello HTTP/1.1\r\nhost: t\r\ncontent-length: {length}\r\n\r\n{body}"
+        "POST /api/chat/prompts/hello HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{body}"
     )
 }
 
@@ -366,7 +366,10 @@ async fn a_failure_after_the_first_comment_comes_as_an_event() {
     let server = start_with(setup).await;
     let mut connection = Connection::open(server.address).await;
     connection
-        .send(&chat_request(STREAM).replace("host: t", "host: t\r\nconnection: close"))
+        .send(
+            &chat_request(STREAM)
+                .replace("host: localhost", "host: localhost\r\nconnection: close"),
+        )
         .await;
     connection.read_until(": ping").await;
     model.go_on();

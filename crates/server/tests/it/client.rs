@@ -107,7 +107,7 @@ pub(crate) async fn request(
     headers: &[(&str, &str)],
     body: &str,
 ) -> Answer {
-    let mut text = format!("{method} {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n");
+    let mut text = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n");
     for (name, value) in headers {
         text.push_str(&format!("{name}: {value}\r\n"));
     }

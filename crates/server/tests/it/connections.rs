@@ -18,7 +18,7 @@ async fn half_requests_are_closed_and_others_are_served_meanwhile() {
             1 => connection.send("GET /heal").await,
             _ => {
                 connection
-                    .send("GET /healthz HTTP/1.1\r\nhost: t\r\nx-slow: ")
+                    .send("GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-slow: ")
                     .await
             }
         }
@@ -39,7 +39,7 @@ async fn a_drip_of_bytes_does_not_extend_the_time_for_headers() {
     let server = start_with(setup).await;
     let mut connection = Connection::open(server.address).await;
     connection
-        .send("GET /healthz HTTP/1.1\r\nhost: t\r\nx-slow: ")
+        .send("GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-slow: ")
         .await;
     let mut refused = false;
     for _ in 0..1000 {
@@ -61,7 +61,7 @@ async fn a_connection_is_used_again_until_it_is_idle_for_too_long() {
     let mut connection = Connection::open(server.address).await;
     for n in 1..=3 {
         connection
-            .send("GET /healthz HTTP/1.1\r\nhost: t\r\n\r\n")
+            .send("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
             .await;
         connection.read_answers(n).await;
         // Longer than headers may take, shorter than a connection may idle.
@@ -76,7 +76,9 @@ async fn more_connections_than_permitted_wait_for_a_place() {
     setup.config.connections = 1;
     let server = start_with(setup).await;
     let mut first = Connection::open(server.address).await;
-    first.send("GET /healthz HTTP/1.1\r\nhost: t\r\n\r\n").await;
+    first
+        .send("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        .await;
     first.read_answers(1).await;
     let second = tokio::spawn(get(server.address, "/healthz"));
     tokio::time::sleep(Duration::from_millis(100)).await;

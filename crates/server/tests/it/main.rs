@@ -16,6 +16,7 @@ mod mcp;
 mod openai;
 mod origin_defects;
 mod otlp;
+mod rebinding;
 mod redis;
 #[path = "../../../store/tests/it/redis_server.rs"]
 mod redis_server;
@@ -38,3 +39,4 @@ mod test_store;
 #[path = "../../../prompt/tests/it/test_tools.rs"]
 #[allow(unreachable_pub, reason = "shared with the prompt service's tests")]
 mod test_tools;
+mod told;

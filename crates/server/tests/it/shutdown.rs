@@ -11,7 +11,7 @@ const BODY: &str = r#"{"variables":{"name":"Ada"},"stream":true}"#;
 async fn stream(address: std::net::SocketAddr) -> Connection {
     let mut connection = Connection::open(address).await;
     let length = BODY.len();
-    let head = "POST /api/chat/prompts/hello HTTP/1.1\r\nhost: t\r\n";
+    let head = "POST /api/chat/prompts/hello HTTP/1.1\r\nhost: localhost\r\n";
     connection
         .send(&format!("{head}content-length: {length}\r\n\r\n{BODY}"))
         .await;
@@ -32,7 +32,8 @@ async fn streams_finish_while_new_requests_are_refused() {
         streams.push(stream(server.address).await);
     }
     let mut idle = Connection::open(server.address).await;
-    idle.send("GET /healthz HTTP/1.1\r\nhost: t\r\n\r\n").await;
+    idle.send("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        .await;
     idle.read_answers(1).await;
 
     server.stop();

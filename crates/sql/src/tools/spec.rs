@@ -1,6 +1,5 @@
 //! What the tools say of themselves.
 
-use quillet_core::Value;
 use quillet_core::tool::ToolSpec;
 use serde_json::{Value as Tree, json};
 
@@ -22,9 +21,8 @@ pub(super) fn of(
         name: format!("{prefix}_{}", task.name()),
         description: described(task, &what, dialect, config),
         parameters: parameters(task),
-        returns: None,
         idempotent: true,
-        default: Value::Null,
+        ..ToolSpec::default()
     }
 }
 

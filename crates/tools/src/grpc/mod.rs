@@ -30,9 +30,11 @@ use tonic::{Code, Request, Status};
 use url::Url;
 
 use crate::address::Denied;
+use crate::defined::Given;
 use crate::flight::Flight;
 use crate::http::{refused, too_large};
 use crate::network::{Network, denied, whole_story};
+use crate::parameters;
 use codec::Raw;
 
 /// A server and what is known of it; shared by all tools that call it.
@@ -103,7 +105,7 @@ impl Server {
         self: &Arc<Self>,
         tool: &str,
         method: &Method,
-        arguments: &Map,
+        given: Given<'_>,
         headers: MetadataMap,
         timeout: Duration,
     ) -> Result<Value, ToolError> {
@@ -115,7 +117,13 @@ impl Server {
             );
             return Err(ToolError::new(ToolErrorKind::Protocol, message));
         }
-        let message = to_message(tool, found.input(), arguments)?;
+        let message = match given {
+            Given::Named(arguments) => to_message(tool, found.input(), arguments)?,
+            Given::InOrder(list) => {
+                let arguments = in_order(tool, &found.input(), list)?;
+                to_message(tool, found.input(), &arguments)?
+            }
+        };
         let mut request = Request::from_parts(headers, tonic::Extensions::new(), message.into());
         request.set_timeout(timeout);
         let path = format!("/{}/{}", found.parent_service().full_name(), found.name());
@@ -314,6 +322,13 @@ fn unknown(tool: &str, pool: &DescriptorPool, wanted: &Method) -> ToolError {
         }
     };
     ToolError::new(ToolErrorKind::Remote, message)
+}
+
+/// Arguments in the order of the message's fields, as the `.proto` file numbers them.
+fn in_order(tool: &str, input: &MessageDescriptor, list: &[Value]) -> Result<Map, ToolError> {
+    let mut fields: Vec<_> = input.fields().collect();
+    fields.sort_by_key(prost_reflect::FieldDescriptor::number);
+    parameters::named(tool, list, fields.iter().map(|field| field.name()))
 }
 
 fn to_message(tool: &str, input: MessageDescriptor, arguments: &Map) -> Result<Vec<u8>, ToolError> {

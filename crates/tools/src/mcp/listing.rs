@@ -39,7 +39,7 @@ impl Server {
                 && listing.made.elapsed() < HOLDS
         };
         let make = || {
-            let (endpoint, limit) = (self.endpoint.clone(), self.start);
+            let (endpoint, limit) = (self.endpoint.clone(), self.patience.start);
             let listing = list(session.clone(), self.response_bytes);
             async move {
                 let listed = tokio::time::timeout(limit, listing).await;
@@ -56,7 +56,7 @@ impl Server {
                 }
             }
         };
-        self.listing.get(serves, make).await
+        self.listing.get(&self.endpoint, serves, make).await
     }
 }
 

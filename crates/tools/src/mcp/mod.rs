@@ -1,9 +1,10 @@
 //! Tools of MCP servers, over stdio (a program that is started once and kept)
-//! and streamable HTTP. Sessions are shared by all tools of a server, opened
-//! at the first call and again when they broke.
+//! and streamable HTTP. Sessions are shared by all tools of a server, opened ahead or
+//! at the first call, and again when they broke.
 
 mod endpoint;
 mod frames;
+mod greeting;
 mod listing;
 mod names;
 mod placeholders;
@@ -20,9 +21,12 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, Conte
 use rmcp::service::ServiceError;
 use serde_json::Value as Json;
 
+use crate::defined::Given;
 use crate::http::too_large;
+use crate::parameters;
 use crate::returns::Returns;
 pub(crate) use endpoint::Endpoint;
+pub(crate) use greeting::Patience;
 pub(crate) use session::Server;
 pub use toolset::McpTools;
 pub use wanted::{McpOrigin, McpServers};
@@ -32,11 +36,72 @@ pub(crate) async fn call(
     server: &Arc<Server>,
     name: &str,
     tool: &str,
-    arguments: &Map,
+    given: Given<'_>,
     returns: &Returns,
 ) -> Result<Value, ToolError> {
-    let result = answer(server, name, tool, arguments).await?;
-    decode(server, name, result, returns)
+    let result = match given {
+        Given::Named(arguments) => answer(server, name, tool, arguments).await?,
+        Given::InOrder(list) => {
+            let arguments = in_order(server, name, tool, list).await?;
+            answer(server, name, tool, &arguments).await?
+        }
+    };
+    let wrapped = match &result.structured_content {
+        Some(tree) if returns.says_nothing() && only_member(tree).is_some() => {
+            wrapped(server, tool).await
+        }
+        _ => None,
+    };
+    let value = decode(server, name, result, returns)?;
+    Ok(match (value, wrapped) {
+        (Value::Map(map), Some(key)) if map.get(&key).is_some() => map.printed_as(&key).into(),
+        (value, _) => value,
+    })
+}
+
+/// Arguments in the order of the properties that the server lists for the tool.
+async fn in_order(
+    server: &Arc<Server>,
+    name: &str,
+    tool: &str,
+    list: &[Value],
+) -> Result<Map, ToolError> {
+    let listing = server.listing().await?;
+    let known = listing.tools.iter().find(|known| known.name == tool);
+    let known = known.ok_or_else(|| {
+        let message = format!("{name}: {} lists no tool {tool:?}", server.endpoint);
+        ToolError::new(ToolErrorKind::Remote, message)
+    })?;
+    let properties = known
+        .input_schema
+        .get("properties")
+        .and_then(Json::as_object);
+    let names = properties
+        .into_iter()
+        .flat_map(|fields| fields.keys().map(String::as_str));
+    parameters::named(name, list, names)
+}
+
+/// The property that a tool's results are, where its schema has no other: servers wrap
+/// what is no object in one, since structured content has to be an object.
+async fn wrapped(server: &Arc<Server>, tool: &str) -> Option<String> {
+    // What is printed is a matter of taste; a list that fails must not fail the call.
+    let listing = server.listing().await.ok()?;
+    let known = listing.tools.iter().find(|known| known.name == tool)?;
+    let properties = known
+        .output_schema
+        .as_ref()?
+        .get("properties")?
+        .as_object()?;
+    match properties.len() {
+        1 => properties.keys().next().cloned(),
+        _ => None,
+    }
+}
+
+fn only_member(tree: &Json) -> Option<&Json> {
+    let fields = tree.as_object().filter(|fields| fields.len() == 1)?;
+    fields.values().next()
 }
 
 /// Calls a tool of a server.
@@ -91,7 +156,12 @@ fn decode(
         return Err(too_large(server.response_bytes));
     }
     if let Some(structured) = result.structured_content {
-        return bounded(server, structured);
+        return match (returns.is_scalar(), only_member(&structured), text) {
+            (true, Some(only), _) if !only.is_object() => bounded(server, only.clone()),
+            // Whoever promises a text and sends an object says it in the blocks as well.
+            (true, _, Some(text)) if structured.is_object() => returns.text(name, &text),
+            _ => bounded(server, structured),
+        };
     }
     match text {
         Some(text) => returns.text(name, &text),

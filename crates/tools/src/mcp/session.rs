@@ -4,7 +4,6 @@ use std::fmt;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use rmcp::ClientHandler;
@@ -22,10 +21,10 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{ChildStderr, Command};
 
 use super::endpoint::Endpoint;
+use super::greeting::{Greeting, Patience};
 use super::listing::Listing;
 use super::sse::{SseTransport, Unsent};
 use crate::config::McpWire;
-use crate::flight::Flight;
 use crate::http::{self, Http};
 
 pub(crate) type Session = Arc<RunningService<RoleClient, Client>>;
@@ -55,9 +54,9 @@ pub(crate) struct Server {
     pub(crate) endpoint: Endpoint,
     pub(crate) response_bytes: usize,
     http: Arc<Http>,
-    pub(super) start: Duration,
-    session: Flight<Session>,
-    pub(super) listing: Flight<Arc<Listing>>,
+    pub(super) patience: Arc<Patience>,
+    session: Greeting<Session>,
+    pub(super) listing: Greeting<Arc<Listing>>,
     /// The last line that the program wrote to its standard error.
     last_line: Arc<Mutex<String>>,
 }
@@ -66,16 +65,16 @@ impl Server {
     pub(crate) fn new(
         endpoint: Endpoint,
         http: Arc<Http>,
-        start: Duration,
+        patience: Arc<Patience>,
         response_bytes: usize,
     ) -> Self {
         Server {
             endpoint,
             response_bytes,
             http,
-            start,
-            session: Flight::default(),
-            listing: Flight::default(),
+            session: Greeting::new("greet", patience.clone()),
+            listing: Greeting::new("list its tools", patience.clone()),
+            patience,
             last_line: Arc::default(),
         }
     }
@@ -83,14 +82,27 @@ impl Server {
     /// The session, opened if there is none that serves.
     pub(crate) async fn session(&self) -> Result<Session, ToolError> {
         let serves = |session: &Session| !session.is_closed() && !session.is_transport_closed();
-        self.session.get(serves, || self.open()).await
+        self.session
+            .get(&self.endpoint, serves, || self.open())
+            .await
+    }
+
+    /// Greets the server and lists its tools behind the caller, so that the first call finds
+    /// both done. Called within a runtime.
+    pub(crate) fn greet(self: &Arc<Self>) {
+        let server = self.clone();
+        tokio::spawn(async move {
+            if let Err(error) = server.listing().await {
+                tracing::warn!(%error, "an MCP server does not answer; it is tried again when it is needed");
+            }
+        });
     }
 
     /// Opens a session, as a task of its own: it does not borrow the server,
     /// so that dropping the server ends it.
     fn open(&self) -> impl Future<Output = Result<Session, ToolError>> + Send + 'static {
         let (endpoint, http) = (self.endpoint.clone(), self.http.clone());
-        let (start, last_line) = (self.start, self.last_line.clone());
+        let (start, last_line) = (self.patience.start, self.last_line.clone());
         async move {
             let greeted = tokio::time::timeout(start, greet(&endpoint, &http, &last_line)).await;
             let failed = |kind, why: &dyn fmt::Display| {

@@ -47,6 +47,19 @@ impl Tools {
         McpTools { tools, warnings }
     }
 
+    /// Greets these servers behind the caller, and keeps them; from now on every server that
+    /// a definition names is greeted when it is named first. A service does this at its
+    /// start, so that no request waits for a server. Called within a runtime.
+    pub fn greet(&self, servers: &McpServers) {
+        self.servers.look_ahead();
+        for wanted in &servers.servers {
+            // What is wrong with it is told when its tools are listed.
+            if let Ok(endpoint) = self.endpoint(wanted) {
+                self.servers.keep(endpoint);
+            }
+        }
+    }
+
     async fn connect(&self, wanted: &Wanted) -> Result<Connected, String> {
         let endpoint = self.endpoint(wanted)?;
         let most = self.config.mcp_call;

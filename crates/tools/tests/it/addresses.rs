@@ -98,7 +98,7 @@ async fn hostile_urls() {
         ("169.254.169.254.nip.io", &["169.254.169.254"]),
         ("mock-rebind", &["127.0.0.1"]),
         // Nobody listens at these; being allowed to try is the point.
-        ("api.example.com", &["192.0.2.1"]),
+        ("api.example.com", &["192.31.196.1"]),
         ("tools.internal.example", &["10.255.255.1"]),
     ]);
     let mut public = config(Scope::Public, &[]);
@@ -205,7 +205,7 @@ async fn inside_only_what_no_tool_can_be_is_refused() {
 #[tokio::test]
 async fn rebinding_changes_nothing() {
     let server = HttpServer::start().await;
-    let names = Scripted::new(&[("mock-rebind", &["192.0.2.1", "127.0.0.1"])]);
+    let names = Scripted::new(&[("mock-rebind", &["192.31.196.1", "127.0.0.1"])]);
     let mut config = config(Scope::Public, &[]);
     config.timeout = std::time::Duration::from_secs(2);
     let tools = Tools::with_lookup(config, names.clone()).unwrap();

@@ -38,8 +38,8 @@ async fn errors_have_places_and_mends() {
             "tools:t:2:10: restful.url: expected a string, found integer",
         ),
         (
-            "{\"restful\": {\"url\": \"http://h/\",\n \"method\": \"PATCH\"}}",
-            r#"tools:t:2:12: restful.method: unknown method "PATCH" (known are GET, POST, PUT, DELETE)"#,
+            "{\"restful\": {\"url\": \"http://h/\",\n \"method\": \"TRACE\"}}",
+            r#"tools:t:2:12: restful.method: unknown method "TRACE" (known are GET, POST, PUT, PATCH, DELETE)"#,
         ),
         (
             r#"{"restful": {"url": "ftp://h/"}}"#,

@@ -222,6 +222,80 @@ async fn a_program_that_is_no_server() {
     );
 }
 
+/// A file that is not there yet.
+fn fresh(name: &str) -> PathBuf {
+    let file = std::env::temp_dir().join(format!("quillet-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_file(&file);
+    file
+}
+
+/// How many programs of a name were started, as they say it in a file.
+async fn starts(file: &std::path::Path) -> usize {
+    let text = tokio::fs::read_to_string(file).await;
+    text.map_or(0, |text| text.lines().count())
+}
+
+/// A program that never answers: its first caller waits for as long as a caller may, the
+/// next ones are told at once, and it is not started for each of them.
+#[tokio::test]
+async fn a_silent_program_costs_one_wait() {
+    let file = fresh("silent");
+    let script = format!("echo started >> {}; exec sleep 60", file.display());
+    let config = ToolsConfig {
+        allow_stdio: true,
+        mcp_wait: Some(Duration::from_millis(200)),
+        mcp_start: Duration::from_millis(600),
+        ..ToolsConfig::default()
+    };
+    let tools = Tools::new(config).unwrap();
+    let definition = json!({"mcp": {"command": "sh", "args": ["-c", script], "tool": "x"}});
+    let tool = build(&tools, &definition);
+    let error = call(&*tool, "{}").await.unwrap_err();
+    assert!(error.message.contains("tools.mcp_wait_ms"), "{error}");
+    // The attempt goes on, and what it comes to is remembered.
+    let told = async || call(&*tool, "{}").await.unwrap_err().message;
+    while !told().await.contains("tools.mcp_start_ms") {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    for _ in 0..200 {
+        let message = told().await;
+        assert!(message.contains("tools.mcp_start_ms"), "{message}");
+    }
+    // At most one more, since the failure.
+    assert!(starts(&file).await <= 2);
+}
+
+/// A service greets what its definitions name before anybody calls.
+#[tokio::test]
+async fn servers_are_greeted_ahead() {
+    let program_of = |name: &str| {
+        let file = fresh(name);
+        let script = format!("echo started >> {}; exec {}", file.display(), program());
+        (
+            file,
+            json!({"mcp": {"command": "sh", "args": ["-c", script], "tool": "process"}}),
+        )
+    };
+    let config = ToolsConfig {
+        allow_stdio: true,
+        ..ToolsConfig::default()
+    };
+    let tools = Tools::new(config).unwrap();
+    let (before, definition) = program_of("before");
+    let known = build(&tools, &definition);
+    assert_eq!(starts(&before).await, 0);
+    quillet_core::tool::ToolBuilder::look_ahead(&tools);
+    let (after, definition) = program_of("after");
+    let late = build(&tools, &definition);
+    while starts(&before).await + starts(&after).await < 2 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    for tool in [known, late] {
+        assert!(call(&*tool, "{}").await.is_ok());
+    }
+    assert_eq!((starts(&before).await, starts(&after).await), (1, 1));
+}
+
 /// A server of the protocol's first revision, written without any library.
 #[tokio::test]
 async fn an_old_server() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Query, Request};
+use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use quillet_core::runs::LogPage;
@@ -20,6 +20,7 @@ use crate::api::body::{self, JsonBody};
 use crate::api::{Id, json as answer_json};
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
+use crate::sql::given::Params;
 
 /// Asks an agent (seed 004). The answer comes as server-sent events
 /// (`response.start`, `content.delta`, `reasoning.delta`, `tool.start`, `tool.done`, …),
@@ -133,6 +134,7 @@ fn not_found(detail: &str) -> Response {
 
 /// From where a stream is taken up again.
 #[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct From {
     /// Number of the last event that the client has; the header `Last-Event-ID` says the same.
     after: Option<u64>,
@@ -151,7 +153,7 @@ pub(crate) async fn resume(
     call: Call,
     Id(id): Id,
     headers: HeaderMap,
-    Query(from): Query<From>,
+    Params(from): Params<From>,
 ) -> Result<Response, ApiError> {
     let agents = agents(&call)?;
     let after = from.after.or_else(|| last_event(&headers)).unwrap_or(0);

@@ -514,7 +514,7 @@ async fn a_client_that_leaves_ends_the_call_upstream() {
         let length = body.len();
         connection
             .send(&format!(
-                "POST /v1/chat/completions HTTP/1.1\r\nhost: t\r\ncontent-length: {length}\r\n\r\n{body}"
+                "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{body}"
             ))
             .await;
         if let Some(wanted) = wait_for {

@@ -19,7 +19,7 @@ async fn with(script: Script) -> (AgentServer, Arc<TestModel>) {
 fn post(body: &Value, headers: &str) -> String {
     let body = body.to_string();
     format!(
-        "POST /v1/response HTTP/1.1\r\nhost: t\r\n{headers}content-length: {}\r\n\r\n{body}",
+        "POST /v1/response HTTP/1.1\r\nhost: localhost\r\n{headers}content-length: {}\r\n\r\n{body}",
         body.len()
     )
 }

@@ -223,7 +223,7 @@ fn post(body: &Value, id: &str) -> String {
         format!("x-request-id: {id}\r\nconnection: close\r\n"),
     );
     format!(
-        "POST /v1/response HTTP/1.1\r\nhost: t\r\n{id}content-length: {}\r\n\r\n{body}",
+        "POST /v1/response HTTP/1.1\r\nhost: localhost\r\n{id}content-length: {}\r\n\r\n{body}",
         body.len()
     )
 }

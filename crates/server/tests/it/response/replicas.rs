@@ -61,7 +61,7 @@ async fn a_history_outlives_the_process() {
 fn post(body: &serde_json::Value, id: &str) -> String {
     let body = body.to_string();
     format!(
-        "POST /v1/response HTTP/1.1\r\nhost: t\r\nx-request-id: {id}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        "POST /v1/response HTTP/1.1\r\nhost: localhost\r\nx-request-id: {id}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     )
 }

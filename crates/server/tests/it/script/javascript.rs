@@ -132,7 +132,7 @@ async fn a_client_that_leaves_ends_the_run() {
     let mut connection = Connection::open(served.address).await;
     let body = json!({"stream": true}).to_string();
     let request = format!(
-        "POST /api/chat/prompts/slow HTTP/1.1\r\nhost: test\r\ncontent-length: {}\r\n\r\n{body}",
+        "POST /api/chat/prompts/slow HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
     connection.send(&request).await;

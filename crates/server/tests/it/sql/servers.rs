@@ -79,7 +79,7 @@ async fn a_client_that_leaves_ends_its_query() {
     let body = body.to_string();
     let mut client = Connection::open(served.address).await;
     let head = format!(
-        "POST /api/v1/dbs/shop/query HTTP/1.1\r\nhost: t\r\ncontent-length: {}\r\n\r\n",
+        "POST /api/v1/dbs/shop/query HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
     client.send(&format!("{head}{body}")).await;

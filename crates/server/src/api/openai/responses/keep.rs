@@ -48,6 +48,7 @@ impl Keeper {
     pub(super) async fn earlier(&self, id: &str) -> Result<Vec<Message>, ApiError> {
         let turns = match &self.sessions {
             None => Vec::new(),
+            Some(_) if given(id).is_err() => Vec::new(),
             Some(sessions) => {
                 let session = self.who.session_of(id);
                 let turns = sessions.load(&session, self.most.saturating_add(1)).await;
@@ -108,6 +109,7 @@ impl Keeper {
 /// The object of a response that is kept.
 pub(super) async fn find(call: &Call, id: &str) -> Result<Value, ApiError> {
     let agents = call.app.agents.as_ref().ok_or_else(|| unknown(id))?;
+    given(id)?;
     let session = call.who().session_of(id);
     let turns = agents.parts().sessions.load(&session, 1).await;
     let turns = turns.map_err(ServiceError::Store)?;
@@ -120,9 +122,22 @@ pub(super) async fn find(call: &Call, id: &str) -> Result<Value, ApiError> {
 /// Forgets a response.
 pub(super) async fn forget(call: &Call, id: &str) -> Result<(), ApiError> {
     let agents = call.app.agents.as_ref().ok_or_else(|| unknown(id))?;
+    given(id)?;
     let session = call.who().session_of(id);
     let removed = agents.parts().sessions.remove(&session).await;
     match removed.map_err(ServiceError::Store)? {
+        true => Ok(()),
+        false => Err(unknown(id)),
+    }
+}
+
+/// Longest id that was ever given.
+const LONGEST_ID: usize = 128;
+
+/// Whether an id may be one of ours; a store of sessions refuses to look for others.
+fn given(id: &str) -> Result<(), ApiError> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    match (1..=LONGEST_ID).contains(&id.len()) && id.bytes().all(plain) {
         true => Ok(()),
         false => Err(unknown(id)),
     }

@@ -1,0 +1,219 @@
+//! What a render was made of, for whoever asks why it came out as it did. Values are not told:
+//! whoever may not read a shared variable may still render with it.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use quillet_core::Map;
+use quillet_core::store::Key;
+use quillet_template::References;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::snapshot::Origin;
+use crate::variables::{REQUEST_ROOTS, Variables};
+
+/// What a render was made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// The template.
+    pub template: TemplateFacts,
+    /// The variables that it references, in order of use.
+    pub variables: Vec<VariableFacts>,
+    /// The calls that were made, in the order in which they ended.
+    pub calls: Vec<CallFacts>,
+}
+
+/// Which template it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TemplateFacts {
+    /// The prompt.
+    pub id: String,
+    /// `sha256:` and the hash of the definition as it is stored.
+    pub version: String,
+    /// Where it rests: a file, a key. Nothing for one that came with the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+    /// The template language.
+    pub format: String,
+    /// Other prompts whose templates take part.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub called: Vec<String>,
+    /// Whether it was compiled before.
+    pub cached: bool,
+    /// How often it was evaluated: once, and again after calls.
+    pub passes: usize,
+}
+
+/// Where a variable comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// The request.
+    Request,
+    /// The default in the prompt's own parameters.
+    Default,
+    /// The default in the parameters that the extension declares.
+    Extension,
+    /// A shared variable.
+    Shared,
+    /// Nobody gave it.
+    Missing,
+}
+
+/// One variable of a render.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct VariableFacts {
+    /// Its path: `variables.code`, `vscode.lang`.
+    pub path: String,
+    /// Where it comes from.
+    pub from: Source,
+    /// The keys of the shared variables that it was made of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<SharedFacts>,
+}
+
+/// A shared variable as it was used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SharedFacts {
+    /// Its key in the store, without the store's prefix.
+    pub key: String,
+    /// How long ago it was read, in milliseconds; nothing where nobody knows any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub age_ms: Option<u64>,
+    /// Whether it is older than it may be, since the store is away.
+    pub stale: bool,
+}
+
+/// One call of a render.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CallFacts {
+    /// The tool's function name.
+    pub tool: String,
+    /// From the beginning of the render to that of the call, in milliseconds.
+    pub started_ms: u64,
+    /// How long it took, in milliseconds.
+    pub elapsed_ms: u64,
+    /// `ok`, or the stable code of the failure whose default stands in the text.
+    pub outcome: &'static str,
+    /// What went wrong, without addresses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// The calls of one render, as they end.
+#[derive(Debug, Default)]
+pub(crate) struct CallLog(Mutex<Vec<CallFacts>>);
+
+impl CallLog {
+    pub(crate) fn add(&self, call: CallFacts) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(call);
+    }
+
+    pub(crate) fn into_calls(self) -> Vec<CallFacts> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The version of a definition.
+pub(crate) fn version(text: &str) -> String {
+    let mut out = String::from("sha256:");
+    for byte in Sha256::digest(text.as_bytes()) {
+        out.push_str(&format!("{byte:02x}"));
+    }
+    out
+}
+
+/// Whole milliseconds.
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What variables of a template mean in one render.
+pub(crate) struct Scope<'a> {
+    pub(crate) given: &'a Map,
+    /// The same with defaults.
+    pub(crate) bound: &'a Map,
+    pub(crate) shared: &'a Map,
+    /// The keys that were looked at.
+    pub(crate) keys: &'a [Key],
+    pub(crate) variables: &'a Variables,
+    /// Whether variables of the request stand at the root too.
+    pub(crate) at_root: bool,
+    pub(crate) origin: Origin,
+}
+
+impl Scope<'_> {
+    pub(crate) fn facts(&self, references: &References) -> Vec<VariableFacts> {
+        let mut facts: Vec<VariableFacts> = Vec::new();
+        for variable in &references.variables {
+            let path = variable.path.join(".");
+            if facts.iter().all(|known| known.path != path) {
+                facts.push(self.fact(&variable.path, path));
+            }
+        }
+        facts
+    }
+
+    fn fact(&self, path: &[String], joined: String) -> VariableFacts {
+        let own = match path {
+            [root, name, ..] if REQUEST_ROOTS.contains(&root.as_str()) => Some(name.as_str()),
+            [root] if REQUEST_ROOTS.contains(&root.as_str()) => Some(""),
+            [name, ..] if self.at_root => Some(name.as_str()),
+            _ => None,
+        };
+        let from = match own {
+            // All of them at once.
+            Some("") => Some(Source::Request),
+            Some(name) if self.given.get(name).is_some() => Some(Source::Request),
+            Some(name) if self.bound.get(name).is_some() => Some(match self.origin {
+                Origin::Direct => Source::Default,
+                Origin::Extension => Source::Extension,
+            }),
+            _ => None,
+        };
+        let is_shared = || {
+            let root = path.first();
+            root.is_some_and(|root| self.shared.get(root).is_some())
+        };
+        let from = match from {
+            Some(from) => from,
+            None if is_shared() => Source::Shared,
+            None => Source::Missing,
+        };
+        let keys = match from {
+            Source::Shared => self.keys_of(path),
+            _ => Vec::new(),
+        };
+        VariableFacts {
+            path: joined,
+            from,
+            keys,
+        }
+    }
+
+    /// The keys that hold a path, or what is under it.
+    fn keys_of(&self, path: &[String]) -> Vec<SharedFacts> {
+        let holds = |key: &&Key| {
+            let id = key.id();
+            let joined = path.join(".");
+            let under = |long: &str, short: &str| {
+                let rest = long.strip_prefix(short);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            };
+            under(&joined, &id) || under(&id, &joined)
+        };
+        let fact = |key: &Key| {
+            let age = self.variables.age(key);
+            SharedFacts {
+                key: key.to_string(),
+                age_ms: age.map(millis),
+                stale: age.is_none(),
+            }
+        };
+        self.keys.iter().filter(holds).map(fact).collect()
+    }
+}

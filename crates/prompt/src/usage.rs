@@ -1,0 +1,238 @@
+//! How often and for how long prompts and tools are used, each by its name.
+//!
+//! Counting what is known costs one look-up and a few additions, without a lock. Names are
+//! bounded: those that come first have counts of their own, all others share one.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use quillet_core::tool::ToolErrorKind;
+
+/// The name that those share that came too late for one of their own.
+const OTHER: &str = "other";
+
+/// Every kind of failure of a tool.
+const FAILURES: [ToolErrorKind; 8] = [
+    ToolErrorKind::Unknown,
+    ToolErrorKind::Arguments,
+    ToolErrorKind::Timeout,
+    ToolErrorKind::Refused,
+    ToolErrorKind::Transport,
+    ToolErrorKind::Remote,
+    ToolErrorKind::TooLarge,
+    ToolErrorKind::Protocol,
+];
+
+/// Uses of prompts and tools.
+#[derive(Debug)]
+pub struct Usage {
+    prompts: ByName<Renders>,
+    tools: ByName<Calls>,
+}
+
+/// Renders of one prompt.
+#[derive(Debug, Default)]
+pub struct Renders {
+    succeeded: AtomicU64,
+    failed: AtomicU64,
+    micros: AtomicU64,
+}
+
+/// Calls of one tool that templates made.
+#[derive(Debug, Default)]
+pub struct Calls {
+    succeeded: AtomicU64,
+    /// As in [`FAILURES`].
+    failed: [AtomicU64; FAILURES.len()],
+    micros: AtomicU64,
+}
+
+impl Renders {
+    /// How many succeeded, and how many did not.
+    #[must_use]
+    pub fn outcomes(&self) -> (u64, u64) {
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        (load(&self.succeeded), load(&self.failed))
+    }
+
+    /// What all of them took, tool calls included.
+    #[must_use]
+    pub fn time(&self) -> Duration {
+        Duration::from_micros(self.micros.load(Ordering::Relaxed))
+    }
+}
+
+impl Calls {
+    /// How many succeeded.
+    #[must_use]
+    pub fn succeeded(&self) -> u64 {
+        self.succeeded.load(Ordering::Relaxed)
+    }
+
+    /// How many failed, by stable code; only codes that came up.
+    pub fn failed(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = FAILURES.iter().zip(&self.failed);
+        let counts = counts.map(|(kind, count)| (kind.code(), count.load(Ordering::Relaxed)));
+        counts.filter(|(_, count)| *count > 0)
+    }
+
+    /// What all of them took.
+    #[must_use]
+    pub fn time(&self) -> Duration {
+        Duration::from_micros(self.micros.load(Ordering::Relaxed))
+    }
+}
+
+impl Usage {
+    /// Nothing yet; this many prompts and as many tools have counts of their own.
+    pub(crate) fn new(most: usize) -> Self {
+        Usage {
+            prompts: ByName::new(most),
+            tools: ByName::new(most),
+        }
+    }
+
+    /// Renders by the id of the prompt; `other` for those beyond the bound.
+    #[must_use]
+    pub fn prompts(&self) -> Vec<(Arc<str>, Arc<Renders>)> {
+        self.prompts.all()
+    }
+
+    /// Calls by the function name of the tool; `other` for those beyond the bound.
+    #[must_use]
+    pub fn tools(&self) -> Vec<(Arc<str>, Arc<Calls>)> {
+        self.tools.all()
+    }
+
+    pub(crate) fn rendered(&self, prompt: &str, time: Duration, succeeded: bool) {
+        self.prompts.count(prompt, |renders| {
+            let outcome = match succeeded {
+                true => &renders.succeeded,
+                false => &renders.failed,
+            };
+            outcome.fetch_add(1, Ordering::Relaxed);
+            renders.micros.fetch_add(micros(time), Ordering::Relaxed);
+        });
+    }
+
+    pub(crate) fn called(&self, tool: &str, time: Duration, failure: Option<ToolErrorKind>) {
+        self.tools.count(tool, |calls| {
+            let failure = failure.and_then(|kind| FAILURES.iter().position(|known| *known == kind));
+            let failure = failure.and_then(|place| calls.failed.get(place));
+            failure
+                .unwrap_or(&calls.succeeded)
+                .fetch_add(1, Ordering::Relaxed);
+            calls.micros.fetch_add(micros(time), Ordering::Relaxed);
+        });
+    }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+type Known<T> = HashMap<Arc<str>, Arc<T>, foldhash::fast::RandomState>;
+
+#[derive(Debug)]
+struct ByName<T> {
+    most: usize,
+    known: ArcSwap<Known<T>>,
+    other: Arc<T>,
+    /// Held while a name is added.
+    adding: Mutex<()>,
+}
+
+impl<T: Default> ByName<T> {
+    fn new(most: usize) -> Self {
+        ByName {
+            most,
+            known: ArcSwap::default(),
+            other: Arc::default(),
+            adding: Mutex::default(),
+        }
+    }
+
+    fn count(&self, name: &str, add: impl Fn(&T)) {
+        let known = self.known.load();
+        match known.get(name) {
+            Some(counts) => add(counts),
+            None if known.len() >= self.most => add(&self.other),
+            None => add(&self.added(name)),
+        }
+    }
+
+    fn added(&self, name: &str) -> Arc<T> {
+        let _adding = self.adding.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.load();
+        if let Some(counts) = known.get(name) {
+            return counts.clone();
+        }
+        if known.len() >= self.most {
+            return self.other.clone();
+        }
+        let mut more = Known::clone(&known);
+        let counts = Arc::<T>::default();
+        more.insert(name.into(), counts.clone());
+        self.known.store(Arc::new(more));
+        counts
+    }
+
+    /// All counts by name, sorted.
+    fn all(&self) -> Vec<(Arc<str>, Arc<T>)> {
+        let known = self.known.load();
+        let pairs = known
+            .iter()
+            .map(|(name, counts)| (name.clone(), counts.clone()));
+        let mut all: Vec<(Arc<str>, Arc<T>)> = pairs.collect();
+        all.sort_by(|(a, _), (b, _)| a.cmp(b));
+        if known.len() >= self.most && !known.contains_key(OTHER) {
+            all.push((OTHER.into(), self.other.clone()));
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_bounded_and_nothing_is_lost() {
+        let usage = Usage::new(3);
+        let times = Duration::from_micros(10);
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let usage = &usage;
+                scope.spawn(move || {
+                    for number in 0..1000 {
+                        let name = format!("p{}", (number + thread) % 8);
+                        usage.rendered(&name, times, number % 2 == 0);
+                    }
+                });
+            }
+        });
+        let all = usage.prompts();
+        assert_eq!(all.len(), 4);
+        assert_eq!(&*all[3].0, "other");
+        let outcomes = all.iter().map(|(_, renders)| renders.outcomes());
+        let sums = outcomes.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        assert_eq!(sums, (2000, 2000));
+        let time: Duration = all.iter().map(|(_, renders)| renders.time()).sum();
+        assert_eq!(time, times * 4000);
+    }
+
+    #[test]
+    fn failures_of_tools_are_told_apart() {
+        let usage = Usage::new(10);
+        usage.called("t", Duration::ZERO, None);
+        usage.called("t", Duration::ZERO, Some(ToolErrorKind::Timeout));
+        usage.called("t", Duration::ZERO, Some(ToolErrorKind::Timeout));
+        let all = usage.tools();
+        let failed: Vec<_> = all[0].1.failed().collect();
+        assert_eq!((all.len(), all[0].1.succeeded()), (1, 1));
+        assert_eq!(failed, [("tool.timeout", 2)]);
+    }
+}

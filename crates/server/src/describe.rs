@@ -1,0 +1,203 @@
+//! What the OpenAPI document says of all operations alike, so that no operation can forget
+//! it: what every request may be answered with, who may call, what a body looks like.
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use crate::api::openai;
+use crate::config::ServerConfig;
+use crate::health;
+
+/// The name of the token in the document.
+const TOKEN: &str = "token";
+
+const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
+
+/// Bodies that work on a server with the demo's prompts, by the end of the path; the longer
+/// ends first.
+fn example(path: &str) -> Option<Value> {
+    let named = json!({"variables": {"name": "Ada"}});
+    let ends: [(&str, Value); 16] = [
+        ("/render/prompts/{id}", named.clone()),
+        ("/prompts/{id}/render", named.clone()),
+        ("/chat/prompts/{id}", named.clone()),
+        ("/prompts/{id}/chat", named),
+        (
+            "/render",
+            json!({"template": "Hello {{.variables.name}}", "variables": {"name": "Ada"}}),
+        ),
+        (
+            "/v1/response",
+            json!({"input": {"text": "What is the capital of France?"}}),
+        ),
+        (
+            "/v1/response/cancel",
+            json!({"request_id": "req-0123456789ab"}),
+        ),
+        (
+            "/v1/chat/completions",
+            json!({"model": "prompt/hello", "messages": [{"role": "user", "content": "Hello"}]}),
+        ),
+        (
+            "/v1/responses",
+            json!({"model": "prompt/hello", "input": "Hello"}),
+        ),
+        (
+            "/mcp",
+            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
+        ),
+        (
+            "/dbs/format",
+            json!({"sql": "select name from products where price > 10"}),
+        ),
+        (
+            "/dbs/{name}/query/natural",
+            json!({"prompt": "How many products are there?"}),
+        ),
+        (
+            "/dbs/{name}/query",
+            json!({"sql": "SELECT name FROM products", "timeoutSeconds": 30}),
+        ),
+        ("/dbs/{name}/test", json!({"url": "sqlite:shop.db"})),
+        (
+            "/dbs/{name}",
+            json!({"url": "sqlite:shop.db", "description": "What the shop sells"}),
+        ),
+        ("/dbs/{name}/metadata/refresh", json!({})),
+    ];
+    let mut ends = ends.into_iter();
+    ends.find(|(end, _)| path.ends_with(end))
+        .map(|(_, body)| body)
+}
+
+/// Whether the answer may come as server-sent events as well.
+fn streams(path: &str) -> bool {
+    let ends = [
+        "/chat/prompts/{id}",
+        "/prompts/{id}/chat",
+        "/v1/chat/completions",
+        "/v1/responses",
+    ];
+    ends.iter().any(|end| path.ends_with(end))
+}
+
+/// Adds to a document what holds for all of its operations.
+pub(crate) fn complete(document: &mut Value, config: &ServerConfig) {
+    if !config.tokens.is_empty() {
+        document["components"]["securitySchemes"] = json!({TOKEN: {
+            "type": "http", "scheme": "bearer",
+            "description": "One of the tokens in `server.tokens`.",
+        }});
+        document["security"] = json!([{TOKEN: []}]);
+    }
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
+    for (path, item) in paths {
+        let operations = item.as_object_mut().into_iter().flatten();
+        for (method, operation) in operations {
+            if let (true, Some(operation)) = (
+                METHODS.contains(&method.as_str()),
+                operation.as_object_mut(),
+            ) {
+                complete_operation(path, method, operation, config);
+            }
+        }
+    }
+}
+
+fn complete_operation(
+    path: &str,
+    method: &str,
+    operation: &mut Map<String, Value>,
+    config: &ServerConfig,
+) {
+    let is_open = health::is_open(config, path);
+    if is_open && !config.tokens.is_empty() {
+        operation.insert("security".into(), json!([]));
+    }
+    let has_body = operation.contains_key("requestBody");
+    if let Some(body) = operation.get_mut("requestBody") {
+        complete_body(path, body);
+    }
+    let responses = operation.entry("responses").or_insert_with(|| json!({}));
+    let Some(responses) = responses.as_object_mut() else {
+        return;
+    };
+    if streams(path) && method == "post" {
+        let text = json!({"schema": {"type": "string"}});
+        responses["200"]["content"]["text/event-stream"] = text;
+    }
+    for (status, said) in common(config, is_open, has_body) {
+        responses
+            .entry(status.to_string())
+            .or_insert_with(|| json!({"description": said, "content": error(config, path)}));
+    }
+    let other = json!({"description": "Any other error", "content": error(config, path)});
+    responses.entry("default").or_insert(other);
+    for (status, response) in responses {
+        let said = response["description"].as_str().unwrap_or_default();
+        if said.is_empty() && response.get("$ref").is_none() {
+            response["description"] = phrase(status).into();
+        }
+    }
+}
+
+fn complete_body(path: &str, body: &mut Value) {
+    let Some(example) = example(path) else { return };
+    let kinds = body["content"].as_object_mut().into_iter().flatten();
+    for (_, kind) in kinds {
+        if kind.get("example").is_none() && kind.get("examples").is_none() {
+            kind["example"] = example.clone();
+        }
+    }
+}
+
+/// What any operation may answer before its own part begins.
+fn common(config: &ServerConfig, is_open: bool, has_body: bool) -> Vec<(u16, &'static str)> {
+    let mut all = vec![
+        (
+            400,
+            "The request is malformed: its path, its header Host, its body",
+        ),
+        (403, "A name or a page that this server does not answer to"),
+        (405, "The path takes another method; Allow names it"),
+        (415, "The body is encoded (Content-Encoding)"),
+        (431, "The headers are larger than 64 KiB"),
+    ];
+    if !is_open {
+        all.push((503, "The server is shutting down"));
+        if !config.tokens.is_empty() {
+            all.push((401, "No token, or none of this server's"));
+        }
+        if config.rate.is_some() {
+            all.push((
+                429,
+                "More requests than server.rate_limit permits; Retry-After says when",
+            ));
+        }
+    }
+    if has_body {
+        all.push((408, "The body came too slowly"));
+        all.push((413, "The body is larger than it may be"));
+    }
+    all
+}
+
+/// The body of an error, as routes there tell of one.
+fn error(config: &ServerConfig, path: &str) -> Value {
+    let (kind, schema) = match openai::shape(&config.prefix, path) {
+        openai::Shape::OpenAi => ("application/json", "ErrorBody"),
+        openai::Shape::Problem | openai::Shape::Databases => {
+            ("application/problem+json", "Problem")
+        }
+    };
+    json!({kind: {"schema": {"$ref": format!("#/components/schemas/{schema}")}}})
+}
+
+fn phrase(status: &str) -> String {
+    let code = status
+        .parse()
+        .ok()
+        .and_then(|code| StatusCode::from_u16(code).ok());
+    let phrase = code.and_then(|code| code.canonical_reason());
+    phrase.unwrap_or("Otherwise").to_owned()
+}

@@ -1,0 +1,335 @@
+//! Which names this server answers to.
+//!
+//! A page can have its own name resolve to this machine after it was loaded (DNS
+//! rebinding). To the browser this server is then the page's own: neither `Origin` nor
+//! the fetch metadata tells, only the name in `Host` does. So a request must name this
+//! server by a name that no page can have: one of loopback, one that the operator lists,
+//! or an address. An address cannot be rebound, since nothing is looked up for it.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+use axum::http::header::HOST;
+use axum::http::{HeaderMap, HeaderValue, Uri, Version};
+
+use crate::error::{ApiError, problem};
+
+/// The names of a server, beside those of loopback and addresses.
+#[derive(Debug, Default)]
+pub(crate) struct Hosts(Vec<HostRule>);
+
+/// One entry of `server.hosts`: `*`, `prompts.example`, `*.example`, each with or without a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct HostRule {
+    name: Name,
+    /// Any where `None`.
+    port: Option<u16>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Name {
+    Any,
+    Exact(String),
+    /// Every name under this one.
+    Under(String),
+}
+
+/// The host and the port that a request or a page names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Authority<'a> {
+    /// A name or an address; an IPv6 address in its brackets.
+    pub(crate) host: &'a str,
+    pub(crate) port: Option<u16>,
+}
+
+impl Hosts {
+    /// # Errors
+    /// The first entry that is none.
+    pub(crate) fn new(entries: &[String]) -> Result<Self, String> {
+        let rule = |entry: &String| entry.parse::<HostRule>().map_err(|()| entry.clone());
+        entries
+            .iter()
+            .map(rule)
+            .collect::<Result<_, _>>()
+            .map(Hosts)
+    }
+
+    /// What the request calls this server; `None` where HTTP/1.0 says nothing.
+    ///
+    /// # Errors
+    /// It names none, several, or one that is not this server's.
+    pub(crate) fn check<'a>(
+        &self,
+        version: Version,
+        uri: &'a Uri,
+        headers: &'a HeaderMap,
+    ) -> Result<Option<Authority<'a>>, ApiError> {
+        let named = named(version, headers)?;
+        // In `GET http://name/path` the name stands for what Host says (RFC 9112 section 3.2.2).
+        let target = uri.authority().map(|whole| whole.as_str());
+        for text in target.iter().chain(&named) {
+            let authority = Authority::parse(text).ok_or_else(|| malformed(text))?;
+            if !self.has(authority) {
+                return Err(unknown(text));
+            }
+        }
+        Ok(target.or(named).and_then(Authority::parse))
+    }
+
+    fn has(&self, asked: Authority<'_>) -> bool {
+        asked.is_loopback_name()
+            || asked.is_address()
+            || self.0.iter().any(|rule| rule.covers(asked))
+    }
+}
+
+/// The text of `Host`, which HTTP/1.1 demands exactly once.
+fn named(version: Version, headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
+    let mut values = headers.get_all(HOST).iter();
+    let refused = |why| problem(400, "request.host", why).hint("send the header Host: NAME:PORT");
+    match (values.next(), values.next()) {
+        (None, _) if version <= Version::HTTP_10 => Ok(None),
+        (None, _) => Err(refused("the request has no header Host")),
+        (Some(_), Some(_)) => Err(refused("the request has more than one header Host")),
+        (Some(value), None) => {
+            let text = value.to_str().ok().filter(|text| !text.is_empty());
+            let lossy = || String::from_utf8_lossy(value.as_bytes());
+            text.map(Some).ok_or_else(|| malformed(&lossy()))
+        }
+    }
+}
+
+fn malformed(text: &str) -> ApiError {
+    let message =
+        format!("the header Host is {text:?}, and that is no host with or without a port");
+    problem(400, "request.host", message)
+}
+
+fn unknown(text: &str) -> ApiError {
+    let message = format!("this server does not answer to the name {text:?}");
+    problem(403, "browser.host", message).hint(
+        "if it is this server's, add it to server.hosts (or have the proxy before it send Host: localhost)",
+    )
+}
+
+impl<'a> Authority<'a> {
+    /// Reads `name`, `name:port`, `1.2.3.4:port` or `[::1]:port`.
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
+        let (host, port) = match text.strip_prefix('[') {
+            Some(rest) => {
+                let end = rest.find(']')?;
+                rest[..end].parse::<Ipv6Addr>().ok()?;
+                let (host, after) = text.split_at(end + 2);
+                match after {
+                    "" => (host, None),
+                    after => (host, Some(after.strip_prefix(':')?)),
+                }
+            }
+            None => match text.split_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (text, None),
+            },
+        };
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte) || byte >= 128;
+        let whole = host.starts_with('[') || (!host.is_empty() && host.bytes().all(fits));
+        // `name:` is a name without a port.
+        let port = match port.filter(|port| !port.is_empty()) {
+            Some(port) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Some(port.parse().ok()?)
+            }
+            Some(_) => return None,
+            None => None,
+        };
+        whole.then_some(Authority { host, port })
+    }
+
+    /// Whether it is a name that resolves to loopback and to nothing else (RFC 6761).
+    fn is_loopback_name(self) -> bool {
+        const LOOPBACK: &str = "localhost";
+        let host = self.host.strip_suffix('.').unwrap_or(self.host);
+        let Some(at) = host.len().checked_sub(LOOPBACK.len()) else {
+            return false;
+        };
+        let is_label = at == 0 || host.as_bytes().get(at - 1) == Some(&b'.');
+        is_label
+            && host
+                .get(at..)
+                .is_some_and(|end| end.eq_ignore_ascii_case(LOOPBACK))
+    }
+
+    /// Whether nothing has to be looked up for it. Only the plain form is one: what
+    /// browsers send. `127.1` and `2130706433` are names to us.
+    fn is_address(self) -> bool {
+        self.host.starts_with('[') || Ipv4Addr::from_str(self.host).is_ok()
+    }
+
+    /// Whether the page of an origin is this server's own.
+    pub(crate) fn is_origin(self, origin: &HeaderValue) -> bool {
+        let Some((scheme, rest)) = origin.to_str().ok().and_then(|text| text.split_once("://"))
+        else {
+            return false;
+        };
+        // Before a proxy it may have been the other scheme.
+        let usual = match scheme {
+            "http" => 80,
+            "https" => 443,
+            _ => return false,
+        };
+        Authority::parse(rest).is_some_and(|page| {
+            page.host.eq_ignore_ascii_case(self.host)
+                && page.port.unwrap_or(usual) == self.port.unwrap_or(usual)
+        })
+    }
+}
+
+impl HostRule {
+    fn covers(&self, asked: Authority<'_>) -> bool {
+        let host = asked.host.strip_suffix('.').unwrap_or(asked.host);
+        let fits = match &self.name {
+            Name::Any => true,
+            Name::Exact(name) => host.eq_ignore_ascii_case(name),
+            Name::Under(name) => {
+                let at = host.len().checked_sub(name.len());
+                let parts = at.and_then(|at| host.split_at_checked(at));
+                parts.is_some_and(|(before, end)| {
+                    before.len() > 1 && before.ends_with('.') && end.eq_ignore_ascii_case(name)
+                })
+            }
+        };
+        fits && self.port.is_none_or(|port| asked.port == Some(port))
+    }
+}
+
+impl FromStr for HostRule {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (under, rest) = match text.strip_prefix("*.") {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        if rest == "*" && !under {
+            return Ok(HostRule {
+                name: Name::Any,
+                port: None,
+            });
+        }
+        let Authority { host, port } = Authority::parse(rest).ok_or(())?;
+        let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+        match name.as_str() {
+            "" => Err(()),
+            _ if !name.is_ascii() => Err(()),
+            _ if under => Ok(HostRule {
+                name: Name::Under(name),
+                port,
+            }),
+            _ => Ok(HostRule {
+                name: Name::Exact(name),
+                port,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(hosts: &[&str], host: &'static str) -> u16 {
+        let entries: Vec<String> = hosts.iter().map(|&entry| entry.to_owned()).collect();
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, HeaderValue::from_bytes(host.as_bytes()).unwrap());
+        let hosts = Hosts::new(&entries).unwrap();
+        let uri = Uri::from_static("/");
+        let checked = hosts.check(Version::HTTP_11, &uri, &headers);
+        checked.map_or_else(|error| error.status(), |_| 200)
+    }
+
+    #[test]
+    fn a_server_answers_to_loopback_addresses_and_its_list() {
+        let listed: &[&str] = &["prompts.example", "*.inner.example", "fixed.example:8443"];
+        for (hosts, host, expected) in [
+            (&[][..], "localhost", 200),
+            (&[], "LocalHost:8080", 200),
+            (&[], "localhost.", 200),
+            (&[], "app.localhost:1", 200),
+            (&[], "127.0.0.1:8080", 200),
+            (&[], "10.1.2.3", 200),
+            (&[], "[::1]:8080", 200),
+            (&[], "[fd00::1]", 200),
+            (&[], "evil.example", 403),
+            (&[], "evillocalhost", 403),
+            (&[], "localhost.evil.example", 403),
+            (&[], "127.0.0.1.evil.example:8080", 403),
+            (&[], "127.1", 403),
+            (&[], "2130706433", 403),
+            (&[], "0x7f000001", 403),
+            (&[], "", 400),
+            (&[], ":8080", 400),
+            (&[], "localhost:http", 400),
+            (&[], "localhost:99999", 400),
+            (&[], "localhost:+80", 400),
+            (&[], "user@localhost", 400),
+            (&[], "localhost/x", 400),
+            (&[], "localhost, evil.example", 400),
+            (&[], "[::1", 400),
+            (&[], "[evil.example]", 400),
+            (&[], "[::1]evil.example", 400),
+            (listed, "Prompts.Example:1", 200),
+            (listed, "prompts.example.", 200),
+            (listed, "sub.prompts.example", 403),
+            (listed, "a.inner.example", 200),
+            (listed, "a.b.inner.example:80", 200),
+            (listed, "inner.example", 403),
+            (listed, ".inner.example", 403),
+            (listed, "evilinner.example", 403),
+            (listed, "fixed.example:8443", 200),
+            (listed, "fixed.example", 403),
+            (&["*"], "anything.example:1", 200),
+        ] {
+            assert_eq!(status(hosts, host), expected, "{host:?} among {hosts:?}");
+        }
+    }
+
+    #[test]
+    fn entries_that_are_no_names_are_refused() {
+        for wrong in [
+            "",
+            "*.",
+            "**",
+            "http://a",
+            "a/b",
+            "a:b",
+            "a b",
+            "*.*",
+            "bücher.example",
+        ] {
+            assert_eq!(Hosts::new(&[wrong.to_owned()]).unwrap_err(), wrong);
+        }
+    }
+
+    #[test]
+    fn a_page_is_own_if_host_and_port_are() {
+        for (host, origin, own) in [
+            ("localhost:8080", "http://localhost:8080", true),
+            ("localhost:8080", "https://LOCALHOST:8080", true),
+            ("prompts.example", "https://prompts.example", true),
+            ("prompts.example:443", "https://prompts.example", true),
+            ("prompts.example", "http://prompts.example:80", true),
+            ("[::1]:8080", "http://[::1]:8080", true),
+            ("localhost:8080", "http://localhost:3000", false),
+            ("localhost:8080", "http://localhost", false),
+            ("localhost:8080", "http://127.0.0.1:8080", false),
+            ("localhost", "http://evil.example", false),
+            ("localhost", "null", false),
+            ("localhost", "", false),
+            ("localhost", "localhost", false),
+            ("localhost", "file://localhost", false),
+            ("localhost", "http://localhost/", false),
+        ] {
+            let asked = Authority::parse(host).unwrap();
+            let origin = HeaderValue::from_str(origin).unwrap();
+            assert_eq!(asked.is_origin(&origin), own, "{host} {origin:?}");
+        }
+    }
+}

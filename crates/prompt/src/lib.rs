@@ -14,6 +14,7 @@ mod definition;
 mod error;
 mod extension;
 pub mod file;
+mod follow;
 mod functions;
 mod messages;
 mod names;
@@ -21,21 +22,27 @@ mod parameters;
 mod place;
 mod recent;
 mod referred;
+mod revision;
 mod script;
 mod service;
+mod shelf;
 mod snapshot;
+mod stock;
+mod table;
 mod tool;
+mod tool_stock;
 mod variables;
 
 pub use catalogue::Catalogue;
 pub use compile::Compiled;
-pub use definition::{Body, Checked, Prompt, TemplateMessage};
+pub use definition::{Body, Checked, Prompt, Raw, TemplateMessage};
 pub use error::{Problem, ServiceError};
 pub use extension::Extension;
 pub use functions::ToolFailure;
 pub use names::Names;
 pub use parameters::Parameters;
 pub use place::{Place, Standing};
+pub use revision::Revision;
 pub use script::{
     DryRun, Enforced, SCRIPT_FORMAT, ScriptEvent, ScriptFailure, ScriptJob, ScriptOutcome,
     ScriptReader, ScriptRunner, ScriptStream, StoredScript, script_definition, script_source,
@@ -45,5 +52,6 @@ pub use service::{
     Unplaced,
 };
 pub use snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
+pub use table::Table;
 pub use tool::PromptResult;
 pub use variables::Variables;

@@ -297,7 +297,7 @@ impl PromptService {
             compiled,
         } = *rendering;
         let bound = prompt
-            .bind(input.variables)
+            .bind_with(&compiled.checks, input.variables)
             .map_err(|problems| ServiceError::Variables {
                 id: prompt.id.to_string(),
                 problems,
@@ -336,7 +336,7 @@ impl PromptService {
             calls: rendered.calls,
             prompt: assemble(&prompt.body, &entries, rendered, input)?,
             model: prompt.model.clone(),
-            options: prompt.options.clone(),
+            options: (*prompt.options).clone(),
             failures: functions.into_failures(),
             stale: shared.stale,
             time: started.elapsed(),

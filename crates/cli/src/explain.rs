@@ -54,7 +54,7 @@ impl Texts {
         };
         let templates = prompt.iter().flat_map(|prompt| prompt.templates());
         let templates = templates
-            .map(|(name, text)| (name.clone(), shown(&name), text.to_owned()))
+            .map(|(name, text)| (name.clone(), shown(&name), text.to_string()))
             .collect();
         // The text of a template file is a definition that nobody wrote.
         let text = (!is_template).then(|| definition.text.to_string());
@@ -336,7 +336,9 @@ impl Texts {
     fn declares(&self, variable: &VariableReference) -> bool {
         let prompt = self.prompt.as_ref();
         let schema = prompt.and_then(|prompt| prompt.parameters.schema());
-        let declared = schema.and_then(|schema| schema.get("properties")?.as_object());
+        let declared = schema
+            .as_ref()
+            .and_then(|schema| schema.get("properties")?.as_object());
         let root = variable.path.first();
         declared.is_some_and(|declared| root.is_some_and(|root| declared.contains_key(root)))
     }

@@ -84,6 +84,22 @@ impl Store for Overlay {
         })
     }
 
+    fn entries<'a>(
+        &'a self,
+        kind: Kind,
+        keys: &'a [Key],
+    ) -> BoxFuture<'a, Result<Vec<Option<Entry>>, StoreError>> {
+        Box::pin(async move {
+            let mut entries = self.under.entries(kind, keys).await?;
+            for (entry, key) in entries.iter_mut().zip(keys) {
+                if let Some(over) = self.over.get(&(kind, key.clone())) {
+                    *entry = Some(over.clone());
+                }
+            }
+            Ok(entries)
+        })
+    }
+
     fn put<'a>(&'a self, _: Kind, _: &'a Key, _: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async { self.read_only() })
     }
@@ -94,6 +110,10 @@ impl Store for Overlay {
 
     fn changes(&self) -> Changes {
         self.under.changes()
+    }
+
+    fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.under.sync()
     }
 
     fn health(&self) -> Health {

@@ -74,7 +74,6 @@ pub(crate) fn form(name: &str, text: &str) -> Option<Form<'static>> {
 /// # Errors
 /// It cannot be read, is too large or no UTF-8.
 pub(crate) fn read(path: &str) -> Result<String, Failure> {
-    let mut text = String::new();
     let refuse = |why: String| Failure::Other(format!("{}: {why}", shown(path)));
     let reader: Box<dyn Read> = match path {
         "-" => Box::new(std::io::stdin()),
@@ -86,11 +85,16 @@ pub(crate) fn read(path: &str) -> Result<String, Failure> {
             Box::new(fs::File::open(path).map_err(|error| refuse(error.to_string()))?)
         }
     };
-    let read = reader.take(MOST_BYTES + 1).read_to_string(&mut text);
-    match read.map_err(|error| refuse(error.to_string()))? as u64 {
-        bytes if bytes > MOST_BYTES => Err(refuse(format!("is larger than {MOST_BYTES} bytes"))),
-        _ => Ok(text),
+    let mut bytes = Vec::new();
+    let read = reader.take(MOST_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|error| refuse(error.to_string()))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(refuse(format!("is larger than {MOST_BYTES} bytes")));
     }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        refuse(format!("not UTF-8 from byte {at} on"))
+    })
 }
 
 /// The name of a file in messages.

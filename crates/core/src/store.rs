@@ -184,6 +184,22 @@ pub trait Store: Send + Sync + fmt::Debug {
         keys: &'a [Key],
     ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>>;
 
+    /// The entries under these keys, in the same order, in one round trip: as [`Store::load`]
+    /// gives them, broken ones with what is wrong with them.
+    fn entries<'a>(
+        &'a self,
+        kind: Kind,
+        keys: &'a [Key],
+    ) -> BoxFuture<'a, Result<Vec<Option<Entry>>, StoreError>> {
+        Box::pin(async move {
+            let texts = self.get(kind, keys).await?;
+            let entry = |(key, text): (&Key, Option<Arc<str>>)| {
+                Some(Entry::new(key.clone(), text?, key.as_str()))
+            };
+            Ok(keys.iter().zip(texts).map(entry).collect())
+        })
+    }
+
     /// Writes an entry.
     fn put<'a>(
         &'a self,
@@ -197,6 +213,15 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// Changes from now on. A slow reader may get [`Change::All`] in place of many.
     fn changes(&self) -> Changes;
+
+    /// Ends when every change that anybody made before this was called has been told to
+    /// [`Store::changes`], so that who reads on from there has seen it.
+    ///
+    /// # Errors
+    /// The store does not answer: nobody knows what has changed.
+    fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
 
     /// How it is at this moment; answers at once, from what is known.
     fn health(&self) -> Health;

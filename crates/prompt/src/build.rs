@@ -1,24 +1,22 @@
-//! From stored texts to a snapshot. What did not change is taken over from the
-//! snapshot before, tools with their connections included.
+//! From stored texts to definitions, one by one.
 
-use std::collections::{BTreeMap, HashMap};
-use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quillet_core::Diagnostic;
-use quillet_core::store::{Entry, Key, Kind};
-use quillet_core::tool::{Tool, ToolBuilder};
+use quillet_core::store::{Entry, Key};
+use quillet_core::tool::ToolBuilder;
+use quillet_core::{Diagnostic, Severity};
 use quillet_template::{CompileOptions, Source};
 use serde_json::{Map as Object, Value as Tree};
 
-use crate::catalogue::Stored;
-use crate::compile::{Callee, Compiler, Library, Resolved, SourceSet};
-use crate::definition::{Body, Checked, Prompt};
+use crate::compile::{Compiler, SourceSet};
+use crate::definition::{Checked, Prompt};
 use crate::extension::Extension;
 use crate::file::{self, Alone, Outside, PromptFile};
 use crate::referred::Referred;
+use crate::revision::Revision;
 use crate::script::{self, NoScripts, ScriptReader};
+use crate::shelf::Shelf;
 use crate::snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
 
 #[derive(Debug)]
@@ -30,18 +28,14 @@ pub(crate) struct Builder {
     scripts: Arc<dyn ScriptReader>,
 }
 
-/// Tools by id, and by function name.
-type Tools = (
-    BTreeMap<Arc<str>, Arc<Definition<ToolEntry>>>,
-    BTreeMap<Arc<str>, Arc<dyn Tool>>,
-);
-
 /// A prompt whose definition was read and whose templates are not compiled yet.
-struct Candidate {
-    origin: Origin,
-    place: Arc<str>,
-    text: Arc<str>,
-    read: Checked<Arc<Prompt>>,
+pub(crate) struct Candidate<'a> {
+    pub(crate) origin: Origin,
+    pub(crate) place: &'a Arc<str>,
+    pub(crate) text: &'a Arc<str>,
+    pub(crate) read: Result<(&'a Prompt, &'a [Diagnostic]), &'a [Diagnostic]>,
+    /// The prompt, if it can be shared.
+    pub(crate) shared: Option<&'a Arc<Prompt>>,
 }
 
 impl Builder {
@@ -70,33 +64,6 @@ impl Builder {
         &self.compiler
     }
 
-    pub(crate) fn build(
-        &self,
-        stored: &Stored,
-        offered: &[Arc<dyn Tool>],
-        before: &Snapshot,
-    ) -> Snapshot {
-        let entries = |kind| stored.get(&kind).into_iter().flat_map(BTreeMap::values);
-        let extensions = entries(Kind::Extension)
-            .map(|entry| extension(entry, before))
-            .collect();
-        let candidates = self.candidates(&extensions, entries(Kind::Prompt));
-        let shelf = Shelf(&candidates);
-        let prompts = candidates
-            .iter()
-            .map(|(id, candidate)| (id.clone(), self.prompt(id, candidate, &shelf, before)))
-            .collect();
-        let (tools, mut functions) = self.tools(entries(Kind::Tool), before);
-        add_offered(&mut functions, offered);
-        alias_lower_case(&mut functions);
-        Snapshot {
-            extensions,
-            prompts,
-            tools,
-            functions,
-        }
-    }
-
     pub(crate) fn check_prompt(
         &self,
         id: &str,
@@ -110,11 +77,10 @@ impl Builder {
             None => Prompt::parse(id, source, text),
         };
         let (prompt, mut found) = match read {
-            Ok(read) => read,
+            Ok((prompt, found)) => (Arc::new(prompt), found),
             Err(found) => return found,
         };
-        let candidates = known(snapshot);
-        if let Err(errors) = self.resolve(&prompt, &Shelf(&candidates)) {
+        if let Err(errors) = self.compiler.resolve(&prompt, &Shelf::new(snapshot)) {
             found.extend(errors);
         }
         found
@@ -126,48 +92,70 @@ impl Builder {
         id: &str,
         definition: Object<String, Tree>,
         snapshot: &Snapshot,
-    ) -> Result<(Prompt, Arc<SourceSet>), Vec<Diagnostic>> {
+    ) -> Result<(Arc<Prompt>, Arc<SourceSet>), Vec<Diagnostic>> {
         let (prompt, _) = Prompt::from_object(id, id, "", definition)?;
-        let candidates = known(snapshot);
-        let resolved = self.compiler.resolve(&prompt, &Shelf(&candidates))?;
-        Ok((prompt, resolved.set))
+        let prompt = Arc::new(prompt);
+        let sources = self.compiler.resolve(&prompt, &Shelf::new(snapshot))?;
+        Ok((prompt, sources))
     }
 
-    fn prompt(
+    /// Reads the entry of a prompt; gives the files that it refers to, too.
+    pub(crate) fn read(
         &self,
         id: &Arc<str>,
-        candidate: &Candidate,
-        shelf: &Shelf<'_>,
-        before: &Snapshot,
-    ) -> Arc<Definition<PromptEntry>> {
-        if let Some(known) = before.prompts.get(id)
-            && unchanged(known, candidate)
-            && shelf.partials(id, &|_| true).is_empty()
-        {
-            return known.clone();
+        entry: &Entry,
+    ) -> (Checked<Arc<Prompt>>, Vec<PathBuf>) {
+        if let Some(problem) = &entry.problem {
+            return (Err(vec![problem.clone()]), Vec::new());
         }
-        let (state, diagnostics) = match &candidate.read {
-            Err(errors) => (State::Invalid, errors.clone()),
-            Ok((prompt, warnings)) => match self.resolve(prompt, shelf) {
-                Err(errors) => (State::Invalid, [warnings.clone(), errors].concat()),
-                Ok(resolved) => {
-                    let entry = PromptEntry {
-                        prompt: prompt.clone(),
-                        origin: candidate.origin,
-                        sources: resolved.set,
-                        alone: resolved.alone,
-                    };
-                    (State::Valid(entry), warnings.clone())
+        if let Some(script) = self.script(id, entry) {
+            return (script.map(|read| shared(id, read)), Vec::new());
+        }
+        if !is_file(entry) {
+            let read = Prompt::parse(id, &format!("prompt {id}"), &entry.text);
+            let lean = read.map(|(prompt, found)| (prompt.lean(), found));
+            return (lean.map(|read| shared(id, read)), Vec::new());
+        }
+        let referred = Referred::default();
+        let read = read_file(id, entry, &*self.outside, &referred);
+        (read.map(|read| shared(id, read)), referred.paths())
+    }
+
+    /// Puts a prompt together with what it calls.
+    pub(crate) fn prompt(
+        &self,
+        id: &Arc<str>,
+        candidate: Candidate<'_>,
+        shelf: &Shelf<'_>,
+    ) -> Definition<PromptEntry> {
+        let (state, diagnostics) = match candidate.read {
+            Err(errors) => (State::Invalid, errors.to_vec()),
+            Ok((prompt, warnings)) => {
+                let prompt = match candidate.shared {
+                    Some(prompt) => prompt.clone(),
+                    None => Arc::new(prompt.clone()),
+                };
+                match self.compiler.resolve(&prompt, shelf) {
+                    Err(errors) => (State::Invalid, [warnings, &errors].concat()),
+                    Ok(sources) => {
+                        let entry = PromptEntry {
+                            prompt,
+                            origin: candidate.origin,
+                            sources,
+                        };
+                        (State::Valid(entry), warnings.to_vec())
+                    }
                 }
-            },
+            }
         };
-        Arc::new(Definition {
+        Definition {
             id: id.clone(),
             origin: candidate.place.clone(),
             text: candidate.text.clone(),
+            revision: Revision::of(candidate.text.as_bytes()),
             state,
             diagnostics,
-        })
+        }
     }
 
     /// A script and what is wrong with it, if the entry holds one.
@@ -190,101 +178,13 @@ impl Builder {
         Some(read.map(|(script, warnings)| (Prompt::script(id, definition, script), warnings)))
     }
 
-    /// The sources of a prompt; a script has none.
-    fn resolve(&self, prompt: &Prompt, shelf: &Shelf<'_>) -> Result<Resolved, Vec<Diagnostic>> {
-        match prompt.body {
-            Body::Script(_) => Ok(Resolved::of_script(prompt)),
-            Body::Text(_) | Body::Messages(_) => self.compiler.resolve(prompt, shelf),
-        }
-    }
-
-    /// Prompts of extensions, then those registered directly, which win.
-    fn candidates<'a>(
+    /// Builds a tool under a name.
+    pub(crate) fn tool(
         &self,
-        extensions: &BTreeMap<Arc<str>, Arc<Definition<Arc<Extension>>>>,
-        direct: impl Iterator<Item = &'a Entry>,
-    ) -> BTreeMap<Arc<str>, Candidate> {
-        let mut candidates = BTreeMap::new();
-        for definition in extensions.values() {
-            let State::Valid(extension) = &definition.state else {
-                continue;
-            };
-            for (id, read) in &extension.prompts {
-                let candidate = Candidate {
-                    origin: Origin::Extension,
-                    place: definition.origin.clone(),
-                    text: definition.text.clone(),
-                    read: read
-                        .clone()
-                        .map(|(prompt, found)| (Arc::new(prompt), found)),
-                };
-                candidates
-                    .entry(Arc::from(id.as_str()))
-                    .or_insert(candidate);
-            }
-        }
-        let referred = Referred::default();
-        let mut broken = Vec::new();
-        for entry in direct {
-            let id: Arc<str> = entry.key.id().into();
-            let read = match &entry.problem {
-                Some(problem) => Err(vec![problem.clone()]),
-                None => match self.script(&id, entry) {
-                    Some(script) => script,
-                    None => read(&id, entry, &*self.outside, &referred),
-                },
-            };
-            if let (Err(_), Some(path)) = (&read, path(entry)) {
-                broken.push((id.clone(), path));
-            }
-            let candidate = Candidate {
-                origin: Origin::Direct,
-                place: entry.origin.clone(),
-                text: entry.text.clone(),
-                read: read.map(|(prompt, found)| (Arc::new(prompt), found)),
-            };
-            candidates.insert(id, candidate);
-        }
-        // Data that a prompt file refers to is a part of it, and no prompt gone wrong.
-        for (id, _) in broken.iter().filter(|(_, path)| referred.contains(path)) {
-            candidates.remove(id);
-        }
-        candidates
-    }
-
-    fn tools<'a>(&self, entries: impl Iterator<Item = &'a Entry>, before: &Snapshot) -> Tools {
-        let mut tools = BTreeMap::new();
-        let mut functions: BTreeMap<Arc<str>, Arc<dyn Tool>> = BTreeMap::new();
-        let mut owners: HashMap<Arc<str>, Key> = HashMap::new();
-        for entry in entries {
-            let id: Arc<str> = entry.key.id().into();
-            let name: Arc<str> = entry.key.function_name().into();
-            let known = before
-                .tools
-                .get(&id)
-                .filter(|known| known.text == entry.text);
-            let mut definition = match known {
-                Some(known) => known.clone(),
-                None => Arc::new(self.tool(entry, &id, &name)),
-            };
-            if let Some(owner) = owners.get(&name) {
-                let message = format!(
-                    "the name {name} belongs to the tool {owner}, so this one cannot be called"
-                );
-                let found = Diagnostic::warning("tool.name", &format!("tool {id}"), message);
-                if !definition.diagnostics.contains(&found) {
-                    Arc::make_mut(&mut definition).diagnostics.push(found);
-                }
-            } else if let State::Valid(tool) = &definition.state {
-                functions.insert(name.clone(), tool.tool.clone());
-                owners.insert(name, entry.key.clone());
-            }
-            tools.insert(id, definition);
-        }
-        (tools, functions)
-    }
-
-    fn tool(&self, entry: &Entry, id: &Arc<str>, name: &Arc<str>) -> Definition<ToolEntry> {
+        entry: &Entry,
+        id: &Arc<str>,
+        name: &Arc<str>,
+    ) -> Definition<ToolEntry> {
         let source = format!("tool {id}");
         let built = match &entry.problem {
             Some(problem) => Err(vec![problem.clone()]),
@@ -309,6 +209,7 @@ impl Builder {
             id: id.clone(),
             origin: entry.origin.clone(),
             text: entry.text.clone(),
+            revision: Revision::of(entry.text.as_bytes()),
             state,
             diagnostics,
         }
@@ -327,51 +228,8 @@ impl Builder {
     }
 }
 
-/// Adds tools that rest in no store; a stored tool goes before one of the same name.
-fn add_offered(functions: &mut BTreeMap<Arc<str>, Arc<dyn Tool>>, offered: &[Arc<dyn Tool>]) {
-    for tool in offered {
-        let name: Arc<str> = tool.spec().name.as_str().into();
-        functions.entry(name).or_insert_with(|| tool.clone());
-    }
-}
-
-/// The origin lower-cases function names; where nothing else has the lower-case
-/// name, it works here too.
-fn alias_lower_case(functions: &mut BTreeMap<Arc<str>, Arc<dyn Tool>>) {
-    let lower = |(name, tool): (&Arc<str>, &Arc<dyn Tool>)| {
-        let lower = name.to_lowercase();
-        (lower != **name).then(|| (Arc::from(lower), tool.clone()))
-    };
-    let aliases: Vec<(Arc<str>, Arc<dyn Tool>)> = functions.iter().filter_map(lower).collect();
-    for (name, tool) in aliases {
-        functions.entry(name).or_insert(tool);
-    }
-}
-
-fn unchanged(known: &Definition<PromptEntry>, candidate: &Candidate) -> bool {
-    match &known.state {
-        State::Valid(entry) => {
-            known.text == candidate.text
-                && entry.origin == candidate.origin
-                && entry.alone
-                && candidate.read.as_ref().is_ok_and(|(prompt, _)| {
-                    // What was put in the place of references is in the metadata only.
-                    prompt.raw == entry.prompt.raw && prompt.metadata == entry.prompt.metadata
-                })
-        }
-        State::Invalid => false,
-    }
-}
-
-fn extension(entry: &Entry, before: &Snapshot) -> (Arc<str>, Arc<Definition<Arc<Extension>>>) {
-    let id: Arc<str> = entry.key.id().into();
-    if let Some(known) = before
-        .extensions
-        .get(&id)
-        .filter(|known| known.text == entry.text)
-    {
-        return (id, known.clone());
-    }
+/// Reads an extension.
+pub(crate) fn extension(id: &Arc<str>, entry: &Entry) -> Definition<Arc<Extension>> {
     let read = match &entry.problem {
         Some(problem) => Err(vec![problem.clone()]),
         None => Extension::parse(&format!("extension {id}"), &entry.text),
@@ -380,136 +238,65 @@ fn extension(entry: &Entry, before: &Snapshot) -> (Arc<str>, Arc<Definition<Arc<
         Ok(extension) => (State::Valid(Arc::new(extension)), Vec::new()),
         Err(errors) => (State::Invalid, errors),
     };
-    let definition = Definition {
+    Definition {
         id: id.clone(),
         origin: entry.origin.clone(),
         text: entry.text.clone(),
+        revision: Revision::of(entry.text.as_bytes()),
         state,
         diagnostics,
-    };
-    (id, Arc::new(definition))
+    }
 }
 
-/// A definition, or a prompt file, as the ending of its name says. What rests in
-/// no folder is handed out no environment and no other files.
-fn read(id: &str, entry: &Entry, outside: &dyn Outside, referred: &Referred) -> Checked<Prompt> {
-    let is_file = file::kind(&entry.origin, &entry.text).is_some();
-    // A key of Redis may have such an ending too.
-    if is_file && serde_json::from_str::<Object<String, Tree>>(&entry.text).is_err() {
-        let config = entry.companion.as_ref();
-        let read = PromptFile {
-            id,
-            name: &entry.origin,
-            text: &entry.text,
-            config: config.map(|(name, text)| (&**name, &**text)),
-        };
-        return match &entry.folder {
-            Some(folder) => file::read(&read, &referred.watch(folder, outside)),
-            None => file::read(&read, &Alone),
-        };
+/// Logs what is wrong with a definition that is new or another one.
+pub(crate) fn report<T>(kind: &'static str, definition: &Definition<T>) {
+    let Definition { id, origin, .. } = definition;
+    for found in &definition.diagnostics {
+        match found.severity {
+            Severity::Error => tracing::warn!(kind, %id, %origin, "{found}"),
+            Severity::Warning if kind == "tool" => tracing::warn!(kind, %id, %origin, "{found}"),
+            Severity::Warning => {}
+        }
     }
-    Prompt::parse(id, &format!("prompt {id}"), &entry.text)
+}
+
+/// The prompt under an id that is kept once.
+fn shared(id: &Arc<str>, read: (Prompt, Vec<Diagnostic>)) -> (Arc<Prompt>, Vec<Diagnostic>) {
+    let (mut prompt, found) = read;
+    prompt.id = id.clone();
+    (Arc::new(prompt), found)
+}
+
+/// Whether an entry is a prompt file, which is more than its text. A key of Redis may have
+/// such an ending too.
+pub(crate) fn is_file(entry: &Entry) -> bool {
+    file::kind(&entry.origin, &entry.text).is_some()
+        && serde_json::from_str::<Object<String, Tree>>(&entry.text).is_err()
+}
+
+/// Reads a prompt file. What rests in no folder is handed out no environment and no other
+/// files.
+fn read_file(
+    id: &str,
+    entry: &Entry,
+    outside: &dyn Outside,
+    referred: &Referred,
+) -> Checked<Prompt> {
+    let config = entry.companion.as_ref();
+    let read = PromptFile {
+        id,
+        name: &entry.origin,
+        text: &entry.text,
+        config: config.map(|(name, text)| (&**name, &**text)),
+    };
+    match &entry.folder {
+        Some(folder) => file::read(&read, &referred.watch(folder, outside)),
+        None => file::read(&read, &Alone),
+    }
 }
 
 /// The file that an entry is.
-fn path(entry: &Entry) -> Option<PathBuf> {
+pub(crate) fn path(entry: &Entry) -> Option<PathBuf> {
     let name = Path::new(&*entry.origin).file_name()?;
     Some(entry.folder.as_ref()?.join(name))
-}
-
-/// The usable prompts of a snapshot, as candidates to be called.
-fn known(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Candidate> {
-    let candidate = |(id, known): (&Arc<str>, &Arc<Definition<PromptEntry>>)| {
-        let State::Valid(entry) = &known.state else {
-            return None;
-        };
-        let candidate = Candidate {
-            origin: entry.origin,
-            place: known.origin.clone(),
-            text: known.text.clone(),
-            read: Ok((entry.prompt.clone(), Vec::new())),
-        };
-        Some((id.clone(), candidate))
-    };
-    snapshot.prompts.iter().filter_map(candidate).collect()
-}
-
-/// The folders that an id can be in, each with its dot, from the nearest to the
-/// root: the name of a file may have dots too.
-fn outward(id: &str) -> impl Iterator<Item = &str> {
-    let dots = id.rmatch_indices('.').map(|(at, _)| &id[..=at]);
-    dots.chain([""])
-}
-
-/// Prompts that others can call.
-struct Shelf<'a>(&'a BTreeMap<Arc<str>, Candidate>);
-
-impl Shelf<'_> {
-    fn prompt(&self, id: &str) -> Option<(&Arc<str>, &Prompt)> {
-        let (id, candidate) = self.0.get_key_value(id)?;
-        let (prompt, _) = candidate.read.as_ref().ok()?;
-        Some((id, prompt))
-    }
-
-    /// The prompt of that id, if it is one text, under a name.
-    fn text(&self, id: &str, name: &str) -> Option<Callee> {
-        let (id, prompt) = self.prompt(id)?;
-        let Body::Text(text) = &prompt.body else {
-            return None;
-        };
-        Some(Callee {
-            name: name.to_owned(),
-            text: text.clone(),
-            owner: id.clone(),
-        })
-    }
-}
-
-impl Library for Shelf<'_> {
-    fn by_id(&self, id: &str) -> Option<Vec<Callee>> {
-        if let Some(text) = self.text(id, id) {
-            return Some(vec![text]);
-        }
-        let (id, prompt) = self.prompt(id)?;
-        let own = |(name, text): (String, &str)| Callee {
-            name,
-            text: text.to_owned(),
-            owner: id.clone(),
-        };
-        Some(prompt.templates().into_iter().map(own).collect())
-    }
-
-    fn partial(&self, id: &str, name: &str) -> Option<Callee> {
-        let bare = name.strip_prefix('_').unwrap_or(name);
-        let ids = outward(id).map(|folder| format!("{folder}_{bare}"));
-        let id = ids.into_iter().find(|id| self.0.contains_key(&**id))?;
-        self.text(&id, name)
-    }
-
-    fn partials(&self, id: &str, fits: &dyn Fn(&Prompt) -> bool) -> Vec<Callee> {
-        let Some((extension, _)) = id.rsplit_once('.') else {
-            return Vec::new();
-        };
-        let prefix = format!("{extension}._");
-        self.0
-            .range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded))
-            .take_while(|(other, _)| other.starts_with(&prefix))
-            .filter(|(other, _)| &***other != id)
-            .filter(|(other, _)| self.prompt(other).is_some_and(|(_, prompt)| fits(prompt)))
-            .filter_map(|(other, _)| self.text(other, &other[extension.len() + 1..]))
-            .collect()
-    }
-
-    fn locate(&self, id: &str, found: Diagnostic) -> Diagnostic {
-        let Some((_, prompt)) = self.prompt(id) else {
-            return found;
-        };
-        match (&prompt.place, &prompt.body) {
-            (None, Body::Text(_)) => Diagnostic {
-                source: format!("{id}.prompt"),
-                ..found
-            },
-            _ => prompt.locate(found),
-        }
-    }
 }

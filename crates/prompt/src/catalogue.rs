@@ -1,15 +1,15 @@
 //! Keeps the snapshot of definitions up to date with the store.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use futures_util::StreamExt;
-use quillet_core::store::{Change, Entry, Key, Kind, Store, StoreError};
+use quillet_core::Diagnostic;
+use quillet_core::store::{Change, Changes, Health, Key, Kind, Store, StoreError, StoreErrorKind};
 use quillet_core::tool::{Tool, ToolBuilder};
-use quillet_core::{Diagnostic, Severity};
 use quillet_template::TemplateFactory;
 use serde_json::{Map as Object, Value as Tree};
 use tokio::sync::Mutex;
@@ -18,21 +18,16 @@ use crate::build::Builder;
 use crate::compile::{Compiler, SourceSet};
 use crate::definition::Prompt;
 use crate::file::Outside;
+use crate::follow::Asks;
 use crate::script::ScriptReader;
 use crate::snapshot::Snapshot;
+use crate::stock::Stock;
 
 /// The kinds that are definitions; environs are values and are not loaded whole.
 pub(crate) const DEFINITIONS: [Kind; 3] = [Kind::Extension, Kind::Prompt, Kind::Tool];
 
-/// Changes that come within this time are taken together, so that a program
-/// which writes a hundred prompts causes a handful of rebuilds.
-const GATHER: Duration = Duration::from_millis(20);
-
 /// How long to wait before loading again from a store that did not answer.
 const RETRY: Duration = Duration::from_millis(500);
-
-/// Stored texts by kind and key, as last seen.
-pub(crate) type Stored = BTreeMap<Kind, BTreeMap<Key, Entry>>;
 
 /// The definitions of a store, as an immutable snapshot that is replaced as a whole.
 #[derive(Debug)]
@@ -41,11 +36,26 @@ pub struct Catalogue {
     builder: Builder,
     snapshot: ArcSwap<Snapshot>,
     /// What was loaded; held while it changes, also while the store is asked.
-    stored: Mutex<Stored>,
-    /// Tools that rest in no store.
-    offered: ArcSwap<Vec<Arc<dyn Tool>>>,
+    held: Mutex<Held>,
     /// Whether every kind was loaded at least once.
     loaded: AtomicBool,
+    /// Changes since the catalogue was made, for whoever follows first.
+    first: First,
+    asks: Asks,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    stock: Stock,
+    loaded: BTreeSet<Kind>,
+}
+
+struct First(std::sync::Mutex<Option<Changes>>);
+
+impl fmt::Debug for First {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("First").finish_non_exhaustive()
+    }
 }
 
 impl Catalogue {
@@ -59,13 +69,16 @@ impl Catalogue {
         tools: Arc<dyn ToolBuilder>,
         cache: usize,
     ) -> Self {
+        // From now on, so that no change is missed between a load and its following.
+        let first = First(std::sync::Mutex::new(Some(store.changes())));
         Catalogue {
             store,
             builder: Builder::new(Compiler::new(factory, cache), tools),
             snapshot: ArcSwap::default(),
-            stored: Mutex::default(),
-            offered: ArcSwap::default(),
+            held: Mutex::default(),
             loaded: AtomicBool::new(false),
+            first,
+            asks: Asks::default(),
         }
     }
 
@@ -116,6 +129,24 @@ impl Catalogue {
         self.loaded.load(Ordering::Acquire)
     }
 
+    /// Nothing if every kind of definition was loaded at least once.
+    ///
+    /// # Errors
+    /// Why nobody knows what there is.
+    pub fn ready(&self) -> Result<(), StoreError> {
+        if self.is_loaded() {
+            return Ok(());
+        }
+        let reason = match self.store.health() {
+            Health::Away { reason } => reason,
+            Health::Ready => format!(
+                "the definitions of {} are being loaded",
+                self.store.describe()
+            ),
+        };
+        Err(StoreError::new(StoreErrorKind::Unavailable, reason))
+    }
+
     /// Loads every definition.
     ///
     /// # Errors
@@ -127,66 +158,69 @@ impl Catalogue {
     /// Has these tools called by their names besides those of the store, in place of the ones
     /// that were offered before. A stored tool goes before one of the same name.
     pub async fn offer(&self, tools: Vec<Arc<dyn Tool>>) {
-        let stored = self.stored.lock().await;
-        self.offered.store(Arc::new(tools));
-        self.rebuild(&stored);
+        let mut held = self.held.lock().await;
+        let next = held.stock.offer(&self.snapshot.load(), tools);
+        self.snapshot.store(Arc::new(next));
     }
 
     async fn reload(&self, kinds: &[Kind]) -> Result<(), StoreError> {
-        let mut stored = self.stored.lock().await;
+        let mut held = self.held.lock().await;
         for kind in kinds {
             let entries = self.store.load(*kind).await?;
-            let table = entries
-                .into_iter()
-                .map(|entry| (entry.key.clone(), entry))
-                .collect();
-            stored.insert(*kind, table);
+            let before = self.snapshot.load_full();
+            let next = held.stock.replace(&self.builder, &before, *kind, entries);
+            self.snapshot.store(Arc::new(next));
+            held.loaded.insert(*kind);
         }
-        self.rebuild(&stored);
+        if DEFINITIONS.iter().all(|kind| held.loaded.contains(kind)) {
+            self.loaded.store(true, Ordering::Release);
+        }
         Ok(())
     }
 
     async fn refresh(&self, kind: Kind, keys: &[Key]) -> Result<(), StoreError> {
-        // Files are more than their texts.
-        let files = |table: &BTreeMap<Key, Entry>| table.values().any(|e| e.folder.is_some());
-        if self.stored.lock().await.get(&kind).is_some_and(files) {
+        let mut held = self.held.lock().await;
+        if kind == Kind::Prompt && held.stock.has_files() {
+            drop(held);
             return self.reload(&[kind]).await;
         }
-        let texts = self.store.get(kind, keys).await?;
-        // No text means removed, or there and not readable as one; only a load
-        // can tell which.
-        if texts.contains(&None) {
-            return self.reload(&[kind]).await;
-        }
-        let mut stored = self.stored.lock().await;
-        let table = stored.entry(kind).or_default();
-        for (key, text) in keys.iter().zip(texts.into_iter().flatten()) {
-            let known = table.get(key).map(|entry| entry.origin.clone());
-            let origin = known.unwrap_or_else(|| key.as_str().into());
-            table.insert(key.clone(), Entry::new(key.clone(), text, origin));
-        }
-        self.rebuild(&stored);
+        let entries = self.store.entries(kind, keys).await?;
+        let changes = keys.iter().cloned().zip(entries).collect();
+        let before = self.snapshot.load_full();
+        let next = held.stock.change(&self.builder, &before, kind, changes);
+        self.snapshot.store(Arc::new(next));
         Ok(())
     }
 
-    fn rebuild(&self, stored: &Stored) {
-        let snapshot = self
-            .builder
-            .build(stored, &self.offered.load(), &self.snapshot.load());
-        report(&self.snapshot.load(), &snapshot);
-        self.snapshot.store(Arc::new(snapshot));
-        if DEFINITIONS.iter().all(|kind| stored.contains_key(kind)) {
-            self.loaded.store(true, Ordering::Release);
+    /// Waits until everything that anybody wrote before this was called is in the snapshot.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn sync(&self) -> Result<(), StoreError> {
+        self.store.sync().await?;
+        match self.asks.is_caught_up().await {
+            true => Ok(()),
+            false => self.load().await,
         }
     }
 
     /// Follows the store's changes for as long as the future is polled.
     pub async fn watch(&self) {
         self.builder.look_ahead();
-        let mut changes = self.store.changes();
-        // What changed between the first load and this subscription is
-        // caught by loading once more.
-        let mut pending = Pending::everything();
+        let first = self
+            .first
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let mut pending = match (&first, self.is_loaded()) {
+            (Some(_), true) => Pending::default(),
+            // What changed between the last load and this subscription is caught by
+            // loading once more.
+            _ => Pending::everything(),
+        };
+        let changes = first.unwrap_or_else(|| self.store.changes());
+        let mut follower = self.asks.follow(changes).await;
         loop {
             while !pending.is_empty() {
                 if let Err(error) = self.apply(&mut pending).await {
@@ -194,21 +228,11 @@ impl Catalogue {
                     tokio::time::sleep(RETRY).await;
                 }
             }
-            let Some(change) = changes.next().await else {
+            // What comes while these are applied is taken together the next time.
+            let Some(changes) = follower.next().await else {
                 return;
             };
-            pending.add(change);
-            let gather = tokio::time::sleep(GATHER);
-            tokio::pin!(gather);
-            loop {
-                tokio::select! {
-                    () = &mut gather => break,
-                    change = changes.next() => match change {
-                        Some(change) => pending.add(change),
-                        None => break,
-                    },
-                }
-            }
+            changes.into_iter().for_each(|change| pending.add(change));
         }
     }
 
@@ -233,7 +257,7 @@ impl Catalogue {
         id: &str,
         definition: Object<String, Tree>,
         snapshot: &Snapshot,
-    ) -> Result<(Prompt, Arc<SourceSet>), Vec<Diagnostic>> {
+    ) -> Result<(Arc<Prompt>, Arc<SourceSet>), Vec<Diagnostic>> {
         self.builder.inline(id, definition, snapshot)
     }
 
@@ -274,35 +298,6 @@ impl Pending {
             Change::Entry(kind, key) => {
                 self.keys.entry(kind).or_default().insert(key);
             }
-        }
-    }
-}
-
-/// Logs what has become invalid, once per change.
-fn report(before: &Snapshot, after: &Snapshot) {
-    for (id, prompt) in &after.prompts {
-        let known = before
-            .prompts
-            .get(id)
-            .is_some_and(|old| Arc::ptr_eq(old, prompt));
-        if known {
-            continue;
-        }
-        for found in prompt
-            .diagnostics
-            .iter()
-            .filter(|found| found.severity == Severity::Error)
-        {
-            tracing::warn!(prompt = %id, origin = %prompt.origin, "{found}");
-        }
-    }
-    for (id, tool) in &after.tools {
-        let known = before
-            .tools
-            .get(id)
-            .is_some_and(|old| Arc::ptr_eq(old, tool));
-        for found in tool.diagnostics.iter().filter(|_| !known) {
-            tracing::warn!(tool = %id, origin = %tool.origin, "{found}");
         }
     }
 }

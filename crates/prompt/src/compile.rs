@@ -11,11 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwapOption;
 use quillet_core::Diagnostic;
-use quillet_template::{
-    CompileError, CompileOptions, MessageSyntax, Missing, Source, Template, TemplateFactory,
-};
+use quillet_template::{CompileError, CompileOptions, Source, Template, TemplateFactory};
 
-use crate::definition::Prompt;
+use crate::definition::{Body, Prompt};
+use crate::parameters::Checks;
 use crate::recent::Recent;
 use crate::variables::Plan;
 
@@ -27,54 +26,47 @@ const MOST_SOURCES: usize = 256;
 /// the hash taken once.
 #[derive(Debug)]
 pub(crate) struct SourceSet {
-    format: String,
-    missing: Missing,
-    messages: MessageSyntax,
-    trusted: Vec<String>,
-    trusted_results: bool,
-    sources: Vec<OwnedSource>,
+    prompt: Arc<Prompt>,
+    /// Templates of other prompts.
+    called: Box<[Called]>,
     hash: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct OwnedSource {
+struct Called {
     name: Arc<str>,
     text: Arc<str>,
-    library: bool,
     /// The prompt that it is the template of.
     owner: Arc<str>,
 }
 
 impl SourceSet {
-    fn new(prompt: &Prompt, sources: Vec<OwnedSource>) -> Self {
-        let (format, missing) = (&prompt.format, prompt.missing);
-        let (messages, trusted) = (prompt.messages, &prompt.trusted);
-        let trusted_results = prompt.trusted_results;
+    fn new(prompt: &Arc<Prompt>, called: &[Called]) -> Self {
         let key = (
-            format,
-            missing,
-            messages,
-            trusted,
-            trusted_results,
-            &sources,
+            &prompt.id,
+            &prompt.format,
+            prompt.missing,
+            prompt.messages,
+            &prompt.trusted,
+            prompt.trusted_results,
+            prompt.templates(),
+            called,
         );
         SourceSet {
             hash: foldhash::quality::FixedState::default().hash_one(key),
-            format: format.clone(),
-            missing,
-            messages,
-            trusted: trusted.clone(),
-            trusted_results,
-            sources,
+            prompt: prompt.clone(),
+            called: called.into(),
         }
     }
-}
 
-impl SourceSet {
     /// The prompt that a source of that name is the template of.
     pub(crate) fn owner(&self, source: &str) -> Option<&str> {
-        let source = self.sources.iter().find(|known| &*known.name == source);
-        source.map(|source| &*source.owner)
+        let own = self.prompt.templates();
+        if own.iter().any(|(name, _)| name == source) {
+            return Some(&self.prompt.id);
+        }
+        let called = self.called.iter().find(|known| &*known.name == source);
+        called.map(|called| &*called.owner)
     }
 
     /// Name and text of a source, by its place among those that were compiled.
@@ -101,22 +93,27 @@ impl SourceSet {
 
     /// Names and texts of the templates that come from other prompts.
     pub(crate) fn called(&self) -> impl Iterator<Item = (&str, &str)> {
-        let called = self.sources.iter().filter(|source| source.library);
-        called.map(|source| (&*source.name, &*source.text))
+        self.called
+            .iter()
+            .map(|source| (&*source.name, &*source.text))
+    }
+
+    fn has(&self, other: &Prompt) -> bool {
+        let one = &*self.prompt;
+        one.id == other.id
+            && one.format == other.format
+            && one.missing == other.missing
+            && one.messages == other.messages
+            && one.trusted == other.trusted
+            && one.trusted_results == other.trusted_results
+            && one.body == other.body
     }
 }
 
 impl PartialEq for SourceSet {
     fn eq(&self, other: &Self) -> bool {
-        let same = || {
-            self.hash == other.hash
-                && self.format == other.format
-                && self.missing == other.missing
-                && self.messages == other.messages
-                && self.trusted == other.trusted
-                && self.trusted_results == other.trusted_results
-                && self.sources == other.sources
-        };
+        let same =
+            || self.hash == other.hash && self.called == other.called && self.has(&other.prompt);
         std::ptr::eq(self, other) || same()
     }
 }
@@ -138,6 +135,8 @@ pub struct Compiled {
     pub entries: Vec<Arc<str>>,
     /// Which shared variables to fetch, as found out by the last render.
     pub(crate) plan: ArcSwapOption<Plan>,
+    /// What checks the variables of requests.
+    pub(crate) checks: Checks,
 }
 
 /// Compiles source sets and keeps those used most recently.
@@ -149,28 +148,11 @@ pub(crate) struct Compiler {
     misses: AtomicU64,
 }
 
-/// A set that lacks nothing it could have.
-pub(crate) struct Resolved {
-    pub(crate) set: Arc<SourceSet>,
-    /// Whether no other prompt takes part, nor would if it existed.
-    pub(crate) alone: bool,
-}
-
-impl Resolved {
-    /// A script's: no sources, so that none of another prompt can change it.
-    pub(crate) fn of_script(prompt: &Prompt) -> Self {
-        Resolved {
-            set: Arc::new(SourceSet::new(prompt, Vec::new())),
-            alone: true,
-        }
-    }
-}
-
 /// A template of another prompt.
 pub(crate) struct Callee {
     /// The name that it is called by.
     pub(crate) name: String,
-    pub(crate) text: String,
+    pub(crate) text: Arc<str>,
     /// The prompt whose template it is.
     pub(crate) owner: Arc<str>,
 }
@@ -225,31 +207,29 @@ impl Compiler {
     }
 
     fn compile_now(&self, set: &SourceSet) -> Result<Compiled, CompileError> {
-        let source = |source: &'_ OwnedSource| -> (Arc<str>, Arc<str>, bool) {
-            (source.name.clone(), source.text.clone(), source.library)
-        };
-        let owned: Vec<_> = set.sources.iter().map(source).collect();
-        let sources: Vec<Source<'_>> = owned
-            .iter()
-            .map(|(name, text, library)| Source {
-                name,
-                text,
-                library: *library,
-            })
-            .collect();
+        let prompt = &set.prompt;
+        let own = prompt.templates();
+        let own = own.iter().map(|(name, text)| Source::new(name, text));
+        let called = set.called().map(|(name, text)| Source {
+            name,
+            text,
+            library: true,
+        });
+        let sources: Vec<Source<'_>> = own.chain(called).collect();
         let options = CompileOptions {
-            missing: set.missing,
-            messages: set.messages,
-            trusted: set.trusted.clone(),
-            trusted_results: set.trusted_results,
+            missing: prompt.missing,
+            messages: prompt.messages,
+            trusted: prompt.trusted.clone(),
+            trusted_results: prompt.trusted_results,
             ..CompileOptions::default()
         };
-        let template = self.factory.compile(&set.format, &sources, &options)?;
-        let entries = set.sources.iter().filter(|source| !source.library);
+        let template = self.factory.compile(&prompt.format, &sources, &options)?;
+        let entries = prompt.templates().into_iter();
         Ok(Compiled {
             template,
-            entries: entries.map(|source| source.name.clone()).collect(),
+            entries: entries.map(|(name, _)| name.into()).collect(),
             plan: ArcSwapOption::empty(),
+            checks: Checks::default(),
         })
     }
 
@@ -260,38 +240,42 @@ impl Compiler {
     /// What the format says about the sources.
     pub(crate) fn resolve(
         &self,
-        prompt: &Prompt,
+        prompt: &Arc<Prompt>,
         library: &dyn Library,
-    ) -> Result<Resolved, Vec<Diagnostic>> {
-        let own = prompt
-            .templates()
-            .into_iter()
-            .map(|(name, text)| OwnedSource {
-                name: name.into(),
-                text: text.into(),
-                library: false,
-                owner: prompt.id.clone(),
-            });
-        let mut sources: Vec<OwnedSource> = own.collect();
+    ) -> Result<Arc<SourceSet>, Vec<Diagnostic>> {
+        // A script has no sources: none of another prompt can change it.
+        if let Body::Script(_) = prompt.body {
+            return Ok(Arc::new(SourceSet::new(prompt, &[])));
+        }
+        let own = prompt.templates();
+        let mut called: Vec<Called> = Vec::new();
+        let add = |called: &mut Vec<Called>, more: Vec<Callee>| {
+            for Callee { name, text, owner } in more {
+                let is_own = own.iter().any(|(known, _)| *known == name);
+                if !is_own && !called.iter().any(|known| *known.name == *name) {
+                    let name = name.into();
+                    called.push(Called { name, text, owner });
+                }
+            }
+        };
         let format = |prompt: &Prompt| Some(self.factory.format(&prompt.format)?.name());
         // What is not called by name has to be of one language.
         let fits = |other: &Prompt| format(other) == format(prompt);
-        add(&mut sources, library.partials(&prompt.id, &fits));
+        add(&mut called, library.partials(&prompt.id, &fits));
         loop {
-            let set = Arc::new(SourceSet::new(prompt, sources.clone()));
+            let set = Arc::new(SourceSet::new(prompt, &called));
             let compiled = self
                 .compile(&set)
                 .map_err(|error| placed(prompt, &set, library, error.diagnostics))?;
             let wanted = &compiled.template.references().templates;
-            let before = sources.len();
+            let before = called.len();
             for name in wanted {
-                add(&mut sources, called(prompt, name, library));
+                add(&mut called, wanted_by(prompt, name, library));
             }
-            if sources.len() == before {
-                let alone = wanted.is_empty() && set.sources.iter().all(|source| !source.library);
-                return Ok(Resolved { set, alone });
+            if called.len() == before {
+                return Ok(set);
             }
-            if sources.len() > MOST_SOURCES {
+            if called.len() + own.len() > MOST_SOURCES {
                 let message = format!("the prompt calls more than {MOST_SOURCES} others");
                 return Err(vec![Diagnostic::error(
                     "prompt.library",
@@ -304,7 +288,7 @@ impl Compiler {
 }
 
 /// What a prompt calls by a name. In dotprompt that is a partial if there is one.
-fn called(prompt: &Prompt, name: &str, library: &dyn Library) -> Vec<Callee> {
+fn wanted_by(prompt: &Prompt, name: &str, library: &dyn Library) -> Vec<Callee> {
     let partial = || Some(vec![library.partial(&prompt.id, name)?]);
     let first = if prompt.format == "dotprompt" {
         partial()
@@ -328,17 +312,4 @@ fn placed(
         None => found,
     };
     found.into_iter().map(place).collect()
-}
-
-fn add(sources: &mut Vec<OwnedSource>, more: Vec<Callee>) {
-    for Callee { name, text, owner } in more {
-        if !sources.iter().any(|source| *source.name == *name) {
-            sources.push(OwnedSource {
-                name: name.into(),
-                text: text.into(),
-                library: true,
-                owner,
-            });
-        }
-    }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map as Object, Value as Tree};
 
 use crate::error::Problem;
 use crate::file::Rich;
-use crate::parameters::Parameters;
+use crate::parameters::{Checks, Parameters};
 use crate::place::Place;
 use crate::script::{self, SCRIPT_FORMAT, StoredScript};
 
@@ -20,7 +20,7 @@ pub type Checked<T> = Result<(T, Vec<Diagnostic>), Vec<Diagnostic>>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
     /// A text (`userPrompt`, the origin's `prompt`).
-    Text(String),
+    Text(Arc<str>),
     /// Messages.
     Messages(Vec<TemplateMessage>),
     /// What a script says; it is run, and no template.
@@ -33,7 +33,54 @@ pub struct TemplateMessage {
     /// Who speaks.
     pub role: Role,
     /// The template.
-    pub content: String,
+    pub content: Arc<str>,
+}
+
+/// A definition as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Raw {
+    /// All of it.
+    Whole(Arc<Tree>),
+    /// Its texts of these names. The rest is read again where it is wanted, from the text
+    /// beside it ([`Definition::raw`](crate::Definition::raw)): a catalogue holds many prompts.
+    Said(Box<[(&'static str, Box<str>)]>),
+}
+
+impl Raw {
+    /// What people are shown of a prompt.
+    const SHOWN: [&str; 3] = ["displayName", "name", "description"];
+
+    /// The text under a name.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self {
+            Raw::Whole(tree) => tree.get(name).and_then(Tree::as_str),
+            Raw::Said(said) => {
+                let (_, text) = said.iter().find(|(known, _)| *known == name)?;
+                Some(text)
+            }
+        }
+    }
+
+    /// All of it, if it is here.
+    #[must_use]
+    pub fn whole(&self) -> Option<&Arc<Tree>> {
+        match self {
+            Raw::Whole(tree) => Some(tree),
+            Raw::Said(_) => None,
+        }
+    }
+
+    fn said(&self) -> Self {
+        let said = |name| Some((name, Box::from(self.text(name)?)));
+        Raw::Said(Self::SHOWN.into_iter().filter_map(said).collect())
+    }
+}
+
+impl From<Tree> for Raw {
+    fn from(tree: Tree) -> Self {
+        Raw::Whole(Arc::new(tree))
+    }
 }
 
 /// A prompt that can be rendered.
@@ -62,12 +109,12 @@ pub struct Prompt {
     /// The model that it was written for, for `chat` without a model.
     pub model: Option<String>,
     /// How that model is to answer, for `chat` where a request does not say.
-    pub options: ChatOptions,
+    pub options: Arc<ChatOptions>,
     /// What a prompt file says, in its format's own words and filled in: schemas
     /// as JSON Schema, shorthands as objects. Empty for other definitions.
     pub metadata: Object<String, Tree>,
     /// The definition as it was written; of a prompt file, its front matter.
-    pub raw: Tree,
+    pub raw: Raw,
     /// Where a template stands in its file, if it is a part of one.
     pub place: Option<Place>,
 }
@@ -174,9 +221,9 @@ impl Prompt {
             parameters,
             rich: Vec::new(),
             model,
-            options,
+            options: Arc::new(options),
             metadata: Object::new(),
-            raw: Tree::Object(object),
+            raw: Tree::Object(object).into(),
             place: None,
         };
         Ok((prompt, warnings))
@@ -195,11 +242,25 @@ impl Prompt {
             parameters: Parameters::default(),
             rich: Vec::new(),
             model: None,
-            options: ChatOptions::default(),
+            options: Arc::default(),
             metadata: Object::new(),
-            raw: Tree::Object(object),
+            raw: Tree::Object(object).into(),
             place: None,
         }
+    }
+
+    /// Without what can be read again from its text.
+    pub(crate) fn lean(self) -> Self {
+        Prompt {
+            raw: self.raw.said(),
+            ..self
+        }
+    }
+
+    /// Whether another one, read from the same text, is the same.
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+        // What was put in the place of references is in the metadata only.
+        self.raw == other.raw && self.metadata == other.metadata && self.body == other.body
     }
 
     /// Checks the variables of a request, fills defaults in, and turns rich
@@ -208,7 +269,12 @@ impl Prompt {
     /// # Errors
     /// Everything that does not fit.
     pub fn bind(&self, variables: &Map) -> Result<Map, Vec<Problem>> {
-        let bound = self.parameters.bind(variables)?;
+        self.bind_with(&Checks::default(), variables)
+    }
+
+    /// The same, with what was made ready for it before.
+    pub(crate) fn bind_with(&self, checks: &Checks, variables: &Map) -> Result<Map, Vec<Problem>> {
+        let bound = self.parameters.bind_with(checks, variables)?;
         crate::file::mark(&self.rich, bound)
     }
 
@@ -227,18 +293,13 @@ impl Prompt {
 
     /// Names and templates in the order in which they render: `ID.prompt`, or
     /// `ID.messages.0` and so on (the origin's names).
-    pub fn templates(&self) -> Vec<(String, &str)> {
+    pub fn templates(&self) -> Vec<(String, &Arc<str>)> {
         match &self.body {
-            Body::Text(text) => vec![(format!("{}.prompt", self.id), text.as_str())],
+            Body::Text(text) => vec![(format!("{}.prompt", self.id), text)],
             Body::Messages(messages) => messages
                 .iter()
                 .enumerate()
-                .map(|(i, message)| {
-                    (
-                        format!("{}.messages.{i}", self.id),
-                        message.content.as_str(),
-                    )
-                })
+                .map(|(i, message)| (format!("{}.messages.{i}", self.id), &message.content))
                 .collect(),
             Body::Script(_) => Vec::new(),
         }
@@ -301,7 +362,7 @@ fn body(object: &Object<String, Tree>) -> Result<Body, String> {
             "userPrompt and {second} are the same field: keep one"
         )),
         (None, [key]) => match &object[*key] {
-            Tree::String(text) => Ok(Body::Text(text.clone())),
+            Tree::String(text) => Ok(Body::Text(text.as_str().into())),
             _ => Err(format!("{key} must be a string")),
         },
         (Some(Tree::Array(items)), []) if !items.is_empty() => {
@@ -322,7 +383,7 @@ fn message((index, item): (usize, &Tree)) -> Result<TemplateMessage, String> {
     let content = content.ok_or_else(|| format!("messages[{index}].content must be a string"))?;
     Ok(TemplateMessage {
         role,
-        content: content.to_owned(),
+        content: content.into(),
     })
 }
 

@@ -15,6 +15,7 @@ mod error;
 mod explain;
 mod extension;
 pub mod file;
+mod follow;
 mod functions;
 mod messages;
 mod names;
@@ -22,16 +23,21 @@ mod parameters;
 mod place;
 mod recent;
 mod referred;
+mod revision;
 mod script;
 mod service;
+mod shelf;
 mod snapshot;
+mod stock;
+mod table;
 mod tool;
+mod tool_stock;
 mod usage;
 mod variables;
 
 pub use catalogue::Catalogue;
 pub use compile::Compiled;
-pub use definition::{Body, Checked, Prompt, TemplateMessage};
+pub use definition::{Body, Checked, Prompt, Raw, TemplateMessage};
 pub use error::{Broken, Problem, ServiceError};
 pub use explain::{CallFacts, Explanation, SharedFacts, Source, TemplateFacts, VariableFacts};
 pub use extension::Extension;
@@ -39,6 +45,7 @@ pub use functions::ToolFailure;
 pub use names::{Names, Unused};
 pub use parameters::Parameters;
 pub use place::{Place, Standing};
+pub use revision::Revision;
 pub use script::{
     DryRun, Enforced, SCRIPT_FORMAT, ScriptEvent, ScriptFailure, ScriptJob, ScriptOutcome,
     ScriptReader, ScriptRunner, ScriptStream, StoredScript, script_definition, script_source,
@@ -48,6 +55,7 @@ pub use service::{
     Unplaced,
 };
 pub use snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
+pub use table::Table;
 pub use tool::PromptResult;
 pub use usage::{Calls, Renders, Usage};
 pub use variables::Variables;

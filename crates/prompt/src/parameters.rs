@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use arc_swap::ArcSwapOption;
 use quillet_core::{Map, Table, Value};
 use serde_json::{Map as Object, Value as Tree, json};
 
@@ -18,12 +19,16 @@ pub struct Parameters {
 
 #[derive(Debug)]
 struct Schema {
-    tree: Tree,
-    validator: jsonschema::Validator,
+    /// As JSON: trees and validators are tens of times larger, and most prompts rest.
+    text: Box<str>,
     /// What an absent optional variable is set to, so that `{{if .variables.x}}`
     /// is legal in a strict template.
-    presets: Vec<(Arc<str>, Value)>,
+    presets: Box<[(Arc<str>, Value)]>,
 }
+
+/// The validator of the parameters that were checked last, kept by whoever checks often.
+#[derive(Debug, Default)]
+pub(crate) struct Checks(ArcSwapOption<(Arc<Schema>, jsonschema::Validator)>);
 
 impl Parameters {
     /// Reads any of the three forms; `null` or nothing means no check at all.
@@ -48,23 +53,19 @@ impl Parameters {
     /// # Errors
     /// It is no JSON Schema.
     pub(crate) fn of_schema(tree: Tree, presets: Vec<(Arc<str>, Value)>) -> Result<Self, String> {
-        let validator = jsonschema::options()
-            .with_draft(jsonschema::Draft::Draft7)
-            .build(&tree)
-            .map_err(|error| format!("parameters are not a JSON Schema: {error}"))?;
+        validator(&tree).map_err(|error| format!("parameters are not a JSON Schema: {error}"))?;
         Ok(Parameters {
             schema: Some(Arc::new(Schema {
-                tree,
-                validator,
-                presets,
+                text: tree.to_string().into(),
+                presets: presets.into(),
             })),
         })
     }
 
     /// The JSON Schema, if any was declared.
     #[must_use]
-    pub fn schema(&self) -> Option<&Tree> {
-        self.schema.as_deref().map(|schema| &schema.tree)
+    pub fn schema(&self) -> Option<Tree> {
+        Some(self.schema.as_deref()?.tree())
     }
 
     /// What is set where a request does not, in order.
@@ -77,15 +78,15 @@ impl Parameters {
     /// # Errors
     /// Everything that does not fit.
     pub fn bind(&self, variables: &Map) -> Result<Map, Vec<Problem>> {
+        self.bind_with(&Checks::default(), variables)
+    }
+
+    /// The same, with the validator of the last time.
+    pub(crate) fn bind_with(&self, checks: &Checks, variables: &Map) -> Result<Map, Vec<Problem>> {
         let Some(schema) = &self.schema else {
             return Ok(variables.clone());
         };
-        let given = Tree::from(&Value::Map(variables.clone()));
-        let problems: Vec<Problem> = schema
-            .validator
-            .iter_errors(&given)
-            .map(|error| problem(&error))
-            .collect();
+        let problems = checks.problems(schema, variables);
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -99,6 +100,41 @@ impl Parameters {
         }
         Ok(Map::new(table))
     }
+}
+
+impl Schema {
+    fn tree(&self) -> Tree {
+        // It was written from a tree.
+        serde_json::from_str(&self.text).unwrap_or_default()
+    }
+}
+
+impl Checks {
+    fn problems(&self, schema: &Arc<Schema>, variables: &Map) -> Vec<Problem> {
+        let given = Tree::from(&Value::Map(variables.clone()));
+        let kept = self.0.load();
+        if let Some((_, validator)) = kept.as_deref().filter(|(of, _)| Arc::ptr_eq(of, schema)) {
+            return validator
+                .iter_errors(&given)
+                .map(|error| problem(&error))
+                .collect();
+        }
+        // It could be built when the definition was read.
+        let Ok(validator) = validator(&schema.tree()) else {
+            return Vec::new();
+        };
+        let problems = validator
+            .iter_errors(&given)
+            .map(|error| problem(&error))
+            .collect();
+        self.0.store(Some(Arc::new((schema.clone(), validator))));
+        problems
+    }
+}
+
+fn validator(schema: &Tree) -> Result<jsonschema::Validator, String> {
+    let options = jsonschema::options().with_draft(jsonschema::Draft::Draft7);
+    options.build(schema).map_err(|error| error.to_string())
 }
 
 fn problem(error: &jsonschema::ValidationError<'_>) -> Problem {

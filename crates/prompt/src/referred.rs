@@ -26,8 +26,9 @@ impl Referred {
         }
     }
 
-    pub(crate) fn contains(&self, path: &Path) -> bool {
-        self.0.borrow().contains(path)
+    /// In order.
+    pub(crate) fn paths(self) -> Vec<PathBuf> {
+        self.0.into_inner().into_iter().collect()
     }
 }
 

@@ -348,7 +348,7 @@ impl PromptService {
             ..
         } = *rendering;
         let bound = prompt
-            .bind(input.variables)
+            .bind_with(&compiled.checks, input.variables)
             .map_err(|problems| ServiceError::Variables {
                 id: prompt.id.to_string(),
                 problems,
@@ -397,7 +397,7 @@ impl PromptService {
             calls: rendered.calls,
             prompt: assemble(&prompt.body, &entries, rendered, input)?,
             model: prompt.model.clone(),
-            options: prompt.options.clone(),
+            options: (*prompt.options).clone(),
             failures,
             stale: shared.stale,
             time: started.elapsed(),

@@ -1,6 +1,5 @@
 //! Every definition of a store at one moment.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quillet_core::store::{Key, Kind};
@@ -10,10 +9,12 @@ use serde::Serialize;
 use serde_json::Value as Tree;
 
 use crate::compile::SourceSet;
-use crate::definition::{Body, Prompt};
+use crate::definition::{Body, Prompt, Raw};
 use crate::error::{Broken, ServiceError};
 use crate::extension::{Extension, said_name};
+use crate::revision::Revision;
 use crate::script::StoredScript;
+use crate::table::Table;
 
 /// Where a prompt comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -43,6 +44,8 @@ pub struct Definition<T> {
     pub origin: Arc<str>,
     /// The stored text.
     pub text: Arc<str>,
+    /// Which text that is.
+    pub revision: Revision,
     /// What it is.
     pub state: State<T>,
     /// Errors of a broken definition, warnings of a usable one.
@@ -80,6 +83,21 @@ impl<T> Definition<T> {
     }
 }
 
+impl Definition<PromptEntry> {
+    /// The definition as it was written; of a prompt file, its front matter. `None` where the
+    /// prompt is broken.
+    #[must_use]
+    pub fn raw(&self) -> Option<Tree> {
+        let State::Valid(entry) = &self.state else {
+            return None;
+        };
+        match &entry.prompt.raw {
+            Raw::Whole(tree) => Some((**tree).clone()),
+            Raw::Said(_) => serde_json::from_str(&self.text).ok(),
+        }
+    }
+}
+
 /// A prompt that can be rendered, with the sources that it compiles from.
 #[derive(Clone, Debug)]
 pub struct PromptEntry {
@@ -88,8 +106,6 @@ pub struct PromptEntry {
     /// Direct or from an extension.
     pub origin: Origin,
     pub(crate) sources: Arc<SourceSet>,
-    /// Whether no other prompt takes part, so that only its own text can change it.
-    pub(crate) alone: bool,
 }
 
 impl PromptEntry {
@@ -128,7 +144,7 @@ impl PromptEntry {
     }
 
     fn said(&self, key: &str) -> Option<&str> {
-        self.prompt.raw.get(key).and_then(Tree::as_str)
+        self.prompt.raw.text(key)
     }
 
     /// Names and texts of the templates that it calls, partials among them.
@@ -150,13 +166,13 @@ pub struct ToolEntry {
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// Extensions by id.
-    pub extensions: BTreeMap<Arc<str>, Arc<Definition<Arc<Extension>>>>,
+    pub extensions: Table<Arc<Definition<Arc<Extension>>>>,
     /// Prompts by id, those of extensions included.
-    pub prompts: BTreeMap<Arc<str>, Arc<Definition<PromptEntry>>>,
+    pub prompts: Table<Arc<Definition<PromptEntry>>>,
     /// Tools by id.
-    pub tools: BTreeMap<Arc<str>, Arc<Definition<ToolEntry>>>,
+    pub tools: Table<Arc<Definition<ToolEntry>>>,
     /// Tools by function name.
-    pub functions: BTreeMap<Arc<str>, Arc<dyn Tool>>,
+    pub functions: Table<Arc<dyn Tool>>,
 }
 
 impl Snapshot {
@@ -231,7 +247,7 @@ impl Snapshot {
 }
 
 fn find<'a, T>(
-    table: &'a BTreeMap<Arc<str>, Arc<Definition<T>>>,
+    table: &'a Table<Arc<Definition<T>>>,
     kind: Kind,
     id: &str,
 ) -> Result<&'a Definition<T>, ServiceError> {

@@ -120,7 +120,7 @@ impl PromptService {
             return script.spec.parameters.clone();
         }
         if let Some(schema) = entry.prompt.parameters.schema() {
-            return schema.clone();
+            return schema;
         }
         let names = self.request_variables(entry);
         let property = |name: String| (name, json!({}));

@@ -92,6 +92,16 @@ impl Store for MemoryStore {
         async move { Ok(self.texts(kind, keys)) }.boxed()
     }
 
+    fn entries<'a>(
+        &'a self,
+        kind: Kind,
+        keys: &'a [Key],
+    ) -> BoxFuture<'a, Result<Vec<Option<Entry>>, StoreError>> {
+        let entry = |entries: &Entries, key: &Key| entries.get(&(kind, key.clone())).cloned();
+        let found = self.read(|entries| keys.iter().map(|key| entry(entries, key)).collect());
+        async move { Ok(found) }.boxed()
+    }
+
     fn put<'a>(
         &'a self,
         kind: Kind,

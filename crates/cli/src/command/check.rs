@@ -66,13 +66,19 @@ async fn look_at_all(args: &Check, config: &Config) -> Result<Findings, Failure>
     }
     let mut loose = Vec::new();
     for path in &args.paths {
+        // What was found in a folder may be as it likes; what was asked for has to be there.
+        if path != Path::new("-")
+            && let Err(error) = fs::metadata(path)
+        {
+            return Err(Failure::Other(format!("{}: {error}", path.display())));
+        }
         if is_store(path) {
             let url = format!("dir:{}", path.display());
             let store = quillet_store::open(&url, &StoreOptions::default()).await?;
             look(&mut findings, config, store, None).await?;
             skills(&mut findings, &path.join("skills"));
         } else if path.is_dir() {
-            collect(path, &mut loose, 0);
+            collect(path, &mut loose, &mut findings, 0);
         } else {
             loose.push(path.clone());
         }
@@ -87,7 +93,8 @@ async fn look_at_all(args: &Check, config: &Config) -> Result<Findings, Failure>
         let tools = scripts::tools(config).await?;
         for file in &scripts {
             findings.looked_at += 1;
-            findings.extend(script_file::check(file, tools.as_ref()).await?);
+            let found = script_file::check(file, tools.as_ref()).await;
+            findings.extend(of_file(file, found)?);
         }
     }
     if !loose.is_empty() {
@@ -154,7 +161,26 @@ fn skills(findings: &mut Findings, folder: &Path) {
     findings.extend(found);
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) {
+/// What is wrong with one file, also where it cannot be read: the others are looked at too.
+fn of_file(path: &Path, found: Result<Vec<Finding>, Failure>) -> Result<Vec<Finding>, Failure> {
+    match found {
+        Err(Failure::Findings(found)) => Ok(found),
+        Err(Failure::Other(message)) => Ok(vec![unreadable(path, &message)]),
+        found => found,
+    }
+}
+
+fn unreadable(path: &Path, message: &str) -> Finding {
+    let name = path.strip_prefix(".").unwrap_or(path).to_string_lossy();
+    let message = message.strip_prefix(&*name).unwrap_or(message);
+    let message = message.trim_start_matches(": ");
+    Finding {
+        diagnostic: Diagnostic::error("file.unreadable", &name, message),
+        text: None,
+    }
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>, findings: &mut Findings, depth: usize) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
@@ -165,14 +191,23 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) {
             .file_name()
             .is_some_and(|name| name.to_string_lossy().starts_with('.'));
         if path.is_dir() && !path.is_symlink() && !hidden && depth < MOST_DEPTH {
-            collect(&path, files, depth + 1);
-        } else if agent_file::is_skill(&path)
-            || script_file::is_one(&path)
-            || source::form_of(&path.to_string_lossy()).is_some_and(|form| form != Form::Toml)
-        {
-            files.push(path);
+            collect(&path, files, findings, depth + 1);
+        } else if is_ours(&path) && !path.is_dir() {
+            // Not opened: opening a pipe waits for whoever writes.
+            match fs::metadata(&path) {
+                Ok(about) if about.is_file() => files.push(path),
+                Ok(_) => findings.unread(&path, "it is not a regular file: left out"),
+                Err(error) => findings.unread(&path, &error.to_string()),
+            }
         }
     }
+}
+
+/// Whether a file's name says that it is something to look at.
+fn is_ours(path: &Path) -> bool {
+    agent_file::is_skill(path)
+        || script_file::is_one(path)
+        || source::form_of(&path.to_string_lossy()).is_some_and(|form| form != Form::Toml)
 }
 
 /// Files that are in no store are looked at as if they were in one.
@@ -186,27 +221,35 @@ async fn check_loose(
     let mut over = Overlay::new(under.unwrap_or_else(|| Arc::new(MemoryStore::new())));
     let mut names = Names::default();
     for path in files {
-        let path = path.strip_prefix(".").unwrap_or(path).to_string_lossy();
-        match loose(&path, args) {
-            Ok(Some((kind, definition, is_template))) => {
-                let key = Key::new(&*path);
-                for partial in beside::partials(&path, &key.id(), &definition)? {
-                    names.partials.insert(partial.key.id());
-                    over.add(Kind::Prompt, partial);
-                }
-                names.files.insert(key.id(), is_template);
-                over.add(kind, beside::entry(key, definition, &path)?);
-            }
-            // A file that is no definition of ours, in a folder with others.
-            Ok(None) => {}
-            Err(Failure::Findings(found)) => {
-                findings.looked_at += 1;
-                findings.found.extend(found);
-            }
-            Err(other) => return Err(other),
+        let path = path.strip_prefix(".").unwrap_or(path);
+        let added = add_loose(&path.to_string_lossy(), args, &mut names, &mut over);
+        if added.is_err() {
+            findings.looked_at += 1;
         }
+        findings.extend(of_file(path, added.map(|()| Vec::new()))?);
     }
     look(findings, config, Arc::new(over), Some(&names)).await
+}
+
+/// Lays a file over the store, with the partials beside it.
+fn add_loose(
+    path: &str,
+    args: &Check,
+    names: &mut Names,
+    over: &mut Overlay,
+) -> Result<(), Failure> {
+    // A file that is no definition of ours may be in a folder with others.
+    let Some((kind, definition, is_template)) = loose(path, args)? else {
+        return Ok(());
+    };
+    let key = Key::new(path);
+    for partial in beside::partials(path, &key.id(), &definition)? {
+        names.partials.insert(partial.key.id());
+        over.add(Kind::Prompt, partial);
+    }
+    names.files.insert(key.id(), is_template);
+    over.add(kind, beside::entry(key, definition, path)?);
+    Ok(())
 }
 
 /// The kind and the definition of a file, and whether it is a template itself.
@@ -295,6 +338,12 @@ impl Findings {
                 self.found.push(finding);
             }
         }
+    }
+
+    /// A file that could not be looked at.
+    fn unread(&mut self, path: &Path, why: &str) {
+        self.looked_at += 1;
+        self.extend(vec![unreadable(path, why)]);
     }
 
     fn add_agent(&mut self, entry: &Entry, names: Option<&Names>) {

@@ -156,8 +156,9 @@ async fn from_extension(id: &str, store: Arc<dyn Store>, config: &Config) -> Res
     catalogue.load().await?;
     let snapshot = catalogue.snapshot();
     let definition = snapshot.prompt(id)?;
-    let entry = definition.usable(Kind::Prompt)?;
-    Ok(terminal::line(&format!("{:#}", entry.prompt.raw))?)
+    definition.usable(Kind::Prompt)?;
+    let raw = definition.raw().unwrap_or_default();
+    Ok(terminal::line(&format!("{raw:#}"))?)
 }
 
 fn absent<'a>(kind: Kind, id: &str, known: impl Iterator<Item = &'a str>) -> Failure {

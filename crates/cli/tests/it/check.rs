@@ -118,3 +118,110 @@ fn braces_that_mean_something_else_are_pointed_out() {
     assert!(done.err.contains("1 warning"), "{}", done.err);
     assert!(!done.out.contains("b.tmpl"), "{}", done.out);
 }
+
+/// Puts something at a path that is no text file.
+#[cfg(unix)]
+fn put_odd(path: &std::path::Path, what: &str) {
+    use std::os::unix::{fs::symlink, net::UnixListener};
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    match what {
+        "pipe" => {
+            let made = std::process::Command::new("mkfifo").arg(path).status();
+            assert!(made.unwrap().success());
+        }
+        "socket" => drop(UnixListener::bind(path).unwrap()),
+        "latin" => std::fs::write(path, b"caf\xe9 {{.x}}").unwrap(),
+        "device" => symlink("/dev/zero", path).unwrap(),
+        "parent" => symlink("..", path).unwrap(),
+        "nowhere" => symlink("nowhere", path).unwrap(),
+        other => panic!("{other}"),
+    }
+}
+
+/// One odd file is one finding with its name; everything beside it is looked at all the same.
+#[cfg(unix)]
+#[test]
+fn odd_files_end_no_check_and_hide_no_other_file() {
+    let not_utf8 = "not UTF-8 from byte 3 on";
+    let cases = [
+        // A folder of loose files.
+        ("a.tmpl", "latin", "", not_utf8),
+        ("a.json", "latin", "", not_utf8),
+        ("a.ai.yaml", "latin", "", not_utf8),
+        ("a.fixture.yaml", "latin", "", not_utf8),
+        ("a.yaml", "pipe", "", "not a regular file"),
+        ("a.tmpl", "socket", "", "not a regular file"),
+        ("a.tmpl", "device", "", "not a regular file"),
+        ("a.tmpl", "nowhere", "", "No such file"),
+        // A store.
+        (
+            "prompts/a.json",
+            "pipe",
+            "prompts/b.tmpl",
+            "a named pipe, not a regular file",
+        ),
+        (
+            "prompts/a.tmpl",
+            "socket",
+            "prompts/b.tmpl",
+            "a socket, not a regular file",
+        ),
+        (
+            "tools/a.json",
+            "pipe",
+            "prompts/b.tmpl",
+            "a named pipe, not a regular file",
+        ),
+        ("prompts/a.tmpl", "latin", "prompts/b.tmpl", not_utf8),
+        ("prompts/a.ai.yaml", "latin", "prompts/b.tmpl", not_utf8),
+        ("prompts/a.prompty", "latin", "prompts/b.tmpl", not_utf8),
+        (
+            "prompts/a/skprompt.txt",
+            "latin",
+            "prompts/b.tmpl",
+            not_utf8,
+        ),
+        ("prompts/a.tmpl", "device", "prompts/b.tmpl", "leads out"),
+    ];
+    for (path, what, beside, message) in cases {
+        let beside = if beside.is_empty() { "b.tmpl" } else { beside };
+        let place = Place::new().with(&[(beside, "{{if")]);
+        put_odd(&place.path(path), what);
+        let done = place.run(&["check", "."]);
+        assert_eq!(done.code, Some(3), "{path} {what}: {done:?}");
+        for part in [path, message, beside] {
+            assert!(
+                done.out.contains(part),
+                "{path} {what}: {part:?} is not in {done:?}"
+            );
+        }
+        assert!(done.err.contains("2 errors"), "{path} {what}: {done:?}");
+    }
+}
+
+/// What rests beside scripts for their tests is no prompt, and a folder is looked at once.
+#[cfg(unix)]
+#[test]
+fn a_store_has_only_its_definitions() {
+    let place = Place::new().with(&[
+        ("prompts/greet.ai.yaml", "user: Hi\n"),
+        (
+            "prompts/greet.fixture.yaml",
+            "---\ninput: {a: 1}\n---\n- title: t\n",
+        ),
+        ("prompts/greet.fixture.yml", "- title: t\n"),
+        ("prompts/greet.snapshots/greet.1.md", "# request"),
+        ("prompts/greet.snapshots/data.json", "[1]"),
+        ("prompts/sub/p.tmpl", "text"),
+    ]);
+    put_odd(&place.path("prompts/sub/up"), "parent");
+    put_odd(&place.path("prompts/up"), "parent");
+    let done = place.run(&["check", "."]);
+    assert_eq!((done.code, done.out.as_str()), (Some(0), ""), "{done:?}");
+    assert!(done.err.contains("2 definitions checked"), "{done:?}");
+    let listed = place.run(&["prompt", "list", "--store", "dir:."]);
+    assert_eq!(
+        (listed.out.as_str(), listed.err.as_str()),
+        ("greet\nsub.p\n", "")
+    );
+}

@@ -66,10 +66,11 @@ impl Parts {
             return Err(refusals);
         }
         let text = |key: &str| {
-            let said = prompt.metadata.get(key).or_else(|| prompt.raw.get(key));
-            said.and_then(Tree::as_str).map(str::to_owned)
+            let said = prompt.metadata.get(key);
+            let said = said.map_or_else(|| prompt.raw.text(key), Tree::as_str);
+            said.map(str::to_owned)
         };
-        let options = match serde_json::to_value(&prompt.options) {
+        let options = match serde_json::to_value(&*prompt.options) {
             Ok(Tree::Object(options)) => options,
             _ => Object::new(),
         };
@@ -87,7 +88,7 @@ impl Parts {
 fn refusals(prompt: &Prompt) -> Vec<Refusal> {
     let mut keys: Vec<String> = Vec::new();
     let said = match prompt.metadata.is_empty() {
-        true => prompt.raw.clone(),
+        true => prompt.raw.whole().map_or(Tree::Null, |raw| (**raw).clone()),
         false => Tree::Object(prompt.metadata.clone()),
     };
     collect(&said, 0, &mut keys);
@@ -135,6 +136,7 @@ fn collect(said: &Tree, depth: usize, keys: &mut Vec<String>) {
 
 fn inputs(prompt: &Prompt) -> Vec<Input> {
     let schema = prompt.parameters.schema();
+    let schema = schema.as_ref();
     let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
     let required = schema.and_then(|schema| schema.get("required")?.as_array());
     let required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
@@ -170,7 +172,7 @@ fn inputs(prompt: &Prompt) -> Vec<Input> {
 /// What the target cannot say.
 pub(super) fn write(parts: &Parts, body: &Written, target: Target) -> Result<String, Vec<Refusal>> {
     let text = match &body.body {
-        Body::Text(text) => text.as_str(),
+        Body::Text(text) => &**text,
         Body::Messages(_) | Body::Script(_) => "",
     };
     if let Some(input) = parts.inputs.iter().find(|input| input.trusted)
@@ -254,9 +256,9 @@ fn definition(parts: &Parts, body: &Written) -> Object<String, Tree> {
     };
     all.extend(syntax.map(|syntax| ("messageSyntax".to_owned(), Tree::from(syntax))));
     match &body.body {
-        Body::Text(text) => all.insert("userPrompt".into(), text.as_str().into()),
+        Body::Text(text) => all.insert("userPrompt".into(), (&**text).into()),
         Body::Messages(messages) => {
-            let message = |message: &crate::TemplateMessage| json!({"role": message.role.as_str(), "content": message.content});
+            let message = |message: &crate::TemplateMessage| json!({"role": message.role.as_str(), "content": &*message.content});
             all.insert("messages".into(), messages.iter().map(message).collect())
         }
         Body::Script(script) => all.insert("source".into(), (*script.text).into()),

@@ -134,7 +134,7 @@ pub fn convert(
 
 /// The kinds of a prompt's variables.
 fn declared(prompt: &Prompt, options: &ConvertOptions) -> Shape {
-    let schema = prompt.parameters.schema().cloned().map(Value::from);
+    let schema = prompt.parameters.schema().map(Value::from);
     let mut shapes = schema.as_ref().map(Shape::of_schema).unwrap_or_default();
     if let Shape::Object(fields) = &options.shapes {
         for (name, shape) in fields {

@@ -48,7 +48,7 @@ pub(super) fn of(
     }
     let turns = turns::of(prompt)?;
     let mut written = Written {
-        body: Body::Text(String::new()),
+        body: Body::Text("".into()),
         format: format.to_owned(),
         messages: MessageSyntax::Plain,
         missing: Missing::Default,
@@ -72,7 +72,7 @@ pub(super) fn of(
     if !refusals.is_empty() {
         return Err(refusals);
     }
-    written.body = Body::Text(text);
+    written.body = Body::Text(text.into());
     Ok(written)
 }
 

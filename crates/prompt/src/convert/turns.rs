@@ -24,7 +24,7 @@ pub(super) fn of(prompt: &Prompt) -> Result<Vec<Turn>, Vec<Refusal>> {
         Body::Messages(messages) => {
             let turn = |message: &crate::TemplateMessage| Turn {
                 role: message.role.as_str().to_owned(),
-                text: message.content.clone(),
+                text: message.content.to_string(),
                 at: 0,
             };
             return Ok(messages.iter().map(turn).collect());

@@ -63,7 +63,7 @@ struct Front {
 fn prompt(file: &PromptFile<'_>, body: Span, report: &Report<'_>, front: Front) -> Prompt {
     Prompt {
         id: file.id.into(),
-        body: Body::Text(file.text[body.start..body.end].to_owned()),
+        body: Body::Text(file.text[body.start..body.end].into()),
         format: "dotprompt".into(),
         missing: Missing::Default,
         messages: MessageSyntax::Plain,
@@ -72,9 +72,9 @@ fn prompt(file: &PromptFile<'_>, body: Span, report: &Report<'_>, front: Front) 
         parameters: front.parameters,
         rich: Vec::new(),
         model: front.model,
-        options: front.options,
+        options: front.options.into(),
         metadata: with_base(front.metadata),
-        raw: Tree::Object(front.raw),
+        raw: Tree::Object(front.raw).into(),
         place: Some(Place {
             source: file.name.into(),
             standing: Standing::Verbatim(body.start, report.position(body.start)),

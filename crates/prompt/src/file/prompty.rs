@@ -7,7 +7,6 @@
 
 use std::sync::Arc;
 
-use quillet_core::chat::ChatOptions;
 use quillet_core::{Value, nearest};
 use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};
@@ -64,7 +63,7 @@ pub(super) fn read(file: &PromptFile<'_>, outside: &dyn Surroundings) -> Checked
     }
     references::resolve(&mut node, outside, &mut report);
     let mut prompt = prompt(file, parts, &report);
-    prompt.raw = Tree::Object(raw);
+    prompt.raw = Tree::Object(raw).into();
     fill(&mut prompt, &node, &mut report);
     if report.errors.is_empty() {
         return Ok((prompt, report.warnings));
@@ -76,7 +75,7 @@ fn prompt(file: &PromptFile<'_>, parts: Parts, report: &Report<'_>) -> Prompt {
     let start = parts.body.start;
     Prompt {
         id: file.id.into(),
-        body: Body::Text(file.text[start..parts.body.end].to_owned()),
+        body: Body::Text(file.text[start..parts.body.end].into()),
         format: "jinja-plain".into(),
         missing: Missing::Default,
         messages: MessageSyntax::RoleLines,
@@ -85,9 +84,9 @@ fn prompt(file: &PromptFile<'_>, parts: Parts, report: &Report<'_>) -> Prompt {
         parameters: Parameters::default(),
         rich: Vec::new(),
         model: None,
-        options: ChatOptions::default(),
+        options: Arc::default(),
         metadata: Object::new(),
-        raw: Tree::Null,
+        raw: Tree::Null.into(),
         place: Some(Place {
             source: file.name.into(),
             standing: Standing::Verbatim(start, report.position(start)),
@@ -163,7 +162,7 @@ fn model(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
         settings.extend(more);
     }
     match chat_options(&settings) {
-        Ok(settings) => prompt.options = settings,
+        Ok(settings) => prompt.options = settings.into(),
         Err(message) => report.error(options.at, message, None),
     }
 }
@@ -373,8 +372,7 @@ fn tools(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
     }
     let functions: Vec<Tree> = items.iter().filter_map(function).collect();
     if !functions.is_empty() {
-        prompt
-            .options
+        Arc::make_mut(&mut prompt.options)
             .extra
             .insert("tools".into(), Tree::Array(functions));
     }

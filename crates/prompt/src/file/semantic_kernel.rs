@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use quillet_core::chat::ChatOptions;
 use quillet_core::{Position, Value, nearest};
 use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};
@@ -98,7 +97,7 @@ pub(super) fn read_folder(file: &PromptFile<'_>) -> Checked<Prompt> {
 fn prompt(file: &PromptFile<'_>, template: String, standing: Standing) -> Prompt {
     Prompt {
         id: file.id.into(),
-        body: Body::Text(template),
+        body: Body::Text(template.into()),
         format: "semantic-kernel".into(),
         missing: Missing::Default,
         messages: MessageSyntax::Elements,
@@ -107,9 +106,9 @@ fn prompt(file: &PromptFile<'_>, template: String, standing: Standing) -> Prompt
         parameters: Parameters::default(),
         rich: Vec::new(),
         model: None,
-        options: ChatOptions::default(),
+        options: Arc::default(),
         metadata: Object::new(),
-        raw: Tree::Null,
+        raw: Tree::Null.into(),
         place: Some(Place {
             source: file.name.into(),
             standing,
@@ -139,7 +138,7 @@ fn finish(
     prompt.trusted_results = report.truth(node, "allow_dangerously_set_content") == Some(true);
     prompt.metadata = node.object();
     prompt.metadata.remove("template");
-    prompt.raw = node.tree();
+    prompt.raw = node.tree().into();
     if report.errors.is_empty() {
         return Ok((prompt, report.warnings));
     }
@@ -277,7 +276,7 @@ fn settings(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
     let mut settings = used.object();
     settings.retain(|key, _| !NO_OPTIONS.contains(&key.as_str()));
     match chat_options(&settings) {
-        Ok(options) => prompt.options = options,
+        Ok(options) => prompt.options = options.into(),
         Err(message) => report.error(used.at, message, None),
     }
 }

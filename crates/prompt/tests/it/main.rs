@@ -8,6 +8,7 @@
 mod allocations;
 mod convert;
 mod files;
+mod incremental;
 mod render;
 mod store_changes;
 mod test_store;

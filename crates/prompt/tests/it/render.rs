@@ -288,8 +288,8 @@ async fn broken_definitions_are_listed_and_hide_nothing() {
             ("d", "invalid")
         ]
     );
-    assert_eq!(snapshot.extensions["x"].status(), "invalid");
-    assert_eq!(snapshot.tools["t"].status(), "invalid");
+    assert_eq!(snapshot.extensions.get("x").unwrap().status(), "invalid");
+    assert_eq!(snapshot.tools.get("t").unwrap().status(), "invalid");
     assert_eq!(render(&service, "b", "{}").await.unwrap(), "fine");
     let error = render(&service, "a", "{}").await.unwrap_err();
     assert!(

@@ -17,6 +17,7 @@ pub(crate) struct TestStore {
     away: AtomicBool,
     gets: AtomicUsize,
     got: Mutex<Vec<Key>>,
+    loads: AtomicUsize,
     changes: broadcast::Sender<Change>,
 }
 
@@ -29,6 +30,7 @@ impl TestStore {
             away: AtomicBool::new(false),
             gets: AtomicUsize::new(0),
             got: Mutex::default(),
+            loads: AtomicUsize::new(0),
             changes: broadcast::channel(64).0,
         })
     }
@@ -45,6 +47,12 @@ impl TestStore {
         let keys = std::mem::take(&mut *self.got.lock().unwrap());
         let keys = keys.iter().map(Key::to_string).collect();
         (self.gets.swap(0, Ordering::SeqCst), keys)
+    }
+
+    /// How often all entries of a kind were read since the last call.
+    #[allow(dead_code, reason = "other crates' tests include this file")]
+    pub(crate) fn take_loads(&self) -> usize {
+        self.loads.swap(0, Ordering::SeqCst)
     }
 
     fn answer<T>(&self, value: T) -> Result<T, StoreError> {
@@ -64,6 +72,7 @@ impl Store for TestStore {
     }
 
     fn load(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>> {
+        self.loads.fetch_add(1, Ordering::SeqCst);
         let texts = self.texts.lock().unwrap();
         let entry = |((_, key), text): (&(Kind, Key), &Arc<str>)| {
             Entry::new(key.clone(), text.clone(), key.as_str())

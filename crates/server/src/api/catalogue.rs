@@ -1,12 +1,13 @@
 //! What is known: extensions, prompts, shared variables and tools.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::response::Response;
 use quillet_core::Diagnostic;
 use quillet_core::store::Kind;
-use quillet_prompt::{Definition, Extension, Origin, PromptEntry, Snapshot, State, script_source};
+use quillet_prompt::{
+    Definition, Extension, Origin, PromptEntry, Snapshot, State, Table, script_source,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
 use utoipa::{IntoParams, ToSchema};
@@ -147,7 +148,7 @@ pub(crate) async fn get_prompt(call: Call, Id(id): Id) -> Result<Response, ApiEr
     let definition = snapshot.prompt(&id)?;
     let entry = definition.usable(Kind::Prompt).ok();
     let (origin, prompt) = match &definition.state {
-        State::Valid(entry) => (entry.origin, entry.prompt.raw.clone()),
+        State::Valid(entry) => (entry.origin, definition.raw().unwrap_or_default()),
         State::Invalid => broken(&snapshot, definition),
     };
     json(&PromptDetail {
@@ -183,7 +184,7 @@ pub(crate) async fn get_tool(call: Call, Id(id): Id) -> Result<Response, ApiErro
     json(&stored(&snapshot.tool(&id)?.text))
 }
 
-type Definitions<T> = BTreeMap<Arc<str>, Arc<Definition<T>>>;
+type Definitions<T> = Table<Arc<Definition<T>>>;
 
 fn list<T>(known: &Definitions<T>, listing: &Listing) -> Result<Response, ApiError> {
     if !listing.is_detailed() {

@@ -24,6 +24,17 @@ pub(crate) const FOLDER_TEXT: &str = "skprompt.txt";
 /// What that text's settings are in.
 pub(crate) const FOLDER_CONFIG: &str = "config.json";
 
+/// Endings of the tests of a script, which rest beside it, and of the folder that holds what its
+/// requests looked like. They are no definitions.
+const TESTS: [&str; 2] = [".fixture.yaml", ".fixture.yml"];
+const SNAPSHOTS: &str = ".snapshots";
+
+/// Whether a file or a folder among the prompts belongs to the tests of a script.
+pub(crate) fn is_of_tests(kind: Kind, name: &str) -> bool {
+    let is_test = name.ends_with(SNAPSHOTS) || TESTS.iter().any(|ending| name.ends_with(ending));
+    kind == Kind::Prompt && is_test
+}
+
 /// What files of scripts that are written here end in.
 const SCRIPT_ENDING: &str = ".ai.yaml";
 

@@ -274,6 +274,19 @@ impl Store for FolderStore {
         async move { self.folder.with(texts) }.boxed()
     }
 
+    fn entries<'a>(
+        &'a self,
+        kind: Kind,
+        keys: &'a [Key],
+    ) -> BoxFuture<'a, Result<Vec<Option<Entry>>, StoreError>> {
+        let entries = move |snapshot: &Snapshot| {
+            let document = |key: &Key| snapshot.documents.get(&(kind, key.clone()));
+            let entry = |key: &Key| document(key).map(|document| document.entry.clone());
+            keys.iter().map(entry).collect()
+        };
+        async move { self.folder.with(entries) }.boxed()
+    }
+
     fn put<'a>(
         &'a self,
         kind: Kind,
@@ -307,6 +320,15 @@ impl Store for FolderStore {
 
     fn changes(&self) -> Changes {
         self.folder.hub.stream()
+    }
+
+    /// Looks at the folder now.
+    fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move {
+            in_background(&self.folder, Folder::look).await?;
+            self.folder.with(|_| ())
+        }
+        .boxed()
     }
 
     fn health(&self) -> Health {

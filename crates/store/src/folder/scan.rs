@@ -1,7 +1,7 @@
 //! Reads a whole folder into entries.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use quillet_core::store::{Entry, Key, Kind};
 use super::document::{self, Form};
 use super::place;
 
-/// How deep folders may be nested below a kind's folder. Bounds links that lead in a circle.
+/// How deep folders may be nested below a kind's folder.
 const MAX_DEPTH: usize = 16;
 
 /// What the folder held at one moment.
@@ -87,11 +87,15 @@ impl Scan<'_> {
             return;
         };
         // Hidden files are editors' and ours.
-        if name.starts_with('.') {
+        if name.starts_with('.') || document::is_of_tests(kind, name) {
             return;
         }
         let inside = place::inside(self.root, path);
-        if inside.as_deref().is_some_and(Path::is_dir) {
+        if let Some(real) = inside.as_deref().filter(|real| real.is_dir()) {
+            if path.is_symlink() && path.ancestors().skip(1).any(|above| leads_to(above, real)) {
+                tracing::warn!(path = %path.display(), "a link to a folder that it is in: left out");
+                return;
+            }
             match kind == Kind::Prompt && path.join(document::FOLDER_TEXT).is_file() {
                 true => self.function(kind, path, &format!("{prefix}{name}")),
                 false => self.folder(kind, path, &format!("{prefix}{name}:"), depth + 1),
@@ -177,15 +181,60 @@ fn leads_out(path: &Path) -> String {
     }
 }
 
+/// Whether a folder on the way is the one that something leads to.
+fn leads_to(above: &Path, real: &Path) -> bool {
+    fs::canonicalize(above).is_ok_and(|above| above == real)
+}
+
+/// Opens a regular file and nothing else: opening a pipe waits for whoever writes, and opening
+/// a device may do anything.
+fn open(path: &Path) -> Result<File, String> {
+    let regular = |about: io::Result<fs::Metadata>| match about {
+        Ok(about) if about.is_file() => Ok(()),
+        Ok(about) => Err(format!(
+            "it is {}, not a regular file: left out",
+            what_it_is(&about)
+        )),
+        Err(error) => Err(error.to_string()),
+    };
+    regular(fs::metadata(path))?;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // Somebody may have put a pipe in its place since.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    let file = options.open(path).map_err(|error| error.to_string())?;
+    regular(file.metadata())?;
+    Ok(file)
+}
+
+fn what_it_is(about: &fs::Metadata) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = about.file_type();
+        if kind.is_fifo() {
+            return "a named pipe";
+        }
+        if kind.is_socket() {
+            return "a socket";
+        }
+        if kind.is_block_device() || kind.is_char_device() {
+            return "a device";
+        }
+    }
+    match about.is_dir() {
+        true => "a folder",
+        false => "something special",
+    }
+}
+
 fn read(path: &Path, max_bytes: usize) -> Result<String, String> {
     let limit = u64::try_from(max_bytes)
         .unwrap_or(u64::MAX)
         .saturating_add(1);
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|error| error.to_string())?;
-    if !file.metadata().is_ok_and(|about| about.is_file()) {
-        return Err("it is not a regular file".to_owned());
-    }
+    let file = open(path)?;
     let read = file.take(limit).read_to_end(&mut bytes);
     read.map_err(|error| error.to_string())?;
     if bytes.len() > max_bytes {

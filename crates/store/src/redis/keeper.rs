@@ -113,7 +113,7 @@ impl Keeper {
 
     async fn watch(&self, ring: &Ring, pushes: UnboundedReceiver<PushInfo>) -> End {
         tokio::select! {
-            error = self.forward(pushes) => End::Lost(error),
+            error = self.forward(ring, pushes) => End::Lost(error),
             error = heartbeat(ring) => End::Lost(error),
             error = self.poll(ring) => End::Lost(error),
             () = self.topology_changes(ring) => End::Moved,
@@ -122,9 +122,10 @@ impl Keeper {
     }
 
     /// Tells the changes that the nodes push, until one of them closes its link.
-    async fn forward(&self, mut pushes: UnboundedReceiver<PushInfo>) -> StoreError {
+    async fn forward(&self, ring: &Ring, mut pushes: UnboundedReceiver<PushInfo>) -> StoreError {
         while let Some(push) = pushes.recv().await {
             match push.kind {
+                _ if ring.reached(&push) => {}
                 PushKind::Disconnection => {
                     return fault::unavailable("redis closed the connection");
                 }

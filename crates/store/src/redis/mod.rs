@@ -35,6 +35,7 @@ use quillet_core::store::{
     Change, Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind,
 };
 use redis::Value;
+use tokio::time::timeout;
 
 pub use archive::RedisArchive;
 pub use layout::DEFAULT_PREFIX;
@@ -146,6 +147,40 @@ impl Store for RedisStore {
         keys: &'a [Key],
     ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>> {
         self.texts(kind, keys).boxed()
+    }
+
+    fn entries<'a>(
+        &'a self,
+        kind: Kind,
+        keys: &'a [Key],
+    ) -> BoxFuture<'a, Result<Vec<Option<Entry>>, StoreError>> {
+        async move {
+            let ring = self.client.ring().await?;
+            read::entries_at(&self.client.settings, &ring, kind, keys).await
+        }
+        .boxed()
+    }
+
+    /// Redis sends a notice of a change before it answers who made the change, so an answer to
+    /// a question that is asked after that comes behind the notice. Where it sends none, all
+    /// may have changed.
+    fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move {
+            let ring = self.client.ring().await?;
+            match ring.tracked() {
+                true => {
+                    let patience = self.client.settings.response_timeout;
+                    let late =
+                        |_| fault::unavailable(format!("{} does not answer", self.describe()));
+                    timeout(patience, ring.sync()).await.map_err(late)?
+                }
+                false => {
+                    self.hub.send(Change::All);
+                    Ok(())
+                }
+            }
+        }
+        .boxed()
     }
 
     fn put<'a>(

@@ -123,6 +123,17 @@ pub(crate) async fn entries_of(
     kind: Kind,
     keys: &[Key],
 ) -> Result<Vec<Entry>, StoreError> {
+    let entries = entries_at(settings, ring, kind, keys).await?;
+    Ok(entries.into_iter().flatten().collect())
+}
+
+/// The same in the order of the keys, with a place for each.
+pub(crate) async fn entries_at(
+    settings: &Settings,
+    ring: &Ring,
+    kind: Kind,
+    keys: &[Key],
+) -> Result<Vec<Option<Entry>>, StoreError> {
     let found = values(settings, ring, kind, keys).await?;
     let entry = |(key, found): (&Key, Found)| match found {
         Found::Text(text) => {
@@ -132,7 +143,7 @@ pub(crate) async fn entries_of(
         Found::Broken(problem) => Some(Entry::broken(key.clone(), "", *problem)),
         Found::Nothing => None,
     };
-    Ok(keys.iter().zip(found).filter_map(entry).collect())
+    Ok(keys.iter().zip(found).map(entry).collect())
 }
 
 /// What rests under these keys, in their order. One round trip, unless there are

@@ -1,12 +1,13 @@
 //! All links of a moment, and which of them a key is asked on.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use futures_util::future::{join_all, try_join_all};
 use quillet_core::store::StoreError;
-use redis::{Cmd, PushInfo, ServerErrorKind, Value};
-use tokio::sync::Notify;
+use redis::{Cmd, PushInfo, PushKind, ServerErrorKind, Value};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::{Notify, watch};
 
 use super::fault;
 use super::link::Link;
@@ -14,6 +15,9 @@ use super::settings::Settings;
 use super::slot::slot;
 use super::topology::Plan;
 use crate::address::Node;
+
+/// The kind of a mark among the notices; Redis sends none of that name.
+const MARK: &str = "quillet-mark";
 
 /// A command and the key that says where it goes.
 #[derive(Clone, Debug)]
@@ -32,6 +36,16 @@ pub(crate) struct Ring {
     pub(crate) links: Vec<Link>,
     /// Told when a reply says that the nodes' parts have changed.
     pub(crate) moved: Arc<Notify>,
+    marks: Marks,
+}
+
+/// Marks among the notices, by which one sees how far they have been told.
+#[derive(Debug)]
+struct Marks {
+    notices: UnboundedSender<PushInfo>,
+    last: AtomicI64,
+    /// The last one that was reached.
+    told: watch::Sender<i64>,
 }
 
 impl Ring {
@@ -51,7 +65,44 @@ impl Ring {
             plan,
             links,
             moved: Arc::new(Notify::new()),
+            marks: Marks {
+                notices: pushes.clone(),
+                last: AtomicI64::new(0),
+                told: watch::Sender::new(0),
+            },
         })
+    }
+
+    /// Waits until the notices of all changes that were made before have been told.
+    pub(crate) async fn sync(&self) -> Result<(), StoreError> {
+        let pings = self.links.iter().map(|link| link.ask(redis::cmd("PING")));
+        try_join_all(pings).await?;
+        let mark = self.marks.last.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut told = self.marks.told.subscribe();
+        let sent = self.marks.notices.send(PushInfo {
+            kind: PushKind::Other(MARK.to_owned()),
+            data: vec![Value::Int(mark)],
+        });
+        let reached = async { told.wait_for(|told| *told >= mark).await.is_ok() };
+        match sent.is_ok() && reached.await {
+            true => Ok(()),
+            false => Err(fault::unavailable("the connection to redis has ended")),
+        }
+    }
+
+    /// Takes note that a mark was reached; `false` for what is no mark.
+    pub(crate) fn reached(&self, push: &PushInfo) -> bool {
+        match (&push.kind, push.data.as_slice()) {
+            (PushKind::Other(kind), [Value::Int(mark)]) if kind == MARK => {
+                self.marks.told.send_if_modified(|told| {
+                    let is_later = *mark > *told;
+                    *told = (*told).max(*mark);
+                    is_later
+                });
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Whether every node sends notices of changes.

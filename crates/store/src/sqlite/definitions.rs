@@ -12,7 +12,7 @@ use quillet_core::store::{
     Change, Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -47,7 +47,8 @@ pub struct SqliteStore {
     max_value_bytes: usize,
     hub: Hub,
     away: watch::Receiver<Option<String>>,
-    _watcher: AbortOnDropHandle<()>,
+    watcher: Arc<Watcher>,
+    _watching: AbortOnDropHandle<()>,
 }
 
 impl SqliteStore {
@@ -61,18 +62,20 @@ impl SqliteStore {
         let last = database.run(|file| Seen::now(file)).await?;
         let hub = Hub::new();
         let (sender, away) = watch::channel(None);
-        let watcher = Watcher {
+        let watcher = Arc::new(Watcher {
             database: database.clone(),
             hub: hub.clone(),
             away: sender,
-        };
-        let watching = watcher.watch(last, options.poll_interval);
+            seen: Mutex::new(last),
+        });
+        let watching = watcher.clone().watch(options.poll_interval);
         Ok(SqliteStore {
+            watcher,
             database,
             max_value_bytes: options.max_value_bytes,
             hub,
             away,
-            _watcher: AbortOnDropHandle::new(tokio::spawn(watching)),
+            _watching: AbortOnDropHandle::new(tokio::spawn(watching)),
         })
     }
 
@@ -122,13 +125,8 @@ fn name(kind: Kind) -> &'static str {
 fn entries(file: &Connection, kind: Kind, origin: &str) -> rusqlite::Result<Vec<Entry>> {
     let mut all = file.prepare("SELECT key, text FROM definitions WHERE kind = ?1 ORDER BY key")?;
     let entry = |row: &Row<'_>| {
-        let key: Arc<str> = row.get(0)?;
-        let origin = format!("{origin}: {} {key}", name(kind));
-        Ok(Entry::new(
-            Key::new(key),
-            row.get::<_, Arc<str>>(1)?,
-            origin,
-        ))
+        let (key, text): (Arc<str>, Arc<str>) = (row.get(0)?, row.get(1)?);
+        Ok(entry(Key::new(key), text, kind, origin))
     };
     all.query_map([name(kind)], entry)?.collect()
 }
@@ -146,6 +144,23 @@ fn texts(file: &Connection, kind: Kind, keys: &[Key]) -> rusqlite::Result<Vec<Op
         found.optional()
     };
     keys.iter().map(&mut text).collect()
+}
+
+fn entries_of(
+    file: &Connection,
+    kind: Kind,
+    keys: &[Key],
+    origin: &str,
+) -> rusqlite::Result<Vec<Option<Entry>>> {
+    let texts: Vec<Option<Arc<str>>> = texts(file, kind, keys)?;
+    let entry =
+        |(key, text): (&Key, Option<Arc<str>>)| Some(entry(key.clone(), text?, kind, origin));
+    Ok(keys.iter().zip(texts).map(entry).collect())
+}
+
+fn entry(key: Key, text: Arc<str>, kind: Kind, origin: &str) -> Entry {
+    let origin = format!("{origin}: {} {key}", name(kind));
+    Entry::new(key, text, origin)
 }
 
 /// How far the changes of the file have been read.
@@ -201,27 +216,33 @@ fn version(file: &Connection) -> rusqlite::Result<i64> {
 }
 
 /// Tells what other connections change.
+#[derive(Debug)]
 struct Watcher {
     database: Arc<Database>,
     hub: Hub,
     away: watch::Sender<Option<String>>,
+    /// Held while one looks.
+    seen: Mutex<Seen>,
 }
 
 impl Watcher {
-    async fn watch(self, mut seen: Seen, pause: std::time::Duration) {
+    async fn watch(self: Arc<Self>, pause: std::time::Duration) {
         loop {
             sleep(pause).await;
-            match self.database.run(move |file| seen.next(file)).await {
-                Ok((now, changes)) => {
-                    seen = now;
-                    self.away.send_replace(None);
-                    changes.into_iter().for_each(|change| self.hub.send(change));
-                }
-                Err(error) => {
-                    self.away.send_replace(Some(error.message));
-                }
+            if let Err(error) = self.look().await {
+                self.away.send_replace(Some(error.message));
             }
         }
+    }
+
+    async fn look(&self) -> Result<(), StoreError> {
+        let mut seen = self.seen.lock().await;
+        let last = *seen;
+        let (now, changes) = self.database.run(move |file| last.next(file)).await?;
+        *seen = now;
+        self.away.send_replace(None);
+        changes.into_iter().for_each(|change| self.hub.send(change));
+        Ok(())
     }
 }
 
@@ -250,6 +271,22 @@ impl Store for SqliteStore {
         self.database
             .run(move |file| texts(file, kind, &keys))
             .boxed()
+    }
+
+    fn entries<'a>(
+        &'a self,
+        kind: Kind,
+        keys: &'a [Key],
+    ) -> BoxFuture<'a, Result<Vec<Option<Entry>>, StoreError>> {
+        let (keys, origin) = (keys.to_vec(), self.database.path().clone());
+        self.database
+            .run(move |file| entries_of(file, kind, &keys, &origin))
+            .boxed()
+    }
+
+    /// Looks at the file now.
+    fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.watcher.look().boxed()
     }
 
     fn put<'a>(

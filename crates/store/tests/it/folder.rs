@@ -340,3 +340,34 @@ async fn problems_of_connections_say_no_passwords() {
         assert!(!problem.contains("s3cret"), "{problem}");
     }
 }
+
+/// Whatever rests in the folder, opening the store ends, and says what it is that it left out.
+#[cfg(unix)]
+#[tokio::test]
+async fn what_is_no_regular_file_is_named_and_never_opened() {
+    let files = Files::new(&[("tools/good.json", "{}"), ("prompts/sub/p.tmpl", "text")]);
+    let made = std::process::Command::new("mkfifo")
+        .arg(files.path("tools/pipe.json"))
+        .arg(files.path("tools/other"))
+        .arg(files.path("prompts/pipe.md"))
+        .status();
+    assert!(made.unwrap().success());
+    let socket = files.path("tools/socket.json");
+    let _listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
+    symlink("..", files.path("prompts/sub/up")).unwrap();
+    symlink("../..", files.path("prompts/sub/root")).unwrap();
+    let store = open(&files.address()).await;
+    let tools = store.load(Kind::Tool).await.unwrap();
+    assert_eq!(names(&tools), ["good", "pipe", "socket"]);
+    let found: Vec<_> = tools
+        .iter()
+        .map(|tool| tool.problem.as_ref().map(ToString::to_string))
+        .collect();
+    let expected = [
+        None,
+        Some("tools/pipe.json: it is a named pipe, not a regular file: left out".to_owned()),
+        Some("tools/socket.json: it is a socket, not a regular file: left out".to_owned()),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(names(&store.load(Kind::Prompt).await.unwrap()), ["sub:p"]);
+}

@@ -120,7 +120,7 @@ fn reference_test(group: &Tree, test: &Tree) -> Result<(), String> {
     let mut prompt = read_vector(template, &group["schemas"])?;
     if let Some(options) = test.get("options") {
         let text = format!("---\n{options}\n---\n.");
-        let body = std::mem::replace(&mut prompt.body, Body::Text(String::new()));
+        let body = std::mem::replace(&mut prompt.body, Body::Text("".into()));
         prompt = read_vector(&text, &group["schemas"])?;
         prompt.body = body;
     }
@@ -129,7 +129,7 @@ fn reference_test(group: &Tree, test: &Tree) -> Result<(), String> {
         data[key] = value.clone();
     }
     let mut got = Tree::Object(prompt.metadata.clone());
-    got["raw"] = prompt.raw.clone();
+    got["raw"] = (**prompt.raw.whole().unwrap()).clone();
     got["messages"] = messages(&prompt, group, &data)?;
     contains(&got, &test["expect"])
         .then_some(())

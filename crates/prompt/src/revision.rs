@@ -1,0 +1,63 @@
+//! Which text a definition is.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+/// The first 128 bits of the SHA-256 of a stored text, as 32 hexadecimal digits. Who writes a
+/// text can tell its revision without asking: `sha256sum FILE | cut -c1-32`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Revision(u128);
+
+impl Revision {
+    /// Of these bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        let digest = Sha256::digest(bytes);
+        let first = digest.iter().take(16);
+        Revision(first.fold(0, |number, byte| number << 8 | u128::from(*byte)))
+    }
+
+    /// Reads 32 hexadecimal digits, in quotes or not; the whole SHA-256 will do too.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.trim().trim_matches('"');
+        let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_hex || !matches!(digits.len(), 32 | 64) {
+            return None;
+        }
+        u128::from_str_radix(digits.get(..32)?, 16)
+            .ok()
+            .map(Revision)
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_what_sha256sum_prints() {
+        let revision = Revision::of(b"abc");
+        assert_eq!(revision.to_string(), "ba7816bf8f01cfea414140de5dae2223");
+        let whole = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        for text in [whole, &whole[..32], "\"BA7816BF8F01CFEA414140DE5DAE2223\""] {
+            assert_eq!(Revision::parse(text), Some(revision), "{text}");
+        }
+        for text in [
+            "",
+            "abc",
+            &whole[..40],
+            "+a7816bf8f01cfea414140de5dae222",
+            "latest",
+        ] {
+            assert_eq!(Revision::parse(text), None, "{text}");
+        }
+    }
+}

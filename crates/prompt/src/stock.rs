@@ -1,0 +1,480 @@
+//! What a store holds, and how a change of it becomes a change of the snapshot.
+//!
+//! Work is in proportion to what changed, not to what there is: an entry is read when it
+//! changes, and a prompt is put together again when its own definition changes or one that it
+//! looked for, found or not. Which those are is written down while its templates are resolved.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use quillet_core::store::{Entry, Key, Kind};
+use quillet_core::tool::Tool;
+use smallvec::SmallVec;
+
+use crate::build::{Builder, Candidate, is_file, path};
+use crate::definition::{Checked, Prompt};
+use crate::shelf::{Prompts, Shelf};
+use crate::snapshot::{Definition, Origin, Snapshot, State};
+use crate::table::Table;
+use crate::tool_stock::ToolStock;
+
+/// A change of one entry; `None` if it is gone.
+pub(crate) type Changed = (Key, Option<Entry>);
+
+/// The entries of a store, and what follows from which of them.
+#[derive(Debug, Default)]
+pub(crate) struct Stock {
+    /// By id: several keys may have one, of which the greatest counts.
+    extensions: BTreeMap<Arc<str>, BTreeMap<Key, Entry>>,
+    /// Prompts that are registered by themselves, by id.
+    direct: Table<SmallVec<[Direct; 1]>>,
+    /// Prompts of extensions: by id the extensions that have it, and where among their prompts.
+    provided: BTreeMap<Arc<str>, BTreeMap<Arc<str>, usize>>,
+    /// Who looked for a prompt of an id, whether there was one or not.
+    seekers: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
+    /// The other way round.
+    sought: BTreeMap<Arc<str>, Vec<Arc<str>>>,
+    /// Prompt files in folders, which are read again with what is around them.
+    files: BTreeSet<(Arc<str>, Key)>,
+    /// Files that are data of others and no prompts gone wrong.
+    data: BTreeSet<(Arc<str>, Key)>,
+    pub(crate) tools: ToolStock,
+}
+
+/// A prompt that is registered by itself.
+#[derive(Clone, Debug)]
+struct Direct {
+    key: Key,
+    origin: Arc<str>,
+    text: Arc<str>,
+    /// The whole entry where it is more than a text.
+    entry: Option<Box<Entry>>,
+    read: Checked<Arc<Prompt>>,
+    /// Files that it refers to.
+    refers: Option<Box<[PathBuf]>>,
+}
+
+/// Ids of what has to be made anew.
+#[derive(Debug, Default)]
+struct Touched {
+    extensions: BTreeSet<Arc<str>>,
+    prompts: BTreeSet<Arc<str>>,
+}
+
+impl Stock {
+    /// The snapshot after changes of one kind.
+    pub(crate) fn change(
+        &mut self,
+        builder: &Builder,
+        before: &Snapshot,
+        kind: Kind,
+        changes: Vec<Changed>,
+    ) -> Snapshot {
+        let mut next = before.clone();
+        let mut touched = Touched::default();
+        match kind {
+            Kind::Tool => self.tools.change(builder, &mut next, changes),
+            Kind::Extension => {
+                for (key, entry) in changes {
+                    let id: Arc<str> = key.id().into();
+                    put(&mut self.extensions, &id, key, entry);
+                    touched.extensions.insert(id);
+                }
+            }
+            Kind::Prompt => {
+                for (key, entry) in changes {
+                    touched.prompts.extend(self.put_prompt(builder, key, entry));
+                }
+            }
+            Kind::Environ | Kind::Agent | Kind::Database => {}
+        }
+        self.make(builder, &mut next, touched);
+        next
+    }
+
+    /// The snapshot when the entries of a kind are these, and no others.
+    pub(crate) fn replace(
+        &mut self,
+        builder: &Builder,
+        before: &Snapshot,
+        kind: Kind,
+        entries: Vec<Entry>,
+    ) -> Snapshot {
+        let changes = self.differences(kind, entries);
+        let mut next = self.change(builder, before, kind, changes);
+        if kind == Kind::Prompt && !self.files.is_empty() {
+            let touched = Touched {
+                prompts: self.read_files(builder),
+                ..Touched::default()
+            };
+            self.make(builder, &mut next, touched);
+        }
+        next
+    }
+
+    /// Tools that rest in no store, in place of those that were offered before.
+    pub(crate) fn offer(&mut self, before: &Snapshot, tools: Vec<Arc<dyn Tool>>) -> Snapshot {
+        let mut next = before.clone();
+        self.tools.offer(&mut next, tools);
+        next
+    }
+
+    /// Whether prompts rest in a folder, where they are more than their texts.
+    pub(crate) fn has_files(&self) -> bool {
+        !self.files.is_empty()
+    }
+
+    /// What is different in these entries.
+    fn differences(&self, kind: Kind, entries: Vec<Entry>) -> Vec<Changed> {
+        let mut gone: BTreeSet<Key> = self.keys(kind);
+        let mut changes = Vec::new();
+        for entry in entries {
+            gone.remove(&entry.key);
+            if !self.holds(kind, &entry) {
+                changes.push((entry.key.clone(), Some(entry)));
+            }
+        }
+        changes.extend(gone.into_iter().map(|key| (key, None)));
+        changes
+    }
+
+    fn keys(&self, kind: Kind) -> BTreeSet<Key> {
+        match kind {
+            Kind::Prompt => {
+                let all = self.direct.values().flatten();
+                all.map(|direct| direct.key.clone()).collect()
+            }
+            Kind::Extension => {
+                let all = self.extensions.values().flat_map(BTreeMap::keys);
+                all.cloned().collect()
+            }
+            Kind::Tool => self.tools.keys(),
+            Kind::Environ | Kind::Agent | Kind::Database => BTreeSet::new(),
+        }
+    }
+
+    fn holds(&self, kind: Kind, entry: &Entry) -> bool {
+        let id = entry.key.id();
+        match kind {
+            Kind::Prompt => {
+                let mut same = self.direct.get(&id).into_iter().flatten();
+                same.any(|direct| direct.is(entry))
+            }
+            Kind::Extension => {
+                let same = self.extensions.get(&*id);
+                same.and_then(|same| same.get(&entry.key)) == Some(entry)
+            }
+            Kind::Tool => self.tools.holds(&id, entry),
+            Kind::Environ | Kind::Agent | Kind::Database => true,
+        }
+    }
+
+    /// Takes note of a prompt; gives the ids that this touches.
+    fn put_prompt(
+        &mut self,
+        builder: &Builder,
+        key: Key,
+        entry: Option<Entry>,
+    ) -> Option<Arc<str>> {
+        let id = key.id();
+        let id = match self.direct.get_key_value(&id) {
+            Some((id, _)) => id.clone(),
+            None => id.into(),
+        };
+        let at = (id.clone(), key);
+        self.files.remove(&at);
+        self.data.remove(&at);
+        let (_, key) = at;
+        let mut same = self.direct.get(&id).cloned().unwrap_or_default();
+        same.retain(|direct| direct.key != key);
+        if let Some(entry) = entry {
+            if entry.folder.is_some() {
+                self.files.insert((id.clone(), key.clone()));
+            }
+            let place = same.partition_point(|direct| direct.key < key);
+            same.insert(place, Direct::read(builder, &id, entry));
+        }
+        match same.is_empty() {
+            true => drop(self.direct.remove(&id)),
+            false => drop(self.direct.insert(id.clone(), same)),
+        }
+        Some(id)
+    }
+
+    /// Reads the files of prompts again, whose surroundings may have changed; gives the ids
+    /// of those that are others now.
+    fn read_files(&mut self, builder: &Builder) -> BTreeSet<Arc<str>> {
+        let mut touched = BTreeSet::new();
+        let mut referred: BTreeSet<PathBuf> = BTreeSet::new();
+        for (id, key) in &self.files {
+            let mut same = self.direct.get(id).cloned().unwrap_or_default();
+            let Some(direct) = same.iter_mut().find(|direct| direct.key == *key) else {
+                continue;
+            };
+            if let Some(now) = direct.again(builder, id) {
+                let is_same = now.says_the_same(direct);
+                direct.refers.clone_from(&now.refers);
+                if !is_same {
+                    *direct = now;
+                    touched.insert(id.clone());
+                }
+            }
+            referred.extend(direct.refers.iter().flatten().cloned());
+            self.direct.insert(id.clone(), same);
+        }
+        let is_data = |(id, key): &&(Arc<str>, Key)| {
+            let mut same = self.direct.get(id).into_iter().flatten();
+            same.any(|direct| direct.key == *key && direct.is_data(&referred))
+        };
+        let data: BTreeSet<(Arc<str>, Key)> = self.files.iter().filter(is_data).cloned().collect();
+        let moved = data.symmetric_difference(&self.data);
+        touched.extend(moved.map(|(id, _)| id.clone()));
+        self.data = data;
+        touched
+    }
+
+    /// Makes what is touched, and what follows from it.
+    fn make(&mut self, builder: &Builder, next: &mut Snapshot, mut touched: Touched) {
+        for id in std::mem::take(&mut touched.extensions) {
+            touched.prompts.extend(self.make_extension(next, id));
+        }
+        let all = self.followers(next, touched.prompts);
+        for id in all {
+            self.make_prompt(builder, next, id);
+        }
+    }
+
+    /// Gives the ids of the prompts that the extension had, and has now.
+    fn make_extension(&mut self, next: &mut Snapshot, id: Arc<str>) -> BTreeSet<Arc<str>> {
+        let known = next.extensions.get(&id);
+        let had: BTreeSet<Arc<str>> = known.into_iter().flat_map(|it| provided_by(it)).collect();
+        for prompt in &had {
+            if let Some(by) = self.provided.get_mut(prompt) {
+                by.remove(&id);
+                if by.is_empty() {
+                    self.provided.remove(prompt);
+                }
+            }
+        }
+        let Some((_, entry)) = self.extensions.get(&id).and_then(BTreeMap::last_key_value) else {
+            next.extensions.remove(&id);
+            return had;
+        };
+        let made = Arc::new(crate::build::extension(&id, entry));
+        let mut all = had;
+        if let State::Valid(extension) = &made.state {
+            for (place, (prompt, _)) in extension.prompts.iter().enumerate() {
+                let prompt: Arc<str> = prompt.as_str().into();
+                let by = self.provided.entry(prompt.clone()).or_default();
+                by.entry(id.clone()).or_insert(place);
+                all.insert(prompt);
+            }
+        }
+        crate::build::report("extension", &made);
+        next.extensions.insert(id, made);
+        all
+    }
+
+    /// These prompts, and all that looked for one of them.
+    fn followers(&self, next: &Snapshot, touched: BTreeSet<Arc<str>>) -> BTreeSet<Arc<str>> {
+        let mut all = touched.clone();
+        for id in &touched {
+            all.extend(self.seekers.get(id).into_iter().flatten().cloned());
+            // `a._b` takes part in every prompt beside it: in `a.c`, not in `a.c.d`.
+            for (at, _) in id.match_indices("._") {
+                let Some(folder) = id.get(..=at) else {
+                    continue;
+                };
+                let beside = next.prompts.beginning_with(folder).map(|(other, _)| other);
+                let beside = beside.filter(|other| !other[folder.len()..].contains('.'));
+                all.extend(beside.cloned());
+            }
+        }
+        all
+    }
+
+    fn make_prompt(&mut self, builder: &Builder, next: &mut Snapshot, id: Arc<str>) {
+        for other in self.sought.remove(&id).unwrap_or_default() {
+            if let Some(seekers) = self.seekers.get_mut(&other) {
+                seekers.remove(&id);
+                if seekers.is_empty() {
+                    self.seekers.remove(&other);
+                }
+            }
+        }
+        let known = Known {
+            stock: self,
+            snapshot: next,
+        };
+        let Some(candidate) = known.candidate(&id) else {
+            next.prompts.remove(&id);
+            return;
+        };
+        let shelf = Shelf::new(&known);
+        let made = Arc::new(builder.prompt(&id, candidate, &shelf));
+        let sought = shelf.into_sought();
+        for other in &sought {
+            let seekers = self.seekers.entry(other.clone()).or_default();
+            seekers.insert(id.clone());
+        }
+        if !sought.is_empty() {
+            self.sought.insert(id.clone(), sought);
+        }
+        crate::build::report("prompt", &made);
+        next.prompts.insert(id, made);
+    }
+}
+
+/// Adds an entry, or takes the one of that key out.
+fn put(
+    entries: &mut BTreeMap<Arc<str>, BTreeMap<Key, Entry>>,
+    id: &Arc<str>,
+    key: Key,
+    entry: Option<Entry>,
+) {
+    match entry {
+        Some(entry) => {
+            let same = entries.entry(id.clone()).or_default();
+            same.insert(key, entry);
+        }
+        None => {
+            let Some(same) = entries.get_mut(id) else {
+                return;
+            };
+            same.remove(&key);
+            if same.is_empty() {
+                entries.remove(id);
+            }
+        }
+    }
+}
+
+fn provided_by(definition: &Definition<Arc<crate::Extension>>) -> impl Iterator<Item = Arc<str>> {
+    let extension = match &definition.state {
+        State::Valid(extension) => Some(extension),
+        State::Invalid => None,
+    };
+    let prompts = extension.into_iter().flat_map(|it| &it.prompts);
+    prompts.map(|(id, _)| Arc::from(id.as_str()))
+}
+
+impl Direct {
+    fn read(builder: &Builder, id: &Arc<str>, entry: Entry) -> Self {
+        let (read, refers) = builder.read(id, &entry);
+        let is_plain =
+            entry.folder.is_none() && entry.companion.is_none() && entry.problem.is_none();
+        Direct {
+            key: entry.key.clone(),
+            origin: entry.origin.clone(),
+            text: entry.text.clone(),
+            entry: (!is_plain).then(|| Box::new(entry)),
+            read,
+            refers: (!refers.is_empty()).then(|| refers.into()),
+        }
+    }
+
+    /// The same, read again, if it is more than its text.
+    fn again(&self, builder: &Builder, id: &Arc<str>) -> Option<Self> {
+        let entry = self.entry.as_deref().filter(|entry| is_file(entry))?;
+        Some(Direct::read(builder, id, entry.clone()))
+    }
+
+    fn is(&self, other: &Entry) -> bool {
+        match &self.entry {
+            Some(entry) => **entry == *other,
+            None => {
+                let is_plain =
+                    other.folder.is_none() && other.companion.is_none() && other.problem.is_none();
+                let same = self.key == other.key && self.origin == other.origin;
+                is_plain && same && self.text == other.text
+            }
+        }
+    }
+
+    /// Of two readings of one entry: whether nothing that was referred to is different.
+    fn says_the_same(&self, other: &Self) -> bool {
+        match (&self.read, &other.read) {
+            (Ok((one, found)), Ok((other, known))) => found == known && one.says_the_same(other),
+            (Err(found), Err(known)) => found == known,
+            _ => false,
+        }
+    }
+
+    fn is_data(&self, referred: &BTreeSet<PathBuf>) -> bool {
+        let own = self.entry.as_deref().and_then(path);
+        self.read.is_err() && own.is_some_and(|own| referred.contains(&own))
+    }
+}
+
+/// The prompts that there are, valid or not.
+struct Known<'a> {
+    stock: &'a Stock,
+    /// With the extensions of now.
+    snapshot: &'a Snapshot,
+}
+
+impl<'a> Known<'a> {
+    /// Those registered by themselves go before those of extensions; of these the first by
+    /// the extension's id.
+    fn candidate(&self, id: &str) -> Option<Candidate<'a>> {
+        self.direct(id).or_else(|| self.provided(id))
+    }
+
+    fn direct(&self, id: &str) -> Option<Candidate<'a>> {
+        let (id, same) = self.stock.direct.get_key_value(id)?;
+        let is_data = |direct: &&Direct| {
+            !self.stock.data.is_empty()
+                && self.stock.data.contains(&(id.clone(), direct.key.clone()))
+        };
+        let direct = same.iter().rev().find(|direct| !is_data(direct))?;
+        Some(Candidate {
+            origin: Origin::Direct,
+            place: &direct.origin,
+            text: &direct.text,
+            read: match &direct.read {
+                Ok((prompt, found)) => Ok((&**prompt, found)),
+                Err(found) => Err(found),
+            },
+            shared: direct.read.as_ref().ok().map(|(prompt, _)| prompt),
+        })
+    }
+
+    fn provided(&self, id: &str) -> Option<Candidate<'a>> {
+        let (extension, place) = self.stock.provided.get(id)?.first_key_value()?;
+        let definition = self.snapshot.extensions.get(extension)?;
+        let State::Valid(extension) = &definition.state else {
+            return None;
+        };
+        let (_, read) = extension.prompts.get(*place)?;
+        Some(Candidate {
+            origin: Origin::Extension,
+            place: &definition.origin,
+            text: &definition.text,
+            read: match read {
+                Ok((prompt, found)) => Ok((prompt, found)),
+                Err(found) => Err(found),
+            },
+            shared: None,
+        })
+    }
+}
+
+impl Prompts for Known<'_> {
+    fn is_there(&self, id: &str) -> bool {
+        self.candidate(id).is_some()
+    }
+
+    fn prompt(&self, id: &str) -> Option<&Prompt> {
+        self.candidate(id)?.read.ok().map(|(prompt, _)| prompt)
+    }
+
+    fn beginning_with(&self, text: &str) -> BTreeSet<Arc<str>> {
+        let direct = self.stock.direct.beginning_with(text).map(|(id, _)| id);
+        let from = (Bound::Included(text), Bound::Unbounded);
+        let provided = self.stock.provided.range::<str, _>(from).map(|(id, _)| id);
+        let provided = provided.take_while(|id| id.starts_with(text));
+        direct.chain(provided).cloned().collect()
+    }
+}

@@ -11,7 +11,7 @@ use quillet_llm::tokens;
 use quillet_prompt::PromptService;
 use quillet_server::sql::{DatabaseTools, StoredPrompts};
 use quillet_sql::chain::{BuiltIn, Prompts};
-use quillet_sql::database::ConnectOptions;
+use quillet_sql::database::{ConnectOptions, SecondJudge};
 use quillet_sql::rank::Glossary;
 use quillet_sql::{ChainMode, Databases, Parts, QueryLimits, SqlConfig};
 use quillet_store::ArchiveOptions;
@@ -208,6 +208,9 @@ pub(crate) fn settings(config: &Config) -> Result<SqlConfig, Failure> {
             ssl_disabled: config.is_on(&config::SQL_SSL_DISABLED),
             connect_timeout: config.milliseconds(&config::SQL_CONNECT_MS),
             catalogue_timeout: config.milliseconds(&config::SQL_CATALOGUE_MS),
+            functions: functions(config),
+            powerful_roles: config.is_on(&config::SQL_POWERFUL_ROLES),
+            second_judge: second_judge(config)?,
         },
         catalogue_age: config.milliseconds(&config::SQL_CATALOGUE_AGE_MS),
         glossary: glossary(config)?,
@@ -221,6 +224,17 @@ fn chain(config: &Config) -> Result<ChainMode, Failure> {
         Failure::Usage(format!(
             "sql.chain ({}) must be budget or seed, not {name:?}",
             origin.unwrap_or_default()
+        ))
+    })
+}
+
+fn second_judge(config: &Config) -> Result<SecondJudge, Failure> {
+    let name = config.text(&config::SQL_SECOND_JUDGE).unwrap_or_default();
+    SecondJudge::named(name).ok_or_else(|| {
+        let origin = config.origin(&config::SQL_SECOND_JUDGE);
+        Failure::Usage(format!(
+            "sql.second_judge ({}) must be auto, view or off, not {name:?}",
+            origin.map(ToString::to_string).unwrap_or_default()
         ))
     })
 }

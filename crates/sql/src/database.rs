@@ -42,15 +42,60 @@ pub struct ConnectOptions {
     pub connect_timeout: Duration,
     /// Time for the whole reading of a catalogue.
     pub catalogue_timeout: Duration,
+    /// Functions that queries may call besides those of the dialect's list: `name`, or
+    /// `schema.name`.
+    pub functions: Vec<String>,
+    /// Whether roles may run queries that reach outside of their database: superusers, and roles
+    /// that read or write files of the server, run programs there, or replicate it.
+    pub powerful_roles: bool,
+    /// How PostgreSQL is asked what a query resolves to.
+    pub second_judge: SecondJudge,
+}
+
+/// How PostgreSQL is asked what a query resolves to, before the query runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SecondJudge {
+    /// By a temporary view; on a standby, or where the role may make none, by the tree that the
+    /// server prints, which its log gets as well.
+    #[default]
+    Auto,
+    /// By a temporary view alone: elsewhere no query runs.
+    View,
+    /// Not at all: the guard of the text is the only one.
+    Off,
+}
+
+impl SecondJudge {
+    /// Its name in settings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            SecondJudge::Auto => "auto",
+            SecondJudge::View => "view",
+            SecondJudge::Off => "off",
+        }
+    }
+
+    /// The judge of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<SecondJudge> {
+        [SecondJudge::Auto, SecondJudge::View, SecondJudge::Off]
+            .into_iter()
+            .find(|judge| judge.name() == name)
+    }
 }
 
 impl Default for ConnectOptions {
-    /// TLS where the server has it, 10 s to connect, 5 min to read a catalogue.
+    /// TLS where the server has it, 10 s to connect, 5 min to read a catalogue; no functions besides
+    /// the list, no powerful roles.
     fn default() -> Self {
         ConnectOptions {
             ssl_disabled: false,
             connect_timeout: Duration::from_secs(10),
             catalogue_timeout: Duration::from_secs(300),
+            functions: Vec::new(),
+            powerful_roles: false,
+            second_judge: SecondJudge::Auto,
         }
     }
 }
@@ -115,6 +160,12 @@ pub enum DatabaseErrorKind {
     Timeout,
     /// It would change something, which reading does not.
     ReadOnly,
+    /// It calls, makes or reads what a query may not, as the server itself understood it.
+    Refused,
+    /// The role may do more than anybody should who runs queries of others.
+    Role,
+    /// The server could not say what the query would do.
+    Unjudged,
     /// A limit of ours or of the server was met.
     Limit,
     /// The query is in order and failed while it ran: division by zero, a bad cast.
@@ -132,6 +183,9 @@ impl DatabaseErrorKind {
             DatabaseErrorKind::UnknownName => "sql.unknown_name",
             DatabaseErrorKind::Timeout => "sql.timeout",
             DatabaseErrorKind::ReadOnly => "sql.read_only",
+            DatabaseErrorKind::Refused => "sql.refused",
+            DatabaseErrorKind::Role => "sql.role",
+            DatabaseErrorKind::Unjudged => "sql.unjudged",
             DatabaseErrorKind::Limit => "sql.limit",
             DatabaseErrorKind::Failed => "sql.failed",
         }

@@ -147,6 +147,7 @@ impl SqlError {
                     | DatabaseErrorKind::UnknownName
                     | DatabaseErrorKind::Failed
                     | DatabaseErrorKind::ReadOnly
+                    | DatabaseErrorKind::Refused
             ),
             _ => false,
         }

@@ -157,6 +157,8 @@ settings! {
     SQL_REPAIRS = "sql.repairs", Integer, [], "1";
     SQL_DEFAULT_LIMIT = "sql.default_limit", Integer, [], "100";
     SQL_FUNCTIONS = "sql.functions", Texts, [], "";
+    SQL_POWERFUL_ROLES = "sql.powerful_roles", Bool, ["QUILLET_SQL_POWERFUL_ROLES"], "false";
+    SQL_SECOND_JUDGE = "sql.second_judge", Text, [], "auto";
     SQL_GLOSSARY = "sql.glossary", Table, [], "";
     SQL_GLOSSARY_FILE = "sql.glossary_file", Text, ["QUILLET_SQL_GLOSSARY"], "";
     SQL_ROWS = "sql.rows", Integer, [], "1000";

@@ -34,7 +34,9 @@ fn database(error: &DatabaseError) -> u16 {
     match error.kind {
         DatabaseErrorKind::Syntax
         | DatabaseErrorKind::UnknownName
-        | DatabaseErrorKind::ReadOnly => 400,
+        | DatabaseErrorKind::ReadOnly
+        | DatabaseErrorKind::Refused => 400,
+        DatabaseErrorKind::Role | DatabaseErrorKind::Unjudged => 403,
         DatabaseErrorKind::Timeout => 408,
         DatabaseErrorKind::Unreachable
         | DatabaseErrorKind::Denied

@@ -233,6 +233,15 @@ fn describe(text: &Text<'_>) -> Result<Approved, GuardError> {
     Ok(approve(text, vec![table]))
 }
 
+/// The byte at which the query behind EXPLAIN begins.
+pub(super) fn explained_query(text: &Text<'_>) -> Option<usize> {
+    if !is_word(text, 0, "EXPLAIN") {
+        return None;
+    }
+    let start = explained(text).ok().flatten()?;
+    text.tokens.get(start).map(|token| token.span.start)
+}
+
 /// The token with which an explained query begins; `None` where a table is described.
 fn explained(text: &Text<'_>) -> Result<Option<usize>, GuardError> {
     let help = "EXPLAIN without ANALYZE of a query that reads may run";

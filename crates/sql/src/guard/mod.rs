@@ -147,6 +147,28 @@ pub fn check(
     })
 }
 
+/// Whether a function of PostgreSQL is on the list of those that only compute.
+pub(crate) fn is_function_listed(name: &str) -> bool {
+    functions::is_listed(Dialect::PostgreSql, name)
+}
+
+/// Whether a view of PostgreSQL's `information_schema` describes tables and nothing else.
+pub(crate) fn describes_schema(name: &str) -> bool {
+    let parts = ["information_schema".to_owned(), name.to_owned()];
+    relations::class(Dialect::PostgreSql, &parts) == relations::Relation::Schema
+}
+
+/// The byte at which the query behind PostgreSQL's EXPLAIN begins; `None` where it is no EXPLAIN, or one
+/// that runs what it explains.
+pub(crate) fn explained(sql: &str) -> Option<usize> {
+    let policy = Policy {
+        bytes: usize::MAX,
+        ..Policy::default()
+    };
+    let text = Text::read(sql, Dialect::PostgreSql, &policy).ok()?;
+    explore::explained_query(&text)
+}
+
 /// Bytes of stack for a tree as deep as may be; the system gives only those that are used.
 const STACK: usize = 32 << 20;
 

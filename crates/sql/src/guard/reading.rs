@@ -3,22 +3,22 @@
 use std::ops::{ControlFlow, Range};
 
 use sqlparser::ast::{
-    BinaryOperator, DataType, Expr, Function, Ident, ObjectName, ObjectNamePart, Query, Select,
-    SelectItem, SetExpr, Spanned, Statement, TableFactor, Visit, Visitor,
+    BinaryOperator, DataType, Expr, Function, Ident, JsonTableColumn, ObjectName, ObjectNamePart,
+    Query, Select, SelectItem, SetExpr, Spanned, Statement, TableFactor, Visit, Visitor,
+    XmlTableColumnOption,
 };
 
-use super::fields::Fields;
+use super::fields;
 use super::text::Text;
 use super::{GuardError, Policy, codes, functions, parse, relations};
 use crate::Dialect;
 
 /// Refuses everything that is more than reading.
 pub(super) fn check(text: &Text<'_>, query: &Query, policy: &Policy) -> Result<(), GuardError> {
-    let mut reader = Reader {
-        text,
-        policy,
-        fields: Fields::of(query, text.dialect),
-    };
+    let mut reader = Reader { text, policy };
+    if let Some(name) = fields::call(query, text.dialect, policy) {
+        return Err(reader.field(&name));
+    }
     match query.visit(&mut reader) {
         ControlFlow::Break(error) => Err(*error),
         ControlFlow::Continue(()) => Ok(()),
@@ -78,7 +78,6 @@ fn placed(
 struct Reader<'a> {
     text: &'a Text<'a>,
     policy: &'a Policy,
-    fields: Fields,
 }
 
 type Verdict = ControlFlow<Box<GuardError>>;
@@ -169,6 +168,7 @@ impl Reader<'_> {
     }
 
     fn check_factor(&self, factor: &TableFactor) -> Result<(), GuardError> {
+        self.check_columns(factor)?;
         match factor {
             TableFactor::Table {
                 name, args: None, ..
@@ -210,35 +210,26 @@ impl Reader<'_> {
             Expr::AnyOp { compare_op, .. } | Expr::AllOp { compare_op, .. } => {
                 self.check_operator(expr, compare_op)
             }
-            Expr::Cast { data_type, .. } => self.check_type(expr, data_type),
+            Expr::Cast { data_type, .. } => self.check_type(expr.span(), data_type),
             Expr::Convert {
                 data_type: Some(data_type),
                 ..
-            } => self.check_type(expr, data_type),
-            Expr::TypedString(typed) => self.check_type(expr, &typed.data_type),
+            } => self.check_type(expr.span(), data_type),
+            Expr::TypedString(typed) => self.check_type(expr.span(), &typed.data_type),
             Expr::Identifier(name) => self.check_bare(name),
-            Expr::CompoundFieldAccess { .. } | Expr::CompoundIdentifier(_) => {
-                self.check_field(expr)
-            }
             _ => Ok(()),
         }
     }
 
     /// `(x).f` can mean `f(x)`.
-    fn check_field(&self, expr: &Expr) -> Result<(), GuardError> {
-        let is_there = self.text.dialect == Dialect::PostgreSql;
-        let call = self.fields.call(expr, self.policy).filter(|_| is_there);
-        let Some(name) = call else {
-            return Ok(());
-        };
+    fn field(&self, name: &Ident) -> GuardError {
         let message =
             format!("{name} behind a dot can be a call of a function that is not on the list");
-        Err(self
-            .refuse(codes::FUNCTION, &message, self.range(name.span))
+        self.refuse(codes::FUNCTION, &message, self.range(name.span))
             .help(format!(
                 "select it from a table in FROM, or allow {} in the settings",
                 name.value
-            )))
+            ))
     }
 
     /// What is written as a text is the name of nothing in PostgreSQL: a type before it makes it a value,
@@ -304,31 +295,83 @@ impl Reader<'_> {
             .help("write the operator itself"))
     }
 
-    /// `reg…` types look names up in the system catalogue.
-    fn check_type(&self, expr: &Expr, data_type: &DataType) -> Result<(), GuardError> {
+    /// Types of columns that something in FROM is told to give.
+    fn check_columns(&self, factor: &TableFactor) -> Result<(), GuardError> {
+        let alias = match factor {
+            TableFactor::Table { alias, .. } | TableFactor::Function { alias, .. } => {
+                alias.as_ref()
+            }
+            _ => None,
+        };
+        let columns = alias.into_iter().flat_map(|alias| &alias.columns);
+        for data_type in columns.filter_map(|column| column.data_type.as_ref()) {
+            self.check_type(factor.span(), data_type)?;
+        }
+        match factor {
+            TableFactor::XmlTable { columns, .. } => {
+                columns.iter().try_for_each(|column| match &column.option {
+                    XmlTableColumnOption::NamedInfo { r#type, .. } => {
+                        self.check_type(factor.span(), r#type)
+                    }
+                    XmlTableColumnOption::ForOrdinality => Ok(()),
+                })
+            }
+            TableFactor::JsonTable { columns, .. } => self.check_json_columns(factor, columns),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_json_columns(
+        &self,
+        factor: &TableFactor,
+        columns: &[JsonTableColumn],
+    ) -> Result<(), GuardError> {
+        columns.iter().try_for_each(|column| match column {
+            JsonTableColumn::Named(named) => self.check_type(factor.span(), &named.r#type),
+            JsonTableColumn::Nested(nested) => self.check_json_columns(factor, &nested.columns),
+            JsonTableColumn::ForOrdinality(_) => Ok(()),
+        })
+    }
+
+    /// `reg…` types look names up in the system catalogue, others are its rows.
+    fn check_type(
+        &self,
+        span: sqlparser::tokenizer::Span,
+        data_type: &DataType,
+    ) -> Result<(), GuardError> {
         let name = match data_type {
             DataType::Regclass => "regclass".to_owned(),
             DataType::Custom(name, _) => name.to_string().to_ascii_lowercase(),
             DataType::Array(_) => data_type.to_string().to_ascii_lowercase(),
             _ => return Ok(()),
         };
-        let bare = name.rsplit('.').next().unwrap_or_default();
+        let (schema, bare) = name.rsplit_once('.').unwrap_or(("", &name));
+        // An array's type is also written with a line before it.
         let bare = bare
-            .trim_start_matches('"')
-            .trim_end_matches(['"', '[', ']']);
-        let looks_up = REG_TYPES.contains(&bare);
+            .trim_end_matches(|c: char| c == '[' || c == ']' || c.is_ascii_digit())
+            .trim_matches('"')
+            .trim_start_matches('_');
+        let of_system = schema.trim_matches('"') == "information_schema"
+            || (bare.starts_with("pg_") && !PLAIN_TYPES.contains(&bare));
+        let looks_up = of_system || REG_TYPES.contains(&bare);
         if self.text.dialect != Dialect::PostgreSql || !looks_up {
             return Ok(());
         }
         let message = format!("the type {bare} looks into the system catalogue");
         Err(self
-            .refuse(codes::TYPE, &message, self.range(expr.span()))
+            .refuse(codes::TYPE, &message, self.range(span))
             .help("name the table in FROM, or ask information_schema"))
     }
 }
 
-/// PostgreSQL's object identifier types (manual, 8.19).
-const REG_TYPES: [&str; 11] = [
+/// Types that only begin as relations of the system do.
+const PLAIN_TYPES: [&str; 2] = ["pg_lsn", "pg_snapshot"];
+
+/// PostgreSQL's object identifier types (manual, 8.19), and others whose values name things.
+const REG_TYPES: [&str; 14] = [
+    "aclitem",
+    "cstring",
+    "refcursor",
     "regclass",
     "regcollation",
     "regconfig",

@@ -19,6 +19,7 @@
 
 mod catalogue;
 mod error;
+mod judge;
 mod query;
 mod rights;
 mod server;

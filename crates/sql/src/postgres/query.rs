@@ -8,6 +8,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Column, Statement};
 
 use super::error;
+use super::judge::{Asker, judge};
 use super::server::Server;
 use super::session::Session;
 use super::value::{self, Reading};
@@ -43,8 +44,7 @@ async fn work(
     sql: &str,
     limits: &QueryLimits,
 ) -> Result<Rows, DatabaseError> {
-    session.run(&begin(limits.timeout)).await?;
-    let read = read(session, sql, limits).await;
+    let read = judged(session, sql, limits).await;
     match &read {
         // Rows are still coming: the session is cancelled as it is dropped, which undoes everything too.
         Ok(rows) if rows.truncated.is_some() => {}
@@ -54,31 +54,66 @@ async fn work(
     read
 }
 
-/// Opens the transaction. The server's limit is ours, so that it ends the query even if we
+/// Has the query judged, and runs it in a transaction of its own.
+async fn judged(
+    session: &mut Session,
+    sql: &str,
+    limits: &QueryLimits,
+) -> Result<Rows, DatabaseError> {
+    let begin = begin(limits.timeout);
+    let reading = format!("BEGIN READ ONLY; {begin}");
+    let prepared = approve(session, sql, &begin).await?;
+    session.run(&format!("ROLLBACK; {reading}")).await?;
+    read(session, sql, prepared, limits).await
+}
+
+/// Has the server read a query and say what it would do; nothing of it runs. The session is in a
+/// transaction afterwards.
+pub(super) async fn approve(
+    session: &mut Session,
+    sql: &str,
+    begin: &str,
+) -> Result<Prepared, DatabaseError> {
+    session.run(&format!("BEGIN READ ONLY; {begin}")).await?;
+    let client = &*session;
+    let (asker, prepared) = tokio::join!(Asker::of(client), prepare(client, sql.to_owned(), 0));
+    let prepared = prepared?;
+    refuse_what_gives_nothing(sql, &prepared.statement)?;
+    let (asker, allowed) = (asker?, session.server().allowed.clone());
+    asker.check(&allowed)?;
+    let writing = format!("BEGIN READ WRITE; {begin}");
+    judge(session, &asker, &allowed, sql, &writing).await?;
+    Ok(prepared)
+}
+
+/// Sets up a transaction. The server's limit is ours, so that it ends the query even if we
 /// cannot ask for it. Texts end where they end for the guard, whatever is set for the role.
-fn begin(timeout: Duration) -> String {
+pub(super) fn begin(timeout: Duration) -> String {
     let milliseconds = |time: Duration| time.as_millis().clamp(1, i32::MAX as u128);
     let (whole, lock) = (
         milliseconds(timeout),
         milliseconds(timeout.min(LOCK_TIMEOUT)),
     );
     format!(
-        "BEGIN READ ONLY; SET LOCAL statement_timeout = {whole}; \
+        "SET LOCAL statement_timeout = {whole}; \
          SET LOCAL idle_in_transaction_session_timeout = {whole}; SET LOCAL lock_timeout = {lock}; \
          SET LOCAL standard_conforming_strings = on"
     )
 }
 
 /// A text that the server has read, and where in it the caller's own begins.
-struct Prepared {
+pub(super) struct Prepared {
     statement: Statement,
     text: String,
     start: usize,
 }
 
-async fn read(session: &Session, sql: &str, limits: &QueryLimits) -> Result<Rows, DatabaseError> {
-    let mut prepared = prepare(session, sql.to_owned(), 0).await?;
-    refuse_what_gives_nothing(sql, &prepared.statement)?;
+async fn read(
+    session: &Session,
+    sql: &str,
+    mut prepared: Prepared,
+    limits: &QueryLimits,
+) -> Result<Rows, DatabaseError> {
     let described = prepared.statement.columns();
     let readings: Vec<Reading> = described.iter().map(|c| Reading::of(c.type_())).collect();
     let names = type_names(session, &prepared.statement).await?;
@@ -212,7 +247,7 @@ fn through_text(sql: &str, readings: &[Reading]) -> (String, usize) {
 }
 
 /// A statement without the semicolon that ends it and what follows: comments.
-fn without_end(sql: &str) -> &str {
+pub(super) fn without_end(sql: &str) -> &str {
     let tokens = lexer::tokens(sql, Dialect::PostgreSql);
     let end = tokens.iter().find(|token| token.is_mark(sql, ";"));
     end.and_then(|end| sql.get(..end.span.start)).unwrap_or(sql)

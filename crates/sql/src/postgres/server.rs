@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{ChannelBinding, SslMode};
 
+use super::judge::Allowed;
 use super::tls::{Checks, Tls};
 use crate::database::ConnectOptions;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind as Kind};
@@ -37,6 +38,8 @@ pub(super) struct Server {
     pub(super) config: Config,
     pub(super) tls: Tls,
     pub(super) connect_timeout: Duration,
+    /// What queries and roles may do.
+    pub(super) allowed: Allowed,
 }
 
 impl Server {
@@ -72,6 +75,11 @@ impl Server {
             port,
             config,
             tls,
+            allowed: Allowed::new(
+                options.functions.clone(),
+                options.powerful_roles,
+                options.second_judge,
+            ),
             connect_timeout: connect_timeout
                 .map_or(options.connect_timeout, |s| Duration::from_secs(s.into())),
         })

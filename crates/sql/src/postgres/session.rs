@@ -1,17 +1,64 @@
 //! One connection, for one piece of work. Nothing of it outlives the work: not a setting, not a
 //! lock, not a temporary table, and not a query that nobody waits for any more.
 
-use std::sync::Arc;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
-use tokio_postgres::{CancelToken, Client};
+use tokio_postgres::error::DbError;
+use tokio_postgres::{AsyncMessage, CancelToken, Client};
 
 use super::error;
 use super::server::Server;
 use super::socket::{Meter, Socket};
 use crate::{DatabaseError, DatabaseErrorKind as Kind};
+
+/// The first tree that the server prints after it was asked to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trees(Arc<Mutex<Hearing>>);
+
+#[derive(Debug, Default)]
+enum Hearing {
+    #[default]
+    Deaf,
+    Waiting,
+    Heard(String),
+}
+
+impl Trees {
+    /// Listens from now on.
+    pub(super) fn begin(&self) {
+        *self.lock() = Hearing::Waiting;
+    }
+
+    /// Listens no more; what was heard.
+    pub(super) fn end(&self) -> Option<String> {
+        match std::mem::take(&mut *self.lock()) {
+            Hearing::Heard(tree) => Some(tree),
+            Hearing::Deaf | Hearing::Waiting => None,
+        }
+    }
+
+    fn hear(&self, notice: &DbError) {
+        tracing::debug!(
+            severity = notice.severity(),
+            message = notice.message(),
+            "PostgreSQL says"
+        );
+        let mut hearing = self.lock();
+        if matches!(*hearing, Hearing::Waiting)
+            && let Some(tree) = notice.detail().filter(|detail| detail.starts_with('{'))
+        {
+            *hearing = Hearing::Heard(tree.to_owned());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Hearing> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Bytes that connecting and describing a statement may take.
 const GREETING: u64 = 1 << 20;
@@ -28,6 +75,8 @@ pub(super) struct Session {
     pub(super) client: Client,
     /// How much may still be read.
     pub(super) meter: Meter,
+    /// Trees that the server prints.
+    pub(super) trees: Trees,
     server: Arc<Server>,
     token: CancelToken,
     wire: Option<JoinHandle<()>>,
@@ -58,23 +107,38 @@ impl Session {
             .await
             .map_err(unreachable)?;
         let connected = server.config.connect_raw(socket, server.tls.clone()).await;
-        let (client, connection) = connected.map_err(|error| error::of(&error))?;
+        let (client, mut connection) = connected.map_err(|error| error::of(&error))?;
         let runtime = Handle::current();
+        let trees = Trees::default();
+        let listener = trees.clone();
         let wire = runtime.spawn(async move {
-            // Whoever waits for an answer is told of the error as well.
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "the connection to PostgreSQL broke");
+            while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+                match message {
+                    Ok(AsyncMessage::Notice(notice)) => listener.hear(&notice),
+                    Ok(_) => {}
+                    // Whoever waits for an answer is told of the error as well.
+                    Err(error) => {
+                        tracing::debug!(%error, "the connection to PostgreSQL broke");
+                        return;
+                    }
+                }
             }
         });
         Ok(Session {
             token: client.cancel_token(),
             client,
             meter,
+            trees,
             server: Arc::clone(server),
             wire: Some(wire),
             runtime,
             is_working: false,
         })
+    }
+
+    /// Where it leads.
+    pub(super) fn server(&self) -> &Server {
+        &self.server
     }
 
     /// Runs our own statements, several at once: never a text from outside.

@@ -201,6 +201,7 @@ pub(super) fn open(
 ) -> Result<Arc<dyn Database>, SqlError> {
     let mut options = parts.config.connect.clone();
     options.ssl_disabled |= definition.ssl_disabled;
+    options.functions.clone_from(&parts.config.functions);
     Ok(match &definition.ssh_config {
         Some(ssh) => tunnel::through(url, ssh, &options)?,
         None => connect(url, &options)?,

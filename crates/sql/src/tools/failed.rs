@@ -19,7 +19,11 @@ fn kind(error: &SqlError) -> ToolErrorKind {
         SqlError::Database(error) => match error.kind {
             DatabaseErrorKind::Unreachable => ToolErrorKind::Transport,
             DatabaseErrorKind::Timeout => ToolErrorKind::Timeout,
-            DatabaseErrorKind::Denied | DatabaseErrorKind::ReadOnly => ToolErrorKind::Refused,
+            DatabaseErrorKind::Denied
+            | DatabaseErrorKind::ReadOnly
+            | DatabaseErrorKind::Refused
+            | DatabaseErrorKind::Role
+            | DatabaseErrorKind::Unjudged => ToolErrorKind::Refused,
             DatabaseErrorKind::Syntax | DatabaseErrorKind::UnknownName => ToolErrorKind::Arguments,
             DatabaseErrorKind::Limit => ToolErrorKind::TooLarge,
             DatabaseErrorKind::Failed => ToolErrorKind::Remote,

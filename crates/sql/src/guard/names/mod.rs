@@ -18,6 +18,7 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::Span;
 
 use self::scope::{Columns, Frame};
+use super::fields::clipped;
 use super::text::Text;
 use super::{GuardError, parse};
 use crate::{Catalogue, Dialect};
@@ -73,8 +74,8 @@ impl Checker<'_> {
     /// do not look at the case of letters.
     fn key(&self, ident: &Ident) -> String {
         match (self.text.dialect, ident.quote_style) {
-            (Dialect::PostgreSql, Some(_)) => ident.value.clone(),
-            (Dialect::PostgreSql, None) => ident.value.to_ascii_lowercase(),
+            (Dialect::PostgreSql, Some(_)) => clipped(&ident.value).to_owned(),
+            (Dialect::PostgreSql, None) => clipped(&ident.value).to_ascii_lowercase(),
             _ => ident.value.to_lowercase(),
         }
     }

@@ -18,7 +18,7 @@ fn open(url: &str) -> Arc<dyn Database> {
 }
 
 fn try_open(url: &str) -> Result<Arc<dyn Database>, DatabaseError> {
-    quillet_sql::connect(&url.parse().unwrap(), &ConnectOptions::default())
+    quillet_sql::connect(&url.parse().unwrap(), &powerful())
 }
 
 /// Bounds that no test meets by accident.
@@ -48,4 +48,12 @@ fn only(rows: Rows) -> Cell {
         panic!("not one value");
     };
     cell
+}
+
+/// The owner of a test's server may run queries.
+fn powerful() -> ConnectOptions {
+    ConnectOptions {
+        powerful_roles: true,
+        ..ConnectOptions::default()
+    }
 }

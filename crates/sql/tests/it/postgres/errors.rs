@@ -158,6 +158,7 @@ async fn a_host_that_never_answers_is_left_in_time() {
     let url = format!("postgresql://u:s3cret@127.0.0.1:{port}/d");
     let options = ConnectOptions {
         connect_timeout: Duration::from_millis(200),
+        powerful_roles: true,
         ..ConnectOptions::default()
     };
     let database = connect(&url.parse().unwrap(), &options).unwrap();

@@ -8,7 +8,7 @@ use quillet_sql::{Cell, DatabaseErrorKind as Kind, QueryLimits};
 
 use tokio::runtime::Handle;
 
-use super::{database, query, value};
+use super::{database, query, unjudged, value};
 
 /// Counts for hours, under a name to find it by.
 const ENDLESS: &str = "SELECT count(*) FROM (SELECT generate_series(1, 1000000000000)) AS endless";
@@ -187,7 +187,7 @@ async fn texts_end_where_the_guard_says_whatever_the_role_has_set() {
 #[tokio::test]
 async fn a_hundred_queries_that_nobody_waits_for_leave_no_connection() {
     let server = Postgres::start();
-    let database = database(&server.url());
+    let database = unjudged(&server.url());
     for round in 0..100u64 {
         let limits = QueryLimits::default();
         let query = database.query("SELECT pg_sleep(600)", &limits);

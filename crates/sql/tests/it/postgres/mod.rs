@@ -1,6 +1,7 @@
 //! The driver of PostgreSQL against a real server.
 
 mod errors;
+mod judges;
 mod limits;
 mod relations;
 mod rights;
@@ -12,20 +13,29 @@ mod types;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use quillet_sql::database::ConnectOptions;
+use quillet_sql::database::{ConnectOptions, SecondJudge};
 use quillet_sql::{Catalogue, Cell, Database, DatabaseError, QueryLimits, Rows, connect};
 
 /// The database at an address.
 fn database(url: &str) -> Arc<dyn Database> {
-    connect(&url.parse().unwrap(), &ConnectOptions::default()).unwrap()
+    connect(&url.parse().unwrap(), &powerful()).unwrap()
 }
 
 async fn catalogue(url: &str) -> Catalogue {
     database(url).catalogue(&|_, _, _| {}).await.unwrap()
 }
 
+/// The same without the second judge: what the execution itself does.
+fn unjudged(url: &str) -> Arc<dyn Database> {
+    let options = ConnectOptions {
+        second_judge: SecondJudge::Off,
+        ..powerful()
+    };
+    connect(&url.parse().unwrap(), &options).unwrap()
+}
+
 async fn query(url: &str, sql: &str) -> Result<Rows, DatabaseError> {
-    database(url).query(sql, &QueryLimits::default()).await
+    unjudged(url).query(sql, &QueryLimits::default()).await
 }
 
 /// The only value of a query.
@@ -45,4 +55,12 @@ fn shared(path: &str) -> Option<String> {
         eprintln!("left out: ../shared/{path} is not here");
     }
     text
+}
+
+/// The owner of a test's server may run queries.
+fn powerful() -> ConnectOptions {
+    ConnectOptions {
+        powerful_roles: true,
+        ..ConnectOptions::default()
+    }
 }

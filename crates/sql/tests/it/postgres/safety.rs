@@ -11,7 +11,7 @@ use quillet_sql::rows::Truncated;
 use quillet_sql::{DatabaseErrorKind as Kind, Dialect, QueryLimits};
 use serde_json::Value;
 
-use super::{catalogue, database};
+use super::{catalogue, database, unjudged};
 
 /// Tables as the vectors want them (`fixture_tables` in the file), and functions that delete.
 const FIXTURE: &str = r#"
@@ -204,7 +204,7 @@ async fn the_driver_alone_changes_nothing_even_as_a_superuser() {
     let server = Postgres::start();
     let url = server.create_database("victim");
     server.execute_in("victim", FIXTURE);
-    let database = database(&url);
+    let database = unjudged(&url);
     let before = state(&server, "victim").await;
     let mut ran = BTreeSet::new();
     for case in cases().into_iter().chain(more_attacks()) {
@@ -228,6 +228,19 @@ async fn the_driver_alone_changes_nothing_even_as_a_superuser() {
     assert_eq!(ran, expected);
 }
 
+#[tokio::test]
+async fn the_second_judge_lets_none_of_them_run_even_as_a_superuser() {
+    let server = Postgres::start();
+    server.execute(FIXTURE);
+    let database = database(&server.url());
+    for case in cases().into_iter().chain(more_attacks()) {
+        if !case.allowed {
+            let result = database.query(&case.sql, &limits()).await;
+            assert!(result.is_err(), "{} {}", case.id, case.sql);
+        }
+    }
+}
+
 /// The state once no connection of ours is left.
 async fn state(server: &Postgres, database: &str) -> String {
     loop {
@@ -245,7 +258,7 @@ async fn the_driver_alone_changes_nothing_as_a_reader() {
     server.execute(FIXTURE);
     let reader = server.create_role("reader");
     server.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader");
-    let database = database(&reader);
+    let database = unjudged(&reader);
     assert_eq!(database.check().await.unwrap().warnings, [""; 0]);
     let before = state(&server, "postgres").await;
     let mut ran = BTreeSet::new();

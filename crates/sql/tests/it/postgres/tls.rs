@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use quillet_real_servers::Postgres;
-use quillet_sql::database::ConnectOptions;
+use quillet_sql::database::{ConnectOptions, SecondJudge};
 use quillet_sql::{Cell, DatabaseErrorKind as Kind, QueryLimits, connect};
 
 use super::{database, value};
@@ -65,6 +65,8 @@ async fn a_connection_put_in_without_tls_has_none() {
     let server = Postgres::start_with_tls();
     let options = ConnectOptions {
         ssl_disabled: true,
+        powerful_roles: true,
+        second_judge: SecondJudge::Off,
         ..ConnectOptions::default()
     };
     let database = connect(&server.url().parse().unwrap(), &options).unwrap();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use quillet_core::chat::Bytes4;
 use quillet_real_servers::{MariaDb, Postgres};
 use quillet_sql::chain::BuiltIn;
+use quillet_sql::database::ConnectOptions;
 use quillet_sql::{Databases, Definition, Dialect, Parts, SqlConfig};
 use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
 
@@ -119,7 +120,14 @@ pub(crate) fn service(model: &Arc<Scripted>, config: SqlConfig) -> Databases {
         tokens: Arc::new(Bytes4),
         embedder: None,
         prompts: Arc::new(BuiltIn::new().unwrap()),
-        config,
+        config: SqlConfig {
+            connect: ConnectOptions {
+                // The shop's owner asks.
+                powerful_roles: true,
+                ..config.connect
+            },
+            ..config
+        },
     })
 }
 

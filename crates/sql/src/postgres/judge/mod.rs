@@ -1,0 +1,603 @@
+//! The second judge: it reads no text. The server says what a query resolved to, before anything of
+//! it runs, and that is held against lists.
+//!
+//! In a transaction that is rolled back a temporary view is made over the query. Its rule names
+//! every function, operator, type and relation by oid, whatever names, scopes and notations the text had
+//! ([`tree`], [`found`]). The catalogue says what these are ([`facts`]), and [`law`] what may be. The
+//! rules of the views that are read are followed in the same way, since they run with their owners' rights.
+//!
+//! On a standby, or without the right to make temporary relations, the server is asked for the same
+//! tree by `debug_print_parse`, which puts it into the server's log as well.
+//!
+//! What it cannot see is what runs besides the query's own tree: input and output functions
+//! of types, policies of row security, and functions that others call. Their owner chose them.
+
+mod facts;
+mod found;
+mod law;
+mod tree;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio_postgres::Row;
+
+use super::error;
+use super::query::without_end;
+use super::session::Session;
+use crate::database::SecondJudge;
+use crate::guard::{self, Mode, Policy};
+use crate::{DatabaseError, DatabaseErrorKind as Kind, Dialect};
+use facts::{Asked, Facts};
+use found::{Found, How, Strange};
+use law::Author;
+
+/// Bytes that a tree and what is known of it may have on the wire.
+const TREE: u64 = 64 << 20;
+
+/// Views that lead to each other, deeper than anybody reads.
+const DEEPEST: usize = 64;
+
+/// Operators in our own questions are the server's, whatever is on the path.
+const OWN_NAMES: &str = "SET LOCAL search_path = pg_catalog, pg_temp";
+
+/// Oids below were given by hand, and mean the same in every server (src/include/access/transam.h).
+const BY_HAND: u32 = 10_000;
+
+/// What the owner of the database allows.
+#[derive(Clone, Debug)]
+pub(super) struct Allowed {
+    /// Functions that may be called besides those of the list: `name` or `schema.name`.
+    pub(super) functions: Vec<String>,
+    /// Whether roles may run queries that reach outside of the database.
+    pub(super) powerful_roles: bool,
+    /// Whether and how the server is asked.
+    pub(super) judge: SecondJudge,
+    /// Functions by hand that were found on the list.
+    known: Arc<Mutex<HashSet<u32>>>,
+}
+
+impl Allowed {
+    pub(super) fn new(functions: Vec<String>, powerful_roles: bool, judge: SecondJudge) -> Self {
+        Allowed {
+            functions,
+            powerful_roles,
+            judge,
+            known: Arc::default(),
+        }
+    }
+
+    fn knows(&self, oid: u32) -> bool {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.contains(&oid)
+    }
+
+    fn learn(&self, oids: impl Iterator<Item = u32>) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.extend(oids.filter(|oid| *oid < BY_HAND));
+    }
+}
+
+/// Who asks, and what the server can be asked.
+#[derive(Clone, Debug)]
+pub(super) struct Asker {
+    role: String,
+    /// What reaches outside of the database, as a sentence goes on.
+    powers: Vec<String>,
+    passes_row_security: bool,
+    is_standby: bool,
+    may_make_views: bool,
+}
+
+const ASKER: &str = "
+SELECT r.rolname::pg_catalog.text, r.rolsuper, r.rolreplication, r.rolbypassrls,
+    pg_catalog.pg_is_in_recovery(),
+    pg_catalog.has_database_privilege(pg_catalog.current_database(), 'TEMP'),
+    ARRAY(
+        SELECT m.rolname::pg_catalog.text FROM pg_catalog.pg_roles m
+        WHERE m.rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program')
+        AND pg_catalog.pg_has_role(m.oid, 'MEMBER') ORDER BY 1
+    )
+FROM pg_catalog.pg_roles r WHERE r.rolname = current_user";
+
+impl Asker {
+    /// Asks who the session is.
+    pub(super) async fn of(session: &Session) -> Result<Asker, DatabaseError> {
+        let rows = session.client.query_typed(ASKER, &[]).await;
+        let rows = rows.map_err(|error| error::of(&error))?;
+        let asker = rows.first().map(asker).transpose();
+        asker
+            .map_err(|error| error::of(&error))?
+            .ok_or_else(|| unjudged("the server does not say which rights the role has", ""))
+    }
+
+    /// Refuses roles that reach outside of the database.
+    pub(super) fn check(&self, allowed: &Allowed) -> Result<(), DatabaseError> {
+        if allowed.powerful_roles || self.powers.is_empty() {
+            return Ok(());
+        }
+        let mut error = DatabaseError::new(
+            Kind::Role,
+            format!(
+                "the role {:?} {}, which reaches outside of the database: no query of others runs with it",
+                self.role,
+                self.powers.join(" and ")
+            ),
+        );
+        error.hint = Some(
+            "connect with a role that may SELECT and nothing else (quillet sql test prints how to make one), \
+             or set sql.powerful_roles"
+                .to_owned(),
+        );
+        Err(error)
+    }
+}
+
+fn asker(row: &Row) -> Result<Asker, tokio_postgres::Error> {
+    let is_super: bool = row.try_get(1)?;
+    let mut powers = Vec::new();
+    if is_super {
+        powers.push("is a superuser".to_owned());
+    }
+    if row.try_get(2)? && !is_super {
+        powers.push("may replicate the server".to_owned());
+    }
+    let roles: Vec<String> = row.try_get(6)?;
+    if !roles.is_empty() && !is_super {
+        powers.push(format!("has the rights of {}", roles.join(", ")));
+    }
+    Ok(Asker {
+        role: row.try_get(0)?,
+        powers,
+        passes_row_security: row.try_get(3)?,
+        is_standby: row.try_get(4)?,
+        may_make_views: row.try_get(5)?,
+    })
+}
+
+/// What kind of statement a text is.
+enum Subject {
+    /// A query, with the byte at which it begins.
+    Query(usize),
+    /// It shows a harmless setting.
+    Shows,
+}
+
+fn subject(sql: &str) -> Subject {
+    let show = Policy {
+        mode: Mode::Explore,
+        rows: None,
+        ..Policy::default()
+    };
+    let is_show = || {
+        let word = sql.trim_start().get(..4).unwrap_or_default();
+        word.eq_ignore_ascii_case("show")
+            && guard::check(sql, Dialect::PostgreSql, None, &show).is_ok()
+    };
+    match guard::explained(sql) {
+        Some(start) => Subject::Query(start),
+        None if is_show() => Subject::Shows,
+        None => Subject::Query(0),
+    }
+}
+
+/// Judges a query that the server has read, in a transaction that only reads and that is
+/// another one afterwards.
+///
+/// # Errors
+/// It calls, makes or reads what it may not, or the server cannot be asked.
+pub(super) async fn judge(
+    session: &mut Session,
+    asker: &Asker,
+    allowed: &Allowed,
+    sql: &str,
+    begin_writing: &str,
+) -> Result<(), DatabaseError> {
+    let Subject::Query(start) = subject(sql) else {
+        return Ok(());
+    };
+    let query = sql.get(start..).unwrap_or_default();
+    session.meter.allow(TREE);
+    let has_views = asker.may_make_views && !asker.is_standby;
+    let resolved = match (allowed.judge, has_views) {
+        (SecondJudge::Off, _) => return Ok(()),
+        (_, true) => by_view(session, query, begin_writing).await?,
+        (SecondJudge::Auto, false) => by_log(session, query).await?,
+        (SecondJudge::View, false) => return Err(asker.cannot_be_judged()),
+    };
+    let case = Case {
+        asker,
+        allowed,
+        // Places count from the query's own first byte.
+        shift: (resolved.start, start),
+    };
+    let nodes = tree::nodes(&resolved.tree);
+    let nodes = nodes.map_err(|_| unreadable("the query"))?;
+    let mut found = Found::default();
+    let added = found.add(&nodes, resolved.own);
+    added.map_err(|strange| case.strange(&strange, None))?;
+    case.follow(session, found).await
+}
+
+impl Asker {
+    fn cannot_be_judged(&self) -> DatabaseError {
+        match self.is_standby {
+            true => unjudged(
+                "the server is a standby, where no temporary view can be made to see what the query calls",
+                "set sql.second_judge to auto, which has the server print what it read, into its log as well",
+            ),
+            false => unjudged(
+                "the role may make no temporary view, by which the server says what the query calls",
+                "GRANT TEMPORARY ON DATABASE … TO the role, or set sql.second_judge to auto",
+            ),
+        }
+    }
+}
+
+fn unjudged(message: &str, hint: &str) -> DatabaseError {
+    DatabaseError {
+        hint: Some(hint.to_owned()).filter(|hint| !hint.is_empty()),
+        ..DatabaseError::new(Kind::Unjudged, message)
+    }
+}
+
+fn unreadable(what: &str) -> DatabaseError {
+    unjudged(
+        &format!("what the server says about {what} cannot be read, so that it may not run"),
+        "",
+    )
+}
+
+/// What the server made of a query.
+struct Resolved {
+    tree: String,
+    /// The relation that the tree belongs to; 0 where there is none.
+    own: u32,
+    /// The byte at which the query began in the text that the server read.
+    start: usize,
+}
+
+/// Makes a view over a query and reads its rule. The requests follow each other without waiting.
+async fn by_view(
+    session: &mut Session,
+    query: &str,
+    begin: &str,
+) -> Result<Resolved, DatabaseError> {
+    const BEFORE: &str = "CREATE TEMP VIEW quillet_judge AS SELECT 1 AS one FROM (\n";
+    const RULE: &str = "SELECT r.ev_class, r.ev_action::pg_catalog.text FROM pg_catalog.pg_rewrite r \
+        WHERE r.ev_class = 'pg_temp.quillet_judge'::pg_catalog.regclass";
+    let text = format!("{BEFORE}{}\n) AS s", without_end(query));
+    let begin = format!("ROLLBACK; {begin}");
+    let (begun, made, rule, named) = tokio::join!(
+        session.client.batch_execute(&begin),
+        session.client.execute_typed(&text, &[]),
+        session.client.query_typed(RULE, &[]),
+        session.client.batch_execute(OWN_NAMES),
+    );
+    begun.map_err(|error| error::of(&error))?;
+    made.map_err(|error| no_view(&error, &text))?;
+    let rule = rule.map_err(|error| too_large(session, &error))?;
+    named.map_err(|error| error::of(&error))?;
+    let row = rule.first().ok_or_else(|| unreadable("the query"))?;
+    let parts = || Ok((row.try_get(0)?, row.try_get(1)?));
+    let (own, tree) = parts().map_err(|error| error::of(&error))?;
+    Ok(Resolved {
+        tree,
+        own,
+        start: BEFORE.len(),
+    })
+}
+
+/// A text that can be prepared and of which there can be no view does more than read.
+fn no_view(error: &tokio_postgres::Error, text: &str) -> DatabaseError {
+    let failed = error::of_query(error, text, 0);
+    match failed.native_code.as_deref() {
+        // Syntax, or no such thing in a view.
+        Some("42601" | "0A000") => DatabaseError {
+            hint: Some("write one SELECT".to_owned()),
+            position: None,
+            ..DatabaseError::new(
+                Kind::ReadOnly,
+                format!(
+                    "only queries that read are run, and the server takes this for none: {}",
+                    failed.message
+                ),
+            )
+        },
+        _ => DatabaseError {
+            position: None,
+            ..failed
+        },
+    }
+}
+
+fn too_large(session: &Session, error: &tokio_postgres::Error) -> DatabaseError {
+    match session.meter.is_used_up() {
+        true => unjudged(
+            "the query is too large to be judged: the server needs more than 64 MiB to say what it calls",
+            "ask with a shorter query",
+        ),
+        false => error::of(error),
+    }
+}
+
+/// Has the server print what it reads.
+async fn by_log(session: &mut Session, query: &str) -> Result<Resolved, DatabaseError> {
+    const ON: &str = "SET LOCAL client_min_messages = log; SET LOCAL debug_pretty_print = off; \
+        SET LOCAL debug_print_parse = on";
+    const OFF: &str = "SET LOCAL debug_print_parse = off; SET LOCAL client_min_messages = warning";
+    let run = |text: &'static str| session.client.batch_execute(text);
+    run(ON).await.map_err(|error| error::of(&error))?;
+    session.trees.begin();
+    let read = session.client.prepare(without_end(query)).await;
+    let tree = session.trees.end();
+    run(OFF).await.map_err(|error| error::of(&error))?;
+    run(OWN_NAMES).await.map_err(|error| error::of(&error))?;
+    read.map_err(|error| error::of_query(&error, query, 0))?;
+    let tree = tree.ok_or_else(|| unreadable("the query"))?;
+    // Lines are broken at blanks, or anywhere where there is none.
+    let is_torn = |line: &str| line.len() >= 78 && !line.get(1..).unwrap_or(" ").contains(' ');
+    if tree.lines().any(is_torn) {
+        return Err(unjudged(
+            "a name in the query is too long for the server to print it whole",
+            "use shorter names",
+        ));
+    }
+    Ok(Resolved {
+        tree,
+        own: 0,
+        start: 0,
+    })
+}
+
+/// A query before the judge.
+struct Case<'a> {
+    asker: &'a Asker,
+    allowed: &'a Allowed,
+    /// Where the query begins in the text that the server read, and in the caller's.
+    shift: (usize, usize),
+}
+
+/// What one text names: the asker's, or the rule of a view.
+struct Matter {
+    found: Found,
+    /// The view; `None` for the asker's own text.
+    view: Option<String>,
+}
+
+impl Case<'_> {
+    /// Judges what was found, then the rules of the views in it, and so on.
+    async fn follow(&self, session: &Session, found: Found) -> Result<(), DatabaseError> {
+        let mut matters = vec![Matter { found, view: None }];
+        let mut seen = HashSet::new();
+        for _ in 0..DEEPEST {
+            let asked = self.questions(&matters);
+            let known = facts::ask(&session.client, &asked).await;
+            let known = known.map_err(|error| too_large(session, &error))?;
+            let mut next = Vec::new();
+            for matter in &matters {
+                self.verdict(matter, &known, &mut next)?;
+            }
+            for relation in &known.relations {
+                let Some(rule) = relation
+                    .rule
+                    .as_deref()
+                    .filter(|_| seen.insert(relation.oid))
+                else {
+                    continue;
+                };
+                let view = format!("{}.{}", relation.schema, relation.name);
+                let nodes = tree::nodes(rule).map_err(|_| unreadable(&view))?;
+                let mut found = Found::default();
+                let added = found.add(&nodes, relation.oid);
+                added.map_err(|strange| self.strange(&strange, Some(&view)))?;
+                next.push(Matter {
+                    found,
+                    view: Some(view),
+                });
+            }
+            if next.is_empty() {
+                return Ok(());
+            }
+            matters = next;
+        }
+        Err(unjudged(
+            "views are too deep inside of each other to be judged",
+            "",
+        ))
+    }
+
+    /// What has to be asked: not what is known by its oid.
+    fn questions(&self, matters: &[Matter]) -> Asked {
+        let mut asked = Asked::default();
+        for Matter { found, .. } in matters {
+            let functions = found.functions.keys();
+            asked.functions.extend(
+                functions
+                    .filter(|(oid, how)| !self.is_known(*oid, *how))
+                    .map(|(oid, _)| *oid),
+            );
+            let operators = found.operators.keys().copied();
+            asked
+                .operators
+                .extend(operators.filter(|oid| *oid >= BY_HAND));
+            let types = found.types.keys().map(|(oid, _)| *oid);
+            asked
+                .types
+                .extend(types.filter(|oid| !law::PLAIN.contains(oid)));
+            asked.relations.extend(found.relations.keys());
+        }
+        for oids in [
+            &mut asked.functions,
+            &mut asked.operators,
+            &mut asked.types,
+            &mut asked.relations,
+        ] {
+            oids.sort_unstable();
+            oids.dedup();
+        }
+        asked
+    }
+
+    /// No operator of the server does more than compute.
+    fn is_known(&self, oid: u32, how: How) -> bool {
+        oid < BY_HAND
+            && match how {
+                How::Support => true,
+                How::Call => self.allowed.knows(oid),
+                How::Cast | How::Sample => false,
+            }
+    }
+
+    fn verdict(
+        &self,
+        matter: &Matter,
+        known: &Facts,
+        next: &mut Vec<Matter>,
+    ) -> Result<(), DatabaseError> {
+        let Matter { found, view } = matter;
+        let view = view.as_deref();
+        let author = match view {
+            None => Author::Asker,
+            Some(_) => Author::Owner,
+        };
+        let listed = &self.allowed.functions;
+        if let (Author::Asker, Some(place)) = (author, found.asks_user) {
+            let may = ["current_user", "session_user", "user", "current_role"];
+            if !listed.iter().any(|name| may.contains(&name.as_str())) {
+                let message = "it asks for the name of the user";
+                return Err(self.refused(message, place, None, Some("current_user")));
+            }
+        }
+        for relation in &known.relations {
+            let Some(place) = found.relations.get(&relation.oid) else {
+                continue;
+            };
+            law::relation(relation, author)
+                .map_err(|why| self.refused(&why, *place, view, None))?;
+            if relation.row_security
+                && self.asker.passes_row_security
+                && !self.allowed.powerful_roles
+            {
+                return Err(self.asker.passes(relation));
+            }
+        }
+        self.verdict_on_functions(matter, author, known, next)?;
+        let kinds = |root: u32| known.types.iter().filter(move |kind| kind.root == root);
+        for ((oid, of), place) in &found.types {
+            for kind in kinds(*oid) {
+                let verdict = law::kind(kind, *of, author);
+                verdict.map_err(|why| self.refused(&why, *place, view, None))?;
+            }
+            if kinds(*oid).next().is_none() && !law::PLAIN.contains(oid) {
+                return Err(gone());
+            }
+        }
+        match found
+            .relations
+            .keys()
+            .all(|oid| known.relations.iter().any(|it| it.oid == *oid))
+        {
+            true => Ok(()),
+            false => Err(gone()),
+        }
+    }
+
+    fn verdict_on_functions(
+        &self,
+        matter: &Matter,
+        author: Author,
+        known: &Facts,
+        next: &mut Vec<Matter>,
+    ) -> Result<(), DatabaseError> {
+        let Matter { found, view } = matter;
+        let by_oid: HashMap<(u32, u32), &facts::Function> = known
+            .functions
+            .iter()
+            .map(|it| ((it.oid, it.operator.unwrap_or_default()), it))
+            .collect();
+        let by_operator: HashMap<u32, &facts::Function> = known
+            .functions
+            .iter()
+            .filter_map(|it| Some((it.operator?, it)))
+            .collect();
+        let mut parts = Found::default();
+        let mut judge = |function: Option<&&facts::Function>, how, place: &Option<usize>| {
+            let function = function.ok_or_else(gone)?;
+            let verdict = law::function(function, how, author, &self.allowed.functions);
+            let name = Some(function.name.as_str());
+            verdict.map_err(|why| self.refused(&why, *place, view.as_deref(), name))?;
+            for part in &function.parts {
+                parts.functions.insert((*part, How::Support), None);
+            }
+            Ok::<(), DatabaseError>(())
+        };
+        for ((oid, how), place) in &found.functions {
+            if !self.is_known(*oid, *how) {
+                judge(by_oid.get(&(*oid, 0)), *how, place)?;
+            }
+        }
+        for (oid, place) in found.operators.iter().filter(|(oid, _)| **oid >= BY_HAND) {
+            judge(by_operator.get(oid), How::Support, place)?;
+        }
+        if author == Author::Asker {
+            let calls = found.functions.keys().filter(|(_, how)| *how == How::Call);
+            self.allowed.learn(calls.map(|(oid, _)| *oid));
+        }
+        if !parts.functions.is_empty() {
+            next.push(Matter {
+                found: parts,
+                view: Some(view.clone().unwrap_or_else(|| "an aggregate".to_owned())),
+            });
+        }
+        Ok(())
+    }
+
+    fn strange(&self, strange: &Strange, view: Option<&str>) -> DatabaseError {
+        let message = format!("it has {}", strange.0);
+        self.refused(&message, None, view, None)
+    }
+
+    fn refused(
+        &self,
+        why: &str,
+        place: Option<usize>,
+        view: Option<&str>,
+        function: Option<&str>,
+    ) -> DatabaseError {
+        let message = match view {
+            None => format!("the query may not run: {why}"),
+            Some(view) => format!("the query may not run, since it reads {view}: {why}"),
+        };
+        let (read, own) = self.shift;
+        DatabaseError {
+            position: place
+                .filter(|_| view.is_none())
+                .and_then(|place| place.checked_sub(read))
+                .map(|place| place + own),
+            hint: function.map(|name| format!("do without it, or allow {name} in sql.functions")),
+            ..DatabaseError::new(Kind::Refused, message)
+        }
+    }
+}
+
+impl Asker {
+    fn passes(&self, relation: &facts::Relation) -> DatabaseError {
+        let message = format!(
+            "the role {:?} passes by row security (BYPASSRLS), which {}.{} has",
+            self.role, relation.schema, relation.name
+        );
+        DatabaseError {
+            hint: Some("ALTER ROLE … NOBYPASSRLS, or set sql.powerful_roles".to_owned()),
+            ..DatabaseError::new(Kind::Role, message)
+        }
+    }
+}
+
+/// Something that the query named went away while it was judged.
+fn gone() -> DatabaseError {
+    unjudged(
+        "something that the query names went away while it was judged; ask again",
+        "",
+    )
+}

@@ -98,16 +98,20 @@ fn print(words: &[String], pass: &mut Pass<'_>) -> Result<(), Stop> {
     let Some((path, functions)) = words.split_last() else {
         return pass.literal("[");
     };
-    let keys: Vec<&str> = path.split('.').collect();
     let missing = || RenderError::new(ErrorKind::MissingVariable, format!("{path} is not set"));
     let root = Value::Map(pass.variables().clone());
-    let mut value = root.at(&keys).cloned().ok_or_else(missing)?;
+    let mut value = root
+        .at(&path.split('.').collect::<Vec<_>>())
+        .cloned()
+        .ok_or_else(missing)?;
     for (index, function) in functions.iter().enumerate().rev() {
-        value = match pass.call(function, vec![value].into())? {
-            Called::Ready(value) => value,
-            Called::Pending if index == 0 => return Ok(()), // Printed when it is there.
-            Called::Pending => return Err(Stop::Suspended), // The next function needs it.
+        let Called::Ready(called) = pass.call(function, vec![value].into())? else {
+            if index > 0 {
+                pass.skip(); // The next function needs it, and nothing else does.
+            }
+            return Ok(()); // Printed when it is there.
         };
+        value = called;
     }
     let text = value.as_str().map(str::to_owned);
     let start = pass.begin_value();

@@ -172,6 +172,9 @@ impl Serialize for List {
 impl Serialize for Map {
     fn serialize<S: Serializer>(&self, writer: S) -> Result<S::Ok, S::Error> {
         refuse_deep::<S>(self.depth())?;
+        if let Some(meant) = self.meant() {
+            return meant.serialize(writer);
+        }
         let mut map = writer.serialize_map(Some(self.len()))?;
         for (key, value) in self {
             map.serialize_entry(key, value)?;

@@ -56,7 +56,18 @@ struct Entries {
     table: Table,
     depth: u32,
     weight: usize,
-    printed: Option<Arc<str>>,
+    printed: Option<Printed>,
+    /// See [`Value::standing_in`].
+    stands_in: bool,
+}
+
+/// What stands for an object in print.
+#[derive(Clone)]
+enum Printed {
+    /// The value under this key.
+    Key(Arc<str>),
+    /// A value that is not in the object.
+    Value(Value),
 }
 
 impl List {
@@ -107,6 +118,7 @@ impl Map {
             depth,
             weight,
             printed: None,
+            stands_in: false,
         }))
     }
 
@@ -160,14 +172,41 @@ impl Map {
             table: self.0.table.clone(),
             depth: self.0.depth,
             weight: self.0.weight,
-            printed: Some(key.into()),
+            printed: Some(Printed::Key(key.into())),
+            stands_in: self.0.stands_in,
         }))
     }
 
     /// The value that stands for this object in print, see [`Map::printed_as`].
     #[must_use]
     pub fn printed(&self) -> Option<&Value> {
-        self.0.table.get(self.0.printed.as_deref()?)
+        match self.0.printed.as_ref()? {
+            Printed::Key(key) => self.0.table.get(key),
+            Printed::Value(value) => Some(value),
+        }
+    }
+
+    /// Whether this stands in for the result of a failed call, see [`Value::standing_in`].
+    #[must_use]
+    pub fn stands_in(&self) -> bool {
+        self.0.stands_in
+    }
+
+    /// The value that this is anywhere but to a template that looks into it, if it
+    /// stands in for something that is no object.
+    #[must_use]
+    pub fn meant(&self) -> Option<&Value> {
+        match self.0.printed.as_ref()? {
+            Printed::Value(value) => Some(value),
+            Printed::Key(_) => None,
+        }
+    }
+
+    /// What stands in for a field that this object has or not, see [`Value::standing_in`].
+    #[must_use]
+    pub fn field_standing_in(&self, key: &str) -> Value {
+        let field = self.get(key).cloned();
+        field.unwrap_or_else(|| Value::from("")).standing_in()
     }
 }
 
@@ -199,7 +238,8 @@ impl PartialEq for List {
 
 impl PartialEq for Map {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0.table == other.0.table
+        Arc::ptr_eq(&self.0, &other.0)
+            || self.0.table == other.0.table && self.meant() == other.meant()
     }
 }
 
@@ -240,10 +280,59 @@ impl Value {
         inside.saturating_add(std::mem::size_of::<Value>())
     }
 
+    /// The same as the stand-in for the result of a call that failed: a template
+    /// that looks into it finds nothing where it would find a mistake in another
+    /// value. Fields and items that are not there are such stand-ins themselves, for
+    /// an empty text. Everywhere else, in JSON too, it is the value that it was
+    /// made of; `null` becomes an empty text.
+    #[must_use]
+    pub fn standing_in(self) -> Value {
+        let entries = match self {
+            Value::Map(map) if map.0.stands_in => return Value::Map(map),
+            Value::Map(map) => Entries {
+                table: map.0.table.clone(),
+                depth: map.0.depth,
+                weight: map.0.weight,
+                printed: map.0.printed.clone(),
+                stands_in: true,
+            },
+            value => {
+                let value = match value {
+                    Value::Null => Value::from(""),
+                    value => value,
+                };
+                Entries {
+                    depth: 1 + value.depth(),
+                    weight: value.weight(),
+                    printed: Some(Printed::Value(value)),
+                    stands_in: true,
+                    table: Table::default(),
+                }
+            }
+        };
+        Value::Map(Map(Arc::new(entries)))
+    }
+
+    /// Whether this stands in for the result of a failed call.
+    #[must_use]
+    pub fn stands_in(&self) -> bool {
+        matches!(self, Value::Map(map) if map.0.stands_in)
+    }
+
+    /// The value itself, or what it is made of if it stands in for something that
+    /// is no object, see [`Value::standing_in`].
+    #[must_use]
+    pub fn meant(&self) -> &Value {
+        match self {
+            Value::Map(map) => map.meant().unwrap_or(self),
+            other => other,
+        }
+    }
+
     /// What JSON calls this kind of value.
     #[must_use]
     pub fn kind(&self) -> &'static str {
-        match self {
+        match self.meant() {
             Value::Null => "null",
             Value::Bool(_) => "boolean",
             Value::Int(_) => "integer",
@@ -333,7 +422,11 @@ impl Drop for Entries {
     fn drop(&mut self) {
         if self.depth > SHALLOW {
             let table = std::mem::take(&mut self.table);
-            take_apart(table.into_values().collect());
+            let mut work: Vec<Value> = table.into_values().collect();
+            if let Some(Printed::Value(value)) = self.printed.take() {
+                work.push(value);
+            }
+            take_apart(work);
         }
     }
 }
@@ -372,6 +465,24 @@ mod tests {
         }
         assert_eq!(value.depth(), 1_000_000);
         drop(value);
+    }
+
+    #[test]
+    fn a_stand_in_is_what_it_is_made_of_to_everybody_but_templates() {
+        for text in [r#""""#, r#""n/a""#, "7", "[1,2]", r#"{"a":1}"#] {
+            let value = crate::json::parse(text).unwrap();
+            let stand_in = value.clone().standing_in();
+            assert_eq!(crate::json::to_string(&stand_in), text);
+            assert_eq!(serde_json::Value::from(&stand_in).to_string(), text);
+            assert_eq!(stand_in.kind(), value.kind());
+            assert!(stand_in.stands_in() && !value.stands_in());
+            let list = Value::from(vec![stand_in.clone()]);
+            assert_eq!(crate::json::to_string(&list), format!("[{text}]"));
+            let missing = stand_in.as_map().unwrap().field_standing_in("b");
+            assert_eq!(crate::json::to_string(&missing), r#""""#);
+        }
+        let nothing = Value::Null.standing_in();
+        assert_eq!(crate::json::to_string(&nothing), r#""""#);
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! A [`TemplateFormat`] compiles sources into a [`Template`]; a
 //! [`TemplateFactory`] holds many formats at once. Evaluating a template is
 //! synchronous ([`Template::pass`]); the loop in [`render`] runs the functions
-//! that a pass asked for, all at the same time, and evaluates again.
+//! that a pass asked for, all at the same time, and evaluates again with their
+//! results. What a format does where a result is not there yet is said in `render`.
 
 mod buffer;
 mod call;
@@ -12,6 +13,7 @@ pub mod convert;
 mod error;
 mod factory;
 pub mod format;
+mod jobs;
 mod limits;
 mod name;
 mod pass;
@@ -175,7 +177,8 @@ pub trait Template: Send + Sync + fmt::Debug {
     /// counts only if no call was left pending.
     ///
     /// # Errors
-    /// [`Stop::Suspended`] where the evaluation needs the result of a pending
-    /// call to go on; [`Stop::Failed`] where it cannot go on at all.
+    /// [`Stop::Suspended`] where the evaluation cannot go on without the result of
+    /// a pending call, not even behind the statement that needs it ([`Pass::skip`]);
+    /// [`Stop::Failed`] where it cannot go on at all.
     fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop>;
 }

@@ -2,10 +2,11 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use quillet_core::{Map, Span, Value, nearest};
+use smallvec::SmallVec;
 
 use crate::call::{Arguments, CallError, Functions};
 use crate::error::{ErrorKind, RenderError};
@@ -44,18 +45,36 @@ pub enum Called {
     /// The value.
     Ready(Value),
     /// The call will be made when this pass is over. An evaluator that only
-    /// wanted to print the value prints nothing and goes on; one that has to
-    /// look into it returns [`Stop::Suspended`].
+    /// wanted to print the value prints nothing and goes on. One that has to
+    /// look into it leaves the statement out, says so with [`Pass::skip`], and goes
+    /// on with the next one, if that one is certain to be evaluated and reads
+    /// nothing that the statement would have set; else it returns [`Stop::Suspended`].
     Pending,
 }
 
-/// One call in the order in which the passes meet them.
+/// Where a call stands: the loop turns, macro calls and includes that led there,
+/// then the place in the source. Empty for formats that do not say.
+type Site = SmallVec<[usize; 8]>;
+
+/// A call that a pass has met.
 #[derive(Debug)]
 pub(crate) struct Call {
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     pub(crate) arguments: Arguments,
-    /// `None` until the loop has made the call.
+    /// Empty for idempotent functions, whose calls are known by value.
+    site: Site,
+    /// `None` until the call has ended.
     pub(crate) result: Option<Result<Value, CallError>>,
+    /// How many calls its chain has, this one included.
+    pub(crate) depth: usize,
+    /// The call before it in its chain.
+    pub(crate) cause: Option<usize>,
+    /// Whether a pass could not go on somewhere without its result.
+    pub(crate) looked: bool,
+    /// Whether it was started, and as which of the loop's calls.
+    pub(crate) job: Option<usize>,
+    /// Whether this pass has met it.
+    met: bool,
 }
 
 impl Call {
@@ -66,6 +85,37 @@ impl Call {
         };
         let reason = format!("error calling {}: {error}", self.name);
         Some(RenderError::new(ErrorKind::CallFailed, reason).into())
+    }
+}
+
+/// The calls of one entry, and where the chain of what is registered next begins.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    pub(crate) all: Vec<Call>,
+    /// The call whose result made this pass worth while.
+    pub(crate) cause: Option<usize>,
+    /// Whether the pass before ended early of its own will: what it did not reach
+    /// waited for its place and not for a result, so it makes no chain longer.
+    pub(crate) stopped: bool,
+}
+
+impl Calls {
+    /// The names of a chain that ends in this call, first to last.
+    pub(crate) fn chain(&self, last: usize) -> Vec<Arc<str>> {
+        let mut names = Vec::new();
+        let mut next = Some(last);
+        while let Some(call) = next.and_then(|index| self.all.get(index)) {
+            names.push(Arc::clone(&call.name));
+            next = call.cause;
+        }
+        names.reverse();
+        names
+    }
+
+    /// A call that an earlier pass has met and this one, at its end, has not.
+    pub(crate) fn unmet(&self, functions: &dyn Functions) -> Option<&Call> {
+        let unmet = |call: &&Call| !call.met && !functions.idempotent(&call.name);
+        self.all.iter().find(unmet)
     }
 }
 
@@ -100,8 +150,12 @@ pub struct Pass<'a> {
     limits: &'a Limits,
     clock: &'a Clock,
     out: &'a mut Vec<u8>,
-    calls: &'a mut Vec<Call>,
-    next_call: usize,
+    calls: &'a mut Calls,
+    /// Loop turns, macro calls and includes around what is evaluated now.
+    path: Site,
+    /// Calls that were met and have no result, in order.
+    holes: Vec<usize>,
+    stopped: bool,
     pending: bool,
     steps: usize,
     next_clock: usize,
@@ -138,9 +192,12 @@ impl<'a> Pass<'a> {
         limits: &'a Limits,
         (clock, seed): (&'a Clock, &'a OnceLock<u64>),
         out: &'a mut Vec<u8>,
-        calls: &'a mut Vec<Call>,
+        calls: &'a mut Calls,
         origins: Option<&'a mut Origins>,
     ) -> Self {
+        for call in &mut calls.all {
+            call.met = false;
+        }
         Pass {
             variables,
             functions,
@@ -148,7 +205,9 @@ impl<'a> Pass<'a> {
             clock,
             out,
             calls,
-            next_call: 0,
+            path: Site::new(),
+            holes: Vec::new(),
+            stopped: false,
             pending: false,
             steps: 0,
             next_clock: STEPS_PER_CLOCK,
@@ -163,6 +222,82 @@ impl<'a> Pass<'a> {
     /// Whether a call was left pending, so that the text does not count.
     pub(crate) fn is_pending(&self) -> bool {
         self.pending
+    }
+
+    /// Whether any call has been met that has no result yet. Unlike
+    /// [`Pass::is_pending`] this does not forget what a capture held.
+    pub(crate) fn has_holes(&self) -> bool {
+        !self.holes.is_empty()
+    }
+
+    /// A statement could not be evaluated because the result of a call that it
+    /// looks into is pending. It has written nothing, and the pass goes on.
+    ///
+    /// Only who is certain of it may go on: what follows has to be evaluated
+    /// whatever the result is, and must not read what the statement would have set.
+    pub fn skip(&mut self) {
+        self.skip_since(0);
+    }
+
+    /// How many holes were met so far, for [`Pass::skip_since`].
+    #[inline]
+    pub(crate) fn holes(&self) -> usize {
+        self.holes.len()
+    }
+
+    /// The same where it is known that the statement met the holes from there on.
+    /// If it met none it read a variable, which may be any of them.
+    #[cold]
+    pub(crate) fn skip_since(&mut self, first: usize) {
+        self.pending = true;
+        let met = match self.holes.get(first..) {
+            Some(met) if !met.is_empty() => met,
+            _ => &self.holes,
+        };
+        for hole in met {
+            if let Some(call) = self.calls.all.get_mut(*hole) {
+                call.looked = true;
+            }
+        }
+    }
+
+    /// Ends the pass here: nothing is known of what follows.
+    #[cold]
+    pub(crate) fn stop(&mut self) -> Stop {
+        self.skip_since(0);
+        self.stopped = true;
+        Stop::Suspended
+    }
+
+    /// Whether the pass was ended by [`Pass::stop`], so that nobody goes on.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// From here on, calls stand inside this place: a loop, a macro call, an include.
+    #[inline]
+    pub(crate) fn enter(&mut self, place: usize) {
+        self.path.push(place);
+    }
+
+    /// The turn of the loop that was entered last.
+    #[inline]
+    pub(crate) fn turn(&mut self, turn: usize) {
+        if let Some(last) = self.path.last_mut() {
+            *last = turn;
+        }
+    }
+
+    /// How many places were entered, for [`Pass::leave`].
+    #[inline]
+    pub(crate) fn entered(&self) -> usize {
+        self.path.len()
+    }
+
+    /// Leaves all places that were entered since.
+    #[inline]
+    pub(crate) fn leave(&mut self, entered: usize) {
+        self.path.truncate(entered);
     }
 
     /// The root of the variables.
@@ -217,13 +352,18 @@ impl<'a> Pass<'a> {
     /// # Errors
     /// As [`Pass::call`].
     pub fn call_bound(&mut self, name: &str) -> Result<Called, Stop> {
+        self.call_bound_at(&[], name)
+    }
+
+    /// The same, see [`Pass::call_at`].
+    pub(crate) fn call_bound_at(&mut self, place: &[usize], name: &str) -> Result<Called, Stop> {
         let wanted = self.parameters(name).unwrap_or_default();
         let known = |name: String| Some((name.clone(), self.variables.get(&name)?.clone()));
         let arguments = Arguments {
             positional: Vec::new(),
             named: wanted.into_iter().filter_map(known).collect(),
         };
-        self.call(name, arguments)
+        self.call_at(place, name, arguments)
     }
 
     /// Writes text.
@@ -377,6 +517,19 @@ impl<'a> Pass<'a> {
         (captured, pending)
     }
 
+    /// From here on [`Pass::is_pending`] is of what is evaluated until
+    /// [`Pass::recall_pending`], which takes what this gives.
+    pub(crate) fn forget_pending(&mut self) -> bool {
+        std::mem::take(&mut self.pending)
+    }
+
+    /// Whether a call was left pending since.
+    pub(crate) fn recall_pending(&mut self, before: bool) -> bool {
+        let since = self.pending;
+        self.pending |= before;
+        since
+    }
+
     /// Checks what has been written.
     ///
     /// # Errors
@@ -453,74 +606,81 @@ impl<'a> Pass<'a> {
         error.into()
     }
 
-    /// Calls a late-bound function. Calls are identified by their order, and
-    /// checked by name and arguments; equal calls of an idempotent function
-    /// are one call.
+    /// Calls a late-bound function. Equal calls of an idempotent function are one
+    /// call. Of others each is one of its own: the first that a pass meets of those
+    /// with this name and these arguments is the first that the pass before met.
     ///
     /// # Errors
-    /// There is no such function, too many calls, a call that failed, or a
-    /// template whose passes differ from each other.
+    /// There is no such function, too many calls, or a call that failed.
     pub fn call(&mut self, name: &str, arguments: Arguments) -> Result<Called, Stop> {
+        self.call_at(&[], name, arguments)
+    }
+
+    /// The same for a format that knows where the call stands, so that it is told
+    /// from others whatever the passes leave out: `place` is the place in the
+    /// source, [`Pass::enter`] what led there.
+    pub(crate) fn call_at(
+        &mut self,
+        place: &[usize],
+        name: &str,
+        arguments: Arguments,
+    ) -> Result<Called, Stop> {
         let arguments = arguments.without_marks();
         if !self.functions.contains(name) {
             return Err(self.unknown(name));
         }
-        if self.functions.idempotent(name) {
-            let same = |call: &Call| call.name == name && call.arguments == arguments;
-            return match self.calls.iter().position(same) {
-                Some(known) => self.answer(known),
-                None => self.register(name, arguments),
-            };
+        let idempotent = self.functions.idempotent(name);
+        let mut site = Site::new();
+        if !idempotent {
+            site.extend_from_slice(&self.path);
+            site.extend_from_slice(place);
         }
-        // Calls of idempotent functions are found by value above, so they do
-        // not take part in the order.
-        while self
-            .calls
-            .get(self.next_call)
-            .is_some_and(|call| self.functions.idempotent(&call.name))
-        {
-            self.next_call += 1;
-        }
-        let Some(call) = self.calls.get(self.next_call) else {
-            self.next_call += 1;
-            return self.register(name, arguments);
+        let same = |call: &Call| {
+            (idempotent || !call.met && call.site == site)
+                && *call.name == *name
+                && call.arguments == arguments
         };
-        if call.name != name || call.arguments != arguments {
-            let reason = format!(
-                "the template calls {name} where it called {} before: it is not the same in every pass",
-                call.name
-            );
-            return Err(RenderError::new(ErrorKind::Execution, reason).into());
-        }
-        self.next_call += 1;
-        self.answer(self.next_call - 1)
-    }
-
-    fn answer(&mut self, known: usize) -> Result<Called, Stop> {
-        let call = self.calls.get(known);
-        if let Some(failure) = call.and_then(Call::failure) {
+        let known = match self.calls.all.iter().position(same) {
+            Some(known) => known,
+            None => self.register(name, arguments, site)?,
+        };
+        let Some(call) = self.calls.all.get_mut(known) else {
+            return Ok(Called::Pending);
+        };
+        call.met = true;
+        if let Some(failure) = call.failure() {
             return Err(Stop::Failed(failure));
         }
-        match call.and_then(|call| call.result.clone()) {
-            Some(Ok(value)) => Ok(Called::Ready(value)),
-            _ => {
-                self.pending = true;
-                Ok(Called::Pending)
-            }
+        if let Some(Ok(value)) = &call.result {
+            return Ok(Called::Ready(value.clone()));
         }
-    }
-
-    fn register(&mut self, name: &str, arguments: Arguments) -> Result<Called, Stop> {
-        if self.calls.len() >= self.limits.calls {
-            return Err(self.limit(Limit::Calls));
-        }
-        self.calls.push(Call {
-            name: name.to_owned(),
-            arguments,
-            result: None,
-        });
+        self.holes.push(known);
         self.pending = true;
         Ok(Called::Pending)
+    }
+
+    fn register(&mut self, name: &str, arguments: Arguments, site: Site) -> Result<usize, Stop> {
+        let calls = &mut *self.calls;
+        if calls.all.len() >= self.limits.calls {
+            return Err(self.limit(Limit::Calls));
+        }
+        let before = calls.cause.and_then(|cause| calls.all.get(cause));
+        let before = before.map_or((0, None), |cause| match calls.stopped {
+            true => (cause.depth.saturating_sub(1), cause.cause),
+            false => (cause.depth, calls.cause),
+        });
+        calls.all.push(Call {
+            name: name.into(),
+            arguments,
+            site,
+            result: None,
+            depth: before.0 + 1,
+            cause: before.1,
+            looked: false,
+            job: None,
+            met: false,
+        });
+        Ok(calls.all.len() - 1)
     }
 
     fn unknown(&self, name: &str) -> Stop {

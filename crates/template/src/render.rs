@@ -1,24 +1,52 @@
-//! The loop around a format's synchronous evaluator: suspend, call, replay.
+//! The loop around a format's synchronous evaluator: register, call, replay.
 //!
-//! Every entry is evaluated; calls that it meets are collected. All of them
-//! run at the same time, then the entries that were left unfinished are
-//! evaluated again with the results, until none has a pending call. The last
-//! evaluation of an entry sees real values only, so its text is what a render
-//! that calls one function after the other would have written.
+//! Every entry is evaluated; calls that it meets are registered and started, all
+//! at the same time. As soon as one has ended that an evaluation could not do
+//! without, the entry is evaluated again with the results that there are, until
+//! no call is pending. The last evaluation of an entry sees real values only, so
+//! its text is what a render that calls one function after the other would have
+//! written.
+//!
+//! **What an evaluation does at a hole**, the result of a pending call. Printing
+//! one prints nothing. A statement that has to look into one is left out
+//! ([`Pass::skip`]), and the evaluation goes on behind it, under three rules that
+//! make sure that a call is registered only if a sequential render makes it, with
+//! the same arguments:
+//!
+//! 1. *Only what is certain is evaluated.* All operands of an operator, a call, a
+//!    filter, a list are, since none decides on the others; the right side of a
+//!    short-circuit operator, a branch of a condition and the body of a loop are
+//!    not, while what they hang on is a hole. What is left out inside a loop and
+//!    might have left the loop (`break`, `continue`) ends the loop.
+//! 2. *What was left out may have set something.* Every name that it can assign is
+//!    a hole from there on: reading it is looking into a hole.
+//! 3. *What cannot be followed ends the pass* ([`Pass::stop`]): functions that change
+//!    a value in place or draw random numbers, and those whose purpose is to end
+//!    the render (`fail`, `required`, `raise_exception`), with which an author
+//!    guards what follows.
+//!
+//! A failure that is met behind a hole waits until the calls before it have ended:
+//! a sequential render might have failed before. So text, error and calls do not
+//! depend on which tool answers first. Only a limit and a failed call end the
+//! render at once.
+//!
+//! A call that is not idempotent is known by where it stands, see [`Pass::call_at`].
+//! The limit on passes bounds the longest *chain*: calls each of which was
+//! registered because the result of the one before had come.
 
 use std::sync::OnceLock;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use futures_util::stream::{FuturesUnordered, StreamExt};
 use quillet_core::Map;
 use smallvec::SmallVec;
 
 use crate::Template;
 use crate::buffer;
 use crate::call::Functions;
-use crate::error::RenderError;
-use crate::limits::{Limit, Limits};
-use crate::pass::{Call, Clock, Pass, Stop};
+use crate::error::{ErrorKind, RenderError};
+use crate::jobs::{Jobs, out_of_time};
+use crate::limits::Limits;
+use crate::pass::{Call, Calls, Clock, Pass, Stop};
 use crate::segment::{Origins, Segment};
 use crate::structure::{self, ChatMessage};
 
@@ -123,9 +151,12 @@ fn as_text(bytes: Vec<u8>) -> String {
 
 /// One entry on its way.
 #[derive(Default)]
-struct Entry {
+pub(crate) struct Entry {
     out: Vec<u8>,
-    calls: Vec<Call>,
+    pub(crate) calls: Calls,
+    /// Calls that ended since its last evaluation.
+    pub(crate) arrived: Vec<usize>,
+    passes: usize,
     done: bool,
     /// Where its random values come from, once a template asks.
     seed: OnceLock<u64>,
@@ -140,6 +171,28 @@ impl Entry {
             origins: noted.then(Origins::default),
             ..Entry::default()
         }
+    }
+
+    /// Whether a call has ended that its evaluation could not do without.
+    pub(crate) fn is_wanted(&self) -> bool {
+        let calls = &self.calls.all;
+        let looked = |call: &Call| call.looked || matches!(call.result, Some(Err(_)));
+        let looked = |call: &usize| calls.get(*call).is_some_and(looked);
+        self.arrived.iter().any(looked)
+    }
+
+    /// Whether another evaluation would find out more.
+    fn is_ready(&self) -> bool {
+        let ended = |call: &Call| call.result.is_some();
+        !self.done && (self.is_wanted() || self.calls.all.iter().all(ended))
+    }
+
+    /// What arrived becomes the cause of the calls that are registered next: of
+    /// those that somebody waited for, the one with the shortest chain.
+    fn take_arrived(&mut self) {
+        let calls = &self.calls.all;
+        let chain = |call: &usize| calls.get(*call).map(|call| (!call.looked, call.depth));
+        self.calls.cause = self.arrived.drain(..).min_by_key(chain);
     }
 }
 
@@ -206,37 +259,46 @@ async fn run(render: &Render<'_>, noted: bool) -> Result<Rendered, Box<RenderErr
     let clock = Clock::starting(render.limits.time);
     let entries = render.entries.iter().map(|_| Entry::new(noted));
     let mut entries: SmallVec<[Entry; 1]> = entries.collect();
-    let mut passes = 0;
-    loop {
-        passes += 1;
-        let mut written = 0;
-        for (name, entry) in render.entries.iter().zip(&mut entries) {
-            if !entry.done {
-                evaluate(render, &clock, name, entry, written)?;
+    evaluate_ready(render, &clock, &mut entries)?;
+    if entries.iter().any(|entry| !entry.done) {
+        let mut jobs = Jobs::new(render, clock.deadline);
+        let mut took = Duration::ZERO;
+        while entries.iter().any(|entry| !entry.done) {
+            if Instant::now() >= clock.deadline {
+                return Err(out_of_time(render.limits).into());
             }
-            written += entry.out.len();
+            jobs.start(&mut entries)?;
+            jobs.wait(&mut entries, took).await?;
+            let begun = tokio::time::Instant::now();
+            evaluate_ready(render, &clock, &mut entries)?;
+            took = begun.elapsed();
         }
-        if entries.iter().all(|entry| entry.done) {
-            break;
-        }
-        if passes >= render.limits.passes {
-            return Err(RenderError::limit(Limit::Passes, render.limits.passes).into());
-        }
-        if Instant::now() >= clock.deadline {
-            return Err(out_of_time(render.limits).into());
-        }
-        make_calls(render, clock.deadline, &mut entries).await?;
     }
-    let mut rendered = Rendered {
-        passes,
-        ..Rendered::default()
-    };
+    let mut rendered = Rendered::default();
     for entry in entries {
-        rendered.calls += entry.calls.len();
+        rendered.passes = rendered.passes.max(entry.passes);
+        rendered.calls += entry.calls.all.len();
         rendered.texts.push(buffer::finish(entry.out));
         rendered.origins.extend(entry.origins);
     }
     Ok(rendered)
+}
+
+/// Evaluates each entry that another evaluation may bring forward.
+fn evaluate_ready(
+    render: &Render<'_>,
+    clock: &Clock,
+    entries: &mut [Entry],
+) -> Result<(), Box<RenderError>> {
+    let mut written = 0;
+    for (name, entry) in render.entries.iter().zip(entries) {
+        if entry.is_ready() {
+            entry.take_arrived();
+            evaluate(render, clock, name, entry, written)?;
+        }
+        written += entry.out.len();
+    }
+    Ok(())
 }
 
 fn evaluate(
@@ -250,6 +312,7 @@ fn evaluate(
         output_bytes: render.limits.output_bytes.saturating_sub(written),
         ..*render.limits
     };
+    entry.passes += 1;
     entry.out.clear();
     if let Some(origins) = &mut entry.origins {
         origins.clear();
@@ -263,87 +326,34 @@ fn evaluate(
         &mut entry.calls,
         entry.origins.as_mut(),
     );
-    let stopped = render.template.pass(name, &mut pass);
-    let pending = pass.is_pending();
-    match stopped {
-        Err(Stop::Failed(error)) => return Err(error),
-        Err(Stop::Suspended) => {}
+    let ended = render.template.pass(name, &mut pass);
+    let (pending, holes, stopped) = (pass.is_pending(), pass.has_holes(), pass.is_stopped());
+    entry.calls.stopped = stopped;
+    // A template that meets a failed call fails there. This one went another way.
+    let failed = || entry.calls.all.iter().find_map(Call::failure);
+    match ended {
+        Err(Stop::Failed(error)) if !holes || is_final(error.kind) => return Err(error),
+        // Something before it may fail too, once its calls have ended, and what is
+        // reported must not depend on which tool was fast.
+        Err(Stop::Failed(_) | Stop::Suspended) => {}
         Ok(()) => entry.done = !pending,
     }
-    // A template that meets a failed call fails there. This one went another way.
-    let failed = entry.calls.iter().find_map(Call::failure);
-    failed.map_or(Ok(()), Err)
+    if let Some(failed) = failed() {
+        return Err(failed);
+    }
+    match entry.calls.unmet(render.functions) {
+        Some(call) if entry.done => Err(not_the_same(&call.name)),
+        _ => Ok(()),
+    }
 }
 
-/// Makes every call that has no result, at most `concurrency` at a time.
-async fn make_calls(
-    render: &Render<'_>,
-    deadline: Instant,
-    entries: &mut [Entry],
-) -> Result<(), Box<RenderError>> {
-    let total: usize = entries.iter().map(|entry| entry.calls.len()).sum();
-    if total > render.limits.calls {
-        return Err(RenderError::limit(Limit::Calls, render.limits.calls).into());
-    }
-    let groups = group(render.functions, entries);
-    let one = |group: Vec<(usize, usize)>| {
-        let (entry, call) = group[0];
-        let call = &entries[entry].calls[call];
-        let future = render.functions.call(&call.name, call.arguments.clone());
-        async move { (group, future.await) }
-    };
-    let mut waiting = groups.into_iter();
-    let mut running: FuturesUnordered<_> = waiting
-        .by_ref()
-        .take(render.limits.concurrency.max(1))
-        .map(one)
-        .collect();
-    let all = async {
-        let mut results = Vec::new();
-        while let Some((group, result)) = running.next().await {
-            let failed = result.is_err();
-            results.push((group, result));
-            if failed {
-                break;
-            }
-            running.extend(waiting.next().map(one));
-        }
-        results
-    };
-    let results = tokio::time::timeout_at(deadline.into(), all)
-        .await
-        .map_err(|_| out_of_time(render.limits))?;
-    drop(running);
-    for (group, result) in results {
-        for (entry, call) in group {
-            entries[entry].calls[call].result = Some(result.clone());
-        }
-    }
-    Ok(())
+/// Whether a failure ends the render although calls before it are pending.
+fn is_final(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Limit(_) | ErrorKind::CallFailed)
 }
 
-/// Pending calls as (entry, call); equal calls of an idempotent function, in
-/// whichever entry, stand together and are made once.
-fn group(functions: &dyn Functions, entries: &[Entry]) -> Vec<Vec<(usize, usize)>> {
-    let mut groups: Vec<Vec<(usize, usize)>> = Vec::new();
-    for (e, entry) in entries.iter().enumerate() {
-        for (c, call) in entry.calls.iter().enumerate() {
-            if call.result.is_some() {
-                continue;
-            }
-            let same = |group: &&mut Vec<(usize, usize)>| {
-                let first = &entries[group[0].0].calls[group[0].1];
-                first.name == call.name && first.arguments == call.arguments
-            };
-            match groups.iter_mut().find(same) {
-                Some(group) if functions.idempotent(&call.name) => group.push((e, c)),
-                _ => groups.push(vec![(e, c)]),
-            }
-        }
-    }
-    groups
-}
-
-fn out_of_time(limits: &Limits) -> RenderError {
-    RenderError::limit(Limit::Time, format_args!("{:?}", limits.time))
+fn not_the_same(name: &str) -> Box<RenderError> {
+    let reason =
+        format!("the template called {name} in one pass only: it is not the same in every pass");
+    RenderError::new(ErrorKind::Execution, reason).into()
 }

@@ -76,8 +76,8 @@ async fn a_name_that_no_variable_has_calls_the_function_of_that_name() {
     let cases = [
         ("{weather}, {name}", "sunny, Ann", 2, 1),
         ("{weather}{weather}", "sunnysunny", 2, 2),
-        ("{user[first]}{user[tags][0]}", "Box", 3, 2),
-        ("{weather:>8}|{name:{width}}|", "   sunny|Ann     |", 3, 2),
+        ("{user[first]}{user[tags][0]}", "Box", 2, 2),
+        ("{weather:>8}|{name:{width}}|", "   sunny|Ann     |", 2, 2),
         ("{weather!r}", "'sunny'", 2, 1),
         ("{name}", "Ann", 1, 0),
     ];

@@ -280,8 +280,8 @@ async fn a_name_that_no_variable_has_calls_the_function_of_that_name() {
         ("{{weather}}, {{name}}", "<weather>, Ann", 2, 1),
         ("{{weather}}{{plugin.now}}", "<weather><plugin.now>", 2, 2),
         ("{{#users}}{{name}} {{/users}}", "Cy Di ", 2, 1),
-        ("{{users.1.name}}{{weather.length}}", "Di9", 3, 2),
-        ("{{#no}}{{wrong}}{{/no}}{{^no}}n{{/no}}", "n", 3, 2),
+        ("{{users.1.name}}{{weather.length}}", "Di9", 2, 2),
+        ("{{#no}}{{wrong}}{{/no}}{{^no}}n{{/no}}", "n", 2, 2),
         (
             "{{#t}}{{weather}}{{/t}}{{^t}}{{wrong}}{{/t}}",
             "<weather>",

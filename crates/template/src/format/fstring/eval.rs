@@ -41,7 +41,15 @@ impl<'v> Evaluator<'_, '_, 'v> {
                 }
                 Node::Field(field) => {
                     let start = self.pass.begin_value();
-                    let printed = self.print(field);
+                    let holes = self.pass.holes();
+                    let printed = match self.print(field) {
+                        // Nothing else sees what a field does.
+                        Err(Stop::Suspended) => {
+                            self.pass.skip_since(holes);
+                            Ok(())
+                        }
+                        printed => printed,
+                    };
                     printed.map_err(|stop| self.located(stop, field.whole))?;
                     let Span { start: from, end } = field.span;
                     let name = || self.source.text.get(from..end).map(str::to_owned);
@@ -76,8 +84,13 @@ impl<'v> Evaluator<'_, '_, 'v> {
     fn print(&mut self, field: &Field) -> Result<(), Stop> {
         let value = match self.find(field)? {
             Found::Value(value) => value,
-            Found::Pending if field.is_plain() && field.path.is_empty() => return Ok(()),
-            Found::Pending => return Err(Stop::Suspended),
+            Found::Pending => {
+                // What it is laid out with is called for meanwhile.
+                return match &field.layout {
+                    Layout::Nested(pieces) => self.spec(pieces).map(drop),
+                    Layout::Plain | Layout::Fixed(_) => Ok(()),
+                };
+            }
             Found::Nothing => return Ok(()),
         };
         match field.is_plain() {
@@ -96,7 +109,8 @@ impl<'v> Evaluator<'_, '_, 'v> {
             return Ok(Found::Value(printed(value)));
         }
         if self.pass.has_function(&field.name) {
-            return Ok(match self.pass.call_bound(&field.name)? {
+            let place = [field.whole.start, field.span.start];
+            return Ok(match self.pass.call_bound_at(&place, &field.name)? {
                 Called::Pending => Found::Pending,
                 Called::Ready(value) => {
                     let value = self.at(Cow::Owned(value), field)?;
@@ -201,17 +215,20 @@ impl<'v> Evaluator<'_, '_, 'v> {
 
     /// A specifier out of its pieces; `None` if nothing is left of it.
     fn spec(&mut self, pieces: &[Piece]) -> Result<Option<Spec>, Stop> {
-        let mut text = String::new();
+        let (mut text, mut hole) = (String::new(), false);
         for piece in pieces {
             self.pass.step()?;
             match piece {
                 Piece::Text(piece) => text.push_str(piece),
                 Piece::Field(field) => match self.find(field)? {
                     Found::Value(value) => text.push_str(&self.laid_out(field, &value)?),
-                    Found::Pending => return Err(Stop::Suspended),
+                    Found::Pending => hole = true,
                     Found::Nothing => {}
                 },
             }
+        }
+        if hole {
+            return Err(Stop::Suspended);
         }
         match text.is_empty() {
             true => Ok(None),

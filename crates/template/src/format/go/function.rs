@@ -29,6 +29,21 @@ pub struct GoFunction {
     pub go_type: GoType,
     /// The code.
     pub run: Run,
+    /// What a call does besides giving a value.
+    pub effect: Effect,
+}
+
+/// What a call of a native function does besides giving a value. It matters where
+/// a call has to be left out because an argument is pending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    None,
+    /// What follows depends on it: it changes a value in place, draws a random
+    /// number, or is there to end the render.
+    Lasts,
+    /// It evaluates a template, which does what is in it.
+    Includes,
 }
 
 impl GoFunction {
@@ -41,6 +56,24 @@ impl GoFunction {
             variadic: false,
             go_type: GoType::Named("func(...)"),
             run,
+            effect: Effect::None,
+        }
+    }
+
+    /// The same for a function on whose call what follows depends: while an
+    /// argument is pending, nothing behind it is evaluated.
+    #[must_use]
+    pub const fn with_effect(self) -> Self {
+        GoFunction {
+            effect: Effect::Lasts,
+            ..self
+        }
+    }
+
+    pub(super) const fn including(self) -> Self {
+        GoFunction {
+            effect: Effect::Includes,
+            ..self
         }
     }
 

@@ -16,7 +16,7 @@ mod types;
 mod value;
 
 pub use collection::{GoList, GoMap};
-pub use function::{Context, FunctionError, Functions, GoFunction, Run, State};
+pub use function::{Context, Effect, FunctionError, Functions, GoFunction, Run, State};
 pub use template::GoFormat;
 pub use types::GoType;
 pub use value::{GoStr, GoValue, Number, Object};

@@ -1,7 +1,7 @@
 //! The format's door: options, compiling a set of sources, evaluating one.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use quillet_core::Value;
 
@@ -130,6 +130,7 @@ impl TemplateFormat for GoFormat {
             sources: sources.iter().map(SourceText::of).collect(),
             definitions: Vec::new(),
             by_name: HashMap::default(),
+            effects: OnceLock::new(),
             missing: options.missing,
             references: References::default(),
         };
@@ -164,6 +165,8 @@ pub(super) struct Compiled {
     sources: Vec<SourceText>,
     definitions: Vec<Definition>,
     by_name: HashMap<Arc<str>, usize, foldhash::fast::RandomState>,
+    /// See [`Compiled::has_effects`], once a pass asked.
+    effects: OnceLock<bool>,
     pub(super) missing: Missing,
     references: References,
 }
@@ -185,6 +188,17 @@ impl Compiled {
 
     pub(super) fn definition(&self, name: &str) -> Option<&Definition> {
         self.definitions.get(*self.by_name.get(name)?)
+    }
+
+    /// Whether any template of the set calls a function on which what follows depends.
+    pub(super) fn has_effects(&self) -> bool {
+        let any = |definition: &Definition| {
+            let mut ops = definition.ops.iter();
+            ops.any(|op| super::exec::lasts(op, false))
+        };
+        *self
+            .effects
+            .get_or_init(|| self.definitions.iter().any(any))
     }
 
     pub(super) fn source_of(&self, definition: &Definition) -> &SourceText {

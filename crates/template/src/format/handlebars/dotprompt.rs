@@ -23,23 +23,23 @@ impl HandlebarsFormat {
             preset: Preset::Dotprompt,
             ..Self::new()
         }
-        .with_helper("role", |call| {
+        .with_pure_helper("role", |call| {
             let name = call.text(0)?;
             Ok(Answer::Safe(structure::role(&name)))
         })
-        .with_helper("history", |_| Ok(Answer::Safe(structure::history())))
-        .with_helper("section", |call| {
+        .with_pure_helper("history", |_| Ok(Answer::Safe(structure::history())))
+        .with_pure_helper("section", |call| {
             let name = call.text(0)?;
             Ok(Answer::Safe(structure::section(&name)))
         })
-        .with_helper("media", media)
-        .with_helper("json", |call| {
+        .with_pure_helper("media", media)
+        .with_pure_helper("json", |call| {
             let value = call.argument(0).unwrap_or(&Value::Null);
             let text = json::text(call, value, Layout::javascript(indent(call)))?;
             Ok(Answer::Safe(text))
         })
-        .with_helper("ifEquals", |call| branch(call, true))
-        .with_helper("unlessEquals", |call| branch(call, false))
+        .with_pure_helper("ifEquals", |call| branch(call, true))
+        .with_pure_helper("unlessEquals", |call| branch(call, false))
     }
 }
 

@@ -48,17 +48,33 @@ type Run = dyn Fn(&mut HelperCall<'_>) -> Result<Answer, Stop> + Send + Sync;
 
 /// A helper that was registered.
 #[derive(Clone)]
-pub(super) struct Helper(Arc<Run>);
+pub(super) struct Helper {
+    run: Arc<Run>,
+    pub(super) effect: Effect,
+}
+
+/// What a call of a helper does besides giving its answer, which matters where a
+/// call is left out because it hangs on a pending one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    None,
+    /// It sets the variable that its first argument or `name` names.
+    Sets,
+    /// It may set any variable.
+    Unknown,
+}
 
 impl Helper {
     pub(super) fn new(
+        effect: Effect,
         run: impl Fn(&mut HelperCall<'_>) -> Result<Answer, Stop> + Send + Sync + 'static,
     ) -> Self {
-        Helper(Arc::new(run))
+        let run = Arc::new(run);
+        Helper { run, effect }
     }
 
     pub(super) fn call(&self, call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
-        (self.0)(call)
+        (self.run)(call)
     }
 }
 

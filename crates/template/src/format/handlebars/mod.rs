@@ -34,7 +34,7 @@ use crate::{
 };
 use ast::{Body, Node};
 use eval::Evaluator;
-use helper::{BUILTIN, Callee, Helper};
+use helper::{BUILTIN, Callee, Effect, Helper};
 use parser::Known;
 
 /// The format `handlebars` and its presets.
@@ -87,11 +87,27 @@ impl HandlebarsFormat {
     /// (`if`, `unless`, `each`, `with`, `lookup`, `log`) stay.
     #[must_use]
     pub fn with_helper(
-        mut self,
+        self,
         name: impl Into<String>,
         helper: impl Fn(&mut HelperCall<'_>) -> Result<Answer, Stop> + Send + Sync + 'static,
     ) -> Self {
-        Arc::make_mut(&mut self.helpers).insert(name.into(), Helper::new(helper));
+        self.with(name.into(), Helper::new(Effect::Unknown, helper))
+    }
+
+    /// The same for a helper that sets no variable. Where it hangs on a call that
+    /// is pending, what follows it is evaluated meanwhile, and the calls there run
+    /// at the same time.
+    #[must_use]
+    pub fn with_pure_helper(
+        self,
+        name: impl Into<String>,
+        helper: impl Fn(&mut HelperCall<'_>) -> Result<Answer, Stop> + Send + Sync + 'static,
+    ) -> Self {
+        self.with(name.into(), Helper::new(Effect::None, helper))
+    }
+
+    fn with(mut self, name: String, helper: Helper) -> Self {
+        Arc::make_mut(&mut self.helpers).insert(name, helper);
         self
     }
 
@@ -194,6 +210,7 @@ impl TemplateFormat for HandlebarsFormat {
             sources: Vec::with_capacity(sources.len()),
             references: References::default(),
             helpers: Arc::clone(&self.helpers),
+            effects: std::sync::OnceLock::new(),
             strict: self.strict || options.missing == Missing::Strict,
             escape: self.escape_html.then_some(html as Escape),
             trusted: options.trusted.clone(),
@@ -224,6 +241,8 @@ struct Compiled {
     references: References,
     /// The helpers that handlebars.js does not have, to suggest one.
     helpers: Arc<BTreeMap<String, Helper>>,
+    /// See [`Compiled::has_effects`], once a pass asked.
+    effects: std::sync::OnceLock<bool>,
     strict: bool,
     escape: Option<Escape>,
     /// Variables whose text may have message structure, and is not encoded.

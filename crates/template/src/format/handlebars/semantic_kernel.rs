@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use quillet_core::{List, Value};
 
-use super::helper::{Answer, HelperCall};
+use super::helper::{Answer, Effect, Helper, HelperCall};
 use super::json::{self, Layout};
 use super::{HandlebarsFormat, Preset};
 use crate::structure::Elements;
@@ -62,7 +62,10 @@ impl HandlebarsFormat {
         let names = HELPERS
             .iter()
             .flat_map(|(names, run)| names.iter().map(|name| (*name, *run)));
-        names.fold(format, |format, (name, run)| format.with_helper(name, run))
+        names.fold(format, |format, (name, run)| match name {
+            "set" => format.with(name.into(), Helper::new(Effect::Sets, run)),
+            name => format.with_pure_helper(name, run),
+        })
     }
 
     /// Writes the text that Semantic Kernel's Python writes: variables that are not

@@ -179,6 +179,14 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
+    /// Every expression in them, in the order in which they are evaluated.
+    pub(super) fn in_order(&self) -> impl Iterator<Item = &Expr> {
+        let named = self.named.iter().map(|(_, value)| value);
+        let spread = self.spread.as_deref().into_iter();
+        let positional = self.positional.iter().chain(spread);
+        positional.chain(named).chain(self.spread_named.as_deref())
+    }
+
     /// Every expression in them.
     pub(super) fn all(&self) -> impl Iterator<Item = &Expr> {
         let named = self.named.iter().map(|(_, value)| value);

@@ -105,13 +105,23 @@ impl Evaluator<'_, '_> {
     ) -> Result<Option<Value>, Stop> {
         let function = self.eval(callee)?;
         if let (ExprKind::Name(name), Value::Undefined(_)) = (&callee.kind, &function) {
-            return self.call_late(name, arguments);
+            return self.call_late(name, arguments, callee.span.start);
         }
         let given = self.given(arguments)?;
-        self.call_value(&function, given).map(Some)
+        let entered = self.pass.entered();
+        self.pass.enter(callee.span.start);
+        let value = self.call_value(&function, given);
+        self.pass.leave(entered);
+        value.map(Some)
     }
 
-    fn call_late(&mut self, name: &str, arguments: &Arguments) -> Result<Option<Value>, Stop> {
+    /// `place` is where the call stands in its source.
+    fn call_late(
+        &mut self,
+        name: &str,
+        arguments: &Arguments,
+        place: usize,
+    ) -> Result<Option<Value>, Stop> {
         let meant = self.function_name(name);
         let name = meant.as_deref().unwrap_or(name);
         if let Some(unknown) = self.unknown_in_script(name) {
@@ -132,7 +142,8 @@ impl Evaluator<'_, '_> {
         }
         self.implicit_arguments(name, bound.positional.len(), &mut named)?;
         bound.named = core::Map::new(named);
-        match self.pass.call(name, bound)? {
+        let place = [self.names.source, place];
+        match self.pass.call_at(&place, name, bound)? {
             Called::Pending => Ok(None),
             Called::Ready(value) if value.depth() > core::value::MAX_DEPTH => {
                 Err(self.pass.limit(crate::Limit::ValueDepth))
@@ -190,11 +201,14 @@ impl Evaluator<'_, '_> {
         };
         let function = self.eval(callee)?;
         let given = self.given(arguments)?;
+        let entered = self.pass.entered();
+        self.pass.enter(call.span.start);
         let printed = match &function {
             Value::Macro(declared) => self.call_macro(declared, given, Some(caller)),
             other => self.call_value(other, given),
         };
         let printed = printed.map_err(|stop| self.place(stop, call.span))?;
+        self.pass.leave(entered);
         let text = self.text(&printed)?;
         self.write(&text)
     }
@@ -216,10 +230,13 @@ impl Evaluator<'_, '_> {
         if let Some(caller) = caller {
             self.names.push("caller".into(), caller);
         }
-        self.bind(&node, given)?;
-        let text = self.template(|e| e.captured(|e| e.body(&node.body)))?;
-        self.names.close(&scope);
-        Ok(text)
+        let bound = self.bind(&node, given);
+        let text = bound.and_then(|()| self.template(|e| e.captured(|e| e.body(&node.body))));
+        // A body that prints a hole gives one, and what comes after it goes on.
+        if matches!(text, Ok(_) | Err(Stop::Suspended)) {
+            self.names.close(&scope);
+        }
+        text
     }
 
     /// Puts arguments into the scope of a macro.

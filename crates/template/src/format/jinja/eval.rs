@@ -46,10 +46,12 @@ pub(super) struct Evaluator<'t, 'p> {
 
 /// Where to go on after a statement.
 #[derive(Clone, Copy, PartialEq)]
-enum Flow {
+pub(super) enum Flow {
     Next,
     Break,
     Continue,
+    /// Nothing is known of the rest of the loop.
+    Lost,
 }
 
 impl<'t, 'p> Evaluator<'t, 'p> {
@@ -150,9 +152,9 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         if self.levels > MAX_LEVELS {
             return Err(self.pass.limit(Limit::Nesting));
         }
-        let result = run(self)?;
+        let result = run(self);
         self.levels -= 1;
-        Ok(result)
+        result
     }
 
     /// The same for a macro, an include or a block.
@@ -164,9 +166,9 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         if self.templates > self.pass.limits().nesting {
             return Err(self.pass.limit(Limit::Nesting));
         }
-        let result = self.level(run)?;
+        let result = self.level(run);
         self.templates -= 1;
-        Ok(result)
+        result
     }
 
     /// Writes the template's own text.
@@ -193,14 +195,30 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         self.captures.is_empty()
     }
 
-    /// What `run` prints, as a text.
+    /// What `run` prints, as a text. It is a hole if one is printed in it.
     pub(super) fn captured(
         &mut self,
         run: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<Value, Stop> {
+        let before = self.pass.forget_pending();
+        let (text, ran) = self.caught(run);
+        let pending = self.pass.recall_pending(before);
+        ran?;
+        match pending {
+            true => Err(Stop::Suspended),
+            false => Ok(text.into()),
+        }
+    }
+
+    fn caught(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Result<(), Stop>,
+    ) -> (String, Result<(), Stop>) {
+        let depth = self.captures.len();
         self.captures.push(String::new());
-        run(self)?;
-        Ok(self.captures.pop().unwrap_or_default().into())
+        let ran = run(self);
+        self.captures.truncate(depth + 1);
+        (self.captures.pop().unwrap_or_default(), ran)
     }
 
     /// A value that is about to be looked into or changed. A text that was
@@ -291,7 +309,10 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                 self.names.open_apart(base, index)
             }
         };
+        let entered = self.pass.entered();
+        self.pass.enter(name.span.start);
         self.apart(index)?;
+        self.pass.leave(entered);
         self.names.close(&scope);
         Ok(())
     }
@@ -316,7 +337,10 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         let base = self.new_base(context)?;
         let scope = self.names.open_apart(base, index);
         self.names.open_top();
-        self.captured(|e| e.apart(index))?;
+        let entered = self.pass.entered();
+        self.pass.enter(name.span.start);
+        self.caught(|e| e.apart(index)).1?;
+        self.pass.leave(entered);
         self.names.close(&scope);
         Ok(base)
     }
@@ -364,11 +388,18 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     fn flow(&mut self, body: &[Statement]) -> Result<Flow, Stop> {
+        let entered = self.pass.entered();
         for statement in body {
             self.step()
                 .map_err(|stop| self.place(stop, statement.span))?;
-            let flow = self.statement(&statement.kind);
-            let flow = flow.map_err(|stop| self.place(stop, statement.span))?;
+            let holes = self.pass.holes();
+            let flow = match self.statement(&statement.kind) {
+                Err(Stop::Suspended) => {
+                    self.pass.leave(entered);
+                    self.skip(statement, holes)?
+                }
+                flow => flow.map_err(|stop| self.place(stop, statement.span))?,
+            };
             if flow != Flow::Next {
                 return Ok(flow);
             }
@@ -538,8 +569,9 @@ impl<'t, 'p> Evaluator<'t, 'p> {
 
     fn with(&mut self, bindings: &[(Target, Expr)], body: &[Statement]) -> Result<Flow, Stop> {
         let mut values = Vec::with_capacity(bindings.len());
-        for (_, value) in bindings {
-            values.push(self.eval(value)?);
+        for (index, (_, value)) in bindings.iter().enumerate() {
+            let rest = bindings.iter().skip(index + 1).map(|(_, value)| value);
+            values.push(self.operand(value, rest)?);
         }
         let scope = self.names.open();
         for ((target, _), value) in bindings.iter().zip(values) {
@@ -552,8 +584,9 @@ impl<'t, 'p> Evaluator<'t, 'p> {
 
     fn filtered_body(&mut self, filters: &[FilterCall], body: &[Statement]) -> Result<Value, Stop> {
         let scope = self.names.open();
-        let mut value = self.captured(|e| e.level(|e| e.body(body)))?;
+        let value = self.captured(|e| e.level(|e| e.body(body)));
         self.names.close(&scope);
+        let mut value = value?;
         for filter in filters {
             let filtered = self.filter(&value, filter);
             value = filtered.map_err(|stop| self.place(stop, filter.span))?;
@@ -629,9 +662,13 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
         let scope = self.names.open();
         let state = self.loop_state(node, &items, depth);
-        let mut kept = None;
+        let (mut kept, mut lost) = (None, false);
+        let entered = self.pass.entered();
+        self.pass.enter(node.iterable.span.start);
+        self.pass.enter(0);
         for index in 0..items.len() {
             self.step()?;
+            self.pass.turn(index);
             if let Some(state) = &state {
                 state.index.set(index);
             }
@@ -641,15 +678,24 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             self.assign_target(&node.target, item)?;
             // The names of the target stay, and get other values.
             kept.get_or_insert(self.names.since(&scope));
-            if self.level(|e| e.flow(&node.body))? == Flow::Break {
-                break;
+            match self.level(|e| e.flow(&node.body))? {
+                Flow::Next | Flow::Continue => {}
+                Flow::Break => break,
+                Flow::Lost => {
+                    lost = true;
+                    break;
+                }
             }
         }
+        self.pass.leave(entered);
         self.names.close(&scope);
         if let Some(state) = state {
             state.changed.replace(None);
         }
-        Ok(())
+        match lost {
+            true => self.lose(node),
+            false => Ok(()),
+        }
     }
 
     /// What `loop` is, where any source of the set names it.
@@ -670,16 +716,30 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     fn matching(&mut self, node: &For, condition: &Expr, items: &List) -> Result<List, Stop> {
         let mut found = Vec::new();
         let scope = self.names.open();
-        for item in items.iter() {
+        let (entered, mut hole) = (self.pass.entered(), false);
+        self.pass.enter(condition.span.start);
+        self.pass.enter(0);
+        for (index, item) in items.iter().enumerate() {
             self.step()?;
+            self.pass.turn(index);
             self.names.turn(&scope, 0);
             self.assign_target(&node.target, item.clone())?;
-            if self.condition(condition)? {
-                self.pass.charge(VALUE_SIZE)?;
-                found.push(item);
+            match self.condition(condition) {
+                Ok(true) => {
+                    self.pass.charge(VALUE_SIZE)?;
+                    found.push(item);
+                }
+                Ok(false) => {}
+                // The conditions of the other items are evaluated whatever this one is.
+                Err(Stop::Suspended) if !self.pass.is_stopped() => hole = true,
+                Err(stop) => return Err(stop),
             }
         }
+        self.pass.leave(entered);
         self.names.close(&scope);
+        if hole {
+            return Err(Stop::Suspended);
+        }
         Ok(List::new(Sort::List, found))
     }
 }

@@ -27,6 +27,7 @@ mod references;
 mod scope;
 mod script;
 mod semantic_kernel;
+mod skip;
 mod source;
 mod syntax;
 mod test;
@@ -145,6 +146,7 @@ impl TemplateFormat for JinjaFormat {
         let mut compiled = Compiled {
             sources: Vec::with_capacity(sources.len()),
             references: References::default(),
+            effects: std::sync::OnceLock::new(),
             preset: self.preset,
             missing: options.missing,
             loop_name: None,
@@ -184,6 +186,8 @@ impl TemplateFormat for JinjaFormat {
 struct Compiled {
     sources: Vec<Compilation>,
     references: References,
+    /// See [`Compiled::has_effects`], once a pass asked.
+    effects: std::sync::OnceLock<bool>,
     preset: Preset,
     missing: Missing,
     /// The name `loop`, if any source has it: else no loop needs to say how far it is.

@@ -43,7 +43,7 @@ impl Evaluator<'_, '_> {
                 self.call(callee, arguments)?.ok_or(Stop::Suspended)
             }
             ExprKind::Filter(subject, call) => {
-                let value = self.eval(subject)?;
+                let value = self.operand(subject, call.arguments.all())?;
                 let filtered = self.filter(&value, call);
                 filtered.map_err(|stop| self.place(stop, call.span))
             }
@@ -53,7 +53,7 @@ impl Evaluator<'_, '_> {
                 arguments,
                 negated,
             } => {
-                let value = self.eval(subject)?;
+                let value = self.operand(subject, arguments.all())?;
                 let given = self.given(arguments)?;
                 let holds = (test.run)(self, &value, &given)?;
                 Ok(Value::Bool(holds != *negated))
@@ -69,7 +69,9 @@ impl Evaluator<'_, '_> {
                 if let Some(holds) = self.same_text(first, rest)? {
                     return Ok(Value::Bool(holds));
                 }
-                let mut left = self.eval(first)?;
+                // Only the first comparison is certain to be made.
+                let certain = rest.iter().take(1).map(|(_, right)| right);
+                let mut left = self.operand(first, certain)?;
                 for (comparison, right) in rest {
                     let right = self.eval(right)?;
                     if !self.compare(*comparison, &left, &right)? {
@@ -95,6 +97,33 @@ impl Evaluator<'_, '_> {
             ExprKind::Tuple(items) => self.list_expr(Sort::Tuple, items),
             ExprKind::Dict(entries) => self.dict_expr(entries),
         }
+    }
+
+    /// Evaluates an operand. If it is a hole, the others that are evaluated with it
+    /// in any case are evaluated too, for the calls in them.
+    #[inline]
+    pub(super) fn operand<'x>(
+        &mut self,
+        expr: &Expr,
+        others: impl Iterator<Item = &'x Expr>,
+    ) -> Result<Value, Stop> {
+        match self.eval(expr) {
+            Err(Stop::Suspended) => Err(self.after_hole(others)),
+            value => value,
+        }
+    }
+
+    #[cold]
+    fn after_hole<'x>(&mut self, others: impl Iterator<Item = &'x Expr>) -> Stop {
+        for other in others {
+            if self.pass.is_stopped() {
+                break;
+            }
+            if let Err(failed @ Stop::Failed(_)) = self.eval(other) {
+                return failed;
+            }
+        }
+        Stop::Suspended
     }
 
     /// Whether an expression is true; an undefined one is not, unless strict.
@@ -149,8 +178,10 @@ impl Evaluator<'_, '_> {
     }
 
     fn name(&mut self, name: &Arc<str>) -> Result<Value, Stop> {
-        if let Some(value) = self.names.own(name) {
-            return Ok(value.clone());
+        match self.names.own(name) {
+            Some(Value::Hole) => return Err(Stop::Suspended),
+            Some(value) => return Ok(value.clone()),
+            None => {}
         }
         if let Some(value) = self.names.variable(name) {
             if value.depth() > quillet_core::value::MAX_DEPTH {
@@ -177,10 +208,11 @@ impl Evaluator<'_, '_> {
     /// Operators of equal rank. Texts that are added one after the other are
     /// joined in one place, so that a long chain is not copied at each sign.
     fn math_chain(&mut self, first: &Expr, rest: &[(Operator, Expr)]) -> Result<Value, Stop> {
-        let mut left = self.eval(first)?;
+        let after = |at: usize| rest.iter().skip(at).map(|(_, right)| right);
+        let mut left = self.operand(first, after(0))?;
         let mut joined = String::new();
-        for (operator, right) in rest {
-            let right = self.eval(right)?;
+        for (at, (operator, right)) in rest.iter().enumerate() {
+            let right = self.operand(right, after(at + 1))?;
             if let (Operator::Add, Value::Str(text), Value::Str(more)) = (operator, &left, &right) {
                 if joined.is_empty() {
                     self.charge(text.len())?;
@@ -203,8 +235,8 @@ impl Evaluator<'_, '_> {
 
     fn concat(&mut self, parts: &[Expr]) -> Result<Value, Stop> {
         let mut texts = Vec::with_capacity(parts.len());
-        for part in parts {
-            let value = self.eval(part)?;
+        for (at, part) in parts.iter().enumerate() {
+            let value = self.operand(part, parts.iter().skip(at + 1))?;
             let text = self.text(&value);
             texts.push(text.map_err(|stop| self.place(stop, part.span))?);
         }
@@ -215,17 +247,21 @@ impl Evaluator<'_, '_> {
     fn list_expr(&mut self, sort: Sort, items: &[Expr]) -> Result<Value, Stop> {
         self.pass.charge(items.len() * VALUE_SIZE)?;
         let mut values = Vec::with_capacity(items.len());
-        for item in items {
-            values.push(self.eval(item)?);
+        for (at, item) in items.iter().enumerate() {
+            values.push(self.operand(item, items.iter().skip(at + 1))?);
         }
         self.list(sort, values)
     }
 
     fn dict_expr(&mut self, entries: &[(Expr, Expr)]) -> Result<Value, Stop> {
         let mut table = IndexMap::new();
-        for (key, value) in entries {
-            let key = self.eval(key)?;
-            let value = self.eval(value)?;
+        for (at, (key, value)) in entries.iter().enumerate() {
+            let after = || {
+                let entries = entries.iter().skip(at + 1);
+                entries.flat_map(|(key, value)| [key, value])
+            };
+            let key = self.operand(key, std::iter::once(value).chain(after()))?;
+            let value = self.operand(value, after())?;
             table.insert(self.key(&key)?, value);
         }
         self.dict(table)
@@ -279,7 +315,7 @@ impl Evaluator<'_, '_> {
             let method = (subject.clone(), Arc::clone(name));
             return Ok(Some(Value::Method(method.into())));
         }
-        Ok(match subject {
+        let found = match subject {
             Value::Dict(dict) => dict.get_str(name),
             Value::Namespace(number) => {
                 let namespace = self.namespaces.get(*number);
@@ -293,11 +329,15 @@ impl Evaluator<'_, '_> {
                 Some(Value::Str(Arc::clone(&declared.declared.name)))
             }
             _ => None,
-        })
+        };
+        match found {
+            Some(Value::Hole) => Err(Stop::Suspended),
+            found => Ok(found),
+        }
     }
 
     fn item_expr(&mut self, expr: &Expr, subject: &Expr, key: &Expr) -> Result<Value, Stop> {
-        let subject = self.eval(subject)?;
+        let subject = self.operand(subject, std::iter::once(key))?;
         let key = self.eval(key)?;
         Ok(match self.item(&subject, &key)? {
             Some(value) => value,
@@ -333,11 +373,13 @@ impl Evaluator<'_, '_> {
     }
 
     fn slice_expr(&mut self, subject: &Expr, parts: &[Option<Expr>; 3]) -> Result<Value, Stop> {
-        let value = self.eval(subject)?;
+        let value = self.operand(subject, parts.iter().flatten())?;
         let mut numbers = [None; 3];
-        for (part, number) in parts.iter().zip(&mut numbers) {
-            let Some(part) = part else { continue };
-            let given = self.eval(part)?;
+        for (at, number) in numbers.iter_mut().enumerate() {
+            let Some(Some(part)) = parts.get(at) else {
+                continue;
+            };
+            let given = self.operand(part, parts.iter().skip(at + 1).flatten())?;
             *number = match given {
                 Value::None => None,
                 given => Some(given.as_int().ok_or_else(|| {
@@ -419,15 +461,19 @@ impl Evaluator<'_, '_> {
     /// Arguments with their values.
     pub(super) fn given(&mut self, arguments: &Arguments) -> Result<super::call::Given, Stop> {
         let mut given = super::call::Given::default();
-        for argument in &arguments.positional {
-            given.positional.push(self.eval(argument)?);
+        let all = arguments.positional.len();
+        let spread = usize::from(arguments.spread.is_some());
+        for (at, argument) in arguments.positional.iter().enumerate() {
+            let value = self.operand(argument, arguments.in_order().skip(at + 1))?;
+            given.positional.push(value);
         }
-        if let Some(spread) = &arguments.spread {
-            let list = self.eval(spread)?;
+        if let Some(list) = &arguments.spread {
+            let list = self.operand(list, arguments.in_order().skip(all + 1))?;
             given.positional.extend(self.items(&list)?);
         }
-        for (name, value) in &arguments.named {
-            let value = self.eval(value)?;
+        for (at, (name, value)) in arguments.named.iter().enumerate() {
+            let after = arguments.in_order().skip(all + spread + at + 1);
+            let value = self.operand(value, after)?;
             given.named.push((Arc::clone(name), value));
         }
         if let Some(spread) = &arguments.spread_named {

@@ -69,7 +69,7 @@ impl<'a> Seen<'a> {
     /// Python's truth; `None` for what takes a closer look.
     pub(super) fn is_true(self) -> Option<bool> {
         match self {
-            Seen::Own(Value::Undefined(_)) => None,
+            Seen::Own(Value::Undefined(_) | Value::Hole) => None,
             Seen::Own(value) => Some(value.is_true()),
             Seen::Given(value) => Some(match value {
                 core::Value::Null => false,

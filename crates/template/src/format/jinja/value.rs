@@ -19,6 +19,9 @@ use super::functions::Function;
 pub(super) enum Value {
     /// Not there; the path that was asked for, if it is known.
     Undefined(Option<Arc<str>>),
+    /// What a name stands for that hangs on a pending call. Names only have it:
+    /// an expression that reads it is suspended.
+    Hole,
     None,
     Bool(bool),
     Int(i64),
@@ -236,7 +239,7 @@ impl Value {
     /// Python's name of the type, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
-            Value::Undefined(_) => "undefined",
+            Value::Undefined(_) | Value::Hole => "undefined",
             Value::None => "NoneType",
             Value::Bool(_) => "bool",
             Value::Int(_) => "int",

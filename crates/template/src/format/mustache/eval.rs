@@ -78,6 +78,13 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
             return Err(self.pass.limit(Limit::Nesting));
         }
         self.levels += 1;
+        let done = self.all_nodes(place, from, end);
+        self.levels -= 1;
+        done
+    }
+
+    fn all_nodes(&mut self, place: &Place<'_>, from: usize, end: usize) -> Result<(), Stop> {
+        let entered = self.pass.entered();
         let mut at = from;
         while at < end {
             let Some(node) = place.source.program.nodes.get(at) else {
@@ -85,6 +92,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
             };
             self.pass.step()?;
             at += 1;
+            let holes = self.pass.holes();
             let printed = match node {
                 Node::Text(range, start) => {
                     let text = place.source.program.literals.get(range.clone());
@@ -103,9 +111,15 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
                 }
                 Node::Partial(partial) => self.partial(place, partial),
             };
-            printed.map_err(|stop| located(stop, place.source, node))?;
+            match printed {
+                // Nothing that a tag does is seen by others: the rest goes on.
+                Err(Stop::Suspended) => {
+                    self.pass.leave(entered);
+                    self.pass.skip_since(holes);
+                }
+                printed => printed.map_err(|stop| located(stop, place.source, node))?,
+            }
         }
-        self.levels -= 1;
         Ok(())
     }
 
@@ -131,7 +145,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
     }
 
     fn value(&mut self, tag: &Tag) -> Result<(), Stop> {
-        match self.find(&tag.path)? {
+        match self.find(&tag.path, tag.span)? {
             Found::Value(value) => {
                 if value.depth() > MAX_DEPTH {
                     return Err(self.pass.limit(Limit::ValueDepth));
@@ -149,7 +163,7 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
     }
 
     fn section(&mut self, place: &Place<'_>, section: &Section, body: usize) -> Result<(), Stop> {
-        let value = match self.find(&section.tag.path)? {
+        let value = match self.find(&section.tag.path, section.tag.span)? {
             Found::Value(value) => value,
             Found::Pending => return Err(Stop::Suspended),
             Found::Nothing => Cow::Owned(Value::Null),
@@ -162,15 +176,21 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
                 false => self.nodes(place, body, section.end),
             };
         }
+        let entered = self.pass.entered();
+        self.pass.enter(section.tag.span.start);
+        self.pass.enter(0);
+        let mut turn = 0;
         let mut one = |frame: Option<Frame<'v>>| -> Result<(), Stop> {
             self.pass.step()?;
+            self.pass.turn(turn);
+            turn += 1;
             let depth = self.frames.len();
             self.frames.extend(frame);
             self.nodes(place, body, section.end)?;
             self.frames.truncate(depth);
             Ok(())
         };
-        match value {
+        let done = match value {
             _ if !holds => Ok(()),
             Cow::Borrowed(Value::List(list)) => list
                 .iter()
@@ -181,7 +201,9 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
             Cow::Borrowed(Value::Bool(_)) | Cow::Owned(Value::Bool(_)) => one(None),
             Cow::Borrowed(value) => one(Some(Frame::Held(value))),
             Cow::Owned(value) => one(Some(Frame::Made(value))),
-        }
+        };
+        self.pass.leave(entered);
+        done
     }
 
     fn partial(&mut self, place: &Place<'_>, partial: &Partial) -> Result<(), Stop> {
@@ -208,13 +230,17 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
             indent: &indent,
             first_line: partial.first_line,
         };
-        self.nodes(&inner, 0, source.program.nodes.len())?;
+        let entered = self.pass.entered();
+        self.pass.enter(partial.tag.span.start);
+        let done = self.nodes(&inner, 0, source.program.nodes.len());
+        self.pass.leave(entered);
         self.partials -= 1;
-        Ok(())
+        done
     }
 
     /// Looks for a name in the sections, from the innermost, then among functions.
-    fn find(&mut self, path: &Path) -> Result<Found<'v>, Stop> {
+    /// `span` is where it stands.
+    fn find(&mut self, path: &Path, span: Span) -> Result<Found<'v>, Stop> {
         self.pass.steps(self.frames.len())?;
         let found = match path {
             Path::Here => self.frames.last().map(Frame::value),
@@ -225,12 +251,12 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
         };
         match found {
             Some(value) => Ok(descend(value, path.rest())),
-            None => self.call(path),
+            None => self.call(path, span),
         }
     }
 
     /// Calls the function of a name, or of the first part of a dotted one.
-    fn call(&mut self, path: &Path) -> Result<Found<'v>, Stop> {
+    fn call(&mut self, path: &Path, span: Span) -> Result<Found<'v>, Stop> {
         let (name, rest) = match self.pass.has_function(path.text()) {
             true => (path.text(), &[][..]),
             false => (path.first(), path.rest()),
@@ -238,10 +264,10 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
         if !self.pass.has_function(name) {
             return Ok(Found::Nothing);
         }
-        match self.pass.call_bound(name)? {
+        match self.pass.call_bound_at(&[span.start], name)? {
             Called::Ready(value) => Ok(descend(Cow::Owned(value), rest)),
-            Called::Pending if rest.is_empty() => Ok(Found::Pending),
-            Called::Pending => Err(Stop::Suspended),
+            // What is in a hole prints as nothing, too.
+            Called::Pending => Ok(Found::Pending),
         }
     }
 

@@ -175,7 +175,8 @@ impl<'v> Evaluator<'_, '_, 'v> {
             return unknown.map(drop).map_err(|stop| self.hinted(stop, call));
         };
         let arguments = self.arguments(call, &name)?;
-        let called = self.pass.call(&name, arguments);
+        let place = [call.span.start];
+        let called = self.pass.call_at(&place, &name, arguments);
         let value = match called? {
             Called::Ready(value) => value,
             Called::Pending => return Ok(()),

@@ -8,6 +8,7 @@ mod data;
 mod limits;
 mod rows;
 mod segments;
+mod side_by_side;
 pub(crate) mod tools;
 
 use std::sync::{Arc, LazyLock};

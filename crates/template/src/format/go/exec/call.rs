@@ -7,7 +7,7 @@ use crate::pass::{Called, Stop};
 
 use super::super::ast::{Builtin, Function, FunctionNode, Node, NodeKind};
 use super::super::fmt::{self, Full};
-use super::super::function::{Context, FunctionError, GoFunction};
+use super::super::function::{Context, Effect, FunctionError, GoFunction};
 use super::super::literal::Number;
 use super::super::types::GoType;
 use super::super::value::{GoStr, GoValue};
@@ -19,6 +19,25 @@ impl<'a> Executor<'a, '_, '_> {
     /// Calls a function. `whole` is the node that a failing function is blamed
     /// on; `last` the argument that comes from the pipeline.
     pub(super) fn call(
+        &mut self,
+        function: &'a FunctionNode,
+        whole: At<'a>,
+        arguments: &'a [Node],
+        last: Option<Item<'a>>,
+    ) -> Result<Item<'a>, Stop> {
+        let (arguments_before, values_before) = (self.arguments.len(), self.values.len());
+        match self.called(function, whole, arguments, last) {
+            // What is made of a hole is one.
+            Err(Stop::Suspended) if !self.pass.is_stopped() => {
+                self.arguments.truncate(arguments_before);
+                self.values.truncate(values_before);
+                Ok(Item::Pending)
+            }
+            called => called,
+        }
+    }
+
+    fn called(
         &mut self,
         function: &'a FunctionNode,
         whole: At<'a>,
@@ -83,7 +102,14 @@ impl<'a> Executor<'a, '_, '_> {
                 break;
             }
             if matches!(value, Item::Pending) {
-                return Err(Stop::Suspended);
+                let effects = self.compiled.has_effects();
+                let mut rest = arguments.iter().skip(i + 1);
+                return Err(
+                    match rest.any(|node| super::skip::node_lasts(node, effects)) {
+                        true => self.pass.stop(),
+                        false => Stop::Suspended,
+                    },
+                );
             }
             if value.is_true() == decisive {
                 return Ok(value);
@@ -185,13 +211,26 @@ impl<'a> Executor<'a, '_, '_> {
         let rest = function.params.last().copied().unwrap_or(GoType::Any);
         let mut types = params.chain(std::iter::repeat(rest));
         let base = self.values.len();
+        let mut hole = false;
         for argument in arguments {
-            let value = self.argument_value(argument, types.next().unwrap_or(GoType::Any))?;
+            let value = self.argument_value(argument, types.next().unwrap_or(GoType::Any));
+            let value = self.unless_hole(value, &mut hole)?;
             self.values.push(value);
         }
         if let Some(last) = last {
-            let value = self.checked_value(last, types.next().unwrap_or(GoType::Any))?;
+            let value = self.checked_value(last, types.next().unwrap_or(GoType::Any));
+            let value = self.unless_hole(value, &mut hole)?;
             self.values.push(value);
+        }
+        if hole {
+            return Err(match self.lasts(function) {
+                true => self.pass.stop(),
+                false => Stop::Suspended,
+            });
+        }
+        let entered = self.pass.entered();
+        if function.effect == Effect::Includes {
+            self.enter_site();
         }
         let values = std::mem::take(&mut self.values);
         let caller = self.caller();
@@ -201,9 +240,44 @@ impl<'a> Executor<'a, '_, '_> {
             caller,
         };
         let result = (function.run)(&mut context, &values[base..]);
+        self.pass.leave(entered);
         self.values = values;
         self.values.truncate(base);
         self.finish(function.name, whole, result.map(Item::own))
+    }
+
+    /// Whether what follows depends on a call of this function.
+    pub(super) fn lasts(&self, function: &GoFunction) -> bool {
+        match function.effect {
+            Effect::None => false,
+            Effect::Lasts => true,
+            Effect::Includes => self.compiled.has_effects(),
+        }
+    }
+
+    /// A value, or nothing in place of a hole: the arguments after it are
+    /// evaluated too, for the calls in them.
+    fn unless_hole(&self, value: Result<GoValue, Stop>, hole: &mut bool) -> Result<GoValue, Stop> {
+        match value {
+            Err(Stop::Suspended) if !self.pass.is_stopped() => {
+                *hole = true;
+                Ok(GoValue::Nil)
+            }
+            value => value,
+        }
+    }
+
+    /// Tells the pass which turns of which loops in which templates this is.
+    fn enter_site(&mut self) {
+        for caller in &self.callers {
+            self.pass.enter(caller.place);
+        }
+        for inner in &self.loops {
+            let (body, turns) = inner.at();
+            self.pass.enter(body);
+            self.pass.enter(turns);
+        }
+        self.pass.enter(self.place);
     }
 
     /// A function that was unknown when the template was compiled.
@@ -215,15 +289,29 @@ impl<'a> Executor<'a, '_, '_> {
         last: Option<Item<'a>>,
     ) -> Result<Item<'a>, Stop> {
         let mut values: Vec<Value> = Vec::with_capacity(arguments.len() + 1);
+        let (holes, mut hole) = (self.pass.holes(), false);
         for argument in arguments {
             let item = self.argument(argument, GoType::Any)?;
-            values.push(core_argument(&item)?);
+            hole |= matches!(item, Item::Pending);
+            values.push(core_argument(&item));
         }
         if let Some(last) = last {
-            values.push(core_argument(&last)?);
+            hole |= matches!(last, Item::Pending);
+            values.push(core_argument(&last));
+        }
+        if hole {
+            self.pass.skip_since(holes);
+            return Ok(Item::Pending);
         }
         self.at = whole;
-        match self.pass.call(&function.name, Arguments::from(values))? {
+        let entered = self.pass.entered();
+        self.enter_site();
+        let place = std::ptr::from_ref(function).addr();
+        let called = self
+            .pass
+            .call_at(&[place], &function.name, Arguments::from(values));
+        self.pass.leave(entered);
+        match called? {
             Called::Pending => Ok(Item::Pending),
             Called::Ready(value) => Ok(Item::own_element(value.into(), GoType::Any)),
         }
@@ -280,7 +368,7 @@ impl<'a> Executor<'a, '_, '_> {
         arguments: &'a [Node],
         last: Option<Item<'a>>,
     ) -> Result<usize, Stop> {
-        let base = self.values.len();
+        let (base, mut hole) = (self.values.len(), false);
         // Only the format itself, printf's first argument, has to be text.
         let type_of_next = |values: &[GoValue]| match builtin {
             Builtin::Printf if values.len() == base => GoType::String,
@@ -288,13 +376,19 @@ impl<'a> Executor<'a, '_, '_> {
         };
         for argument in arguments {
             let go_type = type_of_next(&self.values);
-            let value = self.argument_value(argument, go_type)?;
+            let value = self.argument_value(argument, go_type);
+            let value = self.unless_hole(value, &mut hole)?;
             self.values.push(super::printed(&value).unwrap_or(value));
         }
         if let Some(last) = last {
             let go_type = type_of_next(&self.values);
-            let value = self.checked_value(last, go_type)?;
+            let value = self.checked_value(last, go_type);
+            let value = self.unless_hole(value, &mut hole)?;
             self.values.push(super::printed(&value).unwrap_or(value));
+        }
+        if hole {
+            self.values.truncate(base);
+            return Err(Stop::Suspended);
         }
         Ok(base)
     }
@@ -426,12 +520,11 @@ fn printed_string<'a>(item: &Item<'a>, go_type: GoType) -> Option<Item<'a>> {
     matches!(printed, GoValue::Str(_)).then(|| Item::own(printed))
 }
 
-fn core_argument(item: &Item<'_>) -> Result<Value, Stop> {
+fn core_argument(item: &Item<'_>) -> Value {
     match item {
-        Item::Pending => Err(Stop::Suspended),
-        Item::Missing | Item::Nil => Ok(Value::Null),
-        Item::Core(value, _) => Ok((*value).clone()),
-        Item::Own(value, _) => Ok(value.to_core()),
+        Item::Pending | Item::Missing | Item::Nil => Value::Null,
+        Item::Core(value, _) => (*value).clone(),
+        Item::Own(value, _) => value.to_core(),
     }
 }
 

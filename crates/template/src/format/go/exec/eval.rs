@@ -19,7 +19,10 @@ use super::{At, Executor};
 impl<'a> Executor<'a, '_, '_> {
     pub(super) fn pipeline(&mut self, pipe: &'a Pipe) -> Result<Item<'a>, Stop> {
         self.at = At::Pipe(pipe);
-        let value = self.commands(&pipe.commands)?.unwrap_or(Item::Missing);
+        let value = match self.commands(&pipe.commands) {
+            Err(Stop::Suspended) if !self.pass.is_stopped() => Item::Pending,
+            value => value?.unwrap_or(Item::Missing),
+        };
         for target in &pipe.variables {
             if pipe.assign {
                 self.assign(target, value.clone())?;
@@ -50,7 +53,7 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     /// The innermost variable whose declaration was reached, from this one on.
-    fn reached(&mut self, mut slot: Option<Slot>) -> Result<Option<Slot>, Stop> {
+    pub(super) fn reached(&mut self, mut slot: Option<Slot>) -> Result<Option<Slot>, Stop> {
         while let Some(found) = slot {
             if self.slots[self.base + found].is_some() {
                 return Ok(Some(self.base + found));
@@ -229,7 +232,7 @@ impl<'a> Executor<'a, '_, '_> {
                 Err(self.missing(format!("nil data; no entry for key {name}")))
             }
             Item::Missing => Ok(Item::Missing),
-            Item::Pending => Err(Stop::Suspended),
+            Item::Pending => Ok(Item::Pending),
             Item::Nil => {
                 let reason = format!("nil pointer evaluating interface {{}}.{name}");
                 Err(self.fail(reason))

@@ -14,6 +14,7 @@ mod eval;
 mod include;
 mod item;
 mod range;
+mod skip;
 mod source;
 
 use std::ops::Range;
@@ -34,6 +35,7 @@ use error::At;
 pub(super) use include::{Caller, include};
 use item::Item;
 use range::Loop;
+pub(super) use skip::lasts;
 
 /// Evaluates one source with this value as dot.
 pub(super) fn run<'a>(
@@ -135,14 +137,21 @@ impl<'a> Executor<'a, '_, '_> {
                     self.pass.end_value(start, || source::source(pipe))?;
                 }
                 Op::If { pipe, otherwise } => {
-                    if !self.condition(pipe)?.1 {
-                        self.place = *otherwise;
+                    let holes = self.pass.holes();
+                    match self.condition(pipe)? {
+                        (Item::Pending, _) => self.skip_branches(*otherwise, holes)?,
+                        (_, true) => {}
+                        (_, false) => self.place = *otherwise,
                     }
                 }
-                Op::With { pipe, otherwise } => match self.condition(pipe)? {
-                    (value, true) => self.dots.push(std::mem::replace(&mut self.dot, value)),
-                    (_, false) => self.place = *otherwise,
-                },
+                Op::With { pipe, otherwise } => {
+                    let holes = self.pass.holes();
+                    match self.condition(pipe)? {
+                        (Item::Pending, _) => self.skip_branches(*otherwise, holes)?,
+                        (value, true) => self.dots.push(std::mem::replace(&mut self.dot, value)),
+                        (_, false) => self.place = *otherwise,
+                    }
+                }
                 Op::EndWith { next } => {
                     self.take_back_dot();
                     self.place = *next;
@@ -173,8 +182,14 @@ impl<'a> Executor<'a, '_, '_> {
             if let Some((value, _)) = self.found(node) {
                 return self.print(&Item::Core(value, false));
             }
-        } else if pipe.variables.is_empty() && self.print_formatted(pipe)? {
-            return Ok(());
+        } else if pipe.variables.is_empty() {
+            match self.print_formatted(pipe) {
+                Ok(false) => {}
+                Ok(true) => return Ok(()),
+                // The text of a hole is nothing.
+                Err(Stop::Suspended) if !self.pass.is_stopped() => return Ok(()),
+                Err(stop) => return Err(stop),
+            }
         }
         let value = self.pipeline(pipe)?;
         if !pipe.variables.is_empty() {
@@ -191,9 +206,6 @@ impl<'a> Executor<'a, '_, '_> {
             return Ok((value, truth));
         }
         let value = self.pipeline(pipe)?;
-        if matches!(value, Item::Pending) {
-            return Err(Stop::Suspended);
-        }
         let truth = value.is_true();
         Ok((value, truth))
     }

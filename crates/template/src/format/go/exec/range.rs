@@ -38,6 +38,18 @@ enum Items<'a> {
     Count(i64, GoValue),
 }
 
+impl Loop<'_> {
+    /// Its place in the template, and the turn that it is in.
+    pub(super) fn at(&self) -> (Place, usize) {
+        (self.body, self.turns)
+    }
+
+    /// The operations of its body, and of what stands after `else`.
+    pub(super) fn ops(&self) -> Range<Place> {
+        self.body..self.end
+    }
+}
+
 impl<'a> Items<'a> {
     fn len(&self) -> usize {
         match self {
@@ -97,7 +109,11 @@ impl<'a> Executor<'a, '_, '_> {
         end: Place,
         inside: &Range<Slot>,
     ) -> Result<(), Stop> {
+        let holes = self.pass.holes();
         let value = self.pipeline(pipe)?;
+        if matches!(value, Item::Pending) {
+            return self.skip_range(otherwise, end, holes);
+        }
         let items = self.items(value, pipe)?;
         let Some(items) = items.filter(|items| items.len() > 0) else {
             self.place = otherwise;
@@ -120,8 +136,7 @@ impl<'a> Executor<'a, '_, '_> {
     /// What a value has to offer to a loop; `None` is nothing, as with a missing value.
     fn items(&mut self, value: Item<'a>, pipe: &'a Pipe) -> Result<Option<Items<'a>>, Stop> {
         Ok(Some(match value {
-            Item::Pending => return Err(Stop::Suspended),
-            Item::Missing | Item::Nil => return Ok(None),
+            Item::Missing | Item::Nil | Item::Pending => return Ok(None),
             Item::Core(Value::List(list), _) => Items::Values(list.as_slice()),
             Item::Core(Value::Map(map), _) => {
                 self.pass.steps(map.len())?;

@@ -15,9 +15,9 @@ pub(super) const FUNCTIONS: &[GoFunction] = &[
     GoFunction::variadic("all", &[ANY], all),
     GoFunction::variadic("any", &[ANY], any),
     GoFunction::new("ternary", &[ANY, ANY, GoType::Bool], ternary),
-    GoFunction::new("fail", &[STRING], fail),
-    GoFunction::new("include", &[STRING, ANY], include),
-    GoFunction::new("required", &[STRING, ANY], required),
+    GoFunction::new("fail", &[STRING], fail).with_effect(),
+    GoFunction::new("include", &[STRING, ANY], include).including(),
+    GoFunction::new("required", &[STRING, ANY], required).with_effect(),
 ];
 
 /// Sprig's idea of an empty value: the zero value of its type, and nil.

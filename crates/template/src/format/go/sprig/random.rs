@@ -11,13 +11,13 @@ const INT: GoType = GoType::Int;
 
 /// Not for secrets: who sees a few can work out the others.
 pub(super) const FUNCTIONS: &[GoFunction] = &[
-    GoFunction::new("uuidv4", &[], uuid),
-    GoFunction::new("randInt", &[INT, INT], int),
-    GoFunction::new("randAlphaNum", &[INT], alphanumeric),
-    GoFunction::new("randAlpha", &[INT], letters),
-    GoFunction::new("randNumeric", &[INT], digits),
-    GoFunction::new("randAscii", &[INT], ascii),
-    GoFunction::new("shuffle", &[GoType::String], shuffle),
+    GoFunction::new("uuidv4", &[], uuid).with_effect(),
+    GoFunction::new("randInt", &[INT, INT], int).with_effect(),
+    GoFunction::new("randAlphaNum", &[INT], alphanumeric).with_effect(),
+    GoFunction::new("randAlpha", &[INT], letters).with_effect(),
+    GoFunction::new("randNumeric", &[INT], digits).with_effect(),
+    GoFunction::new("randAscii", &[INT], ascii).with_effect(),
+    GoFunction::new("shuffle", &[GoType::String], shuffle).with_effect(),
 ];
 
 /// How many values were drawn in this pass.

@@ -170,6 +170,19 @@ impl Evaluator<'_, '_> {
         body: Option<&Body>,
         scope: &Scope<'_>,
     ) -> Result<Turn, Stop> {
+        let entered = self.pass.entered();
+        self.pass.enter(0);
+        let turn = self.turns(value, body, scope);
+        self.pass.leave(entered);
+        turn
+    }
+
+    fn turns(
+        &mut self,
+        value: Option<&Value>,
+        body: Option<&Body>,
+        scope: &Scope<'_>,
+    ) -> Result<Turn, Stop> {
         match value {
             Some(Value::List(list)) if !list.is_empty() => {
                 for (index, item) in list.iter().enumerate() {
@@ -197,6 +210,7 @@ impl Evaluator<'_, '_> {
         scope: &Scope<'_>,
     ) -> Result<(), Stop> {
         self.pass.step()?;
+        self.pass.turn(index);
         let data = Data::Turn { key, index, last };
         let frame = Frame {
             data,

@@ -67,16 +67,33 @@ impl Evaluator<'_, '_> {
             return Err(self.pass.limit(Limit::Nesting));
         }
         let value = match &call.kind {
-            Kind::Variable | Kind::Ambiguous => self.head(&call.path, scope)?,
-            Kind::Function => match self.late(call, scope)? {
-                Called::Ready(value) => Val::Made(value),
-                Called::Pending => return Err(Stop::Suspended),
-            },
-            Kind::Helper(Callee::Native(helper)) => self.captured(helper, call, scope)?,
-            Kind::Helper(callee) => self.builtin_value(callee, call, scope)?,
+            Kind::Variable | Kind::Ambiguous => self.head(&call.path, scope),
+            Kind::Function => self.late(call, scope).and_then(|called| match called {
+                Called::Ready(value) => Ok(Val::Made(value)),
+                Called::Pending => Err(Stop::Suspended),
+            }),
+            Kind::Helper(Callee::Native(helper)) => self.captured(helper, call, scope),
+            Kind::Helper(callee) => self.builtin_value(callee, call, scope),
         };
         self.levels -= 1;
-        Ok(value)
+        value
+    }
+
+    /// An argument, or nothing in place of a hole: those after it are evaluated
+    /// too, for the calls in them.
+    fn argument<'s>(
+        &mut self,
+        expr: &'s Expr,
+        scope: &Scope<'s>,
+        hole: &mut bool,
+    ) -> Result<Val<'s>, Stop> {
+        match self.value(expr, scope) {
+            Err(Stop::Suspended) if !self.pass.is_stopped() => {
+                *hole = true;
+                Ok(Val::Undefined)
+            }
+            value => value,
+        }
     }
 
     /// What a call gives that is printed.
@@ -113,14 +130,14 @@ impl Evaluator<'_, '_> {
     ) -> Result<Printed<'s>, Stop> {
         let name = call.path.parts.first().map_or("", |name| &**name);
         if !self.compiled.variables_first && self.pass.has_function(name) {
-            return Ok(printed(self.call_bound(name)?));
+            return Ok(printed(self.call_bound(name, call, scope)?));
         }
         let value = self.path(&call.path, scope)?;
         if !matches!(value, Val::Undefined) {
             return Ok(Printed::Value(value));
         }
         if let Some(function) = self.function(name)? {
-            return Ok(printed(self.call_bound(&function)?));
+            return Ok(printed(self.call_bound(&function, call, scope)?));
         }
         match self.compiled.strict {
             true => Err(self.missing(&call.path)),
@@ -148,7 +165,7 @@ impl Evaluator<'_, '_> {
             },
         };
         if call.positional.is_empty() && call.named.is_empty() {
-            return self.call_bound(&function);
+            return self.call_bound(&function, call, scope);
         }
         let given = self.given(call, scope)?;
         let positional = given.positional.iter().map(owned);
@@ -160,12 +177,19 @@ impl Evaluator<'_, '_> {
             positional,
             named: named.collect(),
         };
-        let called = self.pass.call(&function, arguments)?;
+        let place = [scope.source, call.path.span.start];
+        let called = self.pass.call_at(&place, &function, arguments)?;
         self.answered(called)
     }
 
-    fn call_bound(&mut self, function: &str) -> Result<Called, Stop> {
-        let called = self.pass.call_bound(function)?;
+    fn call_bound(
+        &mut self,
+        function: &str,
+        call: &Call,
+        scope: &Scope<'_>,
+    ) -> Result<Called, Stop> {
+        let place = [scope.source, call.path.span.start];
+        let called = self.pass.call_bound_at(&place, function)?;
         self.answered(called)
     }
 
@@ -206,13 +230,19 @@ impl Evaluator<'_, '_> {
             positional: Vec::with_capacity(call.positional.len()),
             named: Vec::with_capacity(call.named.len()),
         };
+        let mut hole = false;
         for expr in &call.positional {
-            given.positional.push(self.value(expr, scope)?);
+            let value = self.argument(expr, scope, &mut hole)?;
+            given.positional.push(value);
         }
         for (name, expr) in &call.named {
-            given.named.push((name.clone(), self.value(expr, scope)?));
+            let value = self.argument(expr, scope, &mut hole)?;
+            given.named.push((name.clone(), value));
         }
-        Ok(given)
+        match hole {
+            true => Err(Stop::Suspended),
+            false => Ok(given),
+        }
     }
 
     /// Calls a helper of the program or of a preset.
@@ -232,6 +262,9 @@ impl Evaluator<'_, '_> {
             branches,
             scope,
         })?;
+        if self.read_hole.take() {
+            return Err(Stop::Suspended);
+        }
         match &answer {
             Answer::Value(value) if value.depth() > quillet_core::value::MAX_DEPTH => {
                 Err(self.pass.limit(Limit::ValueDepth))
@@ -289,7 +322,12 @@ impl Evaluator<'_, '_> {
         let [object, key] = call.positional.as_slice() else {
             return Err(fail("lookup needs an object and a key"));
         };
-        let (object, key) = (self.value(object, scope)?, self.value(key, scope)?);
+        let mut hole = false;
+        let object = self.argument(object, scope, &mut hole)?;
+        let key = self.argument(key, scope, &mut hole)?;
+        if hole {
+            return Err(Stop::Suspended);
+        }
         if !object.get().is_some_and(javascript::is_true) {
             return Ok(object);
         }

@@ -67,14 +67,20 @@ impl Host for Evaluator<'_, '_> {
         self.pass.charge(name.len())?;
         self.pass.steps(self.assigned.len())?;
         match self.assigned.iter_mut().find(|(known, _)| **known == *name) {
-            Some((_, known)) => *known = value,
-            None => self.assigned.push((name.into(), value)),
+            Some((_, known)) => *known = Some(value),
+            None => self.assigned.push((name.into(), Some(value))),
         }
         Ok(())
     }
 
     fn variable(&self, name: &str) -> Option<Value> {
-        let given = self.pass.variables();
-        self.set_value(name).or_else(|| given.get(name)).cloned()
+        match self.set_value(name) {
+            Some(Some(value)) => Some(value.clone()),
+            Some(None) => {
+                self.read_hole.set(true);
+                None
+            }
+            None => self.pass.variables().get(name).cloned(),
+        }
     }
 }

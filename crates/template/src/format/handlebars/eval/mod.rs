@@ -7,7 +7,9 @@ mod host;
 mod partial;
 mod path;
 mod scope;
+mod skip;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use quillet_core::{Position, Span, Value, nearest};
@@ -33,8 +35,10 @@ pub(super) struct Evaluator<'e, 'p> {
     pass: &'e mut Pass<'p>,
     /// The variables as one value.
     root: &'e Value,
-    /// What helpers have set since the start.
-    assigned: Vec<(Arc<str>, Value)>,
+    /// What helpers have set since the start; `None` hangs on a pending call.
+    assigned: Vec<(Arc<str>, Option<Value>)>,
+    /// Whether a helper has read such a variable.
+    read_hole: Cell<bool>,
     levels: usize,
     /// Partials inside each other.
     partials: usize,
@@ -47,6 +51,7 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             pass,
             root,
             assigned: Vec::new(),
+            read_hole: Cell::new(false),
             levels: 0,
             partials: 0,
         }
@@ -83,41 +88,54 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         if self.levels > MAX_LEVELS {
             return Err(self.pass.limit(Limit::Nesting));
         }
-        match body.inlines {
-            true => self.with_inlines(body, scope, outer)?,
-            false => self.nodes(&body.nodes, scope)?,
-        }
+        let done = match body.inlines {
+            true => self.with_inlines(body, scope, outer),
+            false => self.nodes(&body.nodes, scope),
+        };
         self.levels -= 1;
-        Ok(())
+        done
     }
 
     fn nodes(&mut self, nodes: &[Node], scope: &Scope<'_>) -> Result<(), Stop> {
+        let entered = self.pass.entered();
         for node in nodes {
             self.pass.step()?;
-            match node {
-                Node::Text(text) => {
-                    let compiled = self.compiled;
-                    let source = compiled.sources.get(scope.source);
-                    let text = source.and_then(|source| source.text.get(text.start..text.end));
-                    self.pass.literal(text.unwrap_or_default())?;
+            let holes = self.pass.holes();
+            match self.node(node, scope) {
+                Err(Stop::Suspended) => {
+                    self.pass.leave(entered);
+                    self.skip(node, holes)?;
                 }
-                Node::Marked(text) => self.pass.literal(text)?,
-                Node::Print(print) => {
-                    let start = self.pass.begin_value();
-                    let printed = self.print(print, scope);
-                    printed.map_err(|stop| self.place(stop, print.call.path.span, scope))?;
-                    let name = || self.compiled.text(scope.source, print.call.path.span);
-                    self.pass.end_value(start, name)?;
-                }
-                Node::Block(block) => self.block(block, scope)?,
-                Node::Partial(partial) => {
-                    let rendered = self.partial(partial, scope);
-                    rendered.map_err(|stop| self.place(stop, partial.span, scope))?;
-                }
-                Node::Inline(_) | Node::Comment(_) => {}
+                done => done?,
             }
         }
         Ok(())
+    }
+
+    #[inline]
+    fn node(&mut self, node: &Node, scope: &Scope<'_>) -> Result<(), Stop> {
+        match node {
+            Node::Text(text) => {
+                let compiled = self.compiled;
+                let source = compiled.sources.get(scope.source);
+                let text = source.and_then(|source| source.text.get(text.start..text.end));
+                self.pass.literal(text.unwrap_or_default())
+            }
+            Node::Marked(text) => self.pass.literal(text),
+            Node::Print(print) => {
+                let start = self.pass.begin_value();
+                let printed = self.print(print, scope);
+                printed.map_err(|stop| self.place(stop, print.call.path.span, scope))?;
+                let name = || self.compiled.text(scope.source, print.call.path.span);
+                self.pass.end_value(start, name)
+            }
+            Node::Block(block) => self.block(block, scope),
+            Node::Partial(partial) => {
+                let rendered = self.partial(partial, scope);
+                rendered.map_err(|stop| self.place(stop, partial.span, scope))
+            }
+            Node::Inline(_) | Node::Comment(_) => Ok(()),
+        }
     }
 
     fn print(&mut self, print: &Print, scope: &Scope<'_>) -> Result<(), Stop> {

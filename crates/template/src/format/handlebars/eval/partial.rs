@@ -79,11 +79,15 @@ impl<'e> Evaluator<'e, '_> {
             return Err(self.pass.limit(Limit::Nesting));
         }
         let start = self.pass.out().len();
-        match &partial.body {
-            Some(body) => self.partial_block(target.as_ref(), body, context.get(), scope)?,
-            None => self.invoke(target.as_ref(), context.get(), scope)?,
-        }
+        let entered = self.pass.entered();
+        self.pass.enter(partial.span.start);
+        let done = match &partial.body {
+            Some(body) => self.partial_block(target.as_ref(), body, context.get(), scope),
+            None => self.invoke(target.as_ref(), context.get(), scope),
+        };
+        self.pass.leave(entered);
         self.partials -= 1;
+        done?;
         match partial.indent {
             Some((from, to)) => {
                 let source = self.compiled.sources.get(scope.source);

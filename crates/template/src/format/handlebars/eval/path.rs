@@ -15,14 +15,14 @@ impl Evaluator<'_, '_> {
     /// The value that a path leads to. In a strict template it is an error to
     /// look into nothing.
     pub(super) fn path<'s>(&mut self, path: &Path, scope: &Scope<'s>) -> Result<Val<'s>, Stop> {
-        let (value, parts) = self.begin(path, scope);
+        let (value, parts) = self.begin(path, scope)?;
         self.walk(path, value, parts)
     }
 
     /// The same for a name that is printed or called: in a strict template it has
     /// to be there.
     pub(super) fn head<'s>(&mut self, path: &Path, scope: &Scope<'s>) -> Result<Val<'s>, Stop> {
-        let (value, parts) = self.begin(path, scope);
+        let (value, parts) = self.begin(path, scope)?;
         let value = self.walk(path, value, parts)?;
         let needed = self.compiled.strict && !path.parts.is_empty();
         match value {
@@ -53,14 +53,19 @@ impl Evaluator<'_, '_> {
     }
 
     /// Where a path begins, and the parts that are left to go.
-    fn begin<'s, 't>(&self, path: &'t Path, scope: &Scope<'s>) -> (Val<'s>, &'t [Box<str>]) {
-        match path.root {
+    fn begin<'s, 't>(
+        &self,
+        path: &'t Path,
+        scope: &Scope<'s>,
+    ) -> Result<(Val<'s>, &'t [Box<str>]), Stop> {
+        Ok(match path.root {
             Root::Context(levels) => {
                 let context = scope.context.up(levels).and_then(|context| context.value);
                 if let Some(first) = path.parts.first()
                     && let Some(value) = self.assigned(context, first)
                 {
-                    return (Val::Made(value), path.parts.get(1..).unwrap_or_default());
+                    let value = value.clone().ok_or(Stop::Suspended)?;
+                    return Ok((Val::Made(value), path.parts.get(1..).unwrap_or_default()));
                 }
                 (context.into(), &path.parts)
             }
@@ -76,20 +81,20 @@ impl Evaluator<'_, '_> {
                 Some((name, rest)) => (self.data(name, levels, scope), rest),
                 None => (Val::Undefined, &[]),
             },
-        }
+        })
     }
 
     /// A variable that a helper has set, where the context is the root.
-    fn assigned(&self, context: Option<&Value>, name: &str) -> Option<Value> {
+    fn assigned(&self, context: Option<&Value>, name: &str) -> Option<&Option<Value>> {
         if self.assigned.is_empty() || !context.is_some_and(|value| std::ptr::eq(value, self.root))
         {
             return None;
         }
-        self.set_value(name).cloned()
+        self.set_value(name)
     }
 
-    /// A variable that a helper has set.
-    pub(super) fn set_value(&self, name: &str) -> Option<&Value> {
+    /// A variable that a helper has set; nothing in it if it hangs on a pending call.
+    pub(super) fn set_value(&self, name: &str) -> Option<&Option<Value>> {
         let (_, value) = self.assigned.iter().find(|(known, _)| **known == *name)?;
         Some(value)
     }

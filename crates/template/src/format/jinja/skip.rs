@@ -1,0 +1,361 @@
+//! Leaving out statements that hang on a pending call: what they could have done
+//! is looked up in the syntax tree.
+
+use std::sync::Arc;
+
+use super::Compiled;
+use super::ast::{Arguments, Expr, ExprKind, FilterCall, For, Statement, StatementKind, Target};
+use super::eval::{Evaluator, Flow};
+use super::value::Value;
+use crate::Stop;
+
+/// Functions on whose call what follows depends: they keep how often they were
+/// called, or are there to end the render.
+const LASTING: [&str; 3] = ["raise_exception", "joiner", "cycler"];
+
+/// Methods of that kind.
+const LASTING_METHODS: [&str; 3] = ["next", "reset", "changed"];
+
+/// What statements could do that others see.
+#[derive(Default)]
+struct Effects<'t> {
+    /// Names that they set in the scope around them.
+    names: Vec<&'t Arc<str>>,
+    /// Fields of namespaces.
+    fields: Vec<(&'t Arc<str>, &'t Arc<str>)>,
+    /// Names that they call.
+    called: Vec<&'t Arc<str>>,
+    /// Whether they evaluate what stands elsewhere: a macro, a block, a source.
+    elsewhere: bool,
+    /// Whether they do what cannot be followed.
+    lasting: bool,
+    /// Whether they leave the loop around them.
+    leaves: bool,
+}
+
+/// Where a statement stands in what is left out.
+#[derive(Clone, Copy, Default)]
+struct Inside {
+    /// What it sets is seen only there.
+    scope: bool,
+    a_loop: bool,
+}
+
+impl Evaluator<'_, '_> {
+    /// Goes on behind a statement; `holes` is how many there were when it began.
+    #[cold]
+    pub(super) fn skip(&mut self, statement: &Statement, holes: usize) -> Result<Flow, Stop> {
+        if self.pass.is_stopped() {
+            return Err(Stop::Suspended);
+        }
+        self.pass.skip_since(holes);
+        let mut effects = Effects::default();
+        effects.statement(statement, Inside::default());
+        self.forget(&effects)?;
+        Ok(match effects.leaves {
+            true => Flow::Lost,
+            false => Flow::Next,
+        })
+    }
+
+    /// Goes on behind a loop whose last turns are not known.
+    #[cold]
+    pub(super) fn lose(&mut self, node: &For) -> Result<(), Stop> {
+        let mut effects = Effects::default();
+        let inside = Inside {
+            scope: true,
+            a_loop: true,
+        };
+        effects.body(&node.body, inside);
+        self.forget(&effects)
+    }
+
+    /// Makes a hole of everything that could have been set.
+    fn forget(&mut self, effects: &Effects<'_>) -> Result<(), Stop> {
+        let nodes = effects.names.len() + effects.fields.len() + effects.called.len();
+        self.pass.steps(nodes)?;
+        let mut elsewhere = effects.elsewhere;
+        for name in &effects.called {
+            match self.names.own(name) {
+                // A function of the format or one that is bound late.
+                None => {}
+                Some(Value::Joiner(_) | Value::Hole) => return Err(self.pass.stop()),
+                Some(_) => elsewhere = true,
+            }
+        }
+        if effects.lasting || elsewhere && self.compiled.has_effects() {
+            return Err(self.pass.stop());
+        }
+        for (name, field) in &effects.fields {
+            let namespace = match self.names.own(name) {
+                Some(Value::Namespace(number)) => self.namespaces.get_mut(*number),
+                _ => None,
+            };
+            match namespace {
+                Some(namespace) => drop(namespace.insert(Arc::clone(field), Value::Hole)),
+                None => return Err(self.pass.stop()),
+            }
+        }
+        for name in &effects.names {
+            self.names.assign(name, Value::Hole);
+        }
+        Ok(())
+    }
+}
+
+impl Compiled {
+    /// Whether what follows a macro call, a block or an include can depend on what
+    /// is done there.
+    fn has_effects(&self) -> bool {
+        *self.effects.get_or_init(|| {
+            self.sources.iter().any(|source| {
+                let mut effects = Effects::default();
+                let inside = Inside {
+                    scope: true,
+                    a_loop: true,
+                };
+                // What is set at the top matters where another source includes this one.
+                effects.body(&source.program.body, inside);
+                if self.sources.len() == 1 {
+                    effects.fields.clear();
+                }
+                effects.declared(&source.program.body);
+                effects.lasting || !effects.fields.is_empty()
+            })
+        })
+    }
+}
+
+impl<'t> Effects<'t> {
+    fn body(&mut self, body: &'t [Statement], inside: Inside) {
+        for statement in body {
+            self.statement(statement, inside);
+        }
+    }
+
+    /// The bodies of macros and blocks, wherever they stand.
+    fn declared(&mut self, body: &'t [Statement]) {
+        let inside = Inside {
+            scope: true,
+            a_loop: true,
+        };
+        for statement in body {
+            match &statement.kind {
+                StatementKind::Macro(node) | StatementKind::CallBlock(_, node) => {
+                    self.body(&node.body, inside);
+                    self.declared(&node.body);
+                }
+                StatementKind::Block(block) => {
+                    self.body(&block.body, inside);
+                    self.declared(&block.body);
+                }
+                StatementKind::If {
+                    branches,
+                    otherwise,
+                } => {
+                    for (_, body) in branches {
+                        self.declared(body);
+                    }
+                    self.declared(otherwise);
+                }
+                StatementKind::For(node) => {
+                    self.declared(&node.body);
+                    self.declared(&node.otherwise);
+                    // `loop(…)` evaluates the body again.
+                    if node.recursive {
+                        self.body(&node.body, inside);
+                    }
+                }
+                StatementKind::SetBlock(_, _, body)
+                | StatementKind::With(_, body)
+                | StatementKind::FilterBlock(_, body)
+                | StatementKind::Group(body) => self.declared(body),
+                _ => {}
+            }
+        }
+    }
+
+    fn statement(&mut self, statement: &'t Statement, inside: Inside) {
+        let scoped = Inside {
+            scope: true,
+            ..inside
+        };
+        match &statement.kind {
+            StatementKind::Text(_) => {}
+            StatementKind::Print(expr) | StatementKind::Do(expr) => self.expr(expr),
+            StatementKind::If {
+                branches,
+                otherwise,
+            } => {
+                for (condition, body) in branches {
+                    self.expr(condition);
+                    self.body(body, inside);
+                }
+                self.body(otherwise, inside);
+            }
+            StatementKind::For(node) => {
+                self.expr(&node.iterable);
+                node.condition.iter().for_each(|expr| self.expr(expr));
+                let turns = Inside {
+                    scope: true,
+                    a_loop: true,
+                };
+                self.target(&node.target, turns);
+                self.body(&node.body, turns);
+                self.body(&node.otherwise, inside);
+            }
+            StatementKind::Set(target, value) => {
+                self.expr(value);
+                self.target(target, inside);
+            }
+            StatementKind::SetBlock(target, filters, body) => {
+                self.filters(filters);
+                self.body(body, scoped);
+                self.target(target, inside);
+            }
+            StatementKind::With(bindings, body) => {
+                for (target, value) in bindings {
+                    self.expr(value);
+                    self.target(target, scoped);
+                }
+                self.body(body, scoped);
+            }
+            StatementKind::FilterBlock(filters, body) => {
+                self.filters(filters);
+                self.body(body, scoped);
+            }
+            StatementKind::Macro(node) => self.name(&node.name, inside),
+            StatementKind::CallBlock(call, node) => {
+                self.expr(call);
+                self.elsewhere = true;
+                self.body(&node.body, scoped);
+            }
+            StatementKind::Block(block) => {
+                self.elsewhere = true;
+                self.body(&block.body, scoped);
+            }
+            StatementKind::Extends(_) => self.lasting = true,
+            StatementKind::Include { name, .. } => {
+                self.expr(name);
+                self.elsewhere = true;
+            }
+            StatementKind::Import { name, target, .. } => {
+                self.expr(name);
+                self.elsewhere = true;
+                self.name(target, inside);
+            }
+            StatementKind::FromImport { name, names, .. } => {
+                self.expr(name);
+                self.elsewhere = true;
+                for (_, to) in names {
+                    self.name(to, inside);
+                }
+            }
+            StatementKind::Group(body) => self.body(body, inside),
+            StatementKind::Break | StatementKind::Continue => self.leaves |= !inside.a_loop,
+        }
+    }
+
+    fn name(&mut self, name: &'t Arc<str>, inside: Inside) {
+        if !inside.scope {
+            self.names.push(name);
+        }
+    }
+
+    fn target(&mut self, target: &'t Target, inside: Inside) {
+        match target {
+            Target::Name(name) => self.name(name, inside),
+            Target::Field(name, field) => self.fields.push((name, field)),
+            Target::Tuple(targets) => {
+                for target in targets {
+                    self.target(target, inside);
+                }
+            }
+        }
+    }
+
+    fn filters(&mut self, filters: &'t [FilterCall]) {
+        for filter in filters {
+            self.arguments(&filter.arguments);
+        }
+    }
+
+    fn arguments(&mut self, arguments: &'t Arguments) {
+        for expr in arguments.all() {
+            self.expr(expr);
+        }
+    }
+
+    /// Expressions inside each other are bounded by the parser.
+    fn expr(&mut self, expr: &'t Expr) {
+        match &expr.kind {
+            ExprKind::Constant(_) | ExprKind::Name(_) => {}
+            ExprKind::Call(callee, arguments) => {
+                match &callee.kind {
+                    ExprKind::Name(name) if LASTING.contains(&&**name) => self.lasting = true,
+                    ExprKind::Name(name) => self.called.push(name),
+                    ExprKind::Attribute(subject, name) => {
+                        self.lasting |= LASTING_METHODS.contains(&&**name);
+                        self.elsewhere = true;
+                        self.expr(subject);
+                    }
+                    _ => {
+                        self.elsewhere = true;
+                        self.expr(callee);
+                    }
+                }
+                self.arguments(arguments);
+            }
+            ExprKind::Attribute(subject, _)
+            | ExprKind::Not(subject)
+            | ExprKind::Negative(subject)
+            | ExprKind::Positive(subject) => self.expr(subject),
+            ExprKind::Item(subject, key) => {
+                self.expr(subject);
+                self.expr(key);
+            }
+            ExprKind::Slice(subject, parts) => {
+                self.expr(subject);
+                parts.iter().flatten().for_each(|part| self.expr(part));
+            }
+            ExprKind::Filter(subject, call) => {
+                self.expr(subject);
+                self.arguments(&call.arguments);
+            }
+            ExprKind::Test {
+                subject, arguments, ..
+            } => {
+                self.expr(subject);
+                self.arguments(arguments);
+            }
+            ExprKind::Math(first, rest) => {
+                self.expr(first);
+                rest.iter().for_each(|(_, right)| self.expr(right));
+            }
+            ExprKind::Compare(first, rest) => {
+                self.expr(first);
+                rest.iter().for_each(|(_, right)| self.expr(right));
+            }
+            ExprKind::Concat(parts)
+            | ExprKind::And(parts)
+            | ExprKind::Or(parts)
+            | ExprKind::List(parts)
+            | ExprKind::Tuple(parts) => parts.iter().for_each(|part| self.expr(part)),
+            ExprKind::Choice {
+                condition,
+                then,
+                otherwise,
+            } => {
+                self.expr(condition);
+                self.expr(then);
+                otherwise.iter().for_each(|expr| self.expr(expr));
+            }
+            ExprKind::Dict(entries) => {
+                for (key, value) in entries {
+                    self.expr(key);
+                    self.expr(value);
+                }
+            }
+        }
+    }
+}

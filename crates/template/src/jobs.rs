@@ -1,0 +1,225 @@
+//! The calls of one render, while they run.
+//!
+//! Calls that were registered are started, at most `concurrency` at a time. Equal
+//! calls of an idempotent function, in whichever entry, are one.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use quillet_core::{BoxFuture, Value};
+
+use crate::Render;
+use crate::call::{Arguments, CallError};
+use crate::error::{ErrorKind, RenderError};
+use crate::limits::{Limit, Limits};
+use crate::render::Entry;
+
+type Answer = Result<Value, CallError>;
+
+/// An evaluation is repeated no sooner than so many times its own duration after
+/// the one before, so that results which trickle in cannot make a large template
+/// be evaluated all the time.
+const REST: u32 = 4;
+
+/// Names of a chain that an error shows from each end.
+const SHOWN: usize = 4;
+
+struct Job {
+    name: Arc<str>,
+    arguments: Arguments,
+    idempotent: bool,
+    /// The calls that it answers, as (entry, call).
+    calls: Vec<(usize, usize)>,
+    answer: Option<Answer>,
+}
+
+/// The calls of one render.
+pub(crate) struct Jobs<'a> {
+    render: &'a Render<'a>,
+    deadline: tokio::time::Instant,
+    jobs: Vec<Job>,
+    /// Those before it were started.
+    next: usize,
+    running: FuturesUnordered<BoxFuture<'a, (usize, Answer)>>,
+    evaluated: tokio::time::Instant,
+}
+
+impl<'a> Jobs<'a> {
+    pub(crate) fn new(render: &'a Render<'a>, deadline: Instant) -> Self {
+        Jobs {
+            render,
+            deadline: deadline.into(),
+            jobs: Vec::new(),
+            next: 0,
+            running: FuturesUnordered::new(),
+            evaluated: tokio::time::Instant::now(),
+        }
+    }
+
+    /// Takes over every call that was registered and not started.
+    ///
+    /// # Errors
+    /// The limits on calls, and on the length of a chain of them.
+    pub(crate) fn start(&mut self, entries: &mut [Entry]) -> Result<(), Box<RenderError>> {
+        let limits = self.render.limits;
+        let total: usize = entries.iter().map(|entry| entry.calls.all.len()).sum();
+        if total > limits.calls {
+            return Err(RenderError::limit(Limit::Calls, limits.calls).into());
+        }
+        for (e, entry) in entries.iter_mut().enumerate() {
+            for c in 0..entry.calls.all.len() {
+                let Some(call) = entry.calls.all.get_mut(c).filter(|call| call.job.is_none())
+                else {
+                    continue;
+                };
+                if call.depth >= limits.passes {
+                    return Err(too_long(limits, &entry.calls.chain(c)));
+                }
+                let idempotent = self.render.functions.idempotent(&call.name);
+                let same = |job: &Job| {
+                    job.idempotent && job.name == call.name && job.arguments == call.arguments
+                };
+                let known = match idempotent {
+                    true => self.jobs.iter().position(same),
+                    false => None,
+                };
+                let index = known.unwrap_or(self.jobs.len());
+                call.job = Some(index);
+                match self.jobs.get_mut(index) {
+                    None => self.jobs.push(Job {
+                        name: Arc::clone(&call.name),
+                        arguments: call.arguments.clone(),
+                        idempotent,
+                        calls: vec![(e, c)],
+                        answer: None,
+                    }),
+                    Some(job) => {
+                        job.calls.push((e, c));
+                        call.result.clone_from(&job.answer);
+                        if call.result.is_some() {
+                            entry.arrived.push(c);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until an evaluation is worth while: a call has ended that one could
+    /// not do without, or all have. `took` is how long the last evaluation was.
+    ///
+    /// # Errors
+    /// The limit on time.
+    pub(crate) async fn wait(
+        &mut self,
+        entries: &mut [Entry],
+        took: Duration,
+    ) -> Result<(), Box<RenderError>> {
+        let not_before = self.evaluated + took * REST;
+        let mut wanted = entries.iter().any(Entry::is_wanted);
+        if self.next == self.jobs.len() && self.running.is_empty() && !wanted {
+            let reason = "the template waits for a call that it has not made";
+            return Err(RenderError::new(ErrorKind::Execution, reason).into());
+        }
+        loop {
+            self.fill();
+            if self.running.is_empty() {
+                break;
+            }
+            let now = tokio::time::Instant::now();
+            let ended = if wanted && now >= not_before {
+                match self.running.next().now_or_never() {
+                    Some(ended) => ended,
+                    None => break,
+                }
+            } else {
+                let until = match wanted {
+                    true => not_before.min(self.deadline),
+                    false => self.deadline,
+                };
+                match tokio::time::timeout_at(until, self.running.next()).await {
+                    Ok(ended) => ended,
+                    Err(_) if until < self.deadline => break,
+                    Err(_) => return Err(out_of_time(self.render.limits).into()),
+                }
+            };
+            let Some((index, answer)) = ended else {
+                break;
+            };
+            let failed = answer.is_err();
+            wanted |= self.answered(index, answer, entries);
+            if failed {
+                // The render ends with it: nobody waits for the others.
+                self.running.clear();
+                self.next = self.jobs.len();
+                break;
+            }
+        }
+        self.evaluated = tokio::time::Instant::now();
+        Ok(())
+    }
+
+    fn fill(&mut self) {
+        let functions = self.render.functions;
+        while self.running.len() < self.render.limits.concurrency.max(1) {
+            let Some(job) = self.jobs.get(self.next) else {
+                return;
+            };
+            let (index, name, arguments) = (self.next, Arc::clone(&job.name), &job.arguments);
+            let arguments = arguments.clone();
+            self.next += 1;
+            self.running.push(Box::pin(async move {
+                let answer = functions.call(&name, arguments).await;
+                (index, answer)
+            }));
+        }
+    }
+
+    /// Hands an answer to its calls; says whether an evaluation waits for one.
+    fn answered(&mut self, index: usize, answer: Answer, entries: &mut [Entry]) -> bool {
+        let Some(job) = self.jobs.get_mut(index) else {
+            return false;
+        };
+        let mut wanted = answer.is_err();
+        for (e, c) in &job.calls {
+            let Some(entry) = entries.get_mut(*e) else {
+                continue;
+            };
+            if let Some(call) = entry.calls.all.get_mut(*c) {
+                call.result = Some(answer.clone());
+                wanted |= call.looked;
+                entry.arrived.push(*c);
+            }
+        }
+        job.answer = Some(answer);
+        wanted
+    }
+}
+
+pub(crate) fn out_of_time(limits: &Limits) -> RenderError {
+    RenderError::limit(Limit::Time, format_args!("{:?}", limits.time))
+}
+
+fn too_long(limits: &Limits, chain: &[Arc<str>]) -> Box<RenderError> {
+    let hidden = SHOWN..chain.len().saturating_sub(SHOWN).max(SHOWN);
+    let shown = chain.iter().enumerate().filter_map(|(at, name)| {
+        let name: &str = name;
+        match hidden.contains(&at) {
+            false => Some(name),
+            true => (at == hidden.start).then_some("…"),
+        }
+    });
+    let shown: Vec<&str> = shown.collect();
+    let mut error = RenderError::limit(Limit::Passes, limits.passes);
+    error.reason = format!(
+        "{}: a chain of {} calls, each of which needs the one before: {}",
+        error.reason,
+        chain.len(),
+        shown.join(" → ")
+    );
+    error.message.clone_from(&error.reason);
+    error.into()
+}

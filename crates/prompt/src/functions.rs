@@ -50,6 +50,7 @@ pub(crate) struct ToolFunctions<'a> {
     deadline: Instant,
     request_id: &'a str,
     depth: usize,
+    dry: bool,
     failures: Mutex<Vec<ToolFailure>>,
 }
 
@@ -66,6 +67,7 @@ impl<'a> ToolFunctions<'a> {
             deadline,
             request_id: input.request_id,
             depth: input.depth,
+            dry: input.dry,
             failures: Mutex::default(),
         }
     }
@@ -81,7 +83,7 @@ impl<'a> ToolFunctions<'a> {
     }
 
     fn script(&self, id: &str) -> Result<ScriptTool<'a>, CallError> {
-        let made = ScriptTool::new(self.service, self.snapshot, id, self.depth);
+        let made = ScriptTool::new(self.service, self.snapshot, id, self.depth, self.dry);
         made.map_err(CallError::new)
     }
 
@@ -157,7 +159,10 @@ impl Functions for ToolFunctions<'_> {
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async move {
             if let Some(tool) = self.tool(name) {
-                return Ok(self.run(tool.as_ref(), arguments).await);
+                return Ok(match self.dry {
+                    true => tool.spec().default.clone(),
+                    false => self.run(tool.as_ref(), arguments).await,
+                });
             }
             let Some(Value::Str(wanted)) = arguments.positional.first().cloned() else {
                 return Err(CallError::new(format!(
@@ -170,6 +175,7 @@ impl Functions for ToolFunctions<'_> {
                 return Ok(self.run(&script, arguments).await);
             }
             match self.tool(&wanted) {
+                Some(tool) if self.dry => Ok(tool.spec().default.clone()),
                 Some(tool) => Ok(self.run(tool.as_ref(), arguments).await),
                 None => Err(CallError::new(format!("there is no tool {wanted:?}"))),
             }

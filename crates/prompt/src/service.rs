@@ -99,6 +99,8 @@ pub struct Input<'a> {
     pub request_id: &'a str,
     /// How many prompts and scripts of this service have called each other until here.
     pub depth: usize,
+    /// Part of a dry run: no tool is called, and scripts run dry, too.
+    pub dry: bool,
 }
 
 impl<'a> Input<'a> {
@@ -111,6 +113,7 @@ impl<'a> Input<'a> {
             unplaced: Unplaced::default(),
             request_id,
             depth: 0,
+            dry: false,
         }
     }
 }

@@ -119,6 +119,7 @@ pub struct ScriptTools {
     prompts: Option<Arc<PromptService>>,
     builtin: Option<Arc<Tools>>,
     more: Vec<Arc<dyn Tool>>,
+    has_unasked: bool,
 }
 
 impl ScriptTools {
@@ -140,6 +141,13 @@ impl ScriptTools {
     #[must_use]
     pub fn and(mut self, more: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.more.extend(more);
+        self
+    }
+
+    /// There are servers with tools that nobody asked for them, since the run is dry.
+    #[must_use]
+    pub fn unasked(mut self) -> Self {
+        self.has_unasked = true;
         self
     }
 
@@ -173,6 +181,17 @@ impl host::Tools for ScriptTools {
         self.of_catalogue(name)
             .or_else(|| more.cloned())
             .or_else(|| self.built_in(name))
+    }
+
+    fn dry(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let prompts = self.prompts.as_ref()?;
+        let snapshot = prompts.catalogue().snapshot();
+        let id = name.strip_prefix(PROMPT)?;
+        prompts.dry_tool_in(&snapshot, id, 0).ok()
+    }
+
+    fn has_unasked(&self) -> bool {
+        self.has_unasked
     }
 
     fn names(&self) -> Vec<String> {

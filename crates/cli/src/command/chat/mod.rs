@@ -124,7 +124,7 @@ impl Conversation {
                 terminal::note("the model chose to say nothing");
                 Ok(())
             }
-            Ending::Finished(_) | Ending::CallsRequired => Ok(()),
+            Ending::Finished(_) | Ending::Repeated { .. } | Ending::CallsRequired => Ok(()),
         }
     }
 

@@ -132,7 +132,9 @@ pub struct Limits {
     pub run_time: Duration,
     /// Tokens of a result that the model reads. Default 15,000.
     pub result_tokens: u64,
-    /// Equal calls in a row, after which the model is told so in place of a result. Default 3.
+    /// Equal calls with equal results and nothing new between them, after which the model is told
+    /// so and has the last word without calls. Equal calls in one turn beyond as many are not made.
+    /// 0 is no limit, 1 counts as 2. Default 3.
     pub repeated_calls: u32,
     /// Characters of each attachment. Default 50,000.
     pub attachment_characters: usize,

@@ -48,7 +48,10 @@ pub(crate) async fn follow(
 /// What a command that ends with its run comes to.
 pub(crate) fn ended(ending: Ending) -> Result<(), Failure> {
     match ending {
-        Ending::Finished(_) | Ending::CallsRequired | Ending::Silent { .. } => Ok(()),
+        Ending::Finished(_)
+        | Ending::Repeated { .. }
+        | Ending::CallsRequired
+        | Ending::Silent { .. } => Ok(()),
         Ending::Cancelled => Err(Failure::Interrupted),
         Ending::Failed(error) => Err(error.into()),
     }

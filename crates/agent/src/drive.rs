@@ -24,7 +24,7 @@ use crate::{AgentError, AgentEvent, Ending, Run, spans};
 /// A run as it goes. Dropping it ends every call that is on its way.
 pub type EventStream = Pin<Box<dyn Stream<Item = AgentEvent> + Send>>;
 
-/// Cut calls in a row that the model is told of; after the next the run ends.
+/// Cut calls in a row that the model is told of; after the next the run ends, whatever else is new.
 const CUT_CALLS: u32 = 3;
 
 /// Runs: the model answers, its calls are made, and it answers again, until it
@@ -93,9 +93,10 @@ enum Step {
 
 async fn converse(scope: &Scope, mut toolbox: Toolbox, ledger: &mut Ledger) -> Ending {
     let mut repeats = Repeats::default();
+    let mut circles = false;
     let mut cut_in_a_row = 0;
     loop {
-        let last = announce_limit(scope, ledger).await;
+        let last = announce_limit(scope, ledger).await || circles;
         let turn = match turn::take(scope, &mut toolbox, last, ledger).await {
             Ok(turn) => turn,
             Err(error) => return Ending::Failed(error),
@@ -105,13 +106,20 @@ async fn converse(scope: &Scope, mut toolbox: Toolbox, ledger: &mut Ledger) -> E
             false => 0,
         };
         match step(&turn, last, cut_in_a_row) {
+            Step::End if circles => return after_circle(turn.reason, scope.limits.repeated_calls),
             Step::End => return Ending::Finished(turn.reason),
             Step::Again => ledger.rounds += 1,
             Step::Calls => {
                 ledger.rounds += 1;
-                let judged = judge(turn, &toolbox, &mut repeats, &scope.limits);
+                let judged = judge(turn, &toolbox, &scope.limits);
                 match calls::make(scope, judged, ledger).await {
-                    Verdict::GoOn => {}
+                    Verdict::GoOn => {
+                        let most = scope.limits.repeated_calls;
+                        circles = repeats.circle(&ledger.take_round(), most);
+                        if circles {
+                            ledger.notice(&circle_notice(most));
+                        }
+                    }
                     Verdict::ClientsTurn => return Ending::CallsRequired,
                     Verdict::Silent { reason } => return Ending::Silent { reason },
                 }
@@ -132,6 +140,24 @@ async fn announce_limit(scope: &Scope, ledger: &mut Ledger) -> bool {
         scope.events.send(event).await;
     }
     last
+}
+
+/// What a model is told that goes round in circles, before its last word.
+fn circle_notice(most: u32) -> String {
+    format!(
+        "[System notice] The same calls were made {most} times, with the same results. No more calls \
+         are made. Answer now with what you have, and say what is missing."
+    )
+}
+
+/// How a run ends whose model was stopped in a circle, and then had its last word.
+fn after_circle(reason: FinishReason, times: u32) -> Ending {
+    match reason {
+        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Pause => {
+            Ending::Repeated { times }
+        }
+        other => Ending::Finished(other),
+    }
 }
 
 /// What follows a turn. Calls are only made of turns whose end says that they are meant.

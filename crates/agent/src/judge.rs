@@ -8,7 +8,7 @@ use quillet_core::tool::Tool;
 use serde_json::{Map, Value as Json};
 
 use crate::calling::Failure;
-use crate::repeats::Repeats;
+use crate::repeats::Doubles;
 use crate::toolbox::{By, Toolbox};
 use crate::turn::Turn;
 use crate::{AgentEvent, Limits};
@@ -49,19 +49,15 @@ pub(crate) enum Plan {
 }
 
 /// Judges the calls of a turn.
-pub(crate) fn judge(
-    turn: Turn,
-    toolbox: &Toolbox,
-    repeats: &mut Repeats,
-    limits: &Limits,
-) -> Judged {
+pub(crate) fn judge(turn: Turn, toolbox: &Toolbox, limits: &Limits) -> Judged {
+    let mut doubles = Doubles::default();
     let last = turn.calls.len().saturating_sub(1);
     let mut judged = Judged::default();
     for (index, call) in turn.calls.into_iter().enumerate() {
         let checked = match index {
             _ if index >= limits.turn_calls => Err(Failure::too_many(limits.turn_calls).into()),
             _ if turn.cut_call && index == last => Err(Failure::cut(&call).into()),
-            _ => check(&call, toolbox, repeats, limits.repeated_calls),
+            _ => check(&call, toolbox, &mut doubles, limits.repeated_calls),
         };
         match checked {
             Ok((input, by)) => judged.sort(index, call, input, by),
@@ -118,7 +114,7 @@ impl From<Failure> for Refused {
 fn check<'t>(
     call: &ToolCall,
     toolbox: &'t Toolbox,
-    repeats: &mut Repeats,
+    doubles: &mut Doubles,
     most: u32,
 ) -> Result<(Map<String, Json>, &'t By), Refused> {
     let input = match read(&call.arguments) {
@@ -133,7 +129,7 @@ fn check<'t>(
         let failure = Failure::arguments(problems);
         return Err(Refused { input, failure });
     }
-    if repeats.too_often(&call.name, &input, most) {
+    if doubles.too_often(&call.name, &input, most) {
         let failure = Failure::repeated(most);
         return Err(Refused { input, failure });
     }

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::compact::Conversation;
+use crate::repeats::Round;
 use crate::skills::Loaded;
 use crate::sources::Sources;
 use crate::turn::Turn;
@@ -32,6 +33,7 @@ pub(crate) struct Ledger {
     pub(crate) skills: Loaded,
     messages: Vec<Message>,
     open: Vec<OpenCall>,
+    round: Round,
     text: String,
     reasoning: String,
     usage: Option<Usage>,
@@ -70,6 +72,7 @@ impl Ledger {
             skills,
             messages: Vec::new(),
             open: Vec::new(),
+            round: Round::new(),
             text: String::new(),
             reasoning: String::new(),
             usage: None,
@@ -81,7 +84,17 @@ impl Ledger {
     /// conversation keeps: it would hold later turns back from calling tools.
     pub(crate) fn limit_reached(&mut self, notice: &str) {
         self.tool_limit_reached = true;
+        self.notice(notice);
+    }
+
+    /// Tells the model something that is no part of what the conversation keeps.
+    pub(crate) fn notice(&mut self, notice: &str) {
         self.conversation.push(Message::new(Role::User, notice));
+    }
+
+    /// The calls of the last turn and their results.
+    pub(crate) fn take_round(&mut self) -> Round {
+        mem::take(&mut self.round)
     }
 
     /// The streamed turn is whole: it becomes a message, and its calls are open.
@@ -146,7 +159,10 @@ impl Ledger {
     pub(crate) fn close_calls(&mut self) {
         for open in mem::take(&mut self.open) {
             match open.result {
-                Some(message) => self.push(message),
+                Some(message) => {
+                    self.round.push((open.call, message.clone()));
+                    self.push(message);
+                }
                 None => self.open.push(open),
             }
         }
@@ -229,6 +245,9 @@ fn fate_of_open_calls(ending: &Ending) -> String {
         Ending::Cancelled => "The call was cancelled before it had a result.".to_owned(),
         Ending::Failed(AgentError::Time(limit)) => {
             format!("The call was stopped: the run reached its limit on run_time ({limit:?}).")
+        }
+        Ending::Repeated { times } => {
+            format!("The call was not made: the same calls were made {times} times.")
         }
         Ending::Finished(FinishReason::Stop | FinishReason::ToolCalls) => {
             "The call was not made: the limit on tool calls is reached.".to_owned()

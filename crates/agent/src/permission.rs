@@ -25,6 +25,14 @@ pub enum BadPermissions {
         /// Its index in the list.
         index: usize,
     },
+    /// A pattern that no name can match, since names have no blanks and no `!`.
+    #[error("no name is like {pattern:?}: a pattern has no blanks, and one `!` at most, before it")]
+    NoName {
+        /// Its index in the list.
+        index: usize,
+        /// The pattern.
+        pattern: String,
+    },
     /// A pattern that is longer than a name can be.
     #[error("a pattern of {bytes} bytes: the limit is {MOST_BYTES}")]
     TooLong {
@@ -48,7 +56,9 @@ impl BadPermissions {
     #[must_use]
     pub fn index(&self) -> Option<usize> {
         match self {
-            BadPermissions::Empty { index } | BadPermissions::TooLong { index, .. } => Some(*index),
+            BadPermissions::Empty { index }
+            | BadPermissions::NoName { index, .. }
+            | BadPermissions::TooLong { index, .. } => Some(*index),
             BadPermissions::TooMany(_) | BadPermissions::OnlyDenied => None,
         }
     }
@@ -84,6 +94,11 @@ impl Permissions {
             let bytes = pattern.len();
             match bytes {
                 0 => return Err(BadPermissions::Empty { index }),
+                // It would deny nothing although it was meant to.
+                1..=MOST_BYTES if pattern.contains(|c: char| c == '!' || c.is_whitespace()) => {
+                    let pattern = pattern.to_owned();
+                    return Err(BadPermissions::NoName { index, pattern });
+                }
                 1..=MOST_BYTES => list.push(pattern.to_owned()),
                 _ => return Err(BadPermissions::TooLong { index, bytes }),
             }

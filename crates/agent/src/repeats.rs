@@ -1,17 +1,105 @@
-//! Equal calls in a row: a model that goes round in circles.
+//! A model that goes round in circles: calls that were made before, with the results that they had before.
+//!
+//! Equal calls alone are no circle: who asks for the state of something asks again until it has changed.
+//! What counts is a round that brings nothing new: each of its calls was made before, in this run, with
+//! the same arguments and the same result.
 
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use quillet_core::{Message, ToolCall};
 use serde_json::{Map, Value as Json};
 
-/// The last call and how often it was made in a row.
+/// Calls of one turn, each with what the model was told of it.
+pub(crate) type Round = Vec<(ToolCall, Message)>;
+
+/// What was called so far, and how often since there was last something new.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
+    seen: HashMap<u64, u32>,
+}
+
+impl Repeats {
+    /// Takes note of a round; whether each of its calls has now been made `most` times with nothing
+    /// new in between. 0 is no limit; less than 2 cannot be a repetition.
+    pub(crate) fn circle(&mut self, round: &Round, most: u32) -> bool {
+        if most == 0 || round.is_empty() {
+            return false;
+        }
+        let calls: Vec<u64> = round
+            .iter()
+            .map(|(call, result)| mark(call, result))
+            .collect();
+        if calls.iter().any(|call| !self.seen.contains_key(call)) {
+            self.seen.values_mut().for_each(|times| *times = 0);
+        }
+        let mut counted = Vec::with_capacity(calls.len());
+        for call in &calls {
+            // The same call twice in one turn is one more time, not two.
+            if !counted.contains(call) {
+                *self.seen.entry(*call).or_default() += 1;
+                counted.push(*call);
+            }
+        }
+        let often = |call: &u64| {
+            self.seen
+                .get(call)
+                .is_some_and(|times| *times >= most.max(2))
+        };
+        counted.iter().all(often)
+    }
+}
+
+/// What a call and its result are known by. The order of arguments and the white space between them
+/// make no difference; arguments that cannot be read are alike, wherever they break off.
+fn mark(call: &ToolCall, result: &Message) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    call.name.hash(&mut hasher);
+    let text = call.arguments.trim();
+    match serde_json::from_str::<Map<String, Json>>(text) {
+        Ok(arguments) => {
+            hash(&Json::Object(arguments), &mut hasher);
+            result.content.to_string().hash(&mut hasher);
+            result.is_error.hash(&mut hasher);
+        }
+        Err(_) if text.is_empty() || text == "null" => {
+            result.content.to_string().hash(&mut hasher);
+            result.is_error.hash(&mut hasher);
+        }
+        Err(_) => "unreadable".hash(&mut hasher),
+    }
+    hasher.finish()
+}
+
+/// Objects that differ only in the order of their members are equal.
+fn hash(value: &Json, hasher: &mut DefaultHasher) {
+    match value {
+        Json::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_unstable_by_key(|(name, _)| name.as_str());
+            members.len().hash(hasher);
+            for (name, value) in members {
+                name.hash(hasher);
+                hash(value, hasher);
+            }
+        }
+        Json::Array(items) => {
+            items.len().hash(hasher);
+            items.iter().for_each(|item| hash(item, hasher));
+        }
+        other => other.to_string().hash(hasher),
+    }
+}
+
+/// Equal calls of one turn, in a row.
+#[derive(Debug, Default)]
+pub(crate) struct Doubles {
     last: Option<(String, Map<String, Json>)>,
     times: u32,
 }
 
-impl Repeats {
-    /// Counts a call; whether it was made `most` times in a row before. The order of
-    /// arguments and the white space between them make no difference. 0 is no limit.
+impl Doubles {
+    /// Counts a call; whether it was made `most` times in a row before. 0 is no limit.
     pub(crate) fn too_often(
         &mut self,
         name: &str,

@@ -53,6 +53,7 @@ fn ending(ending: &Ending) -> String {
         Ending::CallsRequired => "calls_required".to_owned(),
         Ending::Silent { .. } => "silent_exit".to_owned(),
         Ending::Cancelled => "cancelled".to_owned(),
+        Ending::Repeated { .. } => "repeated_calls".to_owned(),
         Ending::Failed(error) => error.code().to_owned(),
     }
 }

@@ -42,7 +42,11 @@ pub(crate) async fn service(
     let sessions =
         quillet_store::open_sessions(sessions, &store, &SessionOptions::default()).await?;
     let runs = address(&config::AGENT_RUNS);
-    let runs = quillet_store::open_runs(runs, &store, &RunOptions::default()).await?;
+    let kept = RunOptions {
+        lease: config.milliseconds(&config::AGENT_LEASE_MS),
+        ..RunOptions::default()
+    };
+    let runs = quillet_store::open_runs(runs, &store, &kept).await?;
     let parts = AgentParts {
         models: Arc::new(ByRequest {
             models,
@@ -78,6 +82,7 @@ fn options(config: &Config) -> AgentOptions {
     AgentOptions {
         limits: Limits {
             tool_rounds: small(&config::AGENT_TOOL_ROUNDS).unwrap_or(defaults.tool_rounds),
+            repeated_calls: small(&config::AGENT_REPEATED_CALLS).unwrap_or(defaults.repeated_calls),
             call_time: config.milliseconds(&config::AGENT_CALL_MS),
             run_time: config.milliseconds(&config::AGENT_RUN_MS),
             ..defaults
@@ -88,6 +93,7 @@ fn options(config: &Config) -> AgentOptions {
             per_minute: small(&config::AGENT_KEY_PER_MINUTE),
         },
         history_messages: config.size(&config::AGENT_HISTORY_MESSAGES),
+        log_patience: config.milliseconds(&config::AGENT_LOG_PATIENCE_MS),
         resumable: config.is_on(&config::AGENT_RESUMABLE),
         body_bytes: config.size(&config::AGENT_BODY_BYTES),
         shown_tools: config.texts(&config::AGENT_SHOWN_TOOLS).into(),

@@ -59,6 +59,14 @@ pub(crate) fn models(config: &Config) -> Result<ScriptModels, Failure> {
     Ok(models.behind(behind?).or_default(MOCK))
 }
 
+/// The same for a dry run, which asks none of them and records nothing.
+///
+/// # Errors
+/// A setting is wrong.
+pub(crate) fn unasked_models(config: &Config) -> Result<ScriptModels, Failure> {
+    Ok(ScriptModels::new(agents::models(config)?).or_default(MOCK))
+}
+
 /// Has the scripts of a service run, with the models and tools of the settings.
 ///
 /// # Errors
@@ -122,13 +130,13 @@ pub(crate) async fn engine(
     config: &Config,
     models: Arc<dyn host::Models>,
     library: Arc<dyn Library>,
+    asked: Asked,
 ) -> Result<Engine, Failure> {
     Ok(Engine {
         models,
-        tools: tools(config).await?,
+        tools: tools(config, asked).await?,
         library,
         templates: Arc::new(TemplateFactory::standard()),
-        grants: grants(with)?,
         limits: limits(with),
         javascript: JsOptions {
             transport: js_worker::transport().map_err(|error| Failure::Other(error.to_string()))?,
@@ -141,7 +149,7 @@ pub(crate) async fn engine(
 ///
 /// # Errors
 /// A setting is wrong, or the store cannot be opened.
-pub(crate) async fn tools(config: &Config) -> Result<Arc<dyn host::Tools>, Failure> {
+pub(crate) async fn tools(config: &Config, asked: Asked) -> Result<Arc<dyn host::Tools>, Failure> {
     let store = assemble::optional_store(config).await?;
     let servers = agents::mcp_servers(config)?;
     if store.is_none() && servers.is_empty() && !config.has_tools() {
@@ -156,6 +164,10 @@ pub(crate) async fn tools(config: &Config) -> Result<Arc<dyn host::Tools>, Failu
         prompts.load().await?;
         all = all.stored(Arc::new(prompts));
     }
+    if asked == Asked::Nobody {
+        let has_servers = servers.names().next().is_some();
+        return Ok(Arc::new(if has_servers { all.unasked() } else { all }));
+    }
     let found = tools.mcp_tools(&servers, &[]).await;
     for warning in &found.warnings {
         terminal::warning(&warning.to_string());
@@ -163,7 +175,20 @@ pub(crate) async fn tools(config: &Config) -> Result<Arc<dyn host::Tools>, Failu
     Ok(Arc::new(all.and(found.tools)))
 }
 
-fn grants(with: &With) -> Result<host::Grants, Failure> {
+/// Which MCP servers are asked for their tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// All that are configured.
+    All,
+    /// None: that starts processes and connects.
+    Nobody,
+}
+
+/// What the arguments grant.
+///
+/// # Errors
+/// A folder is not there.
+pub(crate) fn grants(with: &With) -> Result<host::Grants, Failure> {
     let asked = &with.grants;
     Ok(host::Grants {
         read: folders("--allow-read", &asked.allow_read)?,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::BoxFuture;
-use crate::store::StoreError;
+use crate::store::{Health, StoreError};
 
 /// One event of a run, as it went to the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,9 @@ pub struct LogPage {
     pub events: Vec<LoggedEvent>,
     /// Whether the run has ended and `events` reaches its end.
     pub ended: bool,
+    /// Whether it ended without its last event: whoever ran it is gone. Then [`Runs::give_up`] is to
+    /// write one, so that no reader takes the end of the log for the end of an answer.
+    pub lost: bool,
     /// Whether events were dropped between the one asked for and the first here.
     pub gap: bool,
 }
@@ -81,7 +84,7 @@ pub trait Runs: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'a, Result<Box<dyn Permit>, NotAdmitted>>;
 
     /// Adds events to the log of a run, which is kept for a while and up to a size.
-    /// The last call of a run says that it `ended`.
+    /// The last call of a run says that it `ended`. `Refused` if the run was given up meanwhile.
     fn append<'a>(
         &'a self,
         run: &'a str,
@@ -97,6 +100,20 @@ pub trait Runs: Send + Sync + fmt::Debug {
         after: u64,
         wait: Duration,
     ) -> BoxFuture<'a, Result<Option<LogPage>, StoreError>>;
+
+    /// Writes the last event of a run that is lost, under the next number. Of many that notice, one
+    /// writes: `false` if the run is not lost, or no more.
+    fn give_up<'a>(
+        &'a self,
+        run: &'a str,
+        name: &'a str,
+        data: &'a str,
+    ) -> BoxFuture<'a, Result<bool, StoreError>>;
+
+    /// Whether it answers. While it does not, no run is admitted.
+    fn health(&self) -> Health {
+        Health::Ready
+    }
 
     /// Asks a run to stop, whichever replica runs it; `false` if none is on its way.
     fn cancel<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<bool, StoreError>>;

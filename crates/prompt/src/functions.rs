@@ -51,6 +51,7 @@ pub(crate) struct ToolFunctions<'a> {
     deadline: Instant,
     request_id: &'a str,
     depth: usize,
+    dry: bool,
     failures: Mutex<Vec<ToolFailure>>,
     /// Of all calls, if the request asks.
     log: Option<CallLog>,
@@ -70,6 +71,7 @@ impl<'a> ToolFunctions<'a> {
             deadline,
             request_id: input.request_id,
             depth: input.depth,
+            dry: input.dry,
             failures: Mutex::default(),
             log: input.explain.then(CallLog::default),
             began: Instant::now(),
@@ -104,7 +106,7 @@ impl<'a> ToolFunctions<'a> {
     }
 
     fn script(&self, id: &str) -> Result<ScriptTool<'a>, CallError> {
-        let made = ScriptTool::new(self.service, self.snapshot, id, self.depth);
+        let made = ScriptTool::new(self.service, self.snapshot, id, self.depth, self.dry);
         made.map_err(CallError::new)
     }
 
@@ -182,7 +184,10 @@ impl Functions for ToolFunctions<'_> {
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async move {
             if let Some(tool) = self.tool(name) {
-                return Ok(self.run(tool.as_ref(), arguments).await);
+                return Ok(match self.dry {
+                    true => tool.spec().default.clone(),
+                    false => self.run(tool.as_ref(), arguments).await,
+                });
             }
             let Some(Value::Str(wanted)) = arguments.positional.first().cloned() else {
                 return Err(CallError::new(format!(
@@ -195,6 +200,7 @@ impl Functions for ToolFunctions<'_> {
                 return Ok(self.run(&script, arguments).await);
             }
             match self.tool(&wanted) {
+                Some(tool) if self.dry => Ok(tool.spec().default.clone()),
                 Some(tool) => Ok(self.run(tool.as_ref(), arguments).await),
                 None => Err(CallError::new(match self.snapshot.broken_tool(&wanted) {
                     Some(broken) => broken.to_string(),

@@ -110,6 +110,8 @@ pub struct Input<'a> {
     pub depth: usize,
     /// Whether it is to be told what the render was made of ([`RenderOutcome::explanation`]).
     pub explain: bool,
+    /// Part of a dry run: no tool is called, and scripts run dry, too.
+    pub dry: bool,
 }
 
 impl<'a> Input<'a> {
@@ -123,6 +125,7 @@ impl<'a> Input<'a> {
             request_id,
             depth: 0,
             explain: false,
+            dry: false,
         }
     }
 }

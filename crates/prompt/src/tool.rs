@@ -33,6 +33,7 @@ struct PromptTool {
     /// What it calls under; the definitions of each call's moment where there is none.
     snapshot: Option<Arc<Snapshot>>,
     depth: usize,
+    dry: bool,
     id: Arc<str>,
     spec: ToolSpec,
     result: PromptResult,
@@ -77,6 +78,28 @@ impl PromptService {
         }))
     }
 
+    /// The same for a caller that is a dry run: a prompt is rendered without its tools, a script
+    /// is run dry.
+    ///
+    /// # Errors
+    /// As [`PromptService::tool`].
+    pub fn dry_tool_in(
+        self: &Arc<Self>,
+        snapshot: &Arc<Snapshot>,
+        id: &str,
+        depth: usize,
+    ) -> Result<Arc<dyn Tool>, ServiceError> {
+        let definition = snapshot.prompt(id)?;
+        let entry = definition.usable(Kind::Prompt)?;
+        let tool = self.wrap(definition, entry, PromptResult::Text);
+        Ok(Arc::new(PromptTool {
+            snapshot: Some(snapshot.clone()),
+            depth,
+            dry: true,
+            ..tool
+        }))
+    }
+
     /// Every prompt that can be rendered, as a tool, by id.
     #[must_use]
     pub fn tools(self: &Arc<Self>, result: PromptResult) -> Vec<Arc<dyn Tool>> {
@@ -99,6 +122,7 @@ impl PromptService {
             service: self.clone(),
             snapshot: None,
             depth: 0,
+            dry: false,
             id: definition.id.clone(),
             spec: ToolSpec {
                 name: function_name(&definition.id),
@@ -161,6 +185,7 @@ impl PromptTool {
         let snapshot = &self.snapshot.clone().unwrap_or_else(now);
         let input = Input {
             depth: self.depth,
+            dry: self.dry,
             ..Input::new(arguments, request_id)
         };
         if let Some(job) = self.service.script_in(snapshot, &self.id, &input)? {
@@ -241,6 +266,7 @@ pub(crate) struct ScriptTool<'a> {
     id: String,
     script: &'a StoredScript,
     depth: usize,
+    dry: bool,
 }
 
 impl<'a> ScriptTool<'a> {
@@ -253,6 +279,7 @@ impl<'a> ScriptTool<'a> {
         snapshot: &'a Arc<Snapshot>,
         id: &str,
         depth: usize,
+        dry: bool,
     ) -> Result<Self, String> {
         let entry = snapshot
             .prompt(id)
@@ -266,6 +293,7 @@ impl<'a> ScriptTool<'a> {
             id: id.to_owned(),
             script,
             depth: depth + 1,
+            dry,
         })
     }
 }
@@ -291,6 +319,7 @@ impl Tool for ScriptTool<'_> {
         Box::pin(async move {
             let input = Input {
                 depth: self.depth,
+                dry: self.dry,
                 ..Input::new(&arguments, &context.request_id)
             };
             let job: ScriptJob = script::job(&self.id, self.script, self.snapshot, &input);

@@ -11,7 +11,9 @@ use quillet_core::BoxFuture;
 use quillet_core::chat::{
     Bytes4, ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError,
 };
-use quillet_script::host::{Abilities, Answering, Grants, Limits, Models, NoTools, Unobserved};
+use quillet_script::host::{
+    Abilities, Answering, Grants, Limits, Models, NoTools, Reach, Unobserved,
+};
 use quillet_script::js::JsOptions;
 use quillet_script::library::Memory;
 use quillet_script::reader;
@@ -74,7 +76,6 @@ fn engine() -> Engine {
         tools: Arc::new(NoTools),
         library: Arc::new(Memory::default()),
         templates: Arc::new(TemplateFactory::standard()),
-        grants: Grants::default(),
         limits: Limits::default(),
         javascript: JsOptions::default(),
     }
@@ -88,7 +89,7 @@ async fn run(engine: &Engine, script: &Arc<Script>) {
         parameters: Default::default(),
         history: Vec::new(),
         seed: Some(1),
-        dry: false,
+        reach: Reach::Granted(Grants::default()),
         observer: Arc::new(Unobserved),
     };
     let outcome = engine.run(job).await;

@@ -55,6 +55,17 @@ pub trait Tools: Send + Sync + fmt::Debug {
 
     /// All names.
     fn names(&self) -> Vec<String>;
+
+    /// The tool of a name as a dry run calls it: one that reaches nothing, such as a prompt that is
+    /// rendered without its own calls. Any other tool is not called by a dry run.
+    fn dry(&self, _name: &str) -> Option<Arc<dyn Tool>> {
+        None
+    }
+
+    /// Whether there are servers that were not asked for their tools, as in a dry run.
+    fn has_unasked(&self) -> bool {
+        false
+    }
 }
 
 /// No tools.
@@ -84,6 +95,34 @@ pub struct Grants {
     pub run: bool,
     /// Variables of the environment that `ENV` shows.
     pub env: Vec<String>,
+}
+
+/// What a run may reach. One value for both, so that no dry run can be given a grant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Nothing: a dry run. It records its requests and asks no model; no tool is called, no granted
+    /// file read or written, no process started. What it left out are warnings
+    /// ([`crate::run::DRY_RUN`]).
+    Nothing,
+    /// Models, tools, and what is granted.
+    Granted(Grants),
+}
+
+impl Reach {
+    /// Whether it is that of a dry run.
+    #[must_use]
+    pub fn is_dry(&self) -> bool {
+        matches!(self, Reach::Nothing)
+    }
+
+    /// The grants; none for a dry run.
+    #[must_use]
+    pub fn grants(&self) -> Grants {
+        match self {
+            Reach::Nothing => Grants::default(),
+            Reach::Granted(grants) => grants.clone(),
+        }
+    }
 }
 
 /// Bounds of a run. Each has an error that names it.

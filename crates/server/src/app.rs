@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use quillet_core::store::Health;
 use quillet_prompt::PromptService;
 use quillet_tools::serve::HttpDoor;
 
@@ -75,6 +76,14 @@ impl App {
 
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Why no answer of an agent begins, if the store of runs is away.
+    pub(crate) fn runs_away(&self) -> Option<String> {
+        match self.agents.as_ref()?.parts().runs.health() {
+            Health::Away { reason } => Some(reason),
+            Health::Ready => None,
+        }
     }
 
     /// Whether clients may change which databases there are.

@@ -42,7 +42,8 @@ pub(crate) struct Alive {
 /// Whether this server should get requests.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Readiness {
-    /// `ready`, `stale` (the store is away; requests are served from cache) or `unavailable`.
+    /// `ready`, `stale` (a store is away: prompts are served from cache, answers of
+    /// agents may be refused) or `unavailable`.
     status: &'static str,
     /// Why it is not `ready`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -84,6 +85,14 @@ pub(crate) async fn readyz(call: Call) -> (StatusCode, Json<Readiness>) {
     if !loaded {
         status = "unavailable";
         reasons.push("the definitions were not loaded yet".to_owned());
+    }
+    if let Some(reason) = app.runs_away() {
+        reasons.push(format!(
+            "new answers of agents are refused: the store of agent.runs is away: {reason}"
+        ));
+        if status == "ready" {
+            status = "stale";
+        }
     }
     if app.is_stopping() {
         status = "unavailable";

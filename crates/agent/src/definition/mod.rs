@@ -18,7 +18,7 @@ mod fields;
 use std::time::Duration;
 
 use quillet_core::chat::ChatOptions;
-use quillet_core::{Diagnostic, Span};
+use quillet_core::{Diagnostic, Span, nearest};
 use quillet_yaml::{Data, Node, Options};
 use serde_json::{Map, Value as Json, json};
 
@@ -77,6 +77,9 @@ const OPTIONS: &[(&str, &str)] = &[
     ("responseFormat", "response_format"),
     ("reasoningEffort", "reasoning_effort"),
 ];
+
+/// Options that bound what is called: what is nearly one of them is not passed on as another.
+const CALLING: [&str; 2] = ["toolChoice", "parallelToolCalls"];
 
 /// An agent as it is stored. It holds no keys: those are the configuration's.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -385,6 +388,15 @@ fn options(fields: &Fields<'_>, found: &mut Findings<'_>) -> ChatOptions {
         };
         for (camel, entry) in Fields::of(node, "options.", None, found).iter() {
             let known = OPTIONS.iter().find(|(other, _)| *other == camel);
+            if let Some(near) = nearest(camel, CALLING).filter(|_| !CALLING.contains(&camel)) {
+                let message = format!("options: unknown field {:?}", entry.name());
+                found.add(
+                    entry.key.span.start,
+                    message,
+                    Some(format!("did you mean {near}?")),
+                );
+                continue;
+            }
             let key = known.map_or(entry.name(), |(_, key)| key);
             match serde_json::from_value::<ChatOptions>(json!({key: json(&entry.value)})) {
                 Ok(option) => options = option.over(options),

@@ -37,6 +37,9 @@ const KNOWN: &[&str] = &[
     "allowed-tools",
 ];
 
+/// Those of them that say what it may use.
+const GRANTS: [&str; 3] = ["tools", "mcpServers", "allowed-tools"];
+
 /// A skill as it is written. Its tools are names: whoever knows the catalogue and the
 /// MCP servers makes a [`Skill`] of it with [`Definition::into_skill`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -111,6 +114,7 @@ impl Definition {
 
     /// The skill that these fields make, and its body.
     pub(super) fn read(front: &Front, folder: &str, body: String) -> Result<Self, Wrong> {
+        no_misspelt_grants(front)?;
         let text = |name: &str| Ok(front.text(name)?.unwrap_or_default());
         let name = front.text("name")?.filter(|name| !name.is_empty());
         Ok(Definition {
@@ -135,6 +139,23 @@ impl Definition {
             folder: None,
         })
     }
+}
+
+/// Refuses a field that is nearly one of those that say what a skill may use: passed over, it would
+/// say something else than its author meant.
+fn no_misspelt_grants(front: &Front) -> Result<(), Wrong> {
+    let plain = |name: &str| name.to_lowercase().replace(['-', '_'], "");
+    for (name, at) in front.unknown(KNOWN) {
+        let near = |grant: &&&str| nearest(&plain(name), [plain(grant).as_str()]).is_some();
+        if let Some(grant) = GRANTS.iter().find(near) {
+            let known = GRANTS.join(", ");
+            let message = format!(
+                "unknown field {name}: did you mean {grant}? What a skill may use stands in {known}"
+            );
+            return Err((at, message));
+        }
+    }
+    Ok(())
 }
 
 /// A place and what is wrong there.

@@ -160,6 +160,10 @@ fn what_is_wrong_is_said_with_its_place() {
             "features: {webSearch: 'yes'}",
             "features.webSearch: expected true or false, found a text",
         ),
+        (
+            "options: {tol_choice: none}",
+            "shop:1:11: options: unknown field \"tol_choice\" (did you mean toolChoice?)",
+        ),
         ("a: [", "not YAML: unclosed bracket"),
     ];
     for (text, message) in cases {

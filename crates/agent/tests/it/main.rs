@@ -6,6 +6,7 @@
 mod any_stream;
 mod basics;
 mod calls;
+mod circles;
 mod compact;
 mod compact_rules;
 mod definition;

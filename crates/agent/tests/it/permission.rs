@@ -44,6 +44,20 @@ fn lists_that_cannot_be_meant_are_refused() {
         (&["!"], BadPermissions::Empty { index: 0 }),
         (&["!search"], BadPermissions::OnlyDenied),
         (
+            &["*", "!!search"],
+            BadPermissions::NoName {
+                index: 1,
+                pattern: "!search".to_owned(),
+            },
+        ),
+        (
+            &["*", "!a b"],
+            BadPermissions::NoName {
+                index: 1,
+                pattern: "a b".to_owned(),
+            },
+        ),
+        (
             &[&long],
             BadPermissions::TooLong {
                 index: 0,

@@ -270,6 +270,33 @@ fn a_request_brings_skills_along() {
     );
 }
 
+#[test]
+fn a_misspelt_field_that_says_what_a_skill_may_use_is_refused() {
+    for (field, meant) in [
+        ("tols", "tools"),
+        ("Tools", "tools"),
+        ("mcp_server", "mcpServers"),
+        ("allowed_tools", "allowed-tools"),
+        ("alowed-tools", "allowed-tools"),
+    ] {
+        let text = format!("---\nname: pdf\n{field}: [a]\n---\nRead.\n");
+        let (skill, found) = skills::parse("pdf/SKILL.md", "pdf", &text);
+        let said: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert!(skill.is_none(), "{field}");
+        let expected = format!(
+            "pdf/SKILL.md:3:{}: unknown field {field}: did you mean {meant}?",
+            field.len() + 3
+        );
+        assert!(
+            said.iter().any(|said| said.starts_with(&expected)),
+            "{expected}: {said:?}"
+        );
+        let object = json!({"name": "pdf", "prompt": "Read.", field: ["a"]});
+        let brought = Definition::from_request("skill_configs[0]", object.as_object().unwrap());
+        assert!(brought.is_err(), "{field}");
+    }
+}
+
 fn call(tool: &Arc<dyn Tool>, skill: &str, path: &str) -> Result<String, String> {
     let arguments: Map = [("skill", Value::from(skill)), ("path", Value::from(path))]
         .into_iter()

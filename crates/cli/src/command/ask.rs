@@ -149,6 +149,7 @@ fn as_json(args: &Ask, talker: &Talker, outcome: &Outcome, calls: &[Call]) -> Va
 fn ending(ending: &Ending) -> String {
     match ending {
         Ending::Finished(reason) => reason.to_string(),
+        Ending::Repeated { .. } => "repeated_calls".to_owned(),
         Ending::CallsRequired => "calls_required".to_owned(),
         Ending::Silent { .. } => "silent".to_owned(),
         Ending::Cancelled => "cancelled".to_owned(),

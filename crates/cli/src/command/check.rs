@@ -90,7 +90,7 @@ async fn look_at_all(args: &Check, config: &Config) -> Result<Findings, Failure>
         .extract_if(.., |path| script_file::is_one(path))
         .collect();
     if !scripts.is_empty() {
-        let tools = scripts::tools(config).await?;
+        let tools = scripts::tools(config, scripts::Asked::All).await?;
         for file in &scripts {
             findings.looked_at += 1;
             let found = script_file::check(file, tools.as_ref()).await;

@@ -95,6 +95,8 @@ settings! {
     MODEL_TOTAL_MS = "model.total_ms", Integer, [], "600000";
     AGENT_SESSIONS = "agent.sessions", Text, ["QUILLET_SESSIONS"], "";
     AGENT_RUNS = "agent.runs", Text, ["QUILLET_RUNS"], "";
+    AGENT_LEASE_MS = "agent.lease_ms", Integer, [], "10000";
+    AGENT_LOG_PATIENCE_MS = "agent.log_patience_ms", Integer, [], "10000";
     AGENT_SKILLS = "agent.skills", Text, ["QUILLET_SKILLS"], "";
     AGENT_KNOWLEDGE = "agent.knowledge", Text, ["QUILLET_KNOWLEDGE"], "";
     AGENT_TRACES = "agent.traces", Text, ["QUILLET_TRACES"], "";
@@ -105,6 +107,7 @@ settings! {
     AGENT_KEY_PER_MINUTE = "agent.key_per_minute", Integer, [], "";
     AGENT_OWN_KEYS = "agent.own_keys", Bool, [], "true";
     AGENT_TOOL_ROUNDS = "agent.tool_rounds", Integer, ["CHAT_SHELL_CHAT_TOOL_MAX_REQUESTS"], "30";
+    AGENT_REPEATED_CALLS = "agent.repeated_calls", Integer, [], "3";
     AGENT_CALL_MS = "agent.call_ms", Integer, [], "60000";
     AGENT_RUN_MS = "agent.run_ms", Integer, [], "1800000";
     AGENT_HISTORY_MESSAGES = "agent.history_messages", Integer, ["CHAT_SHELL_CHAT_HISTORY_MAX_MESSAGES"], "10000";

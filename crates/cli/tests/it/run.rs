@@ -2,6 +2,9 @@
 
 use std::fs;
 use std::io::Read;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quillet_fake_provider::{FakeProvider, Script, Turn};
 use serde_json::Value;
@@ -195,6 +198,106 @@ fn a_dry_run_shows_requests_and_asks_nobody() {
     let json = place.run(&["run", "greet", "Ada", "--explain", "--json"]);
     let requests: Value = serde_json::from_str(&json.out).unwrap();
     assert_eq!(last_said(&requests[0]), "Greet Ada");
+}
+
+/// Everything below a folder, by path.
+fn files_below(folder: &std::path::Path) -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let name = entry.path().display().to_string();
+        match entry.path().is_dir() {
+            true => {
+                all.push((name, Vec::new()));
+                all.extend(files_below(&entry.path()));
+            }
+            false => all.push((name, fs::read(entry.path()).unwrap())),
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn a_dry_run_leaves_everything_as_it_was() {
+    let write =
+        "---\nimport: [\"js:fs\"]\n---\n- $fs.writeFileSync: [keep.txt, gone]\n- user: go on\n";
+    let python =
+        "!fn |-\n  [python] def touch():\n    open('keep.txt', 'w')\n$touch()\nuser: go on\n";
+    let env = "user: \"go on {{ENV.SECRET}}\"\n";
+    let tool = "- $touch_it: {a: b}\n- user: go on\n";
+    let rest = "- $lookup: {}\n- user: go on\n";
+    let (url, contacted) = counting();
+    let lookup = format!("url: {url}/x\n");
+    let servers =
+        r#"{"mcpServers": {"touch": {"command": "sh", "args": ["-c", "touch started"]}}}"#;
+    let place = place().with(&[
+        ("write.ai.yaml", write),
+        ("python.ai.yaml", python),
+        ("env.ai.yaml", env),
+        ("tool.ai.yaml", tool),
+        ("rest.ai.yaml", rest),
+        ("store/tools/lookup.yaml", &lookup),
+        ("keep.txt", "precious"),
+        ("mcp.json", servers),
+        ("quillet.toml", "[agent]\nmcp_servers = \"mcp.json\"\n"),
+        (
+            "chats/write/history.yaml",
+            "- role: user\n  content: before\n",
+        ),
+    ]);
+    let table: [(&str, &[&str], &str); 10] = [
+        ("write", &["--allow-write", "."], "fs.writeFile"),
+        (
+            "write",
+            &["--allow-read", ".", "--allow-write", "."],
+            "reaches nothing",
+        ),
+        ("write", &["--allow-net"], "reaches nothing"),
+        ("python", &["--allow-run"], "`touch` in Python was not run"),
+        ("env", &["--allow-env", "SECRET"], "reaches nothing"),
+        (
+            "rest",
+            &["--store", "dir:store"],
+            "the tool `lookup` was not called",
+        ),
+        ("tool", &[], "taken for a tool of an MCP server"),
+        ("write", &["--histories", "chats", "-n"], "fs.writeFile"),
+        ("write", &["--histories", "chats", "-k"], "fs.writeFile"),
+        ("write", &["--record", "tape"], "fs.writeFile"),
+    ];
+    let before = files_below(place.path());
+    let provider = FakeProvider::start(Script::turns([Turn::text(["no"])]));
+    let path = std::env::var("PATH").unwrap();
+    let mut around = reach(&provider);
+    around.push(("SECRET", "hidden".to_owned()));
+    around.push(("PATH", path));
+    for (script, flags, note) in table {
+        let mut args = vec!["run", script, "--dry-run", "-m", "gpt-4o"];
+        args.extend(flags);
+        let done = place.run_with(&args, "", &borrowed(&around));
+        assert_eq!(done.code, Some(0), "{script} {flags:?}: {done:?}");
+        assert!(done.out.contains("go on"), "{script} {flags:?}: {done:?}");
+        assert!(!done.out.contains("hidden"), "{script} {flags:?}: {done:?}");
+        assert!(done.err.contains(note), "{script} {flags:?}: {done:?}");
+        assert_eq!(files_below(place.path()), before, "{script} {flags:?}");
+    }
+    assert_eq!(provider.requests().len(), 0);
+    assert_eq!(contacted.load(Ordering::SeqCst), 0);
+}
+
+/// A server that counts who connects to it.
+fn counting() -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let count = Arc::new(AtomicUsize::new(0));
+    let counter = count.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            counter.fetch_add(1, Ordering::SeqCst);
+            drop(stream);
+        }
+    });
+    (url, count)
 }
 
 #[test]

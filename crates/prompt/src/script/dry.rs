@@ -1,7 +1,7 @@
 //! Which requests a script would make: a run in which no model is asked.
 
 use futures_util::StreamExt;
-use quillet_core::Message;
+use quillet_core::{Diagnostic, Message};
 
 use super::{ScriptEvent, ScriptStream};
 use crate::error::ServiceError;
@@ -13,6 +13,8 @@ use crate::service::RenderedPrompt;
 pub struct DryRun {
     /// The messages of each request, in order.
     pub requests: Vec<Vec<Message>>,
+    /// What the author should know, and what was left out since the run is dry.
+    pub warnings: Vec<Diagnostic>,
     /// What could not go on with empty answers, if something could not.
     pub stopped: Option<Box<ServiceError>>,
 }
@@ -30,6 +32,7 @@ pub(crate) async fn dry_run(
     while let Some(event) = run.next().await {
         match event {
             Ok(ScriptEvent::Request(messages)) => dry.requests.push(messages),
+            Ok(ScriptEvent::Warning(found)) => dry.warnings.push(found),
             Ok(ScriptEvent::Ended(outcome)) => text = outcome.text(),
             Ok(_) => {}
             Err(error) if dry.requests.is_empty() => return Err(error),

@@ -31,7 +31,7 @@ pub(crate) fn job(
         model: None,
         options: ChatOptions::default(),
         stream: false,
-        dry: false,
+        dry: input.dry,
         depth: input.depth,
         request_id: input.request_id.to_owned(),
     }

@@ -219,6 +219,7 @@ impl<'a> Turn<'a> {
     ) -> Result<Said, CallError> {
         let finish = match outcome.ending {
             Ending::Finished(reason) => reason,
+            Ending::Repeated { .. } => quillet_core::chat::FinishReason::Stop,
             Ending::Failed(error) => return Err(failed(error).partial(&outcome.text)),
             Ending::CallsRequired | Ending::Silent { .. } | Ending::Cancelled => {
                 return Err(CallError::new(ErrorKind::Aborted, "the run was ended"));

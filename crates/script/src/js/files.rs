@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use quillet_core::{List, Map, Value};
@@ -11,6 +12,7 @@ use super::error::{JsError, JsErrorKind};
 use super::protocol::FileCall;
 use super::runtime::Passed;
 use crate::host::Grants;
+use crate::run::Withheld;
 
 /// Bytes of a file that is read or written at a time.
 const LARGEST: u64 = 64 << 20;
@@ -21,9 +23,19 @@ pub(super) struct Files {
     read: Vec<PathBuf>,
     write: Vec<PathBuf>,
     here: PathBuf,
+    /// Set in a dry run, which touches no file at all.
+    withheld: Option<Arc<Withheld>>,
 }
 
 impl Files {
+    /// Those of a dry run.
+    pub(super) fn withheld(withheld: Arc<Withheld>) -> Self {
+        Files {
+            withheld: Some(withheld),
+            ..Files::default()
+        }
+    }
+
     /// `own` are the script's own folders: read by whoever was granted anything, and what relative names
     /// start from.
     pub(super) fn new(grants: &Grants, own: &[PathBuf]) -> Self {
@@ -39,11 +51,19 @@ impl Files {
             read.extend(truly(own));
         }
         let here = own.first().cloned().unwrap_or_default();
-        Files { read, write, here }
+        Files {
+            read,
+            write,
+            here,
+            withheld: None,
+        }
     }
 
     /// Does what a script asks: what came of it, or `{failed: code, message}` for `fs` to throw.
     pub(super) fn call(&self, call: &FileCall) -> Result<Passed, JsError> {
+        if let Some(withheld) = &self.withheld {
+            return left_out(call, withheld);
+        }
         if self.read.is_empty() && self.write.is_empty() {
             return Err(denied("`fs` needs a grant: read or write (folders)"));
         }
@@ -152,6 +172,31 @@ impl Files {
         Err(Failed::Denied(format!(
             "`{path}`: no folder around it is granted ({grant})"
         )))
+    }
+}
+
+/// What a dry run answers: what is written counts as done, what is read cannot be known.
+fn left_out(call: &FileCall, withheld: &Withheld) -> Result<Passed, JsError> {
+    let path = match call.arguments.first() {
+        Some(Passed::Value(Value::Str(path))) => path.to_string(),
+        _ => String::new(),
+    };
+    let name = &call.name;
+    match &**name {
+        "granted" => Ok(Passed::Undefined),
+        "writeFile" | "appendFile" | "mkdir" | "unlink" | "rmdir" | "rename" | "copyFile" => {
+            let what = format!("`fs.{name}` of `{path}` was not done");
+            withheld.note(&what, "--allow-write FOLDER (scripts.allow_write)");
+            Ok(Passed::Value(Value::Null))
+        }
+        "exists" => {
+            let what = format!("`fs.{name}` of `{path}` was not done");
+            withheld.note(&what, "--allow-read FOLDER (scripts.allow_read)");
+            Ok(Passed::Value(Value::Bool(false)))
+        }
+        _ => Err(denied(format!(
+            "a dry run reads no files: `fs.{name}` of `{path}`"
+        ))),
     }
 }
 

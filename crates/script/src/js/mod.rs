@@ -33,6 +33,7 @@ use futures_util::stream::FuturesUnordered;
 use quillet_core::BoxFuture;
 
 use crate::host::Grants;
+use crate::run::Withheld;
 use board::{Board, Inbox, Silence};
 pub use child::serve as serve_process;
 pub use error::{Code, Frame, JsError, JsErrorKind, Place};
@@ -60,6 +61,8 @@ pub struct JsOptions {
     pub roots: Vec<PathBuf>,
     /// What it may do outside: `read` and `write` open Node's `fs`.
     pub grants: Grants,
+    /// Keeps what a dry run left out; `None` where the run is none.
+    pub withheld: Option<Arc<Withheld>>,
 }
 
 /// Where JavaScript runs.
@@ -336,9 +339,14 @@ impl Js {
             bounds,
             roots,
             grants,
+            withheld,
             ..
         } = &self.options;
-        Board::new(bounds.time, Modules::new(roots), Files::new(grants, roots))
+        let files = match withheld {
+            Some(withheld) => Files::withheld(withheld.clone()),
+            None => Files::new(grants, roots),
+        };
+        Board::new(bounds.time, Modules::new(roots), files)
     }
 
     /// Gives up a worker that does not move any more.

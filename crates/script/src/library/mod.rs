@@ -25,6 +25,7 @@ mod memory;
 mod merge;
 mod missing;
 mod name;
+pub mod permissions;
 mod read;
 mod start;
 

@@ -1,6 +1,7 @@
 //! The door: a job in, an outcome out.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use quillet_core::Value;
@@ -8,8 +9,9 @@ use quillet_core::Value;
 use super::instance::{Instance, World, lock};
 use super::messages::print;
 use super::state::{Entry, State};
-use super::{Engine, Job, Outcome, Turn};
+use super::{Engine, Job, Outcome, Turn, Withheld};
 use crate::error::ScriptError;
+use crate::host::Grants;
 use crate::js::{Bounds, JsOptions};
 use crate::syntax::Source;
 
@@ -33,16 +35,21 @@ impl Engine {
             &job.script.source,
             job.observer.clone(),
             job.seed.unwrap_or(clock),
+            &job.reach,
         );
         world.parameters = job.parameters.clone();
         world.stream = job.stream;
-        world.dry = job.dry;
         world
     }
 
     /// How a run's JavaScript is run: modules come from the folder of its script, and from those that
     /// the host names.
-    pub(crate) fn js_options(&self, source: &Source) -> JsOptions {
+    pub(super) fn js_options(
+        &self,
+        source: &Source,
+        grants: Grants,
+        withheld: Option<Arc<Withheld>>,
+    ) -> JsOptions {
         let own = source.path.as_deref().and_then(Path::parent);
         let own = own.map(|folder| match folder.as_os_str().is_empty() {
             true => PathBuf::from("."),
@@ -51,7 +58,8 @@ impl Engine {
         let roots = own.into_iter().chain(self.javascript.roots.iter().cloned());
         JsOptions {
             roots: roots.collect(),
-            grants: self.grants.clone(),
+            grants,
+            withheld,
             bounds: Bounds {
                 time: self.limits.js_time,
                 memory: self.limits.js_memory,

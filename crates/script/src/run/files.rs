@@ -87,8 +87,11 @@ impl Instance {
         let inside = |root: &std::path::PathBuf| {
             root.canonicalize().is_ok_and(|root| real.starts_with(root))
         };
-        if self.world.engine.grants.read.iter().any(inside) {
+        if self.world.grants.read.iter().any(inside) {
             return Ok(real);
+        }
+        if let Some(withheld) = &self.world.withheld {
+            return Err(withheld.unread(name, scope, at));
         }
         let message = format!("nobody allowed this script to read `{name}`");
         let finding = scope.source.error(ErrorKind::Denied.code(), message, at);

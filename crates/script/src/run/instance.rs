@@ -9,6 +9,7 @@ use quillet_core::chat::Usage;
 use quillet_core::{Diagnostic, Map, Value};
 
 use super::budget::Budget;
+use super::dry::{DryTools, Withheld};
 use super::expressions::Expressions;
 use super::functions::Known;
 use super::kept::Kept;
@@ -16,7 +17,7 @@ use super::scope::Scope;
 use super::state::State;
 use super::{Enforced, Engine};
 use crate::error::ScriptError;
-use crate::host::{Observer, RunEvent};
+use crate::host::{Grants, Observer, Reach, RunEvent};
 use crate::js::{FunctionId, Js, Python};
 use crate::library::Resolved;
 use crate::syntax::Source;
@@ -36,7 +37,9 @@ pub(crate) struct World {
     /// Parameters of whoever runs the script; they win.
     pub(crate) parameters: Map,
     pub(crate) stream: bool,
-    pub(crate) dry: bool,
+    pub(crate) grants: Grants,
+    /// What a dry run left out; nothing where the run is not dry.
+    pub(crate) withheld: Option<Arc<Withheld>>,
     /// Whether somebody goes on with the dialogue after the script.
     pub(crate) talks: bool,
     pub(crate) templates: Templates,
@@ -69,20 +72,29 @@ pub(crate) struct Tally {
 
 impl World {
     pub(crate) fn new(
-        engine: Engine,
+        mut engine: Engine,
         source: &Source,
         observer: Arc<dyn Observer>,
         seed: u64,
+        reach: &Reach,
     ) -> Self {
+        let grants = reach.grants();
+        let withheld = reach
+            .is_dry()
+            .then(|| Arc::new(Withheld::new(source, observer.clone())));
+        if let Some(withheld) = &withheld {
+            engine.tools = Arc::new(DryTools::new(engine.tools, withheld.clone()));
+        }
         let budget = Budget::new(engine.limits.clone());
-        let granted = engine.grants.env.iter();
+        let granted = grants.env.iter();
         let environment = granted
             .filter_map(|name| Some((name.as_str(), Value::from(std::env::var(name).ok()?))));
         World {
             templates: Templates::new(engine.templates.clone()),
             template_limits: quillet_template::Limits::default(),
-            js: Js::new(engine.js_options(source)),
-            python: Python::new(engine.grants.run, engine.limits.js_time),
+            js: Js::new(engine.js_options(source, grants.clone(), withheld.clone())),
+            // A dry run only reads the heads of its functions.
+            python: Python::new(grants.run || withheld.is_some(), engine.limits.js_time),
             code: Mutex::default(),
             raised: Mutex::default(),
             environment: environment.collect(),
@@ -95,7 +107,8 @@ impl World {
             memory: Mutex::default(),
             parameters: Map::default(),
             stream: true,
-            dry: false,
+            grants,
+            withheld,
             talks: false,
             mark: secret_mark(),
             exited: Mutex::default(),

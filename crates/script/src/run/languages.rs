@@ -52,6 +52,11 @@ impl Instance {
         while arguments.last().is_some_and(Option::is_none) {
             arguments.pop();
         }
+        if let Some(withheld) = &self.world.withheld {
+            let what = format!("`{}` in Python was not run", python.function.name);
+            withheld.note(&what, "--allow-run (scripts.allow_run)");
+            return Ok(None);
+        }
         let called = self.world.python.call(python.function.id, &arguments).await;
         let result = called.map_err(|error| {
             let place = python.place(&error);

@@ -9,6 +9,7 @@
 mod budget;
 mod control;
 mod directives;
+mod dry;
 mod engine;
 mod events;
 mod exec;
@@ -39,6 +40,7 @@ mod watch;
 
 use std::sync::Arc;
 
+pub use dry::{DRY_RUN, Withheld};
 pub use session::Session;
 pub use tools::script_spec;
 
@@ -46,7 +48,7 @@ use quillet_core::chat::Usage;
 use quillet_core::{Diagnostic, Map, Value};
 use quillet_template::TemplateFactory;
 
-use crate::host::{Grants, Limits, Models, Observer, Tools};
+use crate::host::{Limits, Models, Observer, Reach, Tools};
 use crate::js::JsOptions;
 use crate::library::Library;
 use crate::syntax::Script;
@@ -62,12 +64,10 @@ pub struct Engine {
     pub library: Arc<dyn Library>,
     /// Formats of templates.
     pub templates: Arc<TemplateFactory>,
-    /// What scripts may do outside of themselves.
-    pub grants: Grants,
     /// Bounds of a run.
     pub limits: Limits,
-    /// Where JavaScript runs. Its bounds are those of `limits`, its grants those above; its roots are
-    /// folders for modules besides the script's own: those of the search path.
+    /// Where JavaScript runs. Its bounds are those of `limits`, its grants those of the job;
+    /// its roots are folders for modules besides the script's own: those of the search path.
     pub javascript: JsOptions,
 }
 
@@ -86,8 +86,8 @@ pub struct Job {
     pub history: Vec<Turn>,
     /// Where random choices start from; taken from the clock where `None`.
     pub seed: Option<u64>,
-    /// Render and record requests, and ask no model: its answers are empty.
-    pub dry: bool,
+    /// What it may reach. A dry run reaches nothing: it records its requests, and answers are empty.
+    pub reach: Reach,
     /// Who watches.
     pub observer: Arc<dyn Observer>,
 }

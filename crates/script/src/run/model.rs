@@ -572,7 +572,7 @@ impl Instance {
         ask.settings = settings;
         ask.suffix = question.suffix;
         ask.biases = biases;
-        ask.dry = self.world.dry;
+        ask.dry = self.world.withheld.is_some();
         Ok((ask, question.variable, question.role))
     }
 }

@@ -14,6 +14,7 @@ use super::scripts::config_place;
 use super::state::Callable;
 use crate::answer::Inputs;
 use crate::error::{ErrorKind, ScriptError};
+use crate::library::permissions::permissions;
 use crate::syntax::Script;
 
 /// A tool as the front matter names it.
@@ -23,37 +24,29 @@ struct Wanted {
 }
 
 impl Instance {
-    /// Reads `permissions.ai.call` of the script: with those of all scripts around it they say what
-    /// models may call here.
+    /// Reads `permissions.ai.call` of the script and of those that it inherits from: with those of all
+    /// scripts around it they say what models may call here.
     pub(super) fn read_permissions(&mut self) -> Result<(), ScriptError> {
+        let wrong = |diagnostics| ScriptError {
+            diagnostics,
+            ..ScriptError::plain(ErrorKind::Script, "", "")
+        };
+        for body in &self.resolved.bodies {
+            permissions(body).map_err(wrong)?;
+        }
         let config = &self.resolved.config;
-        let patterns = config
-            .get("permissions")
-            .and_then(|value| value.at(&["ai", "call"]));
-        let Some(patterns) = patterns else {
+        let Some(merged) = config.get("permissions") else {
             return Ok(());
         };
-        let texts: Vec<String> = match patterns {
-            Value::List(list) => list
-                .as_slice()
-                .iter()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect(),
-            Value::Str(one) => vec![one.to_string()],
-            _ => Vec::new(),
+        // Each is well formed by itself; so is what they make together, or nothing is allowed.
+        let patterns = match merged.at(&["ai", "call"]) {
+            Some(Value::List(list)) => list.as_slice().to_vec(),
+            Some(one) => vec![one.clone()],
+            None => Vec::new(),
         };
-        let parsed = Permissions::parse(&texts).map_err(|problem| {
-            let script = &self.resolved.script;
-            let at = config_place(&script.config, "permissions");
-            ScriptError::new(
-                ErrorKind::Script,
-                script
-                    .source
-                    .error("script.permissions", problem.to_string(), at),
-            )
-        })?;
-        self.permissions.push(parsed);
+        let texts: Vec<&str> = patterns.iter().filter_map(Value::as_str).collect();
+        self.permissions
+            .push(Permissions::parse(&texts).unwrap_or_default());
         Ok(())
     }
 

@@ -16,7 +16,7 @@ use super::snapshot::{self, Snapshots};
 use super::wanted::text_of;
 use super::witness::{Seen, Witness};
 use crate::error::{ErrorKind, ScriptError};
-use crate::host::{Answering, Models};
+use crate::host::{Answering, Grants, Models, Reach};
 use crate::run::{Engine, Job, Outcome};
 use crate::syntax::Script;
 
@@ -25,6 +25,8 @@ use crate::syntax::Script;
 pub struct Bench {
     /// Runs the scripts; its models answer where a fixture says nothing else.
     pub engine: Engine,
+    /// What the tested scripts may do outside of themselves.
+    pub grants: Grants,
     /// Who decides about `judge:`.
     pub judge: Option<Answering>,
     /// Where snapshots rest.
@@ -117,7 +119,7 @@ impl Bench {
             history: Vec::new(),
             // A test is the same test every time.
             seed: Some(case.seed.unwrap_or(0)),
-            dry: false,
+            reach: Reach::Granted(self.grants.clone()),
             observer: witness,
         }
     }

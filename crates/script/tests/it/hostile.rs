@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use case::{Case, Expect, FILES};
 use quillet_core::{Value, json};
 use quillet_script::ScriptError;
-use quillet_script::host::{Grants, NoTools, Unobserved};
+use quillet_script::host::{Grants, NoTools, Reach, Unobserved};
 use quillet_script::js::{JsOptions, Program, Transport};
 use quillet_script::library;
 use quillet_script::run::{Engine, Input, Job, Outcome};
@@ -80,7 +80,6 @@ async fn run(case: &Case, worker: &Program) -> Result<Outcome, ScriptError> {
         tools: Arc::new(NoTools),
         library: opened.library,
         templates: Arc::new(TemplateFactory::standard()),
-        grants: Grants::default(),
         limits: case.limits.clone(),
         javascript: JsOptions {
             transport: Transport::Process(worker.clone()),
@@ -94,7 +93,7 @@ async fn run(case: &Case, worker: &Program) -> Result<Outcome, ScriptError> {
         parameters: Default::default(),
         history: Vec::new(),
         seed: Some(1),
-        dry: false,
+        reach: Reach::Granted(Grants::default()),
         observer: Arc::new(Unobserved),
     };
     // On a worker's stack, not on that of the main thread.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use quillet_core::{Map, Span, Value};
-use quillet_script::host::{self, Answering, Grants, Models, NoTools, Unobserved};
+use quillet_script::host::{self, Answering, Grants, Models, NoTools, Reach, Unobserved};
 use quillet_script::js::JsOptions;
 use quillet_script::library::{
     Builtin, Folders, Layered, Library, Memory, check, demand, id, open, resolve,
@@ -339,15 +339,19 @@ impl Models for NoModels {
     }
 }
 
-async fn ran(text: &str) -> Result<Option<Value>, ScriptError> {
-    let folder = Folder::new(&[("main.ai.yaml", text), ("notes.txt", "remember")]);
+pub(crate) async fn ran(text: &str) -> Result<Option<Value>, ScriptError> {
+    ran_beside(&[("main.ai.yaml", text), ("notes.txt", "remember")]).await
+}
+
+/// Runs `main.ai.yaml` among these files.
+pub(crate) async fn ran_beside(files: &[(&str, &str)]) -> Result<Option<Value>, ScriptError> {
+    let folder = Folder::new(files);
     let opened = open(&folder.path("main.ai.yaml").display().to_string(), &[]).await?;
     let engine = Engine {
         models: Arc::new(NoModels),
         tools: Arc::new(NoTools),
         library: opened.library,
         templates: Arc::new(TemplateFactory::standard()),
-        grants: Grants::default(),
         limits: host::Limits::default(),
         javascript: JsOptions::default(),
     };
@@ -358,7 +362,7 @@ async fn ran(text: &str) -> Result<Option<Value>, ScriptError> {
         parameters: Map::default(),
         history: Vec::new(),
         seed: Some(1),
-        dry: false,
+        reach: Reach::Granted(Grants::default()),
         observer: Arc::new(Unobserved),
     };
     Ok(engine.run(job).await?.value)

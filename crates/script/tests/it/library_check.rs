@@ -197,15 +197,15 @@ async fn what_is_wrong_is_told_with_its_place_and_the_mend() {
         ),
         (
             "---\npermissions: {ai: {call: [\"!\"]}}\n---\nuser: x\n",
-            "2:27: this permission names nothing",
+            "2:27: an empty pattern",
         ),
         (
             "---\npermissions: {ai: {call: [\"a b\"]}}\n---\nuser: x\n",
-            "2:27: a permission has no blanks",
+            "2:27: no name is like \"a b\"",
         ),
         (
             "---\npermissions: {call: [a]}\n---\nuser: x\n",
-            "warning: 2:14: permissions say nothing",
+            "2:15: permissions has no \"call\" (there is `ai`, and nothing else)",
         ),
         (
             "---\ninput: [{a: {requird: true}}]\n---\nuser: x\n",

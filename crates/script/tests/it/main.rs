@@ -31,6 +31,7 @@ mod library_inherit;
 mod parse_blocks;
 mod pattern;
 mod pattern_regex;
+mod permissions;
 mod python;
 mod quickjs;
 mod reader;

@@ -25,6 +25,8 @@ pub(super) struct Prepared {
     pub(super) session: Option<String>,
     /// What was asked, as the session keeps it.
     pub(super) asked: Vec<Message>,
+    /// Whether the session ends with this question already.
+    pub(super) is_asked_again: bool,
     /// Who answers.
     pub(super) provider: String,
     /// Where the documents are from that are in the question.
@@ -48,7 +50,12 @@ pub(super) async fn prepare(
     let session = request.session_id();
     let mut input = std::mem::take(&mut request.input);
     let documents = documents(service, &request, &connected, &mut input).await?;
-    let talk = conversation(service, &request, input, session.as_deref()).await?;
+    let mut talk = conversation(service, &request, input, session.as_deref()).await?;
+    let is_asked_again =
+        talk.is_loaded && history::is_asked_again(&talk.past.messages, &talk.asked);
+    if is_asked_again {
+        talk.past.messages.pop();
+    }
     let permitted = agent.as_ref().map(|agent| &agent.tools);
     let knowledge = documents.knowledge.as_ref();
     let offered = offer::collect(service, &request, permitted, knowledge).await?;
@@ -91,6 +98,7 @@ pub(super) async fn prepare(
         run,
         session,
         asked: talk.asked,
+        is_asked_again,
         provider: connected.provider,
         sources: documents.sources,
     })
@@ -165,6 +173,8 @@ struct Talk {
     system: Option<String>,
     past: Past,
     asked: Vec<Message>,
+    /// Whether `past` is what the session holds.
+    is_loaded: bool,
 }
 
 async fn conversation(
@@ -191,6 +201,7 @@ async fn conversation(
                 system: request.system.clone(),
                 past,
                 asked,
+                is_loaded: true,
             })
         }
     }
@@ -220,6 +231,7 @@ fn given(request: &AgentRequest, messages: Vec<Message>, most: usize) -> Talk {
             skills: Vec::new(),
         },
         asked,
+        is_loaded: false,
     }
 }
 
@@ -344,6 +356,10 @@ fn options(request: &AgentRequest, agent: ChatOptions, most: u64) -> ChatOptions
 fn limits(limits: Limits, request: &AgentRequest) -> Limits {
     Limits {
         tool_rounds: request.tools.max_tool_calls.unwrap_or(limits.tool_rounds),
+        repeated_calls: request
+            .tools
+            .repeated_calls
+            .unwrap_or(limits.repeated_calls),
         call_time: request.tools.tool_timeout.unwrap_or(limits.call_time),
         compaction: limits.compaction && request.features.message_compression,
         ..limits

@@ -107,6 +107,7 @@ impl AgentCounts {
 fn ending(ending: &Ending) -> &'static str {
     match ending {
         Ending::Finished(reason) => reason.as_str(),
+        Ending::Repeated { .. } => "repeated_calls",
         Ending::CallsRequired => "calls_required",
         Ending::Silent { .. } => "silent_exit",
         Ending::Cancelled => "cancelled",

@@ -94,19 +94,7 @@ pub(super) fn turns(run: &str, asked: &[Message], outcome: &Outcome) -> Vec<Turn
         return Vec::new();
     }
     let partial = matches!(outcome.ending, Ending::Cancelled | Ending::Failed(_));
-    let created_ms = now();
-    let mut turns: Vec<Turn> = asked
-        .iter()
-        .chain(&outcome.messages)
-        .enumerate()
-        .map(|(index, message)| Turn {
-            id: format!("{run}-{}", index + 1),
-            created_ms,
-            message: message.clone(),
-            loaded_skills: Vec::new(),
-            partial: false,
-        })
-        .collect();
+    let mut turns = numbered(run, asked.iter().chain(&outcome.messages));
     let last = turns
         .iter_mut()
         .rev()
@@ -116,6 +104,32 @@ pub(super) fn turns(run: &str, asked: &[Message], outcome: &Outcome) -> Vec<Turn
         last.partial = partial;
     }
     turns
+}
+
+/// What was asked, as its session keeps it before there is an answer.
+pub(super) fn asked(run: &str, asked: &[Message]) -> Vec<Turn> {
+    numbered(run, asked.iter())
+}
+
+fn numbered<'m>(run: &str, messages: impl Iterator<Item = &'m Message>) -> Vec<Turn> {
+    let created_ms = now();
+    let turn = |(number, message): (usize, &Message)| Turn {
+        id: format!("{run}-{number}"),
+        created_ms,
+        message: message.clone(),
+        loaded_skills: Vec::new(),
+        partial: false,
+    };
+    (1..).zip(messages).map(turn).collect()
+}
+
+/// Whether the conversation ends with this question, which nobody answered: then its run died, and
+/// it is asked again.
+pub(super) fn is_asked_again(past: &[Message], asked: &[Message]) -> bool {
+    match (past.last(), asked) {
+        (Some(last), [question]) => last.role == Role::User && last.content == question.content,
+        _ => false,
+    }
 }
 
 /// Milliseconds since 1970.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use quillet_agent::skills::Definition;
 use quillet_agent::{Limits, Window};
@@ -105,6 +106,9 @@ pub struct AgentOptions {
     /// Whether runs go on for their logs when clients leave, unless requests say
     /// otherwise. Default `false`.
     pub resumable: bool,
+    /// How long a reader of a resumable answer waits for a log that cannot be read, before its
+    /// stream ends with an error. Default 10 s.
+    pub log_patience: Duration,
     /// Bytes of a request. Default 32 MiB: images come in base64.
     pub body_bytes: usize,
     /// Arguments and results are shown in blocks for tools whose names contain one
@@ -125,6 +129,7 @@ impl Default for AgentOptions {
             history_messages: 10_000,
             group_history: (10, 20),
             resumable: false,
+            log_patience: Duration::from_secs(10),
             body_bytes: 32 << 20,
             shown_tools: ["read", "write", "upload", "exec"]
                 .map(str::to_owned)

@@ -151,6 +151,9 @@ pub struct ToolSettings {
     pub skills: Vec<SkillChoice>,
     /// Turns that call tools; the configured number where `None`.
     pub max_tool_calls: Option<u32>,
+    /// Equal calls with equal results, after which the model is stopped; the configured number
+    /// where `None`, no limit for 0.
+    pub repeated_calls: Option<u32>,
     /// Longest time of one call; the configured one where `None`.
     pub tool_timeout: Option<Duration>,
 }

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use quillet_agent::{AgentError, AgentEvent, Ending, EventStream, Outcome, Source};
 use quillet_core::session::Turn;
-use quillet_core::{BoxFuture, Message};
+use quillet_core::{BoxFuture, Message, Role};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::assemble::{self, Prepared};
@@ -39,8 +40,10 @@ pub struct Running {
     /// Ready when somebody asked for it to stop.
     asked_to_stop: BoxFuture<'static, ()>,
     stage: Stage,
-    // Given back when the run is over, whoever still holds it.
+    // Given back when the run is over, whoever still holds it; of a run with a log, when its last
+    // event is written.
     places: Option<Places>,
+    has_log: bool,
 }
 
 impl std::fmt::Debug for Running {
@@ -65,12 +68,33 @@ struct Kept {
     session: Option<String>,
     run: String,
     asked: Vec<Message>,
+    /// Whether what was asked is written: it is as soon as the run goes, since a run that dies
+    /// writes nothing more.
+    question: Question,
+}
+
+/// What became of the question in the session.
+enum Question {
+    /// It is to be written with the answer.
+    Unwritten,
+    /// It is being written.
+    Writing(JoinHandle<bool>),
+    /// It was there before.
+    Known,
 }
 
 impl Kept {
     async fn keep(self, service: Arc<AgentService>, outcome: &Outcome) {
         let Some(session) = self.session else { return };
-        let turns: Vec<Turn> = history::turns(&self.run, &self.asked, outcome);
+        let is_there = match self.question {
+            Question::Unwritten => false,
+            Question::Known => true,
+            Question::Writing(written) => written.await.unwrap_or(false),
+        };
+        let mut turns: Vec<Turn> = history::turns(&self.run, &self.asked, outcome);
+        if is_there {
+            turns.drain(..self.asked.len().min(turns.len()));
+        }
         if turns.is_empty() {
             return;
         }
@@ -115,6 +139,7 @@ impl Running {
             asked_to_stop: Box::pin(async move { runs.cancelled(&run).await }),
             stage: Stage::Preparing(preparing),
             places: Some(places),
+            has_log: false,
             service,
         }
     }
@@ -150,6 +175,11 @@ impl Running {
         self.provider.as_deref()
     }
 
+    /// The events of the run go into its log: it is on its way until this is dropped.
+    pub(crate) fn logged(&mut self) {
+        self.has_log = true;
+    }
+
     /// Asks the run to stop; its last event says so.
     pub fn stop(&self) {
         self.stop.cancel();
@@ -174,10 +204,12 @@ impl Running {
             };
             match event {
                 Step::Prepared(prepared) => {
+                    let question = self.write_question(&prepared);
                     self.provider = Some(prepared.provider);
                     self.asked_model.clone_from(&prepared.run.model_name);
                     self.sources = prepared.sources;
                     let kept = Kept {
+                        question,
                         session: prepared.session,
                         run: self.id.clone(),
                         asked: prepared.asked,
@@ -199,6 +231,30 @@ impl Running {
         }
     }
 
+    /// Begins to write what was asked into the session, beside the run. Results of calls wait for
+    /// the answer: without it they would answer nothing.
+    fn write_question(&self, prepared: &Prepared) -> Question {
+        let Some(session) = prepared.session.clone() else {
+            return Question::Unwritten;
+        };
+        if prepared.is_asked_again {
+            return Question::Known;
+        }
+        let asked = &prepared.asked;
+        if asked.is_empty() || asked.iter().any(|message| message.role != Role::User) {
+            return Question::Unwritten;
+        }
+        let turns = history::asked(&self.id, asked);
+        let (service, run) = (self.service.clone(), self.id.clone());
+        Question::Writing(self.service.tasks.spawn(async move {
+            let written = service.parts.sessions.append(&session, &turns).await;
+            if let Err(error) = &written {
+                tracing::warn!(session, run, %error, "the question was not written");
+            }
+            written.is_ok()
+        }))
+    }
+
     fn keep(&mut self, outcome: Box<Outcome>) {
         if let Stage::Going(_, kept) = std::mem::replace(&mut self.stage, Stage::Over) {
             let (service, said) = (self.service.clone(), outcome.clone());
@@ -210,7 +266,9 @@ impl Running {
     fn over(&mut self, outcome: Box<Outcome>) -> AgentEvent {
         self.stage = Stage::Over;
         self.service.counts.ended(&outcome);
-        self.places = None;
+        if !self.has_log {
+            self.places = None;
+        }
         AgentEvent::Ended(outcome)
     }
 

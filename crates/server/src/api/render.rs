@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use axum::response::Response;
-use quillet_core::{Map, Message};
+use quillet_core::{Diagnostic, Map, Message};
 use quillet_prompt::{DryRun, Explanation, Input, RenderOutcome, RenderedPrompt, ServiceError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
@@ -144,7 +144,11 @@ pub(crate) struct DryRunReply {
     /// The messages of each request, in order.
     #[schema(value_type = Vec<Vec<Object>>)]
     requests: Vec<Vec<Message>>,
-    /// Why it could not be told further, if it could not: it needs a model's answer.
+    /// What the author should know, and what a real run would need and the dry run left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<Object>)]
+    warnings: Vec<Diagnostic>,
+    /// Why it could not be told further, if it could not: it needs a model's answer, or a grant.
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<String>,
 }
@@ -153,6 +157,7 @@ impl From<DryRun> for DryRunReply {
     fn from(dry: DryRun) -> Self {
         DryRunReply {
             requests: dry.requests,
+            warnings: dry.warnings,
             stopped: dry.stopped.map(|error| error.to_string()),
         }
     }

@@ -122,6 +122,7 @@ pub struct ScriptTools {
     builtin: Option<Arc<Tools>>,
     servers: Option<Arc<ServerTools>>,
     more: Vec<Arc<dyn Tool>>,
+    has_unasked: bool,
 }
 
 impl ScriptTools {
@@ -150,6 +151,13 @@ impl ScriptTools {
     #[must_use]
     pub fn and(mut self, more: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.more.extend(more);
+        self
+    }
+
+    /// There are servers with tools that nobody asked for them, since the run is dry.
+    #[must_use]
+    pub fn unasked(mut self) -> Self {
+        self.has_unasked = true;
         self
     }
 
@@ -184,6 +192,17 @@ impl host::Tools for ScriptTools {
             .or_else(|| more.cloned())
             .or_else(|| self.servers.as_ref()?.find(name))
             .or_else(|| self.built_in(name))
+    }
+
+    fn dry(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let prompts = self.prompts.as_ref()?;
+        let snapshot = prompts.catalogue().snapshot();
+        let id = name.strip_prefix(PROMPT)?;
+        prompts.dry_tool_in(&snapshot, id, 0).ok()
+    }
+
+    fn has_unasked(&self) -> bool {
+        self.has_unasked
     }
 
     fn names(&self) -> Vec<String> {

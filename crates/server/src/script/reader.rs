@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use quillet_core::{Diagnostic, Severity, Span};
 use quillet_prompt::{Checked, ScriptReader, StoredScript};
+use quillet_script::library::permissions::permissions;
 use quillet_script::reader::read;
 use quillet_script::run::script_spec;
 use quillet_script::syntax::{Script, Source};
@@ -25,6 +26,7 @@ impl ScriptReader for StoredScripts {
             return Err(read.diagnostics);
         }
         let script = read.script;
+        permissions(&script)?;
         let spec =
             script_spec(&script, name).map_err(|message| vec![no_input(&script, message)])?;
         let title = script.config.get("title").and_then(|node| node.text());

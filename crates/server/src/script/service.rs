@@ -7,7 +7,7 @@ use quillet_core::BoxFuture;
 use quillet_prompt::{
     PromptService, ScriptEvent, ScriptJob, ScriptOutcome, ScriptRunner, ScriptStream, ServiceError,
 };
-use quillet_script::host::{Models, Tools};
+use quillet_script::host::{Models, Reach, Tools};
 use quillet_script::js::JsOptions;
 use quillet_script::run::{Engine, Job};
 use quillet_script::syntax::Script;
@@ -65,7 +65,6 @@ impl ScriptService {
             tools: Arc::new(tools),
             library: self.libraries.of(&job.snapshot),
             templates: self.templates.clone(),
-            grants: self.options.grants.clone(),
             limits: self.options.limits.clone(),
             javascript: JsOptions {
                 transport: self.options.javascript.clone(),
@@ -86,7 +85,10 @@ impl ScriptService {
             parameters: given::parameters(job.model.as_deref(), &job.options),
             history,
             seed: None,
-            dry: job.dry,
+            reach: match job.dry {
+                true => Reach::Nothing,
+                false => Reach::Granted(self.options.grants.clone()),
+            },
             observer: Arc::new(Watcher { sender }),
         };
         let (id, most) = (job.id.clone(), self.options.time);

@@ -47,6 +47,16 @@ impl Tools for OfSnapshot {
         stored.or_else(|| self.more.tool(name))
     }
 
+    fn dry(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        if self.stored(name).is_some() {
+            return None;
+        }
+        let id = name.strip_prefix(PROMPT).unwrap_or(name);
+        self.prompts
+            .dry_tool_in(&self.snapshot, id, self.depth)
+            .ok()
+    }
+
     fn names(&self) -> Vec<String> {
         let functions = self.snapshot.functions.keys().map(ToString::to_string);
         let prompts = self.snapshot.prompts.keys();

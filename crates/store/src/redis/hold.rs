@@ -31,6 +31,7 @@ local holder = redis.call('HGET', KEYS[2], 'place')
 if holder and holder ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[2], 'place', ARGV[1],
   'lease', t[1] * 1000 + math.floor(t[2] / 1000) + ARGV[2])
+redis.call('HDEL', KEYS[2], 'missed')
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 redis.call('PEXPIRE', KEYS[2], ARGV[3])
 return tonumber(redis.call('HGET', KEYS[2], 'cancelled') or '0')";
@@ -38,11 +39,12 @@ return tonumber(redis.call('HGET', KEYS[2], 'cancelled') or '0')";
 /// KEYS: places of the key. ARGV: place.
 const FREE_PLACE: &str = "return redis.call('ZREM', KEYS[1], ARGV[1])";
 
-/// KEYS: log, state. ARGV: place, time to keep. A run whose permit is gone has ended.
+/// KEYS: log, state. ARGV: place, time to keep. A run whose permit is gone has
+/// ended, though its last event may be missing.
 const END_RUN: &str = "
 if redis.call('HGET', KEYS[2], 'place') ~= ARGV[1] then return 0 end
 redis.call('HDEL', KEYS[2], 'lease')
-if redis.call('HSETNX', KEYS[2], 'ended', 1) == 1 then redis.call('PUBLISH', KEYS[1], KEYS[1]) end
+if redis.call('HSETNX', KEYS[2], 'ended', 2) == 1 then redis.call('PUBLISH', KEYS[1], KEYS[1]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return 0";

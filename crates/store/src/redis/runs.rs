@@ -1,7 +1,8 @@
 //! Runs in Redis, shared by all replicas.
 //!
 //! `<prefix>runs:{<id>}` is a stream of events whose ids are their numbers, and
-//! `…:state` a hash: `last`, `bytes`, `ended`, `cancelled`, `place`, `lease`.
+//! `…:state` a hash: `last`, `bytes`, `ended` (1: its last event is there, 2: it is not),
+//! `cancelled`, `place`, `lease`, `missed` (when somebody first saw that the lease is over).
 //! `<prefix>keys:{<key>}:places` and `…:begun` are sorted sets of a key's places (by the
 //! end of their lease) and beginnings (by their time). Time is always Redis' own.
 
@@ -11,7 +12,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::runs::{Allowance, LogPage, LoggedEvent, NotAdmitted, Permit, Runs};
-use quillet_core::store::{StoreError, StoreErrorKind};
+use quillet_core::store::{Health, StoreError, StoreErrorKind};
 use redis::Value;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
@@ -19,13 +20,14 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::client::Client;
 use super::hold::{Change, Held, Holder, Place, cancel_of, state_of};
+use super::keeper::State;
 use super::pulse::Bells;
 use super::script::{count, list, number, script, text};
 use super::settings::Settings;
 use crate::address::RedisAddress;
 use crate::changes::Hub;
 use crate::runs::log::missing;
-use crate::runs::{MINUTE, RunOptions, already_running};
+use crate::runs::{MINUTE, RunOptions, already_running, given_up};
 use crate::{StoreOptions, ids};
 
 /// KEYS: places, beginnings. ARGV: place, lease, most places or -1, most a minute
@@ -67,9 +69,14 @@ return 1";
 
 /// KEYS: log, state. ARGV: most events, most bytes, time to keep, whether it ended,
 /// then number, name and payload of each event. Events that are there already are left out.
+/// Answers -1 if the log has its last event, and this call brings more.
 const APPEND: &str = "
-local state = redis.call('HMGET', KEYS[2], 'last', 'bytes')
+local state = redis.call('HMGET', KEYS[2], 'last', 'bytes', 'ended')
 local last, bytes = tonumber(state[1] or '0'), tonumber(state[2] or '0')
+if state[3] == '1' then
+  if ARGV[4] == '1' and tonumber(ARGV[#ARGV - 2] or '0') <= last then return 0 end
+  return -1
+end
 for i = 5, #ARGV, 3 do
   if tonumber(ARGV[i]) > last then
     redis.call('XADD', KEYS[1], ARGV[i] .. '-0', 'n', ARGV[i + 1], 'd', ARGV[i + 2])
@@ -92,18 +99,48 @@ redis.call('PEXPIRE', KEYS[2], ARGV[3])
 redis.call('PUBLISH', KEYS[1], KEYS[1])
 return 0";
 
-/// KEYS: log, state. ARGV: the number after which. Answers nothing for an unknown run,
-/// else whether it has ended, its last number and its events. A run whose replica has
-/// died has ended.
+/// KEYS: log, state. ARGV: the number after which, time to renew a lease that is over.
+/// Answers nothing for an unknown run and for one that never had a log, else whether it goes on (0),
+/// has ended (1) or is lost (2), its last number and its events.
 const READ: &str = "
 if redis.call('EXISTS', KEYS[2]) == 0 then return false end
-local state = redis.call('HMGET', KEYS[2], 'ended', 'lease', 'last')
+local state = redis.call('HMGET', KEYS[2], 'ended', 'lease', 'last', 'missed')
 local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local ended = 0
-if state[1] or (state[2] and tonumber(state[2]) <= t[1] * 1000 + math.floor(t[2] / 1000)) then
-  ended = 1
+if state[1] then
+  ended = tonumber(state[1])
+  if ended == 2 and not state[3] then return false end
+elseif state[2] and tonumber(state[2]) <= now then
+  if not state[4] then
+    redis.call('HSET', KEYS[2], 'missed', now)
+  elseif now - state[4] >= tonumber(ARGV[2]) then
+    ended = 2
+  end
 end
 return {ended, state[3] or '0', redis.call('XRANGE', KEYS[1], '(' .. ARGV[1] .. '-0', '+')}";
+
+/// KEYS: log, state. ARGV: time to renew a lease that is over, name and payload of the last event,
+/// time to keep. Answers whether it was written: the run was lost, and nobody was before.
+const GIVE_UP: &str = "
+if redis.call('EXISTS', KEYS[2]) == 0 then return 0 end
+local state = redis.call('HMGET', KEYS[2], 'ended', 'missed', 'last', 'bytes', 'lease')
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+if state[1] then
+  if state[1] ~= '2' then return 0 end
+elseif not state[2] or now - state[2] < tonumber(ARGV[1])
+  or not state[5] or tonumber(state[5]) > now then
+  return 0
+end
+local last = tonumber(state[3] or '0') + 1
+redis.call('XADD', KEYS[1], string.format('%.0f', last) .. '-0', 'n', ARGV[2], 'd', ARGV[3])
+redis.call('HSET', KEYS[2], 'last', string.format('%.0f', last),
+  'bytes', tonumber(state[4] or '0') + #ARGV[2] + #ARGV[3], 'ended', 1)
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+redis.call('PEXPIRE', KEYS[2], ARGV[4])
+redis.call('PUBLISH', KEYS[1], KEYS[1])
+return 1";
 
 /// KEYS: log, state. ARGV: channel of all, the bell to ring. Answers whether the run goes on.
 const CANCEL: &str = "
@@ -254,12 +291,30 @@ impl RedisRuns {
             ];
             arguments.extend(parts);
         }
-        self.on_run(APPEND, &log, &arguments).await?;
-        Ok(())
+        let added = self.on_run(APPEND, &log, &arguments).await?;
+        match number(&added) {
+            -1 => Err(given_up(run)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Time in which a replica that was cut off renews what it holds: longer than between two of
+    /// its renewals.
+    fn grace(&self) -> String {
+        (self.options.lease / 2).as_millis().to_string()
+    }
+
+    async fn tell_end(&self, run: &str, name: &str, data: &str) -> Result<bool, StoreError> {
+        let log = self.log(run)?;
+        let keep = self.options.keep.as_millis().to_string();
+        let arguments = [self.grace(), name.to_owned(), data.to_owned(), keep];
+        let told = self.on_run(GIVE_UP, &log, &arguments).await?;
+        Ok(number(&told) == 1)
     }
 
     async fn look(&self, log: &str, after: u64) -> Result<Option<LogPage>, StoreError> {
-        let reply = self.on_run(READ, log, &[after.to_string()]).await?;
+        let arguments = [after.to_string(), self.grace()];
+        let reply = self.on_run(READ, log, &arguments).await?;
         let mut parts = list(reply).into_iter();
         let (Some(ended), Some(last), Some(events)) = (parts.next(), parts.next(), parts.next())
         else {
@@ -269,7 +324,8 @@ impl RedisRuns {
         let events = events.ok_or_else(|| unexpected(log))?;
         Ok(Some(LogPage {
             gap: missing(after, events.first(), count(&last)),
-            ended: number(&ended) == 1,
+            ended: number(&ended) != 0,
+            lost: number(&ended) == 2,
             events,
         }))
     }
@@ -373,6 +429,24 @@ impl Runs for RedisRuns {
         wait: Duration,
     ) -> BoxFuture<'a, Result<Option<LogPage>, StoreError>> {
         self.page(run, after, wait).boxed()
+    }
+
+    fn give_up<'a>(
+        &'a self,
+        run: &'a str,
+        name: &'a str,
+        data: &'a str,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.tell_end(run, name, data).boxed()
+    }
+
+    fn health(&self) -> Health {
+        match &*self.client.state.borrow() {
+            State::Up(_) | State::Connecting => Health::Ready,
+            State::Away(error) => Health::Away {
+                reason: error.message.clone(),
+            },
+        }
     }
 
     fn cancel<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {

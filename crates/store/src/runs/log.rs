@@ -34,6 +34,11 @@ impl Log {
         }
     }
 
+    /// Number of the last event; 0 where there was none.
+    pub(crate) fn last(&self) -> u64 {
+        self.last
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -44,6 +49,7 @@ impl Log {
         LogPage {
             events: self.events.range(first..).cloned().collect(),
             ended,
+            lost: false,
             gap: missing(after, self.events.get(first), self.last),
         }
     }

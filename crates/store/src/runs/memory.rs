@@ -49,6 +49,8 @@ struct Run {
     /// Whether somebody holds its permit.
     held: bool,
     ended: bool,
+    /// Whether its last event is in the log.
+    told: bool,
     cancelled: bool,
     touched: Instant,
     /// Rung at every change.
@@ -97,6 +99,13 @@ impl MemoryRuns {
     fn add(&self, run: &str, events: &[LoggedEvent], ended: bool) -> Result<(), StoreError> {
         let id = ids::checked("run", run)?;
         self.with(|known| {
+            let given_up = known.runs.get(id).is_some_and(|run| {
+                let is_new = |event: &LoggedEvent| event.sequence > run.log.last();
+                run.told && (!ended || events.iter().any(is_new))
+            });
+            if given_up {
+                return Err(super::given_up(id));
+            }
             let run = known
                 .runs
                 .entry(id.to_owned())
@@ -105,20 +114,47 @@ impl MemoryRuns {
             run.log.add(events, &self.options);
             known.bytes = known.bytes - before + run.log.bytes();
             run.touched = Instant::now();
+            run.told |= ended;
             run.bell.send_replace(());
             if ended {
                 known.end(id);
             }
             known.make_room(self.options.max_memory_bytes);
-        });
-        Ok(())
+            Ok(())
+        })
+    }
+
+    fn tell_end(&self, run: &str, name: &str, data: &str) -> bool {
+        self.with(|known| {
+            let lost = known.runs.get_mut(run).filter(|run| run.is_lost());
+            let Some(lost) = lost else { return false };
+            let last = LoggedEvent {
+                sequence: lost.log.last() + 1,
+                name: name.into(),
+                data: data.into(),
+            };
+            let before = lost.log.bytes();
+            lost.log.add(&[last], &self.options);
+            lost.told = true;
+            known.bytes = known.bytes - before + lost.log.bytes();
+            lost.bell.send_replace(());
+            true
+        })
     }
 
     /// What there is after an event, and the bell that rings when there is more.
     fn look(&self, run: &str, after: u64) -> Option<(LogPage, watch::Receiver<()>)> {
         self.with(|known| {
             let run = known.runs.get(run)?;
-            Some((run.log.after(after, run.ended), run.bell.subscribe()))
+            // A run that never wrote a log and is over has none to read.
+            if run.is_lost() && run.log.last() == 0 {
+                return None;
+            }
+            let page = LogPage {
+                lost: run.is_lost(),
+                ..run.log.after(after, run.ended)
+            };
+            Some((page, run.bell.subscribe()))
         })
     }
 
@@ -163,10 +199,18 @@ impl Run {
             log: Log::default(),
             held,
             ended: false,
+            told: false,
             cancelled: false,
             touched: Instant::now(),
             bell: watch::Sender::new(()),
         }
+    }
+}
+
+impl Run {
+    /// Whether it is over, and nobody told its end.
+    fn is_lost(&self) -> bool {
+        self.ended && !self.told
     }
 }
 
@@ -311,6 +355,15 @@ impl Runs for MemoryRuns {
         wait: Duration,
     ) -> BoxFuture<'a, Result<Option<LogPage>, StoreError>> {
         async move { Ok(self.page(ids::checked("run", run)?, after, wait).await) }.boxed()
+    }
+
+    fn give_up<'a>(
+        &'a self,
+        run: &'a str,
+        name: &'a str,
+        data: &'a str,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        async move { Ok(self.tell_end(ids::checked("run", run)?, name, data)) }.boxed()
     }
 
     fn cancel<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {

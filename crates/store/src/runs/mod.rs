@@ -28,8 +28,9 @@ pub struct RunOptions {
     pub keep: Duration,
     /// Most bytes of all logs in memory; 256 MiB. Runs that ended first make room.
     pub max_memory_bytes: usize,
-    /// How long a replica that has died holds the places of its runs; 30 s. In
-    /// Redis only; a living one renews its hold three times in that time.
+    /// How long a replica that has died holds the places of its runs; 10 s. In
+    /// Redis only; a living one renews its hold three times in that time. Its runs are
+    /// given up after half of it more, in which one that was only cut off renews them.
     pub lease: Duration,
 }
 
@@ -40,9 +41,15 @@ impl Default for RunOptions {
             max_log_events: 10_000,
             keep: Duration::from_secs(600),
             max_memory_bytes: 256 << 20,
-            lease: Duration::from_secs(30),
+            lease: Duration::from_secs(10),
         }
     }
+}
+
+/// A log that has its last event takes no more.
+pub(crate) fn given_up(run: &str) -> StoreError {
+    let message = format!("run id {run:?}: the run was given up, since its replica gave no sign");
+    StoreError::new(StoreErrorKind::Refused, message)
 }
 
 /// Two runs of one id would write into one log.

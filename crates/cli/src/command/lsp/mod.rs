@@ -47,7 +47,7 @@ enum State {
 }
 
 pub(crate) async fn run(args: &Lsp, config: &Config) -> Result<(), Failure> {
-    let tools = match scripts::tools(config).await {
+    let tools = match scripts::tools(config, scripts::Asked::All).await {
         Ok(tools) => tools,
         // Scripts can be edited while a store is away.
         Err(error) => {

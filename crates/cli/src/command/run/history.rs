@@ -32,19 +32,24 @@ struct Kept {
 }
 
 impl History {
-    /// The conversation of a script, if conversations are kept.
+    /// The conversation of a script, if conversations are kept. A dry run only reads it.
     ///
     /// # Errors
     /// It cannot be read, or not be put aside.
-    pub(super) fn open(chats: &Chats, script: &Script) -> Result<Option<Self>, Failure> {
+    pub(super) fn open(chats: &Chats, script: &Script, dry: bool) -> Result<Option<Self>, Failure> {
         let folder = match &chats.histories {
             Some(folder) if !chats.no_chats => folder.join(name_of(library::id(script))),
             _ => return Ok(None),
         };
         let path = folder.join(FILE);
         let wrong = |error: std::io::Error| failed(&path, &error.to_string());
-        fs::create_dir_all(&folder).map_err(wrong)?;
-        let is_there = path.is_file();
+        if dry && chats.new_chat {
+            return Ok(None);
+        }
+        if !dry {
+            fs::create_dir_all(&folder).map_err(wrong)?;
+        }
+        let is_there = path.is_file() && !dry;
         if chats.backup_chat && is_there {
             fs::copy(&path, beside(&folder, "backup")).map_err(wrong)?;
         }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::{Map, Value};
+use quillet_script::host::{Grants, Reach};
 use quillet_script::library::{self, Opened};
 use quillet_script::run::{Engine, Job, Outcome, Session};
 use quillet_script::{ErrorKind, ScriptError};
@@ -17,7 +18,7 @@ use quillet_script::{ErrorKind, ScriptError};
 use crate::args::Run;
 use crate::config::{self, Config};
 use crate::failure::{Failure, code};
-use crate::scripts::{self, exit};
+use crate::scripts::{self, Asked, exit};
 use crate::terminal;
 
 use history::History;
@@ -48,11 +49,15 @@ fn code_of(failure: &Failure) -> u8 {
 
 async fn work(args: &Run, config: &Config) -> Result<(), Failure> {
     let (opened, arguments) = open(args).await?;
-    let models = scripts::models(config)?;
-    let engine = scripts::engine(&args.with, config, Arc::new(models), opened.library.clone());
+    let (models, asked) = match args.dry_run {
+        true => (scripts::unasked_models(config)?, Asked::Nobody),
+        false => (scripts::models(config)?, Asked::All),
+    };
+    let library = opened.library.clone();
+    let engine = scripts::engine(&args.with, config, Arc::new(models), library, asked);
     let engine = engine.await?;
     let screen = Arc::new(Screen::new(args, &opened.script));
-    let history = History::open(&args.chats, &opened.script)?;
+    let history = History::open(&args.chats, &opened.script, args.dry_run)?;
     let job = Job {
         script: opened.script.clone(),
         arguments,
@@ -60,7 +65,7 @@ async fn work(args: &Run, config: &Config) -> Result<(), Failure> {
         parameters: parameters(args),
         history: history.as_ref().map(History::turns).unwrap_or_default(),
         seed: args.seed,
-        dry: args.dry_run,
+        reach: reach(args)?,
         observer: screen.clone(),
     };
     let ran = once(args, &engine, job, &screen).await?;
@@ -68,6 +73,11 @@ async fn work(args: &Run, config: &Config) -> Result<(), Failure> {
         Ok(ran) => ran,
         Err(error) => {
             screen.end_partial(&error)?;
+            // What it would have asked until there is worth as much as the reason it stopped for.
+            let requests = screen.requests();
+            if args.dry_run && !requests.is_empty() {
+                outcome::requests(args, &requests)?;
+            }
             scripts::tell(&error, Some(&opened.script.source));
             return Err(Failure::Said(scripts::code_of(error.kind)));
         }
@@ -87,9 +97,10 @@ async fn finish(
     outcome: Outcome,
     mut history: Option<History>,
 ) -> Result<(), Failure> {
-    if let Some(history) = &mut history
-        && !args.dry_run
-    {
+    if args.dry_run {
+        history = None;
+    }
+    if let Some(history) = &mut history {
         history.write(&outcome)?;
     }
     end(args, screen, &outcome)?;
@@ -136,6 +147,18 @@ async fn open(args: &Run) -> Result<(Opened, quillet_script::run::Input), Failur
             Err(Failure::Said(code))
         }
     }
+}
+
+/// What the run may reach. A dry run is given no grant, whatever was asked for.
+fn reach(args: &Run) -> Result<Reach, Failure> {
+    let grants = scripts::grants(&args.with)?;
+    if !args.dry_run {
+        return Ok(Reach::Granted(grants));
+    }
+    if grants != Grants::default() {
+        terminal::note("a dry run reaches nothing: the --allow-… flags do nothing in it");
+    }
+    Ok(Reach::Nothing)
 }
 
 /// Parameters of models that the command line sets over those of the script.

@@ -226,11 +226,18 @@ impl<'a> Running<'a> {
 
     async fn bench(&self, library: Arc<dyn library::Library>) -> Result<Bench, Failure> {
         let models: Arc<dyn host::Models> = self.models.clone();
-        let engine = scripts::engine(&self.args.with, self.config, models, library);
+        let engine = scripts::engine(
+            &self.args.with,
+            self.config,
+            models,
+            library,
+            scripts::Asked::All,
+        );
         let judge = self.args.judge.as_deref();
         let judge = judge.map(|name| host::Models::model(self.models.as_ref(), Some(name)));
         Ok(Bench {
             engine: engine.await?,
+            grants: scripts::grants(&self.args.with)?,
             judge: judge.transpose().map_err(Failure::Usage)?,
             snapshots: Arc::new(Folder::new(self.found, self.args.update)),
             repeats: self.args.count,

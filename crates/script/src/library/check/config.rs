@@ -1,11 +1,12 @@
 //! Settings of a front matter whose values are a choice.
 
 use quillet_core::{Map, Span, Value};
-use quillet_yaml::{Data, Node};
+use quillet_yaml::Node;
 
 use super::{Findings, schema};
 use crate::call::Settings;
 use crate::library::Resolved;
+use crate::library::permissions::permissions;
 use crate::text::template::Templates;
 
 /// When strings are formatted (note 49).
@@ -38,7 +39,9 @@ pub(super) fn check(resolved: &Resolved, templates: &Templates, findings: &mut F
             "there are Raw, Deferred and Immediate",
         );
     }
-    permissions(config, findings);
+    if let Err(found) = permissions(&resolved.script) {
+        let () = findings.add(found);
+    }
     role_names(config, findings);
 }
 
@@ -74,44 +77,6 @@ fn told(node: &Node, map: &Map, findings: &mut Findings<'_>) {
         let about = entries.find(|entry| why.contains(entry.name()));
         let at = about.map_or(node.span, |entry| entry.value.span);
         findings.warning("script.setting", why, at, "");
-    }
-}
-
-/// `permissions.ai.call`: patterns (seed 002, "权限控制").
-fn permissions(config: &Node, findings: &mut Findings<'_>) {
-    let Some(permissions) = config.get("permissions").filter(|node| !node.is_null()) else {
-        return;
-    };
-    let help = "such as `permissions: {ai: {call: [\"w*\", \"!search\"]}}`";
-    let Some(call) = permissions.get("ai").and_then(|ai| ai.get("call")) else {
-        let why = "permissions say nothing: there is `ai.call`";
-        return findings.warning("script.permission", why, permissions.span, help);
-    };
-    let patterns = match &call.data {
-        Data::List(items) => items.as_slice(),
-        _ => std::slice::from_ref(call),
-    };
-    for pattern in patterns {
-        match pattern.as_str().map(wrong_with) {
-            Some(None) => {}
-            Some(Some(why)) => findings.error("script.permission", why, pattern.span, help),
-            None => {
-                let why = format!("a permission is a text, not {}", pattern.kind());
-                findings.error("script.permission", why, pattern.span, help);
-            }
-        }
-    }
-}
-
-fn wrong_with(pattern: &str) -> Option<&'static str> {
-    let name = pattern.strip_prefix('!').unwrap_or(pattern);
-    match () {
-        () if name.is_empty() => Some("this permission names nothing"),
-        () if name.starts_with('!') => Some("a permission has one ! at most"),
-        () if name.contains(char::is_whitespace) => {
-            Some("a permission has no blanks: each stands for itself in the list")
-        }
-        () => None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value};
-use quillet_script::host::{Grants, Limits, Observer, RunEvent, Tools};
+use quillet_script::host::{Grants, Limits, Observer, Reach, RunEvent, Tools};
 use quillet_script::js::JsOptions;
 use quillet_script::library::{self, Library};
 use quillet_script::reader;
@@ -108,9 +108,15 @@ async fn once(case: &Case, folder: &Folder, stream: bool) -> Result<Ran, String>
     let opened = library::open(&path.to_string_lossy(), &[]).await;
     let outcome = match opened {
         Ok(opened) => {
-            let engine = engine(case, folder, OneModel(model.clone()), opened.library);
+            let engine = engine(case, OneModel(model.clone()), opened.library);
             engine
-                .run(job(case, opened.script, stream, watcher.clone()))
+                .run(job(
+                    case,
+                    opened.script,
+                    stream,
+                    watcher.clone(),
+                    reach(case, folder),
+                ))
                 .await
         }
         Err(error) => Err(error),
@@ -128,22 +134,28 @@ async fn once(case: &Case, folder: &Folder, stream: bool) -> Result<Ran, String>
     })
 }
 
-fn engine(case: &Case, folder: &Folder, model: OneModel, library: Arc<dyn Library>) -> Engine {
-    let under = |names: &[String]| names.iter().map(|name| folder.path().join(name)).collect();
+fn engine(case: &Case, model: OneModel, library: Arc<dyn Library>) -> Engine {
     Engine {
         models: Arc::new(model),
         tools: Arc::new(Given::of(case)),
         library,
         templates: Arc::new(TemplateFactory::standard()),
-        grants: Grants {
+        limits: limits(case),
+        javascript: JsOptions::default(),
+    }
+}
+
+fn reach(case: &Case, folder: &Folder) -> Reach {
+    let under = |names: &[String]| names.iter().map(|name| folder.path().join(name)).collect();
+    match case.dry {
+        true => Reach::Nothing,
+        false => Reach::Granted(Grants {
             read: under(&case.grants.read),
             write: under(&case.grants.write),
             net: case.grants.net,
             run: case.grants.run,
             env: case.grants.env.clone(),
-        },
-        limits: limits(case),
-        javascript: JsOptions::default(),
+        }),
     }
 }
 
@@ -161,7 +173,13 @@ fn limits(case: &Case) -> Limits {
     }
 }
 
-fn job(case: &Case, script: Arc<Script>, stream: bool, observer: Arc<Watcher>) -> Job {
+fn job(
+    case: &Case,
+    script: Arc<Script>,
+    stream: bool,
+    observer: Arc<Watcher>,
+    reach: Reach,
+) -> Job {
     let arguments = match case.args.as_ref().map(value) {
         None => Input::None,
         Some(Value::Map(map)) => Input::Named(map),
@@ -181,7 +199,7 @@ fn job(case: &Case, script: Arc<Script>, stream: bool, observer: Arc<Watcher>) -
         parameters: map(&Json::Object(case.parameters.clone())),
         history: case.history.iter().map(turn).collect(),
         seed: Some(case.seed.unwrap_or(1)),
-        dry: case.dry,
+        reach,
         observer,
     }
 }

@@ -131,7 +131,7 @@ impl Told {
         let reason = match outcome.ending {
             Ending::Finished(reason) => reason,
             Ending::CallsRequired => FinishReason::ToolCalls,
-            Ending::Silent { .. } => FinishReason::Stop,
+            Ending::Silent { .. } | Ending::Repeated { .. } => FinishReason::Stop,
             Ending::Cancelled => {
                 let message = "the run was stopped before its end";
                 return Err(ModelError::new(ModelErrorKind::Cut, message));

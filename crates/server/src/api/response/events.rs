@@ -13,6 +13,9 @@ use serde_json::{Map, json};
 use super::blocks::{BlockOptions, Blocks, display_name};
 use crate::agent::CLARIFY;
 
+/// The event of a run that failed.
+pub(super) const ERROR: &str = "response.error";
+
 /// One event as it goes over the wire.
 #[derive(Clone, Debug)]
 pub(super) struct Told {
@@ -263,7 +266,7 @@ impl Teller {
                     usage: outcome.usage.map(wire_usage),
                     ..self.failure(error)
                 };
-                told("response.error", &failure)
+                told(ERROR, &failure)
             }
             Ending::Cancelled => {
                 self.blocks.close(true);
@@ -278,9 +281,10 @@ impl Teller {
                 }
                 told("response.cancelled", &cancelled)
             }
-            Ending::Finished(_) | Ending::CallsRequired | Ending::Silent { .. } => {
-                told("response.done", &self.done(outcome, false))
-            }
+            Ending::Finished(_)
+            | Ending::Repeated { .. }
+            | Ending::CallsRequired
+            | Ending::Silent { .. } => told("response.done", &self.done(outcome, false)),
         }
     }
 
@@ -333,6 +337,19 @@ impl Teller {
     }
 }
 
+/// The payload of [`ERROR`] for a run whose end nobody told.
+pub(super) fn interrupted(message: &str) -> String {
+    let failure = Failure {
+        code: "interrupted",
+        message: message.to_owned(),
+        details: Details {
+            retryable: true,
+            ..Details::default()
+        },
+    };
+    told(ERROR, &failure).data
+}
+
 /// An error always says something: a reset connection has no text of its own.
 fn said(error: &AgentError) -> String {
     let text = error.to_string();
@@ -370,6 +387,7 @@ fn stop_reason(ending: &Ending) -> &'static str {
             FinishReason::Refusal => "refusal",
             FinishReason::Error => "error",
         },
+        Ending::Repeated { .. } => "repeated_calls",
         Ending::CallsRequired => "tool_use",
         Ending::Silent { .. } => "silent_exit",
         Ending::Cancelled => "cancelled",

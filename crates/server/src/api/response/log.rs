@@ -9,35 +9,79 @@ use axum::body::{Body, Bytes};
 use axum::response::Response;
 use futures_util::stream::unfold;
 use quillet_core::runs::{LogPage, LoggedEvent, Runs};
+use quillet_core::store::StoreErrorKind;
 use tokio::time::Instant;
 
-use super::events::{Told, frame};
+use super::events::{self, ERROR, Told, frame};
 use super::stream::{PING, Telling, response};
 use crate::agent::AgentService;
 
+/// Events that wait for a log that cannot be written; of more, the oldest are lost to it.
+const MOST_WAITING: usize = 10_000;
+/// Bytes of those events.
+const MOST_BYTES: usize = 4 << 20;
+/// Time between two attempts to write the end of a run.
+const PAUSE: Duration = Duration::from_millis(250);
+
 /// Runs to the end, whoever reads, and writes the log. A pause between two events is
-/// time to write what has come; so a fast answer is written in few, large pieces.
+/// time to write what has come; so a fast answer is written in few, large pieces. What
+/// cannot be written waits: a run goes on while its log is away.
 pub(super) async fn write(service: Arc<AgentService>, mut telling: Telling) {
     let run = telling.running().run_id().to_owned();
     let runs = service.parts().runs.clone();
-    let mut sequence = 0;
+    let patience = service.options().log_patience;
+    let (mut sequence, mut waiting) = (0, Vec::new());
+    let mut ended = None;
+    let mut is_told = false;
     loop {
-        let mut batch = Vec::new();
-        let ended = gather(&mut telling, &mut batch, &mut sequence).await;
-        if let Err(error) = runs.append(&run, &batch, ended).await {
-            tracing::warn!(run, %error, "events of a run are missing from its log");
+        if ended.is_none() && gather(&mut telling, &mut waiting, &mut sequence).await {
+            ended = Some(Instant::now());
         }
-        if ended {
+        let error = match runs.append(&run, &waiting, ended.is_some()).await {
+            Ok(()) if ended.is_some() => return,
+            Ok(()) => {
+                waiting.clear();
+                is_told = false;
+                continue;
+            }
+            Err(error) => error,
+        };
+        let is_over = error.kind == StoreErrorKind::Refused
+            || ended.is_some_and(|since| since.elapsed() > patience);
+        if is_over || !std::mem::replace(&mut is_told, true) {
+            tracing::warn!(run, %error, is_over, "events of a run are missing from its log");
+        }
+        if is_over {
             return;
         }
+        forget_oldest(&mut waiting);
+        if ended.is_some() {
+            tokio::time::sleep(PAUSE).await;
+        }
     }
+}
+
+/// Keeps the newest events, as the log itself does.
+fn forget_oldest(waiting: &mut Vec<LoggedEvent>) {
+    let mut bytes: usize = waiting.iter().map(|event| event.data.len()).sum();
+    let too_many = waiting.len().saturating_sub(MOST_WAITING);
+    let mut gone = 0;
+    for event in waiting.iter() {
+        if gone >= too_many && bytes <= MOST_BYTES {
+            break;
+        }
+        bytes -= event.data.len();
+        gone += 1;
+    }
+    waiting.drain(..gone);
 }
 
 /// Collects events until the run pauses; whether it has ended.
 async fn gather(telling: &mut Telling, batch: &mut Vec<LoggedEvent>, sequence: &mut u64) -> bool {
     const MOST: usize = 256;
-    while batch.len() < MOST {
-        let told = match batch.is_empty() {
+    let before = batch.len();
+    while batch.len() < before + MOST {
+        let told = match batch.len() == before {
             true => telling.next().await,
             false => match tokio::time::timeout(Duration::ZERO, telling.next()).await {
                 Ok(told) => told,
@@ -64,7 +108,19 @@ struct Reader {
     after: u64,
     /// A page that was read already.
     page: Option<LogPage>,
+    /// Since when the log cannot be read.
+    unread: Option<Instant>,
+    waits: Waits,
     ended: bool,
+}
+
+/// How long a reader waits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waits {
+    /// For an event, before it sends a comment.
+    pub(super) ping: Duration,
+    /// For a log that cannot be read.
+    pub(super) patience: Duration,
 }
 
 /// Answers with the events of a run after a number, and follows it to its end.
@@ -73,41 +129,53 @@ pub(super) fn answer(
     run: String,
     after: u64,
     first: LogPage,
-    ping: Duration,
+    waits: Waits,
 ) -> Response {
     let reader = Reader {
         runs,
         run,
         after,
         page: Some(first),
+        unread: None,
+        waits,
         ended: false,
     };
     let frames = unfold(reader, move |mut reader| async move {
-        let bytes = reader.next(ping).await?;
+        let bytes = reader.next().await?;
         Some((Ok::<_, Infallible>(bytes), reader))
     });
     response(Body::from_stream(frames))
 }
 
 impl Reader {
-    async fn next(&mut self, ping: Duration) -> Option<Bytes> {
+    /// The next bytes; nothing after the event that ended the run, or that says why there is none.
+    async fn next(&mut self) -> Option<Bytes> {
         if self.ended {
             return None;
         }
-        let until = Instant::now() + ping;
+        let until = Instant::now() + self.waits.ping;
         loop {
+            let left = until.saturating_duration_since(Instant::now());
             let page = match self.page.take() {
-                Some(page) => page,
-                None => {
-                    self.read(until.saturating_duration_since(Instant::now()))
-                        .await?
-                }
+                Some(page) => Ok(page),
+                None => self.read(left).await,
             };
-            self.ended = page.ended;
+            let page = match page {
+                Ok(page) => page,
+                Err(why) => match self.wait_for_log(&why, left).await {
+                    Some(last) => return Some(last),
+                    None => LogPage::default(),
+                },
+            };
+            if page.events.is_empty() && page.lost {
+                self.give_up().await;
+            } else {
+                self.ended = page.ended && !page.lost;
+            }
             if !page.events.is_empty() {
                 return Some(self.frames(&page));
             }
-            if page.ended {
+            if self.ended {
                 return None;
             }
             if Instant::now() >= until {
@@ -116,23 +184,55 @@ impl Reader {
         }
     }
 
-    async fn read(&self, wait: Duration) -> Option<LogPage> {
+    async fn read(&mut self, wait: Duration) -> Result<LogPage, String> {
         match self.runs.read(&self.run, self.after, wait).await {
-            Ok(page) => page,
+            Ok(Some(page)) => {
+                self.unread = None;
+                Ok(page)
+            }
+            // A store that came back empty is filled again by whoever runs the run.
+            Ok(None) => Err("it is no longer kept".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Waits a moment; or says, as the last event, that the log cannot be read. That event has no
+    /// number: it is none of the run, which goes on, and who comes back gets those that it missed.
+    async fn wait_for_log(&mut self, why: &str, left: Duration) -> Option<Bytes> {
+        let since = *self.unread.get_or_insert_with(Instant::now);
+        if since.elapsed() < self.waits.patience {
+            tokio::time::sleep(PAUSE.min(left)).await;
+            return None;
+        }
+        self.ended = true;
+        tracing::warn!(run = self.run, why, "the log of a run cannot be read");
+        let message = "the events of this answer cannot be read any more: its log is away. If it goes on, they are at GET /v1/response/ID/events once the log is back";
+        let data = events::interrupted(message);
+        Some(format!("event: {ERROR}\ndata: {data}\n\n").into())
+    }
+
+    /// Writes the last event of a run whose replica is gone, so that every reader has the same.
+    async fn give_up(&self) {
+        let message = "the replica that ran this answer is gone, and with it what was not yet written: ask again";
+        let data = events::interrupted(message);
+        match self.runs.give_up(&self.run, ERROR, &data).await {
+            Ok(true) => tracing::warn!(run = self.run, "a run is given up: its replica is gone"),
+            // Somebody else wrote it; or it cannot be written, and the next look says so.
+            Ok(false) => {}
             Err(error) => {
-                // The client comes back with the number of the last event that it has.
-                tracing::warn!(run = self.run, %error, "the log of a run cannot be read");
-                None
+                tracing::debug!(run = self.run, %error, "a lost run has no last event yet")
             }
         }
     }
 
     fn frames(&mut self, page: &LogPage) -> Bytes {
         let mut out = String::new();
-        if page.gap {
-            out.push_str(": events before this one are no longer kept\n\n");
-        }
         for event in &page.events {
+            let missing = self.after + 1;
+            if event.sequence > missing {
+                let last = event.sequence - 1;
+                out.push_str(&format!(": events {missing} to {last} are not kept\n\n"));
+            }
             self.after = event.sequence;
             out.push_str(&frame(event.sequence, &event.name, &event.data));
         }

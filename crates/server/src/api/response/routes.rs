@@ -62,10 +62,13 @@ async fn begin(call: &Call, agents: &Arc<AgentService>, request: AgentRequest) -
         .resumable
         .unwrap_or(agents.options().resumable);
     let wanted = request.features.events.clone();
-    let running = match agents.begin(request, &who, &id).await {
+    let mut running = match agents.begin(request, &who, &id).await {
         Ok(running) => running,
         Err(refused) => return refuse::refused(&refused),
     };
+    if streaming && resumable {
+        running.logged();
+    }
     let options = agents.options();
     let blocks = BlockOptions {
         shown_tools: options.shown_tools.clone(),
@@ -87,7 +90,10 @@ async fn begin(call: &Call, agents: &Arc<AgentService>, request: AgentRequest) -
         run,
         0,
         LogPage::default(),
-        ping,
+        log::Waits {
+            ping,
+            patience: options.log_patience,
+        },
     )
 }
 
@@ -169,7 +175,10 @@ pub(crate) async fn resume(
             run,
             after,
             page,
-            call.app.config.ping_time,
+            log::Waits {
+                ping: call.app.config.ping_time,
+                patience: agents.options().log_patience,
+            },
         )),
     }
 }
@@ -232,7 +241,7 @@ pub(crate) async fn health(call: Call) -> Result<Response, ApiError> {
 /// Whether this process serves, as the origin's probes ask.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Serving {
-    /// `healthy`, `ready`, `started` or `shutting_down`.
+    /// `healthy`, `ready`, `started`, `shutting_down` or `runs_unavailable`.
     status: &'static str,
     /// The version of this program.
     version: &'static str,
@@ -266,11 +275,15 @@ pub(crate) async fn startup(call: Call) -> Result<Response, ApiError> {
 /// Says whether new answers can be asked for.
 #[utoipa::path(get, path = "/ready", tag = "agent", responses(
     (status = 200, body = Serving),
-    (status = 503, body = Serving, description = "Shutting down"),
+    (status = 503, body = Serving, description = "Shutting down, or the store of `agent.runs` is away, without which no answer begins"),
 ))]
 pub(crate) async fn ready(call: Call) -> Result<Response, ApiError> {
     if call.app.is_stopping() {
         let body = serving(&call, "shutting_down");
+        return Ok(refuse::answer(StatusCode::SERVICE_UNAVAILABLE, &body));
+    }
+    if call.app.runs_away().is_some() {
+        let body = serving(&call, "runs_unavailable");
         return Ok(refuse::answer(StatusCode::SERVICE_UNAVAILABLE, &body));
     }
     answer_json(&serving(&call, "ready"))

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use quillet_core::chat::{ChatOptions, ToolChoice, ToolOffer};
+use quillet_core::nearest;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
@@ -176,11 +177,13 @@ fn tools(object: &mut Object<'_>) -> ToolSettings {
     let mut builtin = std::collections::BTreeMap::new();
     if let Some(mut listed) = object.object("builtin") {
         for name in listed.names() {
-            let settings = listed.table(&name);
+            let mut settings = listed.table(&name);
+            switch(&mut listed, &name, &mut settings);
             builtin.insert(name, settings);
         }
     }
     let max_tool_calls = object.integer("max_tool_calls", 0);
+    let repeated_calls = object.integer("repeated_calls", 0);
     ToolSettings {
         builtin,
         custom: object.objects("custom", offer),
@@ -193,7 +196,25 @@ fn tools(object: &mut Object<'_>) -> ToolSettings {
             })
         }),
         max_tool_calls: max_tool_calls.map(|calls| u32::try_from(calls).unwrap_or(u32::MAX)),
+        repeated_calls: repeated_calls.map(|calls| u32::try_from(calls).unwrap_or(u32::MAX)),
         tool_timeout: seconds(object, "tool_timeout_seconds"),
+    }
+}
+
+/// What switches a tool off has to be read as it was meant: passed over, the tool would be offered.
+fn switch(listed: &mut Object<'_>, tool: &str, settings: &mut Map<String, Value>) {
+    const SWITCH: &str = "enabled";
+    let at = listed.place(tool);
+    for (key, value) in settings.iter() {
+        if key != SWITCH && nearest(&key.to_lowercase(), [SWITCH]).is_some() {
+            let message = format!("Unknown setting {key:?} of a tool: did you mean {SWITCH:?}?");
+            listed.faults().add("extra_forbidden", &at, message, value);
+        }
+    }
+    let written = Value::Object(settings.clone());
+    let object = Object::read(written, at, listed.faults());
+    if let Some(is_on) = object.and_then(|mut object| object.choice(SWITCH)) {
+        settings.insert(SWITCH.to_owned(), is_on.into());
     }
 }
 

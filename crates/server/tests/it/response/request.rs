@@ -47,6 +47,17 @@ async fn everything_that_is_wrong_is_told_at_once() {
             json!({"model_config": ok(), "input": {}}),
             vec![("value_error", "input")],
         ),
+        // What switches a tool off is never passed over.
+        (
+            json!({"model_config": ok(), "input": hi(),
+                "tools": {"builtin": {"web_search": {"enabld": false}}}}),
+            vec![("extra_forbidden", "tools.builtin.web_search")],
+        ),
+        (
+            json!({"model_config": ok(), "input": hi(),
+                "tools": {"builtin": {"web_search": {"enabled": "never"}}}}),
+            vec![("bool_parsing", "tools.builtin.web_search.enabled")],
+        ),
         (
             json!({"model_config": ok(), "input": {"text": 7}}),
             vec![("string_type", "input.text.str")],

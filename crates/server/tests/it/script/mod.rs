@@ -1,6 +1,7 @@
 //! Stored scripts through the routes, over real stores and a provider behind a socket.
 
 mod broken;
+mod dry;
 mod javascript;
 mod rest;
 mod served;

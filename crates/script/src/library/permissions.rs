@@ -1,0 +1,146 @@
+//! `permissions.ai.call` of a front matter: what models may call (seed 002, "权限控制").
+//!
+//! What is misspelt here would permit everything, so nothing is passed over: a key that nobody knows, a
+//! value of another kind and a key beside `permissions` that is nearly its name are errors, in a check, when
+//! a script is stored and before it runs.
+
+use quillet_agent::Permissions;
+use quillet_core::{Diagnostic, Span, nearest};
+use quillet_yaml::{Data, Node};
+
+use crate::syntax::Script;
+
+/// The code of what is wrong with permissions.
+const CODE: &str = "script.permission";
+const KEY: &str = "permissions";
+/// What says in a list how it is joined with that of a parent.
+const MERGES: &str = "@inheritMerge";
+const HELP: &str = "such as `permissions: {ai: {call: [\"w*\", \"!search\"]}}`";
+
+/// What models may call by a script's own front matter; `None` where it says nothing of it.
+///
+/// # Errors
+/// Everything that is wrong with it, with places.
+pub fn permissions(script: &Script) -> Result<Option<Permissions>, Vec<Diagnostic>> {
+    let mut reading = Reading {
+        script,
+        found: Vec::new(),
+    };
+    reading.misspelt(&script.config);
+    let read = match script.config.get(KEY) {
+        Some(node) => reading.of(node),
+        None => None,
+    };
+    match reading.found.is_empty() {
+        true => Ok(read),
+        false => Err(reading.found),
+    }
+}
+
+struct Reading<'s> {
+    script: &'s Script,
+    found: Vec<Diagnostic>,
+}
+
+impl Reading<'_> {
+    fn wrong(&mut self, at: Span, message: impl Into<String>, help: &str) {
+        let found = self.script.source.error(CODE, message, at);
+        self.found.push(found.help(help.to_owned()));
+    }
+
+    fn of(&mut self, node: &Node) -> Option<Permissions> {
+        let ai = self.only(node, KEY, "ai")?;
+        let call = self.only(ai, "permissions.ai", "call")?;
+        self.patterns(call)
+    }
+
+    /// The one member that an object may have, and has to have.
+    fn only<'n>(&mut self, node: &'n Node, name: &str, member: &str) -> Option<&'n Node> {
+        let Some(entries) = node.entries() else {
+            let why = format!("{name} is an object with `{member}`, not {}", node.kind());
+            self.wrong(node.span, why, HELP);
+            return None;
+        };
+        for entry in entries.iter().filter(|entry| entry.name() != member) {
+            let key = entry.name();
+            let why = format!("{name} has no {key:?}");
+            let help = match near(key, member) {
+                true => format!("did you mean {member}? It is all that there is"),
+                false => format!("there is `{member}`, and nothing else"),
+            };
+            self.wrong(entry.key.span, why, &help);
+        }
+        let found = node.get(member);
+        if found.is_none() {
+            let why = format!("{name} lacks `{member}`");
+            self.wrong(node.span, why, HELP);
+        }
+        found
+    }
+
+    fn patterns(&mut self, node: &Node) -> Option<Permissions> {
+        let nodes = match &node.data {
+            Data::List(items) => items.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        let mut texts = Vec::new();
+        for pattern in nodes {
+            match pattern.as_str() {
+                Some(text) if text.starts_with(MERGES) => {}
+                Some(text) => texts.push(text),
+                None => {
+                    let why = format!("a permission is a text, not {}", pattern.kind());
+                    self.wrong(pattern.span, why, HELP);
+                }
+            }
+        }
+        if !self.found.is_empty() {
+            return None;
+        }
+        match Permissions::parse(&texts) {
+            Ok(permissions) => Some(permissions),
+            Err(problem) => {
+                // Markers of joined lists were left out, so the place is that of the text.
+                let text = problem.index().and_then(|index| texts.get(index));
+                let place =
+                    text.and_then(|text| nodes.iter().find(|node| node.as_str() == Some(text)));
+                self.wrong(place.unwrap_or(node).span, problem.to_string(), HELP);
+                None
+            }
+        }
+    }
+
+    /// A front matter's other keys are variables of the script; none of them may be meant for this one.
+    fn misspelt(&mut self, config: &Node) {
+        for entry in config.entries().unwrap_or_default() {
+            let key = entry.name();
+            let (first, dotted) = match key.split_once('.') {
+                Some((first, _)) => (first, true),
+                None => (key, false),
+            };
+            let is_meant = match entry.value.entries() {
+                _ if key == KEY => false,
+                _ if dotted => first == KEY || near(first, KEY),
+                Some(members) => {
+                    near(key, KEY)
+                        || members.iter().any(|member| {
+                            let calls = |name: &str| name == "call" || near(name, "call");
+                            let inner = member.value.entries().unwrap_or_default();
+                            member.name() == "ai" && inner.iter().any(|entry| calls(entry.name()))
+                        })
+                }
+                None => matches!(entry.value.data, Data::List(_)) && near(key, KEY),
+            };
+            if is_meant {
+                let why = format!("{key:?} permits and denies nothing");
+                let help = format!("did you mean {KEY}? {HELP}");
+                self.wrong(entry.key.span, why, &help);
+            }
+        }
+    }
+}
+
+/// Whether a name may be a misspelling of another, in any case.
+fn near(name: &str, known: &str) -> bool {
+    name != known && nearest(&name.to_lowercase(), [known]).is_some()
+}

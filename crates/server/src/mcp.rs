@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use quillet_core::store::Kind;
 use quillet_core::tool::Tool;
 use quillet_core::{BoxFuture, Map, Message, Table, Value};
@@ -12,6 +12,7 @@ use quillet_prompt::{Input, PromptEntry, PromptResult, PromptService, ServiceErr
 use quillet_tools::serve::{NotRendered, Offer, PromptArgument, PromptOffer};
 use serde_json::Value as Tree;
 
+use crate::error::ApiError;
 use crate::exchange::Call;
 
 /// The service's own prompts and tools. A prompt is a prompt, and also a tool: its
@@ -132,5 +133,9 @@ fn refused(error: &ServiceError) -> NotRendered {
     (status = 202, description = "A notification was taken"),
 ))]
 pub(crate) async fn answer(call: Call, request: Request) -> Response {
+    // An empty list would say that there is nothing.
+    if let Err(error) = call.app.service.catalogue().ready() {
+        return ApiError::from(ServiceError::Store(error)).into_response();
+    }
     call.app.mcp.answer(request).await.map(Body::new)
 }

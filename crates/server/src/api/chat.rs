@@ -8,7 +8,7 @@ use axum::response::Response;
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatEvent, ChatOptions, Reply};
 use quillet_core::{BoxFuture, Map, Message};
-use quillet_prompt::{Input, ScriptJob};
+use quillet_prompt::{Input, ScriptJob, Snapshot};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -21,6 +21,7 @@ use super::{Id, Warning, json as answer_json, merged, warnings};
 use crate::app::App;
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::{Call, Exchange};
+use crate::revision::{Least, Wanted, mark, of_prompt};
 
 /// What a prompt is rendered with, and how the model is to answer. Besides the
 /// members listed here, all of OpenAI's parameters of generation are passed on:
@@ -53,7 +54,7 @@ pub(crate) struct ChatBody {
 /// Renders a prompt, sends it to the model and answers in OpenAI's chat shape:
 /// whole, or with `stream` as events whose data are chunks, ended by `[DONE]`.
 /// A stream that fails ends with an `error` chunk and without `[DONE]`.
-#[utoipa::path(post, path = "/chat/prompts/{id}", tag = "prompts", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/chat/prompts/{id}", tag = "prompts", params(("id" = String, Path), Least),
     request_body = ChatBody, responses(
     (status = 200, body = Completion),
     (status = 400, body = Problem, content_type = "application/problem+json"),
@@ -64,6 +65,7 @@ pub(crate) struct ChatBody {
 ))]
 pub(crate) async fn chat_prompt(
     call: Call,
+    wanted: Wanted,
     Id(id): Id,
     JsonBody(body): JsonBody<ChatBody>,
 ) -> Result<Response, ApiError> {
@@ -75,24 +77,35 @@ pub(crate) async fn chat_prompt(
         )
         .hint("give the prompt what it needs in \"variables\""));
     }
+    let snapshot = wanted.of(&call.app, &id, of_prompt(&id)).await?;
+    let revision = of_prompt(&id)(&snapshot);
+    Ok(mark(answer(&call, snapshot, id, body).await?, revision))
+}
+
+async fn answer(
+    call: &Call,
+    snapshot: Arc<Snapshot>,
+    id: String,
+    body: ChatBody,
+) -> Result<Response, ApiError> {
     let is_streamed = body.stream == Some(true);
-    if let Some(job) = script(&call, &id, &body)? {
-        return super::script::answer(&call, job).await;
+    if let Some(job) = script(call, &snapshot, &id, &body)? {
+        return super::script::answer(call, job).await;
     }
-    let asking = ask(&call, id, body);
+    let asking = ask(call, snapshot, id, body);
     if is_streamed {
         let told = Told {
             chunks: Chunks::default(),
             exchange: call.exchange.clone(),
         };
-        return feed::answer(&call, asking, told).await;
+        return feed::answer(call, asking, told).await;
     }
     let (reply, warnings) = whole(&call.app, asking).await?;
     answer_json(&Completion::new(reply, warnings))
 }
 
 /// The same at the deployed origin's address.
-#[utoipa::path(post, path = "/prompts/{id}/chat", tag = "prompts", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/prompts/{id}/chat", tag = "prompts", params(("id" = String, Path), Least),
     request_body = ChatBody, responses(
     (status = 200, body = Completion),
     (status = 400, body = Problem, content_type = "application/problem+json"),
@@ -103,21 +116,27 @@ pub(crate) async fn chat_prompt(
 ))]
 pub(crate) async fn chat_prompt_alias(
     call: Call,
+    wanted: Wanted,
     id: Id,
     body: JsonBody<ChatBody>,
 ) -> Result<Response, ApiError> {
-    chat_prompt(call, id, body).await
+    chat_prompt(call, wanted, id, body).await
 }
 
 /// The run that the body asks for, if the prompt is a script.
-fn script(call: &Call, id: &str, body: &ChatBody) -> Result<Option<ScriptJob>, ApiError> {
+fn script(
+    call: &Call,
+    snapshot: &Arc<Snapshot>,
+    id: &str,
+    body: &ChatBody,
+) -> Result<Option<ScriptJob>, ApiError> {
     let service = &call.app.service;
     let variables = merged(body.variables.as_ref(), body.args.as_ref());
     let input = Input {
         history: &body.history,
         ..Input::new(&variables, call.exchange.id())
     };
-    let job = service.script_in(&service.catalogue().snapshot(), id, &input)?;
+    let job = service.script_in(snapshot, id, &input)?;
     Ok(job.map(|job| ScriptJob {
         model: body.model.clone(),
         options: body.options.clone(),
@@ -126,7 +145,7 @@ fn script(call: &Call, id: &str, body: &ChatBody) -> Result<Option<ScriptJob>, A
     }))
 }
 
-fn ask(call: &Call, id: String, body: ChatBody) -> Asking {
+fn ask(call: &Call, snapshot: Arc<Snapshot>, id: String, body: ChatBody) -> Asking {
     let (app, exchange) = (Arc::clone(&call.app), Arc::clone(&call.exchange));
     Box::pin(async move {
         let variables = merged(body.variables.as_ref(), body.args.as_ref());
@@ -135,7 +154,8 @@ fn ask(call: &Call, id: String, body: ChatBody) -> Asking {
             history: &body.history,
             ..Input::new(&variables, exchange.id())
         };
-        let asked = app.service.chat(&id, &input, body.model, body.options);
+        let service = &app.service;
+        let asked = service.chat_in(&snapshot, &id, &input, body.model, body.options);
         let outcome = asked.await?;
         app.metrics.model.record(started.elapsed());
         for failure in &outcome.failures {

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use axum::response::Response;
 use quillet_core::{Map, Message};
-use quillet_prompt::{DryRun, Input, RenderOutcome, RenderedPrompt, ServiceError};
+use quillet_prompt::{DryRun, Input, RenderOutcome, RenderedPrompt, Revision, ServiceError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
 use utoipa::ToSchema;
@@ -14,6 +14,7 @@ use super::{Id, Warning, json, merged, warnings};
 use crate::app::App;
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
+use crate::revision::{Least, Wanted, mark, of_prompt};
 
 /// What a prompt is rendered with.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -156,7 +157,7 @@ pub(crate) struct KindReply {
 
 /// Renders a prompt with the variables of the request. A script is not run: the messages are
 /// those of the first request that it would make.
-#[utoipa::path(post, path = "/render/prompts/{id}", tag = "prompts", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/render/prompts/{id}", tag = "prompts", params(("id" = String, Path), Least),
     request_body = RenderRequest, responses(
     (status = 200, body = RenderReply),
     (status = 400, body = Problem, content_type = "application/problem+json", description = "Missing or wrong variables, a broken template, an unknown function, a malformed body"),
@@ -167,14 +168,16 @@ pub(crate) struct KindReply {
 ))]
 pub(crate) async fn render_prompt(
     call: Call,
+    wanted: Wanted,
     Id(id): Id,
     JsonBody(request): JsonBody<RenderRequest>,
 ) -> Result<Response, ApiError> {
-    reply(stored(&call, &id, &request).await?)
+    let (outcome, revision) = stored(&call, &wanted, &id, &request).await?;
+    Ok(mark(reply(outcome)?, revision))
 }
 
 /// Renders a prompt; the deployed origin's address and shape.
-#[utoipa::path(post, path = "/prompts/{id}/render", tag = "prompts", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/prompts/{id}/render", tag = "prompts", params(("id" = String, Path), Least),
     request_body = RenderRequest, responses(
     (status = 200, body = KindReply),
     (status = 400, body = Problem, content_type = "application/problem+json"),
@@ -184,28 +187,30 @@ pub(crate) async fn render_prompt(
 ))]
 pub(crate) async fn render_prompt_kind(
     call: Call,
+    wanted: Wanted,
     Id(id): Id,
     JsonBody(request): JsonBody<RenderRequest>,
 ) -> Result<Response, ApiError> {
-    let outcome = stored(&call, &id, &request).await?;
+    let (outcome, revision) = stored(&call, &wanted, &id, &request).await?;
     let rendered = taken(outcome.prompt);
     let kind = rendered.kind();
     let (prompt, messages) = match rendered {
         Rendered::Text(text) => (Some(text), None),
         Rendered::Messages(messages) => (None, Some(messages)),
     };
-    json(&KindReply {
+    let reply = json(&KindReply {
         kind,
         prompt,
         messages,
         warnings: warnings(outcome.failures),
         stale: outcome.stale,
         dry_run: outcome.dry_run.map(DryRunReply::from),
-    })
+    })?;
+    Ok(mark(reply, revision))
 }
 
 /// Renders the prompt that the body names, or the template that it holds.
-#[utoipa::path(post, path = "/render", tag = "prompts", request_body = AnyRenderRequest, responses(
+#[utoipa::path(post, path = "/render", tag = "prompts", params(Least), request_body = AnyRenderRequest, responses(
     (status = 200, body = RenderReply),
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 403, body = Problem, content_type = "application/problem+json", description = "Templates in requests are switched off"),
@@ -215,6 +220,7 @@ pub(crate) async fn render_prompt_kind(
 ))]
 pub(crate) async fn render(
     call: Call,
+    wanted: Wanted,
     JsonBody(request): JsonBody<AnyRenderRequest>,
 ) -> Result<Response, ApiError> {
     let variables = merged(request.variables.as_ref(), request.args.as_ref());
@@ -223,17 +229,23 @@ pub(crate) async fn render(
         ..Input::new(&variables, call.exchange.id())
     };
     let inline = request.template.is_some() || request.messages.is_some();
+    let mut revision = None;
     let outcome = match (&request.prompt_id, inline) {
         (Some(_), true) => return Err(either_or("both")),
         (None, false) => return Err(either_or("neither")),
-        (Some(id), false) => call.app.service.render(id, &input).await,
+        (Some(id), false) => {
+            let snapshot = wanted.of(&call.app, id, of_prompt(id)).await?;
+            revision = of_prompt(id)(&snapshot);
+            call.app.service.render_in(&snapshot, id, &input).await
+        }
         (None, true) if !call.app.takes_inline_templates() => return Err(switched_off()),
         (None, true) => {
+            wanted.latest(&call.app).await?;
             let definition = definition(&request);
             call.app.service.render_inline(definition, &input).await
         }
     };
-    reply(counted(&call.app, outcome)?)
+    Ok(mark(reply(counted(&call.app, outcome)?)?, revision))
 }
 
 fn either_or(found: &str) -> ApiError {
@@ -266,14 +278,20 @@ fn definition(request: &AnyRenderRequest) -> serde_json::Map<String, Tree> {
     members.into_iter().filter_map(given).collect()
 }
 
-async fn stored(call: &Call, id: &str, request: &RenderRequest) -> Result<RenderOutcome, ApiError> {
+async fn stored(
+    call: &Call,
+    wanted: &Wanted,
+    id: &str,
+    request: &RenderRequest,
+) -> Result<(RenderOutcome, Option<Revision>), ApiError> {
     let variables = merged(request.variables.as_ref(), request.args.as_ref());
     let input = Input {
         history: &request.history,
         ..Input::new(&variables, call.exchange.id())
     };
-    let outcome = call.app.service.render(id, &input).await;
-    counted(&call.app, outcome)
+    let snapshot = wanted.of(&call.app, id, of_prompt(id)).await?;
+    let outcome = call.app.service.render_in(&snapshot, id, &input).await;
+    Ok((counted(&call.app, outcome)?, of_prompt(id)(&snapshot)))
 }
 
 /// Counts one render.

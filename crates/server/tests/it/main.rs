@@ -21,6 +21,7 @@ mod redis;
 mod redis_server;
 mod render;
 mod response;
+mod revision;
 mod routes;
 mod script;
 mod shutdown;

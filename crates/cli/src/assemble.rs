@@ -120,7 +120,9 @@ pub(crate) fn service(
     model: Option<Arc<dyn ChatModel>>,
     retries: Arc<AtomicU64>,
 ) -> Result<PromptService, Failure> {
-    let variables = Arc::new(Variables::new(store.clone()));
+    let patience = config.milliseconds(&config::STORE_PATIENCE_MS);
+    let variables = Variables::new(store.clone()).with_patience(patience);
+    let variables = Arc::new(variables);
     let catalogue = catalogue_beside(config, store, variables.clone())?;
     let options = ServiceOptions {
         limits: limits(config),

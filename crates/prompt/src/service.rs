@@ -244,6 +244,16 @@ impl PromptService {
         tokio::join!(self.catalogue.watch(), self.variables.watch());
     }
 
+    /// Waits until everything that anybody wrote to the store before this was called is known
+    /// here.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn sync(&self) -> Result<(), StoreError> {
+        self.catalogue.sync().await?;
+        self.variables.caught_up().await
+    }
+
     /// Whether the store answers, and everything was loaded at least once.
     #[must_use]
     pub fn health(&self) -> (Health, bool) {
@@ -369,7 +379,10 @@ impl PromptService {
         let root = with_request(&shared.tree, &bound, names.has_arguments_at_root());
         let checked = names.check_functions(references);
         let checked = checked.and_then(|()| match prompt.missing {
-            Missing::Strict => names.check_variables(references, &root),
+            Missing::Strict => {
+                let checked = names.check_variables(references, &root);
+                checked.map_err(|error| shared.explain(error))
+            }
             _ => Ok(()),
         });
         checked.map_err(|error| rendering.placed(error))?;
@@ -584,12 +597,7 @@ impl PromptService {
 
     /// A prompt that is not there may be there in a store that was never read.
     fn absent(&self, error: ServiceError) -> ServiceError {
-        match self.health() {
-            (Health::Away { reason }, false) => {
-                StoreError::new(StoreErrorKind::Unavailable, reason).into()
-            }
-            _ => error,
-        }
+        self.catalogue.ready().err().map_or(error, Into::into)
     }
 
     fn compile(&self, id: &str, sources: &Arc<SourceSet>) -> Result<Arc<Compiled>, ServiceError> {

@@ -1,26 +1,33 @@
 //! Shared variables: only those that a template references are fetched, in one
-//! round trip, and each is kept for at most five seconds.
+//! round trip, and each is kept for at most five seconds. A store that takes its time is
+//! waited for a moment; then what is known is served, and one question goes on behind.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use futures_util::StreamExt;
-use quillet_core::store::{Change, Health, Key, Kind, Store, StoreError, StoreErrorKind};
-use quillet_core::{Map, Value};
+use quillet_core::store::{Change, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind};
+use quillet_core::{BoxFuture, Diagnostic, Map, Value};
 use quillet_template::References;
 use tokio::time::Instant;
 
 use crate::compile::Compiled;
 use crate::context;
 use crate::error::ServiceError;
+use crate::follow::Asks;
 
 /// A value older than this is fetched again (seed 000).
 const MOST_AGE: Duration = Duration::from_secs(5);
 
 /// While the store is away, old values are served and looked at again after this.
 const STALE_AGE: Duration = Duration::from_millis(250);
+
+/// How long a store is waited for where a value is known that can be served instead.
+const PATIENCE: Duration = Duration::from_millis(75);
+
+/// A question that goes on behind is given up after this, and asked again.
+const LONGEST_QUESTION: Duration = Duration::from_secs(5);
 
 /// How long to wait before asking a store for its keys again.
 const RETRY: Duration = Duration::from_millis(500);
@@ -32,18 +39,35 @@ pub(crate) const REQUEST_ROOTS: [&str; 2] = ["args", "variables"];
 /// The shared variables of a store, fetched when needed.
 #[derive(Debug)]
 pub struct Variables {
+    cache: Arc<Cache>,
+    patience: Duration,
+    asks: Asks,
+    /// Renders that found all they reference in the cache.
+    hits: AtomicU64,
+}
+
+/// What is known, and the store that knows better.
+#[derive(Debug)]
+struct Cache {
     store: Arc<dyn Store>,
+    /// Whether the store answers in time: [`PROMPT`], [`ASKED`] or [`SLOW`].
+    pace: AtomicU8,
     keys: RwLock<Keys>,
     cells: RwLock<Cells>,
     /// Counts changes of the set of keys.
     generation: AtomicU64,
     /// Counts changes of values.
     version: AtomicU64,
-    /// Renders that found all they reference in the cache.
-    hits: AtomicU64,
     /// Questions to the store for values.
     round_trips: AtomicU64,
 }
+
+/// The store answered in time when it was asked last.
+const PROMPT: u8 = 0;
+/// It did not, and a question is on its way.
+const ASKED: u8 = 1;
+/// It did not, and whoever needs a value is to ask behind.
+const SLOW: u8 = 2;
 
 #[derive(Debug, Default)]
 struct Keys {
@@ -62,8 +86,10 @@ struct Cells {
 
 #[derive(Clone, Debug)]
 struct Cell {
-    /// `None` if the store has no such key.
+    /// `None` if the store has no such key, or nothing that is a value.
     value: Option<Value>,
+    /// Why what is there is no value.
+    problem: Option<Arc<Diagnostic>>,
     /// When it stops being good; it is kept after that for when the store is away.
     good_until: Instant,
 }
@@ -76,6 +102,7 @@ pub(crate) struct Plan {
     version: u64,
     keys: Vec<Key>,
     tree: Map,
+    broken: Broken,
     good_until: Instant,
     stale: bool,
 }
@@ -86,12 +113,67 @@ impl Plan {
     }
 }
 
+/// Variables that are there and hold no value, by id.
+type Broken = Option<Arc<[(String, Arc<Diagnostic>)]>>;
+
 /// The tree of shared variables for one render.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shared {
     pub(crate) tree: Map,
-    /// Whether the store is away and values may be old.
+    broken: Broken,
+    /// Whether the store is away, or slow, and values may be old.
     pub(crate) stale: bool,
+}
+
+/// Values that were fetched, each with what is wrong with it.
+struct Fetched {
+    cells: Vec<(Option<Value>, Option<Arc<Diagnostic>>)>,
+    /// Until when all of them are good; `None` if the store does not answer and some are old.
+    good_until: Option<Instant>,
+}
+
+impl Fetched {
+    fn present<'a>(&'a self, keys: &'a [Key]) -> impl Iterator<Item = (&'a Key, &'a Value)> {
+        let pairs = keys.iter().zip(&self.cells);
+        pairs.filter_map(|(key, (value, _))| Some((key, value.as_ref()?)))
+    }
+
+    fn broken(&self, keys: &[Key]) -> Broken {
+        let pairs = keys.iter().zip(&self.cells);
+        let broken = pairs.filter_map(|(key, (_, problem))| Some((key.id(), problem.clone()?)));
+        let broken: Vec<_> = broken.collect();
+        (!broken.is_empty()).then(|| broken.into())
+    }
+}
+
+impl Shared {
+    /// A variable that is there and cannot be used is not missing: its own error says why.
+    pub(crate) fn explain(&self, error: ServiceError) -> ServiceError {
+        let (ServiceError::Missing { names, .. }, Some(broken)) = (&error, &self.broken) else {
+            return error;
+        };
+        let covers = |id: &str, name: &str| {
+            let below = |one: &str, other: &str| {
+                let rest = one.strip_prefix(other);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            };
+            below(name, id) || below(id, name)
+        };
+        let used = |(id, _): &&(String, _)| names.iter().any(|name| covers(id, name));
+        let used: Vec<_> = broken.iter().filter(used).collect();
+        match used.first() {
+            Some((id, _)) => unusable(id, used.iter().map(|(_, problem)| problem)),
+            None => error,
+        }
+    }
+}
+
+fn unusable<'a>(id: &str, problems: impl Iterator<Item = &'a Arc<Diagnostic>>) -> ServiceError {
+    ServiceError::Invalid {
+        kind: Kind::Environ,
+        id: id.to_owned(),
+        diagnostics: problems.map(|problem| (**problem).clone()).collect(),
+    }
 }
 
 impl Variables {
@@ -99,14 +181,26 @@ impl Variables {
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         Variables {
-            store,
-            keys: RwLock::default(),
-            cells: RwLock::default(),
-            generation: AtomicU64::new(0),
-            version: AtomicU64::new(0),
+            cache: Arc::new(Cache {
+                store,
+                pace: AtomicU8::new(PROMPT),
+                keys: RwLock::default(),
+                cells: RwLock::default(),
+                generation: AtomicU64::new(0),
+                version: AtomicU64::new(0),
+                round_trips: AtomicU64::new(0),
+            }),
+            patience: PATIENCE,
+            asks: Asks::default(),
             hits: AtomicU64::new(0),
-            round_trips: AtomicU64::new(0),
         }
+    }
+
+    /// The same, with another time for which the store is waited for where a value is known
+    /// that can be served instead; 75 ms.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Variables { patience, ..self }
     }
 
     /// Renders that found all the shared variables they reference in the cache.
@@ -118,7 +212,7 @@ impl Variables {
     /// How often the store was asked for values.
     #[must_use]
     pub fn round_trips(&self) -> u64 {
-        self.round_trips.load(Ordering::Relaxed)
+        self.cache.round_trips.load(Ordering::Relaxed)
     }
 
     /// Loads the keys (not the values).
@@ -126,28 +220,53 @@ impl Variables {
     /// # Errors
     /// The store does not answer; what was known stays.
     pub async fn load(&self) -> Result<(), StoreError> {
-        let keys = self.store.keys(Kind::Environ).await?;
+        let keys = self.cache.store.keys(Kind::Environ).await?;
         {
-            let mut known = write(&self.keys);
+            let mut known = write(&self.cache.keys);
             known.set = keys.into_iter().collect();
             known.loaded = true;
         }
         self.expire_all();
-        self.generation.fetch_add(1, Ordering::Release);
+        self.cache.generation.fetch_add(1, Ordering::Release);
         Ok(())
     }
 
     /// Follows the store's changes for as long as the future is polled.
     pub async fn watch(&self) {
-        let mut changes = self.store.changes();
+        let mut follower = self.asks.follow(self.cache.store.changes()).await;
         self.load_until_done().await;
-        while let Some(change) = changes.next().await {
-            match change {
-                Change::Entry(Kind::Environ, key) => self.changed(key),
-                Change::Kind(Kind::Environ) | Change::All => self.load_until_done().await,
-                Change::Entry(..) | Change::Kind(_) => {}
+        while let Some(changes) = follower.next().await {
+            for change in changes {
+                match change {
+                    Change::Entry(Kind::Environ, key) => self.changed(key),
+                    Change::Kind(Kind::Environ) | Change::All => self.load_until_done().await,
+                    Change::Entry(..) | Change::Kind(_) => {}
+                }
             }
         }
+    }
+
+    /// Waits until every change that the store has told before this was called is known.
+    ///
+    /// # Errors
+    /// Nobody follows, and the store does not answer.
+    pub(crate) async fn caught_up(&self) -> Result<(), StoreError> {
+        match self.asks.is_caught_up().await {
+            true => Ok(()),
+            false => self.load().await,
+        }
+    }
+
+    /// Every shared variable as it rests in the store, also where it holds no value.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn entries(&self) -> Result<Vec<Entry>, StoreError> {
+        self.cache.store.load(Kind::Environ).await
+    }
+
+    fn is_away(&self) -> bool {
+        matches!(self.cache.store.health(), Health::Away { .. })
     }
 
     async fn load_until_done(&self) {
@@ -160,7 +279,7 @@ impl Variables {
     /// A key was written or removed: it may exist now, and its value is old.
     fn changed(&self, key: Key) {
         {
-            let mut cells = write(&self.cells);
+            let mut cells = write(&self.cache.cells);
             if cells.fetching.contains_key(&key) {
                 cells.changed.insert(key.clone());
             }
@@ -168,21 +287,21 @@ impl Variables {
                 cell.good_until = Instant::now();
             }
         }
-        if write(&self.keys).set.insert(key) {
-            self.generation.fetch_add(1, Ordering::Release);
+        if write(&self.cache.keys).set.insert(key) {
+            self.cache.generation.fetch_add(1, Ordering::Release);
         }
-        self.version.fetch_add(1, Ordering::Release);
+        self.cache.version.fetch_add(1, Ordering::Release);
     }
 
     fn expire_all(&self) {
-        let mut cells = write(&self.cells);
+        let mut cells = write(&self.cache.cells);
         let now = Instant::now();
         for cell in cells.values.values_mut() {
             cell.good_until = now;
         }
         cells.changed = cells.fetching.keys().cloned().collect();
         drop(cells);
-        self.version.fetch_add(1, Ordering::Release);
+        self.cache.version.fetch_add(1, Ordering::Release);
     }
 
     /// Ids of all shared variables that hold a value, sorted.
@@ -191,7 +310,7 @@ impl Variables {
     /// The keys were never loaded and the store does not answer.
     pub async fn ids(&self) -> Result<Vec<String>, ServiceError> {
         self.ensure_loaded().await?;
-        let mut ids: Vec<String> = read(&self.keys).set.iter().map(Key::id).collect();
+        let mut ids: Vec<String> = read(&self.cache.keys).set.iter().map(Key::id).collect();
         ids.sort();
         Ok(ids)
     }
@@ -204,10 +323,24 @@ impl Variables {
         self.ensure_loaded().await?;
         let (path, keys) = self.find(id);
         if let Some(path) = path {
-            let (values, _) = self.fetch(&keys).await?;
-            let tree = context::tree(present(&keys, &values));
+            let fetched = self.fetch(&keys).await?;
+            let broken = fetched.broken(&keys);
+            let broken = broken.iter().flat_map(|broken| broken.iter());
+            let mut own = broken
+                .clone()
+                .filter(|(of, _)| of == id)
+                .map(|(_, problem)| problem)
+                .peekable();
+            if own.peek().is_some() {
+                return Err(unusable(id, own));
+            }
+            let tree = context::tree(fetched.present(&keys));
             if let Some(value) = Value::Map(tree).at(&path) {
                 return Ok(value.clone());
+            }
+            let mut below = broken.map(|(_, problem)| problem).peekable();
+            if below.peek().is_some() {
+                return Err(unusable(id, below));
             }
         }
         let ids = self.ids().await?;
@@ -224,14 +357,18 @@ impl Variables {
     /// # Errors
     /// The store does not answer and the value was never seen.
     pub async fn stored(&self, key: Key) -> Result<Option<Value>, StoreError> {
-        let (values, _) = self.fetch(&[key]).await?;
-        Ok(values.into_iter().next().flatten())
+        let fetched = self.fetch(&[key]).await?;
+        Ok(fetched
+            .cells
+            .into_iter()
+            .next()
+            .and_then(|(value, _)| value))
     }
 
     /// An id names the key that maps to it, or the keys below it. Segments may
     /// hold dots themselves (`model:gpt-4.1`), so it is looked up, not split.
     fn find(&self, id: &str) -> (Option<Vec<String>>, Vec<Key>) {
-        let keys = read(&self.keys);
+        let keys = read(&self.cache.keys);
         let below = format!("{id}.");
         let matches = |key: &&Key| {
             let own = key.id();
@@ -266,7 +403,7 @@ impl Variables {
     }
 
     async fn ensure_loaded(&self) -> Result<(), StoreError> {
-        if read(&self.keys).loaded {
+        if read(&self.cache.keys).loaded {
             return Ok(());
         }
         self.load().await
@@ -285,15 +422,16 @@ impl Variables {
     pub(crate) fn cached(&self, compiled: &Compiled, now: Instant) -> Option<Shared> {
         let plan = compiled.plan.load();
         let plan = plan.as_ref()?;
-        let unchanged = plan.generation == self.generation.load(Ordering::Acquire)
-            && plan.version == self.version.load(Ordering::Acquire);
+        let unchanged = plan.generation == self.cache.generation.load(Ordering::Acquire)
+            && plan.version == self.cache.version.load(Ordering::Acquire);
         if !unchanged || now >= plan.good_until {
             return None;
         }
         self.hits.fetch_add(1, Ordering::Relaxed);
         Some(Shared {
             tree: plan.tree.clone(),
-            stale: plan.stale,
+            broken: plan.broken.clone(),
+            stale: plan.stale || (!plan.keys.is_empty() && self.is_away()),
         })
     }
 
@@ -304,8 +442,8 @@ impl Variables {
         compiled: &Compiled,
         also: &[&str],
     ) -> Result<Shared, StoreError> {
-        let generation = self.generation.load(Ordering::Acquire);
-        let version = self.version.load(Ordering::Acquire);
+        let generation = self.cache.generation.load(Ordering::Acquire);
+        let version = self.cache.version.load(Ordering::Acquire);
         let plan = compiled.plan.load();
         let known = plan.as_ref().filter(|plan| plan.generation == generation);
         let references = compiled.template.references();
@@ -318,18 +456,22 @@ impl Variables {
             _ => self.keys_of(references, also),
         };
         drop(plan);
-        let (values, good_until) = self.fetch(&keys).await?;
-        let stale = good_until.is_none();
+        let fetched = self.fetch(&keys).await?;
+        let stale = fetched.good_until.is_none();
         let plan = Plan {
             generation,
             version,
-            tree: with_flat_names(&keys, &values, references),
+            tree: with_flat_names(&keys, &fetched, references),
+            broken: fetched.broken(&keys),
             keys,
-            good_until: good_until.unwrap_or_else(|| Instant::now() + STALE_AGE),
+            good_until: fetched
+                .good_until
+                .unwrap_or_else(|| Instant::now() + STALE_AGE),
             stale,
         };
         let shared = Shared {
             tree: plan.tree.clone(),
+            broken: plan.broken.clone(),
             stale,
         };
         compiled.plan.store(Some(Arc::new(plan)));
@@ -338,7 +480,7 @@ impl Variables {
 
     /// Keys that a template's references can reach, and those of more names.
     fn keys_of(&self, references: &References, also: &[&str]) -> Vec<Key> {
-        let keys = read(&self.keys);
+        let keys = read(&self.cache.keys);
         if references.dynamic {
             return keys.set.iter().cloned().collect();
         }
@@ -362,15 +504,11 @@ impl Variables {
     }
 
     /// Values of these keys, from the cache where they are good and from the
-    /// store, in one round trip, where they are not. The time is until when all
-    /// of them are good; `None` means that the store is away and some are old.
-    async fn fetch(
-        &self,
-        keys: &[Key],
-    ) -> Result<(Vec<Option<Value>>, Option<Instant>), StoreError> {
+    /// store, in one round trip, where they are not.
+    async fn fetch(&self, keys: &[Key]) -> Result<Fetched, StoreError> {
         let now = Instant::now();
         let old: Vec<Key> = {
-            let cells = read(&self.cells);
+            let cells = read(&self.cache.cells);
             let is_old = |key: &&Key| {
                 cells
                     .values
@@ -379,47 +517,103 @@ impl Variables {
             };
             keys.iter().filter(is_old).cloned().collect()
         };
-        let mut away = None;
-        if !old.is_empty() {
-            match self.fetch_now(&old).await {
-                Ok(()) => {}
-                Err(error) => away = Some(error),
-            }
-        }
-        let cells = read(&self.cells);
+        let away = match old.is_empty() {
+            true => None,
+            false => self.refresh(old).await.err(),
+        };
+        let known = read(&self.cache.cells);
         let mut good_until = now + MOST_AGE;
-        let mut values = Vec::with_capacity(keys.len());
+        let mut cells = Vec::with_capacity(keys.len());
         for key in keys {
-            match (cells.values.get(key), &away) {
+            match (known.values.get(key), &away) {
                 (Some(cell), _) => {
                     good_until = good_until.min(cell.good_until);
-                    values.push(cell.value.clone());
+                    cells.push((cell.value.clone(), cell.problem.clone()));
                 }
                 (None, Some(error)) => return Err(error.clone()),
-                (None, None) => values.push(None),
+                (None, None) => cells.push((None, None)),
             }
         }
-        Ok((values, away.is_none().then_some(good_until)))
+        Ok(Fetched {
+            cells,
+            good_until: away.is_none().then_some(good_until),
+        })
     }
 
-    async fn fetch_now(&self, keys: &[Key]) -> Result<(), StoreError> {
-        if let Health::Away { reason } = self.store.health()
-            && self.knows_all(keys)
-        {
+    /// Asks the store for values that are not good any more. Where all of them are known it is
+    /// waited for a moment only, and while it is slow not at all: then one question at a time
+    /// goes on behind.
+    async fn refresh(&self, old: Vec<Key>) -> Result<(), StoreError> {
+        let cache = &self.cache;
+        if !cache.knows_all(&old) {
+            return cache.clone().ask(old).await;
+        }
+        if let Health::Away { reason } = cache.store.health() {
             return Err(StoreError::new(StoreErrorKind::Unavailable, reason));
         }
-        let fetching = Fetching::begin(self, keys);
-        let started = Instant::now();
-        self.round_trips.fetch_add(1, Ordering::Relaxed);
-        let texts = self.store.get(Kind::Environ, keys).await?;
-        let values: Vec<Option<Value>> = keys
-            .iter()
-            .zip(texts)
-            .map(|(key, text)| text.map(|text| context::read(key, &text)))
-            .collect();
-        self.forget_absent(keys, &values);
-        fetching.end(values, started + MOST_AGE);
-        Ok(())
+        let late = || {
+            let message = format!("{} does not answer in time", cache.store.describe());
+            StoreError::new(StoreErrorKind::Unavailable, message)
+        };
+        if cache.pace.load(Ordering::Acquire) == PROMPT {
+            let mut asking = cache.clone().ask(old);
+            if let Ok(answer) = tokio::time::timeout(self.patience, &mut asking).await {
+                return answer;
+            }
+            if cache.begins_behind(PROMPT) {
+                tracing::warn!(store = %cache.store.describe(), "the store is slow; what is known is served");
+                tokio::spawn(cache.clone().go_on(asking));
+            }
+        } else if cache.begins_behind(SLOW) {
+            let asking = cache.clone().ask(old);
+            tokio::spawn(cache.clone().go_on(asking));
+        }
+        Err(late())
+    }
+}
+
+impl Cache {
+    /// Whether this is the one question that is asked behind.
+    fn begins_behind(&self, pace: u8) -> bool {
+        let begun = self
+            .pace
+            .compare_exchange(pace, ASKED, Ordering::AcqRel, Ordering::Acquire);
+        begun.is_ok()
+    }
+
+    /// Waits for an answer behind those who were served without it.
+    async fn go_on(self: Arc<Self>, asking: BoxFuture<'static, Result<(), StoreError>>) {
+        match tokio::time::timeout(LONGEST_QUESTION, asking).await {
+            Ok(Ok(())) => {
+                self.pace.store(PROMPT, Ordering::Release);
+                self.version.fetch_add(1, Ordering::Release);
+            }
+            _ => self.pace.store(SLOW, Ordering::Release),
+        }
+    }
+
+    fn ask(self: Arc<Self>, keys: Vec<Key>) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(async move {
+            let fetching = Fetching::begin(&self, &keys);
+            let started = Instant::now();
+            self.round_trips.fetch_add(1, Ordering::Relaxed);
+            let entries = self.store.entries(Kind::Environ, &keys).await?;
+            self.forget_absent(&keys, &entries);
+            let value = |(key, entry): (&Key, Option<Entry>)| match entry {
+                None => (None, None),
+                Some(Entry {
+                    problem: Some(problem),
+                    ..
+                }) => {
+                    tracing::warn!(%problem, "a shared variable cannot be used");
+                    (None, Some(Arc::new(problem)))
+                }
+                Some(entry) => (Some(context::read(key, &entry.text)), None),
+            };
+            let values = keys.iter().zip(entries).map(value).collect();
+            fetching.end(values, started + MOST_AGE);
+            Ok(())
+        })
     }
 
     fn knows_all(&self, keys: &[Key]) -> bool {
@@ -427,11 +621,10 @@ impl Variables {
         keys.iter().all(|key| cells.values.contains_key(key))
     }
 
-    fn forget_absent(&self, keys: &[Key], values: &[Option<Value>]) {
-        let absent: Vec<&Key> = keys
-            .iter()
-            .zip(values)
-            .filter(|(_, value)| value.is_none())
+    fn forget_absent(&self, keys: &[Key], entries: &[Option<Entry>]) {
+        let pairs = keys.iter().zip(entries);
+        let absent: Vec<&Key> = pairs
+            .filter(|(_, entry)| entry.is_none())
             .map(|(key, _)| key)
             .collect();
         if absent.is_empty() {
@@ -452,34 +645,39 @@ impl Variables {
 /// Marks keys as being fetched, so that a change in the meantime is noticed;
 /// takes the mark back also when the fetch is given up.
 struct Fetching<'a> {
-    variables: &'a Variables,
+    cache: &'a Cache,
     keys: &'a [Key],
 }
 
 impl<'a> Fetching<'a> {
-    fn begin(variables: &'a Variables, keys: &'a [Key]) -> Self {
-        let mut cells = write(&variables.cells);
+    fn begin(cache: &'a Cache, keys: &'a [Key]) -> Self {
+        let mut cells = write(&cache.cells);
         for key in keys {
             *cells.fetching.entry(key.clone()).or_default() += 1;
         }
-        Fetching { variables, keys }
+        Fetching { cache, keys }
     }
 
-    fn end(self, values: Vec<Option<Value>>, good_until: Instant) {
-        let mut cells = write(&self.variables.cells);
-        for (key, value) in self.keys.iter().zip(values) {
+    fn end(self, values: Vec<(Option<Value>, Option<Arc<Diagnostic>>)>, good_until: Instant) {
+        let mut cells = write(&self.cache.cells);
+        for (key, (value, problem)) in self.keys.iter().zip(values) {
             let good_until = match cells.changed.contains(key) {
                 true => Instant::now(),
                 false => good_until,
             };
-            cells.values.insert(key.clone(), Cell { value, good_until });
+            let cell = Cell {
+                value,
+                problem,
+                good_until,
+            };
+            cells.values.insert(key.clone(), cell);
         }
     }
 }
 
 impl Drop for Fetching<'_> {
     fn drop(&mut self) {
-        let mut cells = write(&self.variables.cells);
+        let mut cells = write(&self.cache.cells);
         for key in self.keys {
             let Some(count) = cells.fetching.get_mut(key) else {
                 continue;
@@ -524,19 +722,10 @@ fn needs_shared(references: &References) -> bool {
             .any(|variable| shared(&variable.path))
 }
 
-fn present<'a>(
-    keys: &'a [Key],
-    values: &'a [Option<Value>],
-) -> impl Iterator<Item = (&'a Key, &'a Value)> {
-    keys.iter()
-        .zip(values)
-        .filter_map(|(key, value)| Some((key, value.as_ref()?)))
-}
-
 /// The tree, and under its whole id every variable that a template names so
 /// (`index . "vscode.lang"`), as the deployed origin has it.
-fn with_flat_names(keys: &[Key], values: &[Option<Value>], references: &References) -> Map {
-    let tree = context::tree(present(keys, values));
+fn with_flat_names(keys: &[Key], fetched: &Fetched, references: &References) -> Map {
+    let tree = context::tree(fetched.present(keys));
     let flat: Vec<&str> = references
         .variables
         .iter()
@@ -547,7 +736,7 @@ fn with_flat_names(keys: &[Key], values: &[Option<Value>], references: &Referenc
         return tree;
     }
     let mut table = tree.to_table();
-    for (key, value) in present(keys, values) {
+    for (key, value) in fetched.present(keys) {
         let id = key.id();
         if flat.contains(&id.as_str()) {
             table.insert(id.into(), value.clone());

@@ -59,6 +59,9 @@ pub struct ServerConfig {
     pub write_time: Duration,
     /// A whole chat that is not streamed; longer is answered with 503. Default 300 s.
     pub chat_time: Duration,
+    /// How long a request that wants a revision (`min_revision`) waits for it; then it is
+    /// answered with 409. Default 1 s.
+    pub revision_time: Duration,
     /// A comment goes into a stream that was silent for this long, so that no
     /// proxy takes it for dead. Default 15 s.
     pub ping_time: Duration,
@@ -88,6 +91,7 @@ impl Default for ServerConfig {
             idle_time: Duration::from_secs(75),
             write_time: Duration::from_secs(60),
             chat_time: Duration::from_secs(300),
+            revision_time: Duration::from_secs(1),
             ping_time: Duration::from_secs(15),
             drain_time: Duration::from_secs(25),
         }

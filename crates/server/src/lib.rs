@@ -23,6 +23,7 @@ mod metrics;
 mod openapi;
 mod otlp;
 mod rate;
+mod revision;
 mod routes;
 pub mod script;
 mod server;

@@ -141,5 +141,8 @@ pub(crate) async fn answer(call: Call, request: Request) -> Result<Response, Api
     if request.body().size_hint().lower() > most as u64 {
         return Err(large(most));
     }
+    // An empty list would say that there is nothing.
+    let ready = call.app.service.catalogue().ready();
+    ready.map_err(ServiceError::Store)?;
     Ok(call.app.mcp.answer(request).await.map(Body::new))
 }

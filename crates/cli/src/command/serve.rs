@@ -115,6 +115,7 @@ fn server_config(config: &Config) -> Result<ServerConfig, Failure> {
         idle_time: config.milliseconds(&config::IDLE_MS),
         write_time: config.milliseconds(&config::WRITE_MS),
         chat_time: config.milliseconds(&config::CHAT_MS),
+        revision_time: config.milliseconds(&config::REVISION_MS),
         ping_time: config.milliseconds(&config::PING_MS),
         drain_time: config.milliseconds(&config::DRAIN_MS),
     })

@@ -69,6 +69,7 @@ settings! {
     WRITE_MS = "server.write_ms", Integer, [], "60000";
     PING_MS = "server.ping_ms", Integer, [], "15000";
     CHAT_MS = "server.chat_ms", Integer, [], "300000";
+    REVISION_MS = "server.revision_ms", Integer, [], "1000";
     DRAIN_MS = "server.drain_ms", Integer, [], "25000";
     STORE_URL = "store.url", Text, ["QUILLET_STORE", "REDIS_URL"], "";
     STORE_PREFIX = "store.prefix", Text, ["QUILLET_STORE_PREFIX"], "";
@@ -76,6 +77,7 @@ settings! {
     STORE_INSECURE = "store.insecure", Bool, [], "false";
     STORE_CONNECT_MS = "store.connect_ms", Integer, [], "1000";
     STORE_RESPONSE_MS = "store.response_ms", Integer, [], "1000";
+    STORE_PATIENCE_MS = "store.patience_ms", Integer, [], "75";
     BASE_URL = "model.base_url", Text, ["OPENAI_BASE_URL", "OPENAI_API_BASE"], "";
     API_KEY = "model.api_key", Secret, ["OPENAI_API_KEY"], "";
     API_KEY_ENV = "model.api_key_env", Text, [], "";

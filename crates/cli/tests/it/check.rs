@@ -186,7 +186,7 @@ fn odd_files_end_no_check_and_hide_no_other_file() {
     for (path, what, beside, message) in cases {
         let beside = if beside.is_empty() { "b.tmpl" } else { beside };
         let place = Place::new().with(&[(beside, "{{if")]);
-        put_odd(&place.path(path), what);
+        put_odd(&place.path().join(path), what);
         let done = place.run(&["check", "."]);
         assert_eq!(done.code, Some(3), "{path} {what}: {done:?}");
         for part in [path, message, beside] {
@@ -214,8 +214,8 @@ fn a_store_has_only_its_definitions() {
         ("prompts/greet.snapshots/data.json", "[1]"),
         ("prompts/sub/p.tmpl", "text"),
     ]);
-    put_odd(&place.path("prompts/sub/up"), "parent");
-    put_odd(&place.path("prompts/up"), "parent");
+    put_odd(&place.path().join("prompts/sub/up"), "parent");
+    put_odd(&place.path().join("prompts/up"), "parent");
     let done = place.run(&["check", "."]);
     assert_eq!((done.code, done.out.as_str()), (Some(0), ""), "{done:?}");
     assert!(done.err.contains("2 definitions checked"), "{done:?}");

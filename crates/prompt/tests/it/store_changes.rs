@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use quillet_core::Map;
 use quillet_core::store::Kind::{Environ, Prompt, Tool};
 use quillet_core::store::{Key, Kind, Store};
-use quillet_prompt::PromptService;
+use quillet_prompt::{Input, PromptService, RenderedPrompt};
+use tokio::time::{Instant, advance};
 
 use crate::test_store::TestStore;
 use crate::{loaded, render, service_over};
@@ -135,4 +137,87 @@ async fn a_store_that_is_away_at_the_start_is_loaded_when_it_comes_back() {
     store.set_away(false);
     until(&service, "p", "here").await;
     watch.abort();
+}
+
+/// The text, and whether it is marked as one that may be old.
+async fn marked(service: &PromptService, id: &str) -> (String, bool) {
+    let variables = Map::default();
+    let outcome = service
+        .render(id, &Input::new(&variables, "test"))
+        .await
+        .unwrap();
+    match outcome.prompt {
+        RenderedPrompt::Text(text) => (text, outcome.stale),
+        RenderedPrompt::Messages(_) => panic!("it is a text"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_hangs_is_waited_for_once_and_asked_by_one() {
+    let store = TestStore::new(&[
+        (Environ, "v", "1"),
+        (Environ, "w", "1"),
+        (Prompt, "p", r#"{"prompt":"{{.v}}"}"#),
+        (Prompt, "q", r#"{"prompt":"{{.w}}"}"#),
+    ]);
+    let service = loaded(&store).await;
+    assert_eq!(marked(&service, "p").await, ("1".into(), false));
+    store.take_gets();
+    store.set_hung(true);
+    advance(Duration::from_secs(6)).await;
+
+    let began = Instant::now();
+    assert_eq!(marked(&service, "p").await, ("1".into(), true));
+    let first = began.elapsed();
+    assert!((50..=100).contains(&first.as_millis()), "{first:?}");
+    for _ in 0..10 {
+        // What was found a moment ago is looked at again.
+        advance(Duration::from_millis(300)).await;
+        let began = Instant::now();
+        assert_eq!(marked(&service, "p").await, ("1".into(), true));
+        assert_eq!(began.elapsed(), Duration::ZERO);
+    }
+    assert_eq!(store.take_gets().0, 1, "one question is on its way");
+    // With nothing to serve there is an error, in the time of a render.
+    let began = Instant::now();
+    let error = render(&service, "q", "{}").await.unwrap_err();
+    assert_eq!(error.code(), "store.unavailable");
+    assert!(began.elapsed() <= Duration::from_millis(501));
+
+    // A question that is given up is asked again, by one.
+    store.take_gets();
+    advance(Duration::from_secs(6)).await;
+    for _ in 0..5 {
+        tokio::task::yield_now().await;
+        advance(Duration::from_millis(300)).await;
+        assert_eq!(marked(&service, "p").await, ("1".into(), true));
+    }
+    assert_eq!(store.take_gets().0, 1);
+
+    store.set_hung(false);
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+    advance(Duration::from_secs(6)).await;
+    put(&store, Environ, "v", "2").await;
+    assert_eq!(marked(&service, "p").await, ("2".into(), false));
+}
+
+#[tokio::test]
+async fn what_is_served_from_the_cache_of_a_store_that_is_away_is_marked_at_once() {
+    let store = TestStore::new(&[
+        (Environ, "v", "1"),
+        (Prompt, "p", r#"{"prompt":"{{.v}}"}"#),
+        (Prompt, "plain", r#"{"prompt":"no variable"}"#),
+    ]);
+    let service = loaded(&store).await;
+    assert_eq!(marked(&service, "p").await, ("1".into(), false));
+    store.set_away(true);
+    assert_eq!(marked(&service, "p").await, ("1".into(), true));
+    assert_eq!(
+        marked(&service, "plain").await,
+        ("no variable".into(), false)
+    );
+    store.set_away(false);
+    assert_eq!(marked(&service, "p").await, ("1".into(), false));
 }

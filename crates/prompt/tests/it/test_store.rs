@@ -9,7 +9,7 @@ use quillet_core::BoxFuture;
 use quillet_core::store::{
     Change, Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind,
 };
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 
 #[derive(Debug)]
 pub(crate) struct TestStore {
@@ -18,6 +18,7 @@ pub(crate) struct TestStore {
     gets: AtomicUsize,
     got: Mutex<Vec<Key>>,
     loads: AtomicUsize,
+    hung: watch::Sender<bool>,
     changes: broadcast::Sender<Change>,
 }
 
@@ -31,6 +32,7 @@ impl TestStore {
             gets: AtomicUsize::new(0),
             got: Mutex::default(),
             loads: AtomicUsize::new(0),
+            hung: watch::Sender::new(false),
             changes: broadcast::channel(64).0,
         })
     }
@@ -47,6 +49,12 @@ impl TestStore {
         let keys = std::mem::take(&mut *self.got.lock().unwrap());
         let keys = keys.iter().map(Key::to_string).collect();
         (self.gets.swap(0, Ordering::SeqCst), keys)
+    }
+
+    /// While it hangs, questions for values are taken and not answered.
+    #[allow(dead_code, reason = "other crates' tests include this file")]
+    pub(crate) fn set_hung(&self, hung: bool) {
+        self.hung.send_replace(hung);
     }
 
     /// How often all entries of a kind were read since the last call.
@@ -110,7 +118,11 @@ impl Store for TestStore {
             .map(|key| texts.get(&(kind, key.clone())).cloned())
             .collect();
         let answer = self.answer(found);
-        Box::pin(async move { answer })
+        let mut hung = self.hung.subscribe();
+        Box::pin(async move {
+            let _ = hung.wait_for(|hung| !hung).await;
+            answer
+        })
     }
 
     fn put<'a>(

@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use quillet_core::Diagnostic;
-use quillet_core::store::Kind;
+use quillet_core::store::{Entry, Kind};
 use quillet_prompt::{
-    Definition, Extension, Origin, PromptEntry, Snapshot, State, Table, script_source,
+    Definition, Extension, Origin, PromptEntry, ServiceError, Snapshot, State, Table, script_source,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Id, json};
+use super::Id;
 use crate::error::{ApiError, Problem};
 use crate::exchange::Call;
+use crate::revision::{Least, Wanted, of_prompt};
 use crate::sql::given::Params;
 
 /// How a list is wanted.
@@ -49,6 +50,20 @@ pub(crate) struct Item<'a> {
     diagnostics: &'a [Diagnostic],
 }
 
+/// One line of a detailed list of shared variables.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EnvironItem {
+    /// The id that other routes take.
+    id: String,
+    /// `valid`, or `invalid` where what rests there is no value.
+    status: &'static str,
+    /// Where it rests: a file, a key.
+    source: String,
+    /// Why it is no value.
+    #[schema(value_type = Vec<Object>)]
+    diagnostics: Vec<Diagnostic>,
+}
+
 /// A prompt as it was registered.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PromptDetail<'a> {
@@ -79,79 +94,113 @@ pub(crate) struct PromptDetail<'a> {
 }
 
 /// Ids of all extensions, sorted.
-#[utoipa::path(get, path = "/extensions", tag = "catalogue", params(Listing),
+#[utoipa::path(get, path = "/extensions", tag = "catalogue", params(Listing, Least),
     responses((status = 200, body = Vec<String>)))]
 pub(crate) async fn list_extensions(
     call: Call,
+    wanted: Wanted,
     Params(listing): Params<Listing>,
 ) -> Result<Response, ApiError> {
-    list(
-        &call.app.service.catalogue().snapshot().extensions,
-        &listing,
-    )
+    let snapshot = listed(&call, &wanted).await?;
+    list(&snapshot.extensions, &wanted, &listing)
 }
 
 /// Ids of all prompts, those of extensions included, sorted.
-#[utoipa::path(get, path = "/prompts", tag = "catalogue", params(Listing),
+#[utoipa::path(get, path = "/prompts", tag = "catalogue", params(Listing, Least),
     responses((status = 200, body = Vec<String>)))]
 pub(crate) async fn list_prompts(
     call: Call,
+    wanted: Wanted,
     Params(listing): Params<Listing>,
 ) -> Result<Response, ApiError> {
-    let snapshot = call.app.service.catalogue().snapshot();
+    let snapshot = listed(&call, &wanted).await?;
     if !listing.is_detailed() {
-        return json(&snapshot.prompts.keys().collect::<Vec<_>>());
+        return wanted.answer(&snapshot.prompts.keys().collect::<Vec<_>>(), None);
     }
     let items = snapshot.prompts.values().map(|known| Item {
         kind: Some(kind(known)),
         ..item(known)
     });
-    json(&items.collect::<Vec<_>>())
+    wanted.answer(&items.collect::<Vec<_>>(), None)
 }
 
 /// Ids of all tools, sorted.
-#[utoipa::path(get, path = "/tools", tag = "catalogue", params(Listing),
+#[utoipa::path(get, path = "/tools", tag = "catalogue", params(Listing, Least),
     responses((status = 200, body = Vec<String>)))]
 pub(crate) async fn list_tools(
     call: Call,
+    wanted: Wanted,
     Params(listing): Params<Listing>,
 ) -> Result<Response, ApiError> {
-    list(&call.app.service.catalogue().snapshot().tools, &listing)
+    let snapshot = listed(&call, &wanted).await?;
+    list(&snapshot.tools, &wanted, &listing)
 }
 
 /// Ids of all shared variables, sorted.
-#[utoipa::path(get, path = "/environs", tag = "catalogue", responses(
+#[utoipa::path(get, path = "/environs", tag = "catalogue", params(Listing, Least), responses(
     (status = 200, body = Vec<String>),
     (status = 503, body = Problem, content_type = "application/problem+json", description = "The store is away and nothing is cached"),
 ))]
-pub(crate) async fn list_environs(call: Call) -> Result<Response, ApiError> {
-    json(&call.app.service.variables().ids().await?)
+pub(crate) async fn list_environs(
+    call: Call,
+    wanted: Wanted,
+    Params(listing): Params<Listing>,
+) -> Result<Response, ApiError> {
+    wanted.latest(&call.app).await?;
+    let variables = call.app.service.variables();
+    if !listing.is_detailed() {
+        return wanted.answer(&variables.ids().await?, None);
+    }
+    let entries = variables.entries().await.map_err(ServiceError::Store)?;
+    let item = |entry: Entry| EnvironItem {
+        id: entry.key.id(),
+        status: if entry.problem.is_some() {
+            "invalid"
+        } else {
+            "valid"
+        },
+        source: entry.origin.to_string(),
+        diagnostics: entry.problem.into_iter().collect(),
+    };
+    let mut items: Vec<EnvironItem> = entries.into_iter().map(item).collect();
+    items.sort_by(|one, other| one.id.cmp(&other.id));
+    wanted.answer(&items, None)
 }
 
 /// An extension as it was registered.
-#[utoipa::path(get, path = "/extensions/{id}", tag = "catalogue", params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/extensions/{id}", tag = "catalogue", params(("id" = String, Path), Least), responses(
     (status = 200, body = Tree, description = "The definition; a text if it is no JSON"),
     (status = 404, body = Problem, content_type = "application/problem+json"),
 ))]
-pub(crate) async fn get_extension(call: Call, Id(id): Id) -> Result<Response, ApiError> {
-    let snapshot = call.app.service.catalogue().snapshot();
-    json(&stored(&snapshot.extension(&id)?.text))
+pub(crate) async fn get_extension(
+    call: Call,
+    wanted: Wanted,
+    Id(id): Id,
+) -> Result<Response, ApiError> {
+    let revision = |snapshot: &Snapshot| Some(snapshot.extensions.get(&id)?.revision);
+    let snapshot = wanted.of(&call.app, &id, revision).await?;
+    let definition = known(&call, snapshot.extension(&id))?;
+    wanted.answer(&stored(&definition.text), Some(definition.revision))
 }
 
 /// A prompt as it was registered, and what is wrong with it.
-#[utoipa::path(get, path = "/prompts/{id}", tag = "catalogue", params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/prompts/{id}", tag = "catalogue", params(("id" = String, Path), Least), responses(
     (status = 200, body = PromptDetail),
     (status = 404, body = Problem, content_type = "application/problem+json"),
 ))]
-pub(crate) async fn get_prompt(call: Call, Id(id): Id) -> Result<Response, ApiError> {
-    let snapshot = call.app.service.catalogue().snapshot();
-    let definition = snapshot.prompt(&id)?;
+pub(crate) async fn get_prompt(
+    call: Call,
+    wanted: Wanted,
+    Id(id): Id,
+) -> Result<Response, ApiError> {
+    let snapshot = wanted.of(&call.app, &id, of_prompt(&id)).await?;
+    let definition = known(&call, snapshot.prompt(&id))?;
     let entry = definition.usable(Kind::Prompt).ok();
     let (origin, prompt) = match &definition.state {
         State::Valid(entry) => (entry.origin, definition.raw().unwrap_or_default()),
         State::Invalid => broken(&snapshot, definition),
     };
-    json(&PromptDetail {
+    let detail = PromptDetail {
         origin,
         prompt,
         kind: kind(definition),
@@ -161,36 +210,69 @@ pub(crate) async fn get_prompt(call: Call, Id(id): Id) -> Result<Response, ApiEr
         status: definition.status(),
         source: &definition.origin,
         diagnostics: &definition.diagnostics,
-    })
+    };
+    wanted.answer(&detail, Some(definition.revision))
 }
 
 /// The value of a shared variable, or the tree of values under the id.
-#[utoipa::path(get, path = "/environs/{id}", tag = "catalogue", params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/environs/{id}", tag = "catalogue", params(("id" = String, Path), Least), responses(
     (status = 200, body = Tree, description = "Any JSON value"),
     (status = 404, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json", description = "The store is away and nothing is cached"),
 ))]
-pub(crate) async fn get_environ(call: Call, Id(id): Id) -> Result<Response, ApiError> {
-    json(&call.app.service.variables().get(&id).await?)
+pub(crate) async fn get_environ(
+    call: Call,
+    wanted: Wanted,
+    Id(id): Id,
+) -> Result<Response, ApiError> {
+    wanted.latest(&call.app).await?;
+    wanted.answer(&call.app.service.variables().get(&id).await?, None)
 }
 
 /// A tool as it was registered.
-#[utoipa::path(get, path = "/tools/{id}", tag = "catalogue", params(("id" = String, Path)), responses(
+#[utoipa::path(get, path = "/tools/{id}", tag = "catalogue", params(("id" = String, Path), Least), responses(
     (status = 200, body = Tree, description = "The definition; a text if it is no JSON"),
     (status = 404, body = Problem, content_type = "application/problem+json"),
 ))]
-pub(crate) async fn get_tool(call: Call, Id(id): Id) -> Result<Response, ApiError> {
-    let snapshot = call.app.service.catalogue().snapshot();
-    json(&stored(&snapshot.tool(&id)?.text))
+pub(crate) async fn get_tool(call: Call, wanted: Wanted, Id(id): Id) -> Result<Response, ApiError> {
+    let revision = |snapshot: &Snapshot| Some(snapshot.tools.get(&id)?.revision);
+    let snapshot = wanted.of(&call.app, &id, revision).await?;
+    let definition = known(&call, snapshot.tool(&id))?;
+    wanted.answer(&stored(&definition.text), Some(definition.revision))
+}
+
+/// The definitions for a list. A store that was never read has no list.
+async fn listed(call: &Call, wanted: &Wanted) -> Result<Arc<Snapshot>, ApiError> {
+    let catalogue = call.app.service.catalogue();
+    catalogue.ready().map_err(ServiceError::Store)?;
+    wanted.latest(&call.app).await?;
+    Ok(catalogue.snapshot())
+}
+
+/// What is not there may be there in a store that was never read.
+fn known<T>(call: &Call, found: Result<T, ServiceError>) -> Result<T, ApiError> {
+    let catalogue = call.app.service.catalogue();
+    found.map_err(|error| {
+        catalogue
+            .ready()
+            .err()
+            .map_or(error, ServiceError::Store)
+            .into()
+    })
 }
 
 type Definitions<T> = Table<Arc<Definition<T>>>;
 
-fn list<T>(known: &Definitions<T>, listing: &Listing) -> Result<Response, ApiError> {
+fn list<T>(
+    known: &Definitions<T>,
+    wanted: &Wanted,
+    listing: &Listing,
+) -> Result<Response, ApiError> {
     if !listing.is_detailed() {
-        return json(&known.keys().collect::<Vec<_>>());
+        return wanted.answer(&known.keys().collect::<Vec<_>>(), None);
     }
-    json(&known.values().map(|known| item(known)).collect::<Vec<_>>())
+    let items = known.values().map(|known| item(known));
+    wanted.answer(&items.collect::<Vec<_>>(), None)
 }
 
 fn item<T>(definition: &Definition<T>) -> Item<'_> {

@@ -8,7 +8,7 @@ use axum::response::Response;
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatEvent, ChatOptions, Reply};
 use quillet_core::{BoxFuture, Map, Message};
-use quillet_prompt::{Explanation, Input, ScriptJob};
+use quillet_prompt::{Explanation, Input, ScriptJob, Snapshot};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -22,6 +22,7 @@ use super::{Id, Warning, json as answer_json, merged, warnings};
 use crate::app::App;
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::{Call, Exchange};
+use crate::revision::{Least, Wanted, mark, of_prompt};
 use crate::sql::given::Params;
 
 /// What a prompt is rendered with, and how the model is to answer. Besides the
@@ -57,7 +58,7 @@ pub(crate) struct ChatBody {
 /// Renders a prompt, sends it to the model and answers in OpenAI's chat shape:
 /// whole, or with `stream` as events whose data are chunks, ended by `[DONE]`.
 /// A stream that fails ends with an `error` chunk and without `[DONE]`.
-#[utoipa::path(post, path = "/chat/prompts/{id}", tag = "prompts", params(("id" = String, Path), Asked),
+#[utoipa::path(post, path = "/chat/prompts/{id}", tag = "prompts", params(("id" = String, Path), Asked, Least),
     request_body = ChatBody, responses(
     (status = 200, body = Completion),
     (status = 400, body = Problem, content_type = "application/problem+json"),
@@ -68,6 +69,7 @@ pub(crate) struct ChatBody {
 ))]
 pub(crate) async fn chat_prompt(
     call: Call,
+    wanted: Wanted,
     Id(id): Id,
     Params(asked): Params<Asked>,
     JsonBody(mut body): JsonBody<ChatBody>,
@@ -81,19 +83,30 @@ pub(crate) async fn chat_prompt(
         )
         .hint("give the prompt what it needs in \"variables\""));
     }
+    let snapshot = wanted.of(&call.app, &id, of_prompt(&id)).await?;
+    let revision = of_prompt(&id)(&snapshot);
+    Ok(mark(answer(&call, snapshot, id, body).await?, revision))
+}
+
+async fn answer(
+    call: &Call,
+    snapshot: Arc<Snapshot>,
+    id: String,
+    body: ChatBody,
+) -> Result<Response, ApiError> {
     let is_streamed = body.stream == Some(true);
-    if let Some(job) = script(&call, &id, &body)? {
-        return super::script::answer(&call, job).await;
+    if let Some(job) = script(call, &snapshot, &id, &body)? {
+        return super::script::answer(call, job).await;
     }
     let made_of = MadeOf::default();
-    let asking = ask(&call, id, body, made_of.clone());
+    let asking = ask(call, snapshot, id, body, made_of.clone());
     if is_streamed {
         let told = Told {
             chunks: Chunks::default(),
             exchange: call.exchange.clone(),
             made_of,
         };
-        return feed::answer(&call, asking, told).await;
+        return feed::answer(call, asking, told).await;
     }
     let (reply, warnings) = whole(&call.app, asking).await?;
     let completion = Completion::new(reply, warnings);
@@ -101,7 +114,7 @@ pub(crate) async fn chat_prompt(
 }
 
 /// The same at the deployed origin's address.
-#[utoipa::path(post, path = "/prompts/{id}/chat", tag = "prompts", params(("id" = String, Path), Asked),
+#[utoipa::path(post, path = "/prompts/{id}/chat", tag = "prompts", params(("id" = String, Path), Asked, Least),
     request_body = ChatBody, responses(
     (status = 200, body = Completion),
     (status = 400, body = Problem, content_type = "application/problem+json"),
@@ -112,22 +125,28 @@ pub(crate) async fn chat_prompt(
 ))]
 pub(crate) async fn chat_prompt_alias(
     call: Call,
+    wanted: Wanted,
     id: Id,
     asked: Params<Asked>,
     body: JsonBody<ChatBody>,
 ) -> Result<Response, ApiError> {
-    chat_prompt(call, id, asked, body).await
+    chat_prompt(call, wanted, id, asked, body).await
 }
 
 /// The run that the body asks for, if the prompt is a script.
-fn script(call: &Call, id: &str, body: &ChatBody) -> Result<Option<ScriptJob>, ApiError> {
+fn script(
+    call: &Call,
+    snapshot: &Arc<Snapshot>,
+    id: &str,
+    body: &ChatBody,
+) -> Result<Option<ScriptJob>, ApiError> {
     let service = &call.app.service;
     let variables = merged(body.variables.as_ref(), body.args.as_ref());
     let input = Input {
         history: &body.history,
         ..Input::new(&variables, call.exchange.id())
     };
-    let job = service.script_in(&service.catalogue().snapshot(), id, &input)?;
+    let job = service.script_in(snapshot, id, &input)?;
     Ok(job.map(|job| ScriptJob {
         model: body.model.clone(),
         options: body.options.clone(),
@@ -139,7 +158,13 @@ fn script(call: &Call, id: &str, body: &ChatBody) -> Result<Option<ScriptJob>, A
 /// What a prompt was made of, once it is rendered and if the request asks.
 type MadeOf = Arc<OnceLock<Box<Explanation>>>;
 
-fn ask(call: &Call, id: String, body: ChatBody, made_of: MadeOf) -> Asking {
+fn ask(
+    call: &Call,
+    snapshot: Arc<Snapshot>,
+    id: String,
+    body: ChatBody,
+    made_of: MadeOf,
+) -> Asking {
     let (app, exchange) = (Arc::clone(&call.app), Arc::clone(&call.exchange));
     Box::pin(async move {
         let variables = merged(body.variables.as_ref(), body.args.as_ref());
@@ -149,7 +174,8 @@ fn ask(call: &Call, id: String, body: ChatBody, made_of: MadeOf) -> Asking {
             explain: body.explain == Some(true),
             ..Input::new(&variables, exchange.id())
         };
-        let asked = app.service.chat(&id, &input, body.model, body.options);
+        let service = &app.service;
+        let asked = service.chat_in(&snapshot, &id, &input, body.model, body.options);
         let outcome = asked.await?;
         app.metrics.model.record(started.elapsed());
         for failure in &outcome.failures {

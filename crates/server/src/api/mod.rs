@@ -129,6 +129,11 @@ fn merged<'a>(variables: Option<&'a Map>, args: Option<&'a Map>) -> Cow<'a, Map>
 
 /// A JSON answer.
 pub(crate) fn json(value: &impl Serialize) -> Result<Response, ApiError> {
+    Ok(json_of(written(value)?))
+}
+
+/// A value as JSON.
+pub(crate) fn written(value: &impl Serialize) -> Result<Vec<u8>, ApiError> {
     let mut bytes = Vec::with_capacity(512);
     if let Err(error) = serde_json::to_writer(&mut bytes, value) {
         return Err(problem(
@@ -137,8 +142,13 @@ pub(crate) fn json(value: &impl Serialize) -> Result<Response, ApiError> {
             format!("the answer has no JSON form: {error}"),
         ));
     }
+    Ok(bytes)
+}
+
+/// An answer of JSON that is written already.
+pub(crate) fn json_of(bytes: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(bytes));
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, kind);
-    Ok(response)
+    response
 }

@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 
 use axum::response::Response;
 use quillet_core::{Diagnostic, Map, Message};
-use quillet_prompt::{DryRun, Explanation, Input, RenderOutcome, RenderedPrompt, ServiceError};
+use quillet_prompt::{
+    DryRun, Explanation, Input, RenderOutcome, RenderedPrompt, Revision, ServiceError,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
 use utoipa::{IntoParams, ToSchema};
@@ -15,6 +17,7 @@ use super::{Id, Warning, json, merged, warnings};
 use crate::app::App;
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
+use crate::revision::{Least, Wanted, mark, of_prompt};
 use crate::sql::given::{Params, is_on};
 
 /// What is asked for beside the text.
@@ -193,7 +196,7 @@ pub(crate) struct KindReply {
 
 /// Renders a prompt with the variables of the request. A script is not run: the messages are
 /// those of the first request that it would make.
-#[utoipa::path(post, path = "/render/prompts/{id}", tag = "prompts", params(("id" = String, Path), Asked),
+#[utoipa::path(post, path = "/render/prompts/{id}", tag = "prompts", params(("id" = String, Path), Asked, Least),
     request_body = RenderRequest, responses(
     (status = 200, body = RenderReply),
     (status = 400, body = Problem, content_type = "application/problem+json", description = "Missing or wrong variables, a broken template, an unknown function, a malformed body"),
@@ -204,16 +207,17 @@ pub(crate) struct KindReply {
 ))]
 pub(crate) async fn render_prompt(
     call: Call,
+    wanted: Wanted,
     Id(id): Id,
     Params(asked): Params<Asked>,
     NotedBody(request, unknown): NotedBody<RenderRequest>,
 ) -> Result<Response, ApiError> {
-    let outcome = stored(&call, &id, &request, &asked).await?;
-    reply(outcome, &unknown)
+    let (outcome, revision) = stored(&call, &wanted, &id, &request, &asked).await?;
+    Ok(mark(reply(outcome, &unknown)?, revision))
 }
 
 /// Renders a prompt; the deployed origin's address and shape.
-#[utoipa::path(post, path = "/prompts/{id}/render", tag = "prompts", params(("id" = String, Path), Asked),
+#[utoipa::path(post, path = "/prompts/{id}/render", tag = "prompts", params(("id" = String, Path), Asked, Least),
     request_body = RenderRequest, responses(
     (status = 200, body = KindReply),
     (status = 400, body = Problem, content_type = "application/problem+json"),
@@ -223,11 +227,12 @@ pub(crate) async fn render_prompt(
 ))]
 pub(crate) async fn render_prompt_kind(
     call: Call,
+    wanted: Wanted,
     Id(id): Id,
     Params(asked): Params<Asked>,
     NotedBody(request, unknown): NotedBody<RenderRequest>,
 ) -> Result<Response, ApiError> {
-    let outcome = stored(&call, &id, &request, &asked).await?;
+    let (outcome, revision) = stored(&call, &wanted, &id, &request, &asked).await?;
     let warnings = warnings(&unknown, &outcome.unused, outcome.failures);
     let rendered = taken(outcome.prompt);
     let kind = rendered.kind();
@@ -235,7 +240,7 @@ pub(crate) async fn render_prompt_kind(
         Rendered::Text(text) => (Some(text), None),
         Rendered::Messages(messages) => (None, Some(messages)),
     };
-    json(&KindReply {
+    let reply = json(&KindReply {
         kind,
         prompt,
         messages,
@@ -243,11 +248,12 @@ pub(crate) async fn render_prompt_kind(
         stale: outcome.stale,
         dry_run: outcome.dry_run.map(DryRunReply::from),
         explanation: outcome.explanation,
-    })
+    })?;
+    Ok(mark(reply, revision))
 }
 
 /// Renders the prompt that the body names, or the template that it holds.
-#[utoipa::path(post, path = "/render", tag = "prompts", params(Asked), request_body = AnyRenderRequest, responses(
+#[utoipa::path(post, path = "/render", tag = "prompts", params(Asked, Least), request_body = AnyRenderRequest, responses(
     (status = 200, body = RenderReply),
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 403, body = Problem, content_type = "application/problem+json", description = "Templates in requests are switched off"),
@@ -257,6 +263,7 @@ pub(crate) async fn render_prompt_kind(
 ))]
 pub(crate) async fn render(
     call: Call,
+    wanted: Wanted,
     Params(asked): Params<Asked>,
     NotedBody(request, unknown): NotedBody<AnyRenderRequest>,
 ) -> Result<Response, ApiError> {
@@ -267,17 +274,23 @@ pub(crate) async fn render(
         ..Input::new(&variables, call.exchange.id())
     };
     let inline = request.template.is_some() || request.messages.is_some();
+    let mut revision = None;
     let outcome = match (&request.prompt_id, inline) {
         (Some(_), true) => return Err(either_or("both")),
         (None, false) => return Err(either_or("neither")),
-        (Some(id), false) => call.app.service.render(id, &input).await,
+        (Some(id), false) => {
+            let snapshot = wanted.of(&call.app, id, of_prompt(id)).await?;
+            revision = of_prompt(id)(&snapshot);
+            call.app.service.render_in(&snapshot, id, &input).await
+        }
         (None, true) if !call.app.takes_inline_templates() => return Err(switched_off()),
         (None, true) => {
+            wanted.latest(&call.app).await?;
             let definition = definition(&request);
             call.app.service.render_inline(definition, &input).await
         }
     };
-    reply(counted(&call.app, outcome)?, &unknown)
+    Ok(mark(reply(counted(&call.app, outcome)?, &unknown)?, revision))
 }
 
 fn either_or(found: &str) -> ApiError {
@@ -312,18 +325,20 @@ fn definition(request: &AnyRenderRequest) -> serde_json::Map<String, Tree> {
 
 async fn stored(
     call: &Call,
+    wanted: &Wanted,
     id: &str,
     request: &RenderRequest,
     asked: &Asked,
-) -> Result<RenderOutcome, ApiError> {
+) -> Result<(RenderOutcome, Option<Revision>), ApiError> {
     let variables = merged(request.variables.as_ref(), request.args.as_ref());
     let input = Input {
         history: &request.history,
         explain: asked.explains(request.explain),
         ..Input::new(&variables, call.exchange.id())
     };
-    let outcome = call.app.service.render(id, &input).await;
-    counted(&call.app, outcome)
+    let snapshot = wanted.of(&call.app, id, of_prompt(id)).await?;
+    let outcome = call.app.service.render_in(&snapshot, id, &input).await;
+    Ok((counted(&call.app, outcome)?, of_prompt(id)(&snapshot)))
 }
 
 /// Counts one render.

@@ -22,6 +22,7 @@ mod redis;
 mod redis_server;
 mod render;
 mod response;
+mod revision;
 mod routes;
 mod script;
 mod shutdown;

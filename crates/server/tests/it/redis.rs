@@ -1,11 +1,15 @@
 //! The server over a real Redis that comes late, goes, and comes back.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
 use quillet_server::{Server, ServerConfig};
 use quillet_store::StoreOptions;
 use quillet_template::TemplateFactory;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
 use crate::client::{get, post};
 use crate::redis_server::{RedisServer, free_port};
@@ -143,6 +147,67 @@ async fn a_redis_that_comes_late_is_waited_for() {
     .await;
     eventually("rendered", async || {
         post(address, PATH, BODY).await.status == 200
+    })
+    .await;
+}
+
+/// A way to a server on which what is asked can be held back. What the server says of itself
+/// still comes through.
+async fn way_to(port: u16) -> (SocketAddr, watch::Sender<bool>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (held, hold) = watch::channel(false);
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let mut hold = hold.clone();
+            let server = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+            let (mut asks, mut answered) = client.into_split();
+            let (mut answers, mut asked) = server.into_split();
+            tokio::spawn(async move { tokio::io::copy(&mut answers, &mut answered).await });
+            tokio::spawn(async move {
+                let mut bytes = [0; 4096];
+                while let Ok(count @ 1..) = asks.read(&mut bytes).await {
+                    let _ = hold.wait_for(|held| !held).await;
+                    if asked.write_all(&bytes[..count]).await.is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    (address, held)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_that_hangs_is_served_from_cache_and_never_refused() {
+    let redis = RedisServer::start();
+    fill(&redis);
+    let (way, held) = way_to(redis.port).await;
+    let address = serve(&format!("redis://{way}")).await;
+    eventually("ready", async || {
+        get(address, "/readyz").await.status == 200
+    })
+    .await;
+    let answer = post(address, PATH, BODY).await.json();
+    assert_eq!(answer["rendered_prompt"], "Hello Ada in go");
+    held.send_replace(true);
+    // The notice comes through, so that the value has to be asked for.
+    redis.cli(&["SET", "shenma:environs:vscode:lang", "\"rust\""]);
+    eventually("stale answers", async || {
+        post(address, PATH, BODY).await.json()["stale"] == true
+    })
+    .await;
+    for _ in 0..200 {
+        let answer = post(address, PATH, BODY).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let answer = answer.json();
+        assert_eq!(answer["rendered_prompt"], "Hello Ada in go", "{answer}");
+        assert_eq!(answer["stale"], true, "{answer}");
+    }
+    held.send_replace(false);
+    eventually("the value of now", async || {
+        let answer = post(address, PATH, BODY).await.json();
+        answer["rendered_prompt"] == "Hello Ada in rust" && answer.get("stale").is_none()
     })
     .await;
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::{FutureExt, StreamExt};
 use quillet_core::store::{Change, Health, Key, Kind, Store};
 
 use crate::redis_server::{Cluster, RedisServer, SentinelSet, TempDir};
@@ -16,6 +17,10 @@ async fn holds(address: &str) {
     tells_changes(&store, Kind::Prompt).await;
     tells_changes(&store, Kind::Database).await;
     keeps_any_text(&store).await;
+    gives_entries_in_the_order_asked(&store).await;
+    if !address.contains("memory") {
+        tells_before_a_sync_ends(address).await;
+    }
 }
 
 async fn is_empty(store: &Arc<dyn Store>) {
@@ -52,6 +57,35 @@ async fn gets_in_the_order_asked(store: &Arc<dyn Store>) {
     let texts: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
     let (a, b) = (Some("\"Environ a\""), Some("\"Environ b\""));
     assert_eq!(texts, [b, None, a, b]);
+}
+
+async fn gives_entries_in_the_order_asked(store: &Arc<dyn Store>) {
+    let keys = ["b", "nobody", "a", "b"].map(Key::new);
+    let all = store.load(Kind::Environ).await.unwrap();
+    let of = |key: &Key| all.iter().find(|entry| entry.key == *key).cloned();
+    let expected: Vec<_> = keys.iter().map(of).collect();
+    assert_eq!(store.entries(Kind::Environ, &keys).await.unwrap(), expected);
+    assert_eq!(expected.iter().flatten().count(), 3);
+}
+
+/// What another process wrote has been told when a sync ends that began after it.
+async fn tells_before_a_sync_ends(address: &str) {
+    let (writer, reader) = (open(address).await, open(address).await);
+    becomes(&writer, true).await;
+    becomes(&reader, true).await;
+    let mut changes = reader.changes();
+    reader.sync().await.unwrap();
+    for round in 0..50 {
+        while changes.next().now_or_never().is_some() {}
+        let key = Key::new(format!("round:{round}"));
+        writer.put(Kind::Prompt, &key, "{}").await.unwrap();
+        reader.sync().await.unwrap();
+        let mut told = false;
+        while let Some(change) = changes.next().now_or_never() {
+            told |= matches!(change.unwrap(), Change::Entry(Kind::Prompt, of) if of == key);
+        }
+        assert!(told, "{address} round {round}");
+    }
 }
 
 async fn tells_changes(store: &Arc<dyn Store>, kind: Kind) {

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use axum::response::Response;
 use quillet_core::nearest;
 use quillet_core::store::{Key, Kind};
-use quillet_prompt::State;
+use quillet_prompt::{ServiceError, State};
 
 use super::schema::{ErrorBody, Model, ModelList};
 use super::target::{AGENT, PROMPT};
@@ -22,6 +22,8 @@ use crate::exchange::Call;
     (status = 401, body = ErrorBody),
 ))]
 pub(crate) async fn list(call: Call) -> Result<Response, ApiError> {
+    let ready = call.app.service.catalogue().ready();
+    ready.map_err(ServiceError::Store)?;
     json(&ModelList {
         object: "list",
         data: all(&call.app).await,

@@ -1,0 +1,215 @@
+//! Which revision an answer is of, and answers that are at least of one.
+//!
+//! The revision of a definition is a part of the SHA-256 of its stored text, so that who wrote
+//! it knows it, whatever program did. A request may ask for no older one: the server then looks
+//! whether it knows that text, asks the store what has changed if not, and waits for a while.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{FromRequestParts, Query};
+use axum::http::header::{ETAG, IF_NONE_MATCH};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::Response;
+use quillet_prompt::{Revision, ServiceError, Snapshot};
+use serde::{Deserialize, Serialize};
+use tokio::time::{sleep, timeout};
+use utoipa::IntoParams;
+
+use crate::api::{json_of, written};
+use crate::app::App;
+use crate::error::{ApiError, problem};
+
+/// Header of answers: the revision of the definition.
+static REVISION: HeaderName = HeaderName::from_static("quillet-revision");
+/// Header of requests: the revision that the answer has to be of, or `latest`.
+static LEAST: HeaderName = HeaderName::from_static("quillet-min-revision");
+
+/// Between two questions to the store whether a text is there now.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The oldest state that an answer may be of.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Least {
+    /// The definition's revision, as `Quillet-Revision` says it: the first 32 hexadecimal digits
+    /// of the SHA-256 of its stored text. Or `latest`: all that was written before this
+    /// request. The header `Quillet-Min-Revision` says the same.
+    min_revision: Option<String>,
+}
+
+/// What a request says of revisions.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    least: Option<At>,
+    /// Entity tags that the client has.
+    known: Option<HeaderValue>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum At {
+    Latest,
+    Revision(Revision),
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Wanted {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let query = Query::<Least>::from_request_parts(parts, state).await;
+        let in_query = query.ok().and_then(|Query(least)| least.min_revision);
+        let in_header = parts.headers.get(&LEAST);
+        let in_header = in_header.map(|value| String::from_utf8_lossy(value.as_bytes()).into());
+        let least = in_header.or(in_query).map(|text: String| at(&text));
+        Ok(Wanted {
+            least: least.transpose()?,
+            known: parts.headers.get(IF_NONE_MATCH).cloned(),
+        })
+    }
+}
+
+fn at(text: &str) -> Result<At, ApiError> {
+    if text.trim().eq_ignore_ascii_case("latest") {
+        return Ok(At::Latest);
+    }
+    let wrong = || {
+        let message = format!("min_revision is no revision: {text:?}");
+        problem(400, "request.revision", message)
+            .hint("send 32 hexadecimal digits, the beginning of the SHA-256 of the stored text, or latest")
+            .about("min_revision")
+    };
+    Revision::parse(text).map(At::Revision).ok_or_else(wrong)
+}
+
+impl Wanted {
+    /// Waits until the definition that `find` finds is of the wanted revision; gives the
+    /// definitions of then.
+    pub(crate) async fn of(
+        &self,
+        app: &App,
+        id: &str,
+        find: impl Fn(&Snapshot) -> Option<Revision>,
+    ) -> Result<Arc<Snapshot>, ApiError> {
+        let catalogue = app.service.catalogue();
+        let Some(At::Revision(wanted)) = self.least else {
+            self.latest(app).await?;
+            return Ok(catalogue.snapshot());
+        };
+        let is_there = || {
+            let snapshot = catalogue.snapshot();
+            (find(&snapshot) == Some(wanted)).then_some(snapshot)
+        };
+        let looking = async {
+            loop {
+                if let Some(snapshot) = is_there() {
+                    return Ok(snapshot);
+                }
+                // Whatever was written until now is known after this.
+                app.service.sync().await.map_err(ServiceError::Store)?;
+                if let Some(snapshot) = is_there() {
+                    return Ok(snapshot);
+                }
+                sleep(PAUSE).await;
+            }
+        };
+        match timeout(app.config.revision_time, looking).await {
+            Ok(found) => found,
+            Err(_) => Err(unseen(app, id, wanted, find(&catalogue.snapshot()))),
+        }
+    }
+
+    /// Waits for what was written before, where the request wants the latest. What has no
+    /// single revision, such as a list, can be asked for so only.
+    pub(crate) async fn latest(&self, app: &App) -> Result<(), ApiError> {
+        match self.least {
+            None => Ok(()),
+            Some(At::Revision(_)) => {
+                let message = "min_revision names the text of one definition, and this is none";
+                Err(problem(400, "request.revision", message).hint("send latest"))
+            }
+            Some(At::Latest) => match timeout(app.config.revision_time, app.service.sync()).await {
+                Ok(done) => Ok(done.map_err(ServiceError::Store)?),
+                Err(_) => {
+                    let message = format!(
+                        "what was written last was not seen within the limit on revision_ms ({:?})",
+                        app.config.revision_time
+                    );
+                    Err(problem(503, "revision.timeout", message).retry_after(PAUSE))
+                }
+            },
+        }
+    }
+
+    /// A JSON answer with an entity tag, or none if the client has that one.
+    pub(crate) fn answer(
+        &self,
+        value: &impl Serialize,
+        revision: Option<Revision>,
+    ) -> Result<Response, ApiError> {
+        let bytes = written(value)?;
+        let tag = tag(Revision::of(&bytes));
+        let mut response = match &self.known {
+            Some(known) if names(known, &tag) => {
+                let mut response = Response::new(Body::empty());
+                *response.status_mut() = StatusCode::NOT_MODIFIED;
+                response
+            }
+            _ => json_of(bytes),
+        };
+        response.headers_mut().insert(ETAG, tag);
+        if let Some(revision) = revision {
+            say(response.headers_mut(), revision);
+        }
+        Ok(response)
+    }
+}
+
+/// Says which revision of a definition an answer was made of.
+pub(crate) fn mark(mut response: Response, revision: Option<Revision>) -> Response {
+    if let Some(revision) = revision {
+        let headers = response.headers_mut();
+        headers.insert(ETAG, tag(revision));
+        say(headers, revision);
+    }
+    response
+}
+
+/// The revision of a prompt.
+pub(crate) fn of_prompt(id: &str) -> impl Fn(&Snapshot) -> Option<Revision> {
+    move |snapshot| snapshot.prompts.get(id).map(|prompt| prompt.revision)
+}
+
+fn say(headers: &mut HeaderMap, revision: Revision) {
+    if let Ok(value) = HeaderValue::try_from(revision.to_string()) {
+        headers.insert(&REVISION, value);
+    }
+}
+
+fn tag(revision: Revision) -> HeaderValue {
+    let tag = HeaderValue::try_from(format!("\"{revision}\""));
+    tag.unwrap_or(HeaderValue::from_static("\"\""))
+}
+
+/// Whether the list of an `If-None-Match` names a tag; weak ones count (RFC 9110, 13.1.2).
+fn names(list: &HeaderValue, tag: &HeaderValue) -> bool {
+    let (Ok(list), Ok(tag)) = (list.to_str(), tag.to_str()) else {
+        return false;
+    };
+    let mut known = list.split(',').map(str::trim);
+    known.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
+}
+
+fn unseen(app: &App, id: &str, wanted: Revision, is: Option<Revision>) -> ApiError {
+    let is = match is {
+        Some(is) => format!("it is at {is}"),
+        None => "there is none of that id".to_owned(),
+    };
+    let message = format!(
+        "revision {wanted} of {id:?} was not seen within the limit on revision_ms ({:?}): {is}",
+        app.config.revision_time
+    );
+    problem(409, "revision.unseen", message)
+        .hint("was it written under this id, and has nobody written over it since? min_revision=latest takes whatever was written before the request")
+}

@@ -281,7 +281,7 @@ impl Grammar {
     }
 
     pub(super) fn query(&mut self) -> String {
-        self.depth = 3;
+        self.depth = 1 + self.dice.below(3);
         self.aliases.clear();
         let with = match self.dice.is(12) {
             true => {
@@ -312,14 +312,14 @@ impl Grammar {
             false => String::new(),
         };
         let mut items = vec![self.item()];
-        if self.dice.is(25) {
+        if self.dice.is(12) {
             items.push(self.item());
         }
         let mut text = format!("SELECT {}{from}", items.join(", "));
-        if self.dice.is(18) {
+        if self.dice.is(9) {
             text += &format!(" WHERE {} IS NOT NULL", self.expression());
         }
-        if self.dice.is(8) {
+        if self.dice.is(5) {
             text += &format!(" ORDER BY {}", self.expression());
         }
         self.aliases.truncate(kept);
@@ -346,7 +346,7 @@ impl Grammar {
     }
 
     fn alias(&mut self) -> String {
-        match self.aliases.is_empty() || self.dice.is(12) {
+        match self.aliases.is_empty() || self.dice.is(3) {
             true => self.name(),
             false => self.aliases[self.dice.below(self.aliases.len())].clone(),
         }
@@ -368,7 +368,7 @@ impl Grammar {
     fn columns(&mut self, percent: usize) -> String {
         match self.dice.is(percent) {
             false => String::new(),
-            true => match self.dice.is(70) {
+            true => match self.dice.is(95) {
                 true => format!("({})", self.name()),
                 false => format!("({}, {})", self.name(), self.name()),
             },
@@ -405,18 +405,24 @@ impl Grammar {
     fn source(&mut self) -> String {
         let text = match self.dice.below(if self.depth > 0 { 13 } else { 9 }) {
             0 | 1 => self.dice.one_of(TABLES).to_owned(),
-            2 | 3 => format!("unnest(ARRAY[{}])", self.dice.one_of(VALUES)),
+            2 | 3 => {
+                const TEXTS: [&str; 5] = [
+                    "'PG_VERSION'",
+                    "'data_directory'",
+                    "'select 1'",
+                    "1",
+                    "'s1'",
+                ];
+                format!("unnest(ARRAY[{}])", self.dice.one_of(&TEXTS))
+            }
             4 => format!("{}({})", self.function(), self.dice.one_of(VALUES)),
             5 => "generate_series(1, 2)".to_owned(),
             6 => {
                 let alias = self.name();
                 self.aliases.push(alias.clone());
-                let function = self.dice.one_of(&[
-                    "json_to_record",
-                    "jsonb_to_record",
-                    "json_to_recordset",
-                    "json_populate_record",
-                ]);
+                let function =
+                    self.dice
+                        .one_of(&["json_to_record", "jsonb_to_record", "json_to_recordset"]);
                 let (column, kind) = (self.name(), self.dice.one_of(TYPES));
                 return format!("{function}('{{\"a\":\"users\"}}') AS {alias}({column} {kind})");
             }
@@ -450,7 +456,7 @@ impl Grammar {
             return self.leaf();
         }
         self.depth -= 1;
-        let text = match self.dice.below(18) {
+        let text = match self.dice.below(24) {
             0..5 => format!("{}.{}", self.alias(), self.name()),
             5 => format!("({}).{}", self.alias(), self.name()),
             6 => format!("({}).{}", self.expression(), self.name()),
@@ -466,6 +472,11 @@ impl Grammar {
             11 => format!("({})", self.select()),
             12 => format!("(SELECT {} LIMIT 1).{}", self.alias(), self.name()),
             13 => format!("{} {} {}", self.leaf(), self.operator(), self.leaf()),
+            18..21 => {
+                let function = self.function();
+                format!("{function}({})", self.alias())
+            }
+            21..24 => format!("{}.*", self.alias()),
             14 => format!(
                 "CASE WHEN {} IS NULL THEN {} END",
                 self.leaf(),
@@ -485,9 +496,9 @@ impl Grammar {
     }
 
     fn leaf(&mut self) -> String {
-        match self.dice.below(5) {
-            0 => self.alias(),
-            1 => self.name(),
+        match self.dice.below(20) {
+            0 => self.name(),
+            1..7 => self.alias(),
             _ => self.dice.one_of(VALUES).to_owned(),
         }
     }

@@ -6,6 +6,7 @@ use std::net::TcpStream;
 use quillet_fake_provider::{FakeProvider, Script, Turn, Wire};
 
 use crate::Place;
+use crate::ask::{borrowed, reach};
 use crate::serve::Running;
 
 /// A name of a model, and who has to be asked; `None` is the mock.
@@ -135,6 +136,33 @@ fn every_door_finds_the_provider_of_a_name() {
                 let mock = answer.contains("built-in mock model") || answer.contains("mock model");
                 assert_eq!(mock, wire.is_none(), "{path} {body}\n{answer}");
             }
+        }
+    }
+}
+
+#[test]
+fn every_command_finds_the_provider_of_a_name() {
+    let provider = FakeProvider::start(Script::turns([Turn::text(["SELECT 1"])]));
+    let env = reach(&provider);
+    let place = Place::new().with(&[("hi.ai.yaml", "user: Hi\n")]);
+    for (name, wire) in NAMES {
+        for command in [
+            &["ask", "Hi"][..],
+            &["run", "hi.ai.yaml"],
+            &["sql", "How many orders are there?", "--db", "demo"],
+        ] {
+            let mut args = command.to_vec();
+            args.extend(["-m", name]);
+            let before = provider.requests().len();
+            let done = place.run_with(&args, "", &borrowed(&env));
+            let asked = &provider.requests()[before..];
+            let wires: Vec<Option<Wire>> = asked.iter().map(|asked| asked.wire).collect();
+            let is_right = match wire {
+                // A query that is not liked is asked for once more.
+                Some(wire) => !wires.is_empty() && wires.iter().all(|found| *found == Some(wire)),
+                None => wires.is_empty(),
+            };
+            assert!(is_right, "{args:?}: {wires:?} {done:?}");
         }
     }
 }

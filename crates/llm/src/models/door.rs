@@ -93,8 +93,14 @@ pub struct Models {
     mock: Arc<dyn ChatModel>,
     facts: ModelFacts,
     settings: ModelSettings,
-    /// What servers said that they have, and when.
-    listed: Mutex<Option<(Instant, Vec<(String, Vendor)>)>>,
+    /// What servers said that they have.
+    listed: Mutex<Option<Listed>>,
+}
+
+/// Names of models, and when they were asked for.
+struct Listed {
+    at: Instant,
+    names: Vec<(String, Vendor)>,
 }
 
 impl Models {
@@ -187,18 +193,21 @@ impl Models {
     pub async fn list(&self) -> Vec<(String, Vendor)> {
         const KEPT: Duration = Duration::from_secs(60);
         let mut kept = self.listed.lock().await;
-        if let Some((at, list)) = &*kept
-            && at.elapsed() < KEPT
+        if let Some(listed) = &*kept
+            && listed.at.elapsed() < KEPT
         {
-            return list.clone();
+            return listed.names.clone();
         }
         let asked = self
             .configured()
             .into_iter()
             .map(|vendor| self.list_of(vendor));
-        let list = futures_util::future::join_all(asked).await.concat();
-        *kept = Some((Instant::now(), list.clone()));
-        list
+        let names = futures_util::future::join_all(asked).await.concat();
+        *kept = Some(Listed {
+            at: Instant::now(),
+            names: names.clone(),
+        });
+        names
     }
 
     async fn list_of(&self, vendor: Vendor) -> Vec<(String, Vendor)> {

@@ -80,3 +80,56 @@ fn object(text: &str) -> Option<Map> {
     let value = json::parse(text.get(start..=end)?).ok()?;
     value.as_map().cloned()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use futures_util::stream;
+    use quillet_core::BoxFuture;
+    use quillet_core::chat::{Bytes4, ChatEvent, ChatModel, ChatStream, FinishReason};
+
+    use super::*;
+    use crate::host::Abilities;
+
+    /// A judge whose verdict ends for this reason.
+    #[derive(Debug)]
+    struct Judge(FinishReason);
+
+    impl ChatModel for Judge {
+        fn describe(&self) -> String {
+            "a judge".to_owned()
+        }
+
+        fn stream(&self, _: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
+            let text = "{\"reason\": \"so far\", \"pass\": true}".to_owned();
+            let finish = ChatEvent::Finish {
+                choice: 0,
+                reason: self.0,
+                raw: String::new(),
+            };
+            let events = [ChatEvent::Text { choice: 0, text }, finish];
+            let events: ChatStream = Box::pin(stream::iter(events.map(Ok)));
+            Box::pin(std::future::ready(Ok(events)))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_verdict_that_was_cut_is_none() {
+        for (reason, is_whole) in [
+            (FinishReason::Stop, true),
+            (FinishReason::Length, false),
+            (FinishReason::ContentFilter, false),
+        ] {
+            let judge = Answering {
+                model: Arc::new(Judge(reason)),
+                name: None,
+                abilities: Abilities::default(),
+                counter: Arc::new(Bytes4),
+                window: None,
+            };
+            let judged = ask(&judge, "is short", "yes").await;
+            assert_eq!(judged.is_ok(), is_whole, "{reason}: {judged:?}");
+        }
+    }
+}

@@ -245,6 +245,7 @@ impl Tell for Told {
     }
 
     fn fail(&mut self, error: &ApiError, out: &mut Vec<u8>) {
+        self.chunks.write_usage(out);
         tell_failure(error, &self.exchange, out);
     }
 }

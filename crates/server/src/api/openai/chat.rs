@@ -84,6 +84,9 @@ impl Tell for Told {
     }
 
     fn fail(&mut self, error: &ApiError, out: &mut Vec<u8>) {
+        if self.include_usage {
+            self.chunks.write_usage(out);
+        }
         out.extend_from_slice(b"data: ");
         write_json(&error::body(error), out);
         out.extend_from_slice(b"\n\n");

@@ -366,7 +366,7 @@ impl Tell for Teller {
             return self.tell("error", event, out);
         }
         let output = self.output("incomplete");
-        self.object.fail(error, output);
+        self.object.fail(error, output, self.usage);
         self.tell_response("response.failed", out);
     }
 }

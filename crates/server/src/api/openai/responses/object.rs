@@ -71,13 +71,14 @@ impl Object {
         self.set("usage", usage.map_or(Value::Null, spent));
     }
 
-    /// The answer has failed.
-    pub(super) fn fail(&mut self, error: &ApiError, output: Vec<Value>) {
+    /// The answer has failed. What it had cost until then is told all the same.
+    pub(super) fn fail(&mut self, error: &ApiError, output: Vec<Value>, usage: Option<Usage>) {
         let body = super::super::error::body(error).error;
         let code = body.code.unwrap_or_else(|| body.r#type.to_owned());
         self.set("status", "failed".into());
         self.set("output", output.into());
         self.set("error", json!({"code": code, "message": body.message}));
+        self.set("usage", usage.map_or(Value::Null, spent));
     }
 
     pub(super) fn status(&self) -> &str {

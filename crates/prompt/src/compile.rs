@@ -70,20 +70,27 @@ impl SourceSet {
     }
 
     /// Name and text of a source, by its place among those that were compiled.
-    pub(crate) fn text(&self, source: usize) -> Option<(&str, &str)> {
-        let source = self.sources.get(source)?;
-        Some((&*source.name, &*source.text))
+    pub(crate) fn text(&self, source: usize) -> Option<(String, &str)> {
+        let mut own = self.prompt.templates();
+        if source < own.len() {
+            let (name, text) = own.swap_remove(source);
+            return Some((name, text));
+        }
+        let called = self.called.get(source - own.len())?;
+        Some((called.name.to_string(), &called.text))
     }
 
     /// The texts of all sources.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
-        self.sources.iter().map(|source| &*source.text)
+        let own = self.prompt.templates().into_iter();
+        let own = own.map(|(_, text)| &**text);
+        own.chain(self.called().map(|(_, text)| text))
     }
 
     /// The other prompts whose templates take part, each once.
     pub(crate) fn owners(&self) -> Vec<&str> {
         let mut owners: Vec<&str> = Vec::new();
-        for source in self.sources.iter().filter(|source| source.library) {
+        for source in &self.called {
             if !owners.contains(&&*source.owner) {
                 owners.push(&source.owner);
             }

@@ -8,7 +8,6 @@ use quillet_core::Map;
 use quillet_core::store::Key;
 use quillet_template::References;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use crate::snapshot::Origin;
 use crate::variables::{REQUEST_ROOTS, Variables};
@@ -29,7 +28,7 @@ pub struct Explanation {
 pub struct TemplateFacts {
     /// The prompt.
     pub id: String,
-    /// `sha256:` and the hash of the definition as it is stored.
+    /// The revision of the definition as it is stored; of a template in the request, of its texts.
     pub version: String,
     /// Where it rests: a file, a key. Nothing for one that came with the request.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,15 +115,6 @@ impl CallLog {
     pub(crate) fn into_calls(self) -> Vec<CallFacts> {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The version of a definition.
-pub(crate) fn version(text: &str) -> String {
-    let mut out = String::from("sha256:");
-    for byte in Sha256::digest(text.as_bytes()) {
-        out.push_str(&format!("{byte:02x}"));
-    }
-    out
 }
 
 /// Whole milliseconds.

@@ -97,10 +97,6 @@ impl<'a> Names<'a> {
         if given.is_empty() || references.dynamic || self.by_variable() {
             return Vec::new();
         }
-        let declared = prompt
-            .parameters
-            .schema()
-            .and_then(|schema| schema.get("properties"));
         let own = |variable: &'_ VariableReference| match variable.path.as_slice() {
             [root, rest @ ..] if REQUEST_ROOTS.contains(&root.as_str()) => {
                 Some(rest.first().is_none())
@@ -132,9 +128,15 @@ impl<'a> Names<'a> {
             true => known.eq_ignore_ascii_case(name),
             false => known == name,
         };
+        let is_used = |name: &str| used().any(|known| is(known, name));
+        if given.iter().all(|(name, _)| is_used(name)) {
+            return Vec::new();
+        }
+        // The schema rests as text: it is read for the few requests that need it.
+        let schema = prompt.parameters.schema();
+        let declared = schema.as_ref().and_then(|schema| schema.get("properties"));
         let is_known = |name: &str| {
-            declared.is_some_and(|properties| properties.get(name).is_some())
-                || used().any(|known| is(known, name))
+            declared.is_some_and(|properties| properties.get(name).is_some()) || is_used(name)
         };
         let mut unused = Vec::new();
         for (name, _) in given.iter().filter(|(name, _)| !is_known(name)) {

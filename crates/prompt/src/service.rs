@@ -18,10 +18,11 @@ use crate::compile::{Compiled, SourceSet};
 use crate::context::with_request;
 use crate::definition::Prompt;
 use crate::error::ServiceError;
-use crate::explain::{self, CallFacts, Explanation, Scope, TemplateFacts};
+use crate::explain::{CallFacts, Explanation, Scope, TemplateFacts};
 use crate::functions::{ToolFailure, ToolFunctions};
 use crate::messages::assemble;
 use crate::names::{Names, Unused};
+use crate::revision::Revision;
 use crate::script::{self, DryRun, ScriptJob, ScriptRunner, ScriptStream};
 use crate::snapshot::{Origin, PromptEntry, Snapshot};
 use crate::usage::Usage;
@@ -697,14 +698,14 @@ impl Rendering<'_> {
         hints: &[String],
     ) -> Option<Diagnostic> {
         let (source, text) = self.sources.text(source)?;
-        let found = Diagnostic::error(code, source, message).at(text, span);
+        let found = Diagnostic::error(code, &source, message).at(text, span);
         let prefix = format!("{name}: ");
         let hint = hints.iter().find_map(|hint| hint.strip_prefix(&prefix));
         let found = match hint {
             Some(hint) => found.help(hint),
             None => found,
         };
-        let is_own = self.sources.owner(source) == Some(&*self.prompt.id);
+        let is_own = self.sources.owner(&source) == Some(&*self.prompt.id);
         Some(if is_own {
             self.prompt.locate(found)
         } else {
@@ -728,8 +729,11 @@ impl Rendering<'_> {
             .get(&*id)
             .filter(|_| self.stored.is_some());
         let version = match stored {
-            Some(definition) => explain::version(&definition.text),
-            None => explain::version(&self.sources.texts().collect::<Vec<_>>().join("\0")),
+            Some(definition) => definition.revision,
+            None => {
+                let texts: Vec<&str> = self.sources.texts().collect();
+                Revision::of(texts.join("\0").as_bytes())
+            }
         };
         let plan = self.compiled.plan.load();
         let scope = Scope {
@@ -751,7 +755,7 @@ impl Rendering<'_> {
             calls,
             template: TemplateFacts {
                 called: called.map(str::to_owned).collect(),
-                version,
+                version: version.to_string(),
                 origin: stored.map(|definition| definition.origin.to_string()),
                 format: self.prompt.format.clone(),
                 cached: self.cached,

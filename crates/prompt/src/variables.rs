@@ -411,7 +411,7 @@ impl Variables {
 
     /// How long ago a value was read; nothing if it is older than it may be.
     pub(crate) fn age(&self, key: &Key) -> Option<Duration> {
-        let cells = read(&self.cells);
+        let cells = read(&self.cache.cells);
         let good_until = cells.values.get(key)?.good_until;
         let left = good_until.checked_duration_since(Instant::now())?;
         Some(MOST_AGE.saturating_sub(left))

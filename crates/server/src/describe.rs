@@ -11,6 +11,8 @@ use crate::health;
 /// The name of the token in the document.
 const TOKEN: &str = "token";
 
+const EVENTS: &str = "text/event-stream";
+
 const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 
 /// Bodies that work on a server with the demo's prompts, by the end of the path; the longer
@@ -118,13 +120,30 @@ fn complete_operation(
     if let Some(body) = operation.get_mut("requestBody") {
         complete_body(path, body);
     }
+    let has_query = operation
+        .get("parameters")
+        .and_then(Value::as_array)
+        .is_some_and(|all| all.iter().any(|parameter| parameter["in"] == "query"));
     let responses = operation.entry("responses").or_insert_with(|| json!({}));
     let Some(responses) = responses.as_object_mut() else {
         return;
     };
-    if streams(path) && method == "post" {
-        let text = json!({"schema": {"type": "string"}});
-        responses["200"]["content"]["text/event-stream"] = text;
+    if let Some(content) = responses
+        .get_mut("200")
+        .and_then(|fine| fine.get_mut("content"))
+    {
+        let is_stream = content.get(EVENTS).is_some() || (streams(path) && method == "post");
+        if is_stream {
+            // The standard has no words for the events of a stream before 3.2.
+            let said = "Server-sent events; data is JSON, or [DONE] at the end of a chat";
+            content[EVENTS] = json!({"schema": {"description": said}});
+        }
+    }
+    if has_query {
+        let said = "A parameter behind ? does not fit";
+        responses
+            .entry("422")
+            .or_insert_with(|| json!({"description": said, "content": error(config, path)}));
     }
     for (status, said) in common(config, is_open, has_body) {
         responses

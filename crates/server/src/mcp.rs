@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::Request;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
+use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use quillet_core::store::Kind;
 use quillet_core::tool::Tool;
@@ -14,7 +16,7 @@ use quillet_tools::serve::{NotRendered, Offer, PromptArgument, PromptOffer};
 use serde_json::Value as Tree;
 
 use crate::api::body::large;
-use crate::error::ApiError;
+use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
 
 /// The service's own prompts and tools. A prompt is a prompt, and also a tool: its
@@ -134,6 +136,7 @@ fn refused(error: &ServiceError) -> NotRendered {
 #[utoipa::path(post, path = "/mcp", tag = "mcp", request_body = serde_json::Value, responses(
     (status = 200, description = "The answer as JSON-RPC"),
     (status = 202, description = "A notification was taken"),
+    (status = 406, body = Problem, content_type = "application/problem+json", description = "The header Accept does not name both application/json and text/event-stream"),
 ))]
 pub(crate) async fn answer(call: Call, request: Request) -> Result<Response, ApiError> {
     let most = call.app.config.body_bytes;
@@ -144,5 +147,15 @@ pub(crate) async fn answer(call: Call, request: Request) -> Result<Response, Api
     // An empty list would say that there is nothing.
     let ready = call.app.service.catalogue().ready();
     ready.map_err(ServiceError::Store)?;
-    Ok(call.app.mcp.answer(request).await.map(Body::new))
+    let answer = call.app.mcp.answer(request).await;
+    let is_plain = !answer.headers().contains_key(CONTENT_TYPE);
+    if is_plain && (answer.status().is_client_error() || answer.status().is_server_error()) {
+        let status = answer.status().as_u16();
+        let said = match answer.into_body().collect().await {
+            Ok(body) => String::from_utf8_lossy(&body.to_bytes()).into_owned(),
+            Err(never) => match never {},
+        };
+        return Err(problem(status, "mcp.request", said));
+    }
+    Ok(answer.map(Body::new))
 }

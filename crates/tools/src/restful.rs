@@ -250,7 +250,11 @@ fn path_text(tool: &str, name: &str, value: Option<&Value>) -> Result<String, To
         _ => String::new(),
     };
     if text.is_empty() {
-        let found = value.map_or("nothing", Value::kind);
+        let found = match value {
+            None => "nothing",
+            Some(Value::Str(_)) => "an empty text",
+            Some(other) => other.kind(),
+        };
         let message = format!(
             "{tool}: argument {name} is part of the url and must be a text or a number, {found} given"
         );

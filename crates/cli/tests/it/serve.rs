@@ -105,6 +105,34 @@ fn the_demo_serves_prompts_and_a_mock() {
     }
 }
 
+/// An MCP server that never says anything delays neither the start nor a run: what would
+/// wait for it here waits for an hour.
+#[test]
+fn a_silent_mcp_server_is_not_waited_for() {
+    let place = Place::new().with(&[
+        (
+            "quillet.toml",
+            "[tools]\nmcp_start_ms = 3600000\nmcp_call_ms = 3600000\n[agent]\nmcp_servers = \"mcp.json\"\n",
+        ),
+        (
+            "mcp.json",
+            r#"{"mcpServers": {"silent": {"command": "sleep", "args": ["3600"]}}}"#,
+        ),
+    ]);
+    let server = Running::start(&place, &["--demo"]);
+    assert!(
+        server
+            .request("GET", "/ready", "")
+            .starts_with("HTTP/1.1 200")
+    );
+    for _ in 0..2 {
+        let answer = server.request("POST", "/v1/response", r#"{"input": {"text": "Hello"}}"#);
+        assert!(answer.contains("event: response.done\n"), "{answer}");
+    }
+    let said = server.notes.join("\n");
+    assert!(said.contains("silent"), "{said}");
+}
+
 #[test]
 fn a_folder_is_served_and_the_model_is_chosen_openly() {
     let place = Place::new().with(&[("s/prompts/hi.gotmpl", "Hi {{.variables.name}}")]);

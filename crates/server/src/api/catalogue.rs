@@ -64,6 +64,17 @@ pub(crate) struct EnvironItem {
     diagnostics: Vec<Diagnostic>,
 }
 
+/// A list: ids, or with `detail` what is known of each.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "describes what is written from elsewhere")]
+pub(crate) enum Listed<'a> {
+    /// Ids, sorted.
+    Ids(Vec<String>),
+    /// The same with status and findings.
+    Items(Vec<Item<'a>>),
+}
+
 /// A prompt as it was registered.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PromptDetail<'a> {
@@ -95,7 +106,7 @@ pub(crate) struct PromptDetail<'a> {
 
 /// Ids of all extensions, sorted.
 #[utoipa::path(get, path = "/extensions", tag = "catalogue", params(Listing, Least),
-    responses((status = 200, body = Vec<String>)))]
+    responses((status = 200, body = Listed), (status = 422, body = Problem, content_type = "application/problem+json", description = "A parameter does not fit")))]
 pub(crate) async fn list_extensions(
     call: Call,
     wanted: Wanted,
@@ -107,7 +118,7 @@ pub(crate) async fn list_extensions(
 
 /// Ids of all prompts, those of extensions included, sorted.
 #[utoipa::path(get, path = "/prompts", tag = "catalogue", params(Listing, Least),
-    responses((status = 200, body = Vec<String>)))]
+    responses((status = 200, body = Listed), (status = 422, body = Problem, content_type = "application/problem+json", description = "A parameter does not fit")))]
 pub(crate) async fn list_prompts(
     call: Call,
     wanted: Wanted,
@@ -126,7 +137,7 @@ pub(crate) async fn list_prompts(
 
 /// Ids of all tools, sorted.
 #[utoipa::path(get, path = "/tools", tag = "catalogue", params(Listing, Least),
-    responses((status = 200, body = Vec<String>)))]
+    responses((status = 200, body = Listed), (status = 422, body = Problem, content_type = "application/problem+json", description = "A parameter does not fit")))]
 pub(crate) async fn list_tools(
     call: Call,
     wanted: Wanted,

@@ -146,6 +146,46 @@ async fn hostile_urls() {
     assert_eq!(server.seen.requests.load(Ordering::SeqCst), 1);
 }
 
+/// Blocks of IANA's registries that are not globally reachable, as REST, gRPC and MCP tools
+/// name them.
+#[tokio::test]
+async fn special_purpose_addresses_are_refused_from_outside() {
+    let tools = Tools::new(config(Scope::Public, &[])).unwrap();
+    let inside = Tools::new(config(Scope::Internal, &[])).unwrap();
+    for (host, is_private) in [
+        ("198.18.0.1", true),
+        ("198.19.255.254", true),
+        ("192.0.0.8", false),
+        ("192.0.2.1", false),
+        ("192.88.99.1", false),
+        ("198.51.100.1", false),
+        ("203.0.113.1", false),
+        ("[::ffff:198.18.0.1]", true),
+        ("[64:ff9b::198.18.0.1]", true),
+        ("[64:ff9b:1::1]", false),
+        ("[100::1]", false),
+        ("[2001::1]", false),
+        ("[2001:2::1]", true),
+        ("[2001:db8::1]", false),
+        ("[2002:c612:1::]", true),
+        ("[3fff::1]", false),
+        ("[5f00::1]", false),
+        ("[fec0::1]", true),
+        ("[4000::1]", false),
+    ] {
+        for definition in [
+            json!({"restful": {"url": format!("http://{host}/")}}),
+            json!({"grpc": {"url": format!("{host}:80"), "service": "a.B", "method": "C"}}),
+            json!({"mcp": {"url": format!("http://{host}/mcp"), "tool": "t"}}),
+        ] {
+            let definition = definition.to_string();
+            assert!(try_build(&tools, &definition).is_err(), "{definition}");
+            let accepted = try_build(&inside, &definition).is_ok();
+            assert_eq!(accepted, is_private, "{definition}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn every_spelling_of_this_machine_is_refused_from_outside() {
     let server = HttpServer::start().await;

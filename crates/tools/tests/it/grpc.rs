@@ -50,6 +50,27 @@ async fn methods_are_found_and_called() {
     }
 }
 
+/// Positional arguments of a tool that declares none are the message's fields in order.
+#[tokio::test]
+async fn undeclared_arguments_follow_the_fields() {
+    let server = GrpcServer::start(Reflection::V1).await;
+    let definition = json!({"grpc": {
+        "url": server.address.to_string(), "service": "shop.v1.Translator", "method": "TranslateZhEn",
+    }});
+    let tool = build(&tools(), &definition);
+    let answer = call(&*tool, r#"{"arguments": ["你好", 7]}"#).await.unwrap();
+    assert_eq!(
+        answer.at(&["given", "code"]),
+        Some(&"你好".into()),
+        "{answer:?}"
+    );
+    assert_eq!(
+        answer.at(&["given", "number"]),
+        Some(&Value::Int(7)),
+        "{answer:?}"
+    );
+}
+
 #[tokio::test]
 async fn failures() {
     let server = GrpcServer::start(Reflection::V1).await;

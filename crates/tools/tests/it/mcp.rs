@@ -20,6 +20,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::json;
 
+use crate::mcp_programs::{notes, python};
 use crate::support::{NOBODY, build, call, eventually, text, tools, try_build};
 
 /// The example server; `cargo test` builds examples beside the tests.
@@ -294,6 +295,43 @@ async fn servers_are_greeted_ahead() {
         assert!(call(&*tool, "{}").await.is_ok());
     }
     assert_eq!((starts(&before).await, starts(&after).await), (1, 1));
+}
+
+/// The Python SDK wraps what is no object, since structured content has to be one.
+#[tokio::test]
+async fn scalars_that_a_server_wraps_print_as_scalars() {
+    let config = ToolsConfig {
+        allow_stdio: true,
+        ..ToolsConfig::default()
+    };
+    let tools = Tools::new(config).unwrap();
+    let mcp = json!({"command": python(), "args": [notes(), "stdio"], "tool": "add"});
+    let add = |more: serde_json::Value| {
+        let mut definition = json!({"mcp": mcp});
+        let fields = more.as_object().unwrap().clone();
+        definition.as_object_mut().unwrap().extend(fields);
+        build(&tools, &definition)
+    };
+    let added = Value::from("added 日");
+    let given = r#"{"title": "日"}"#;
+    // Where nothing is declared, the object stays and prints as what it wraps.
+    let answer = call(&*add(json!({})), given).await.unwrap();
+    let map = answer.as_map().expect("it is an object still");
+    assert_eq!(map.printed(), Some(&added));
+    assert_eq!(map.get("result"), Some(&added));
+    for returns in [json!("string"), json!(["string", "null"])] {
+        let declared = add(json!({"returns": {"type": returns}}));
+        assert_eq!(call(&*declared, given).await.unwrap(), added);
+    }
+    // Arguments in the order that the server lists.
+    let undeclared = add(json!({"parameters": null, "returns": {"type": "string"}}));
+    let twice = r#"{"arguments": ["x", 2]}"#;
+    let answer = call(&*undeclared, twice).await.unwrap();
+    assert_eq!(answer, Value::from("added xadded x"));
+    let error = call(&*undeclared, r#"{"arguments": [1,2,3,4,5,6,7]}"#)
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind, ToolErrorKind::Arguments);
 }
 
 /// A server of the protocol's first revision, written without any library.

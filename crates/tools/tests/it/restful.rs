@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use quillet_core::BoxFuture;
-use quillet_core::tool::{ToolContext, ToolErrorKind};
+use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind};
 use quillet_core::{Map, Value};
 use quillet_tools::{ModuleConfig, ModuleUrls, Tools, ToolsConfig};
 use serde_json::json;
@@ -83,6 +83,74 @@ async fn relative_urls_are_found_through_the_registered_module() {
     assert!(built.warnings.is_empty(), "{:?}", built.warnings);
     let result = call(&*built.tool, r#"{"code":"你好"}"#).await.unwrap();
     assert_eq!(text(&result), r#"{"translated_code":"hello"}"#);
+}
+
+/// What a call is, as templates make it: positional and named arguments.
+async fn called(tool: &dyn Tool, positional: &str, named: &str) -> Result<Value, ToolError> {
+    let Value::List(list) = quillet_core::json::parse(positional).unwrap() else {
+        panic!("{positional} is no list");
+    };
+    let bound = tool
+        .spec()
+        .bind(list.as_slice().to_vec(), &arguments(named))?;
+    tool.call(bound, &ToolContext::default()).await
+}
+
+/// A definition that says nothing of its parameters takes what it is given, as in the
+/// deployed origin, whose tools work in no other way.
+#[tokio::test]
+async fn undeclared_arguments_are_sent_as_a_list() {
+    let server = HttpServer::start().await;
+    let tools = tools();
+    for declared in [
+        json!({}),
+        json!({"parameters": null}),
+        json!({"parameters": {}}),
+    ] {
+        // Method, positional, named, body.
+        for (method, positional, named, body) in [
+            ("POST", r#"["x", 2]"#, "{}", json!(["x", 2])),
+            (
+                "PUT",
+                r#"[[1], {"a": null}]"#,
+                "{}",
+                json!([[1], {"a": null}]),
+            ),
+            ("PATCH", "[true]", "{}", json!([true])),
+            ("GET", r#"["x"]"#, "{}", json!(["x"])),
+            ("DELETE", r#"["x"]"#, "{}", json!(["x"])),
+            // One object is one argument: nothing says that it names any.
+            ("POST", r#"[{"a": 1}]"#, "{}", json!([{"a": 1}])),
+            ("POST", "[]", r#"{"a": 1}"#, json!({"a": 1})),
+            ("POST", "[]", "{}", json!({})),
+        ] {
+            let mut definition = json!({"restful": {"url": server.url("/e"), "method": method}});
+            let fields = declared.as_object().unwrap().clone();
+            definition.as_object_mut().unwrap().extend(fields);
+            let tool = build(&tools, &definition);
+            let got = called(&*tool, positional, named).await.unwrap();
+            let sent = serde_json::Value::from(got.at(&["body"]).unwrap());
+            assert_eq!(sent, body, "{definition} {positional} {named}");
+            assert_eq!(got.at(&["method"]), Some(&method.into()));
+        }
+        let mut definition = json!({"restful": {"url": server.url("/e")}});
+        definition
+            .as_object_mut()
+            .unwrap()
+            .extend(declared.as_object().unwrap().clone());
+        let error = called(&*build(&tools, &definition), "[1]", r#"{"a": 1}"#)
+            .await
+            .unwrap_err();
+        assert_eq!(error.kind, ToolErrorKind::Arguments);
+    }
+    // An empty list, and a schema without properties, say that there are none.
+    for parameters in [json!([]), json!({"type": "object", "properties": {}})] {
+        let definition = json!({"restful": {"url": server.url("/e")}, "parameters": parameters});
+        let error = called(&*build(&tools, &definition), "[1]", "{}")
+            .await
+            .unwrap_err();
+        assert!(error.message.contains("at most 0 arguments"), "{error}");
+    }
 }
 
 #[tokio::test]

@@ -346,6 +346,7 @@ pub(super) fn interrupted(message: &str) -> String {
             retryable: true,
             ..Details::default()
         },
+        usage: None,
     };
     told(ERROR, &failure).data
 }

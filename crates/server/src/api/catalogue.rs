@@ -149,7 +149,7 @@ pub(crate) async fn list_tools(
 
 /// Ids of all shared variables, sorted.
 #[utoipa::path(get, path = "/environs", tag = "catalogue", params(Listing, Least), responses(
-    (status = 200, body = Vec<String>),
+    (status = 200, body = Listed),
     (status = 503, body = Problem, content_type = "application/problem+json", description = "The store is away and nothing is cached"),
 ))]
 pub(crate) async fn list_environs(

@@ -41,24 +41,32 @@ pub struct TemplateMessage {
 pub enum Raw {
     /// All of it.
     Whole(Arc<Tree>),
-    /// Its texts of these names. The rest is read again where it is wanted, from the text
+    /// What people are shown of it. The rest is read again where it is wanted, from the text
     /// beside it ([`Definition::raw`](crate::Definition::raw)): a catalogue holds many prompts.
-    Said(Box<[(&'static str, Box<str>)]>),
+    Said {
+        /// What it is called.
+        title: Option<Box<str>>,
+        /// What it is for.
+        description: Option<Box<str>>,
+    },
 }
 
 impl Raw {
-    /// What people are shown of a prompt.
-    const SHOWN: [&str; 3] = ["displayName", "name", "description"];
-
-    /// The text under a name.
+    /// What it is called, if it says so.
     #[must_use]
-    pub fn text(&self, name: &str) -> Option<&str> {
+    pub fn title(&self) -> Option<&str> {
         match self {
-            Raw::Whole(tree) => tree.get(name).and_then(Tree::as_str),
-            Raw::Said(said) => {
-                let (_, text) = said.iter().find(|(known, _)| *known == name)?;
-                Some(text)
-            }
+            Raw::Whole(tree) => text(tree, "displayName").or(text(tree, "name")),
+            Raw::Said { title, .. } => title.as_deref(),
+        }
+    }
+
+    /// What it is for, if it says so.
+    #[must_use]
+    pub fn description(&self) -> Option<&str> {
+        match self {
+            Raw::Whole(tree) => text(tree, "description"),
+            Raw::Said { description, .. } => description.as_deref(),
         }
     }
 
@@ -67,14 +75,20 @@ impl Raw {
     pub fn whole(&self) -> Option<&Arc<Tree>> {
         match self {
             Raw::Whole(tree) => Some(tree),
-            Raw::Said(_) => None,
+            Raw::Said { .. } => None,
         }
     }
 
     fn said(&self) -> Self {
-        let said = |name| Some((name, Box::from(self.text(name)?)));
-        Raw::Said(Self::SHOWN.into_iter().filter_map(said).collect())
+        Raw::Said {
+            title: self.title().map(Box::from),
+            description: self.description().map(Box::from),
+        }
     }
+}
+
+fn text<'a>(tree: &'a Tree, name: &str) -> Option<&'a str> {
+    tree.get(name).and_then(Tree::as_str)
 }
 
 impl From<Tree> for Raw {

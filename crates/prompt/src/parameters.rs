@@ -22,13 +22,21 @@ struct Schema {
     /// As JSON: trees and validators are tens of times larger, and most prompts rest.
     text: Box<str>,
     /// What an absent optional variable is set to, so that `{{if .variables.x}}`
-    /// is legal in a strict template.
-    presets: Box<[(Arc<str>, Value)]>,
+    /// is legal in a strict template. As JSON too.
+    presets: Box<str>,
 }
 
-/// The validator of the parameters that were checked last, kept by whoever checks often.
+/// What was made ready of the parameters that were checked last, kept by whoever checks often.
 #[derive(Debug, Default)]
-pub(crate) struct Checks(ArcSwapOption<(Arc<Schema>, jsonschema::Validator)>);
+pub(crate) struct Checks(ArcSwapOption<Ready>);
+
+#[derive(Debug)]
+struct Ready {
+    of: Arc<Schema>,
+    /// `None` if it cannot be built, which was tried when the definition was read.
+    validator: Option<jsonschema::Validator>,
+    presets: Vec<(Arc<str>, Value)>,
+}
 
 impl Parameters {
     /// Reads any of the three forms; `null` or nothing means no check at all.
@@ -54,10 +62,12 @@ impl Parameters {
     /// It is no JSON Schema.
     pub(crate) fn of_schema(tree: Tree, presets: Vec<(Arc<str>, Value)>) -> Result<Self, String> {
         validator(&tree).map_err(|error| format!("parameters are not a JSON Schema: {error}"))?;
+        let preset = |(name, value): (Arc<str>, Value)| (name.to_string(), Tree::from(&value));
+        let presets: Object<String, Tree> = presets.into_iter().map(preset).collect();
         Ok(Parameters {
             schema: Some(Arc::new(Schema {
                 text: tree.to_string().into(),
-                presets: presets.into(),
+                presets: Tree::Object(presets).to_string().into(),
             })),
         })
     }
@@ -69,8 +79,11 @@ impl Parameters {
     }
 
     /// What is set where a request does not, in order.
-    pub(crate) fn presets(&self) -> &[(Arc<str>, Value)] {
-        self.schema.as_deref().map_or(&[], |schema| &schema.presets)
+    pub(crate) fn presets(&self) -> Vec<(Arc<str>, Value)> {
+        self.schema
+            .as_deref()
+            .map(Schema::presets)
+            .unwrap_or_default()
     }
 
     /// Fills defaults in and checks the variables of a request.
@@ -86,49 +99,58 @@ impl Parameters {
         let Some(schema) = &self.schema else {
             return Ok(variables.clone());
         };
-        let problems = checks.problems(schema, variables);
+        let ready = checks.ready(schema);
+        let problems = ready.problems(variables);
         if !problems.is_empty() {
             return Err(problems);
         }
         let absent = |(name, _): &&(Arc<str>, Value)| variables.get(name).is_none();
-        if !schema.presets.iter().any(|preset| absent(&preset)) {
+        if !ready.presets.iter().any(|preset| absent(&preset)) {
             return Ok(variables.clone());
         }
         let mut table: Table = variables.to_table();
-        for (name, value) in schema.presets.iter().filter(absent) {
+        for (name, value) in ready.presets.iter().filter(absent) {
             table.insert(name.clone(), value.clone());
         }
         Ok(Map::new(table))
     }
 }
 
+// Both were written from trees, so that they can be read.
 impl Schema {
     fn tree(&self) -> Tree {
-        // It was written from a tree.
         serde_json::from_str(&self.text).unwrap_or_default()
+    }
+
+    fn presets(&self) -> Vec<(Arc<str>, Value)> {
+        let presets: Object<String, Tree> = serde_json::from_str(&self.presets).unwrap_or_default();
+        let preset = |(name, value): (String, Tree)| (Arc::from(name), Value::from(value));
+        presets.into_iter().map(preset).collect()
     }
 }
 
 impl Checks {
-    fn problems(&self, schema: &Arc<Schema>, variables: &Map) -> Vec<Problem> {
-        let given = Tree::from(&Value::Map(variables.clone()));
-        let kept = self.0.load();
-        if let Some((_, validator)) = kept.as_deref().filter(|(of, _)| Arc::ptr_eq(of, schema)) {
-            return validator
-                .iter_errors(&given)
-                .map(|error| problem(&error))
-                .collect();
+    fn ready(&self, schema: &Arc<Schema>) -> Arc<Ready> {
+        if let Some(ready) = &*self.0.load()
+            && Arc::ptr_eq(&ready.of, schema)
+        {
+            return ready.clone();
         }
-        // It could be built when the definition was read.
-        let Ok(validator) = validator(&schema.tree()) else {
-            return Vec::new();
-        };
-        let problems = validator
-            .iter_errors(&given)
-            .map(|error| problem(&error))
-            .collect();
-        self.0.store(Some(Arc::new((schema.clone(), validator))));
-        problems
+        let ready = Arc::new(Ready {
+            of: schema.clone(),
+            validator: validator(&schema.tree()).ok(),
+            presets: schema.presets(),
+        });
+        self.0.store(Some(ready.clone()));
+        ready
+    }
+}
+
+impl Ready {
+    fn problems(&self, variables: &Map) -> Vec<Problem> {
+        let given = Tree::from(&Value::Map(variables.clone()));
+        let errors = self.validator.iter().flat_map(|it| it.iter_errors(&given));
+        errors.map(|error| problem(&error)).collect()
     }
 }
 

@@ -93,7 +93,7 @@ impl Definition<PromptEntry> {
         };
         match &entry.prompt.raw {
             Raw::Whole(tree) => Some((**tree).clone()),
-            Raw::Said(_) => serde_json::from_str(&self.text).ok(),
+            Raw::Said { .. } => serde_json::from_str(&self.text).ok(),
         }
     }
 }
@@ -130,7 +130,7 @@ impl PromptEntry {
     pub fn title(&self) -> Option<&str> {
         match self.script() {
             Some(script) => script.title.as_deref(),
-            None => self.said("displayName").or(self.said("name")),
+            None => self.prompt.raw.title(),
         }
     }
 
@@ -139,12 +139,8 @@ impl PromptEntry {
     pub fn description(&self) -> Option<&str> {
         match self.script() {
             Some(script) => Some(script.spec.description.as_str()).filter(|text| !text.is_empty()),
-            None => self.said("description"),
+            None => self.prompt.raw.description(),
         }
-    }
-
-    fn said(&self, key: &str) -> Option<&str> {
-        self.prompt.raw.text(key)
     }
 
     /// Names and texts of the templates that it calls, partials among them.

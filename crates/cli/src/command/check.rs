@@ -297,6 +297,11 @@ async fn look(
     for entry in store.load(Kind::Agent).await? {
         findings.add_agent(&entry, names);
     }
+    if names.is_none() {
+        for entry in store.load(Kind::Environ).await? {
+            findings.add_environ(entry);
+        }
+    }
     let variables = Variables::new(store);
     variables.load().await?;
     let environs = variables.ids().await?;
@@ -344,6 +349,16 @@ impl Findings {
     fn unread(&mut self, path: &Path, why: &str) {
         self.looked_at += 1;
         self.extend(vec![unreadable(path, why)]);
+    }
+
+    /// A shared variable that is there and holds no value.
+    fn add_environ(&mut self, entry: Entry) {
+        let Some(diagnostic) = entry.problem else {
+            return;
+        };
+        self.looked_at += 1;
+        let text = Some(entry.text.to_string());
+        self.found.push(Finding { diagnostic, text });
     }
 
     fn add_agent(&mut self, entry: &Entry, names: Option<&Names>) {

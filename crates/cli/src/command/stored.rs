@@ -138,9 +138,17 @@ async fn agents(store: &dyn Store) -> Result<Vec<Row>, Failure> {
 async fn get(kind: Kind, id: &str, store: Arc<dyn Store>, config: &Config) -> Result<(), Failure> {
     let keys = store.keys(kind).await?;
     if let Some(key) = keys.iter().find(|key| key.id() == id || key.as_str() == id) {
-        let texts = store.get(kind, std::slice::from_ref(key)).await?;
-        if let Some(text) = texts.into_iter().flatten().next() {
-            return Ok(terminal::line(&pretty(&text))?);
+        let entries = store.entries(kind, std::slice::from_ref(key)).await?;
+        match entries.into_iter().flatten().next() {
+            Some(Entry {
+                problem: Some(problem),
+                ..
+            }) if kind == Kind::Environ => {
+                let message = format!("{id} is there and cannot be used: {problem}");
+                return Err(Failure::Other(message));
+            }
+            Some(entry) => return Ok(terminal::line(&pretty(&entry.text))?),
+            None => {}
         }
     }
     if kind == Kind::Prompt {

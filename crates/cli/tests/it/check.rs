@@ -182,6 +182,13 @@ fn odd_files_end_no_check_and_hide_no_other_file() {
             not_utf8,
         ),
         ("prompts/a.tmpl", "device", "prompts/b.tmpl", "leads out"),
+        ("environs/a.json", "latin", "prompts/b.tmpl", not_utf8),
+        (
+            "environs/a.json",
+            "pipe",
+            "prompts/b.tmpl",
+            "a named pipe, not a regular file",
+        ),
     ];
     for (path, what, beside, message) in cases {
         let beside = if beside.is_empty() { "b.tmpl" } else { beside };

@@ -67,8 +67,8 @@ impl Parts {
         }
         let text = |key: &str| {
             let said = prompt.metadata.get(key);
-            let said = said.map_or_else(|| prompt.raw.text(key), Tree::as_str);
-            said.map(str::to_owned)
+            let said = said.or_else(|| prompt.raw.whole()?.get(key));
+            said.and_then(Tree::as_str).map(str::to_owned)
         };
         let options = match serde_json::to_value(&*prompt.options) {
             Ok(Tree::Object(options)) => options,

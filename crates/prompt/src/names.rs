@@ -14,6 +14,9 @@ use crate::functions::is_built_in;
 use crate::snapshot::Snapshot;
 use crate::variables::REQUEST_ROOTS;
 
+/// Unused variables that are told of; a request may have any number.
+const MOST_UNUSED: usize = 20;
+
 /// A variable of a request that its prompt neither declares nor uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unused {
@@ -97,18 +100,9 @@ impl<'a> Names<'a> {
         if given.is_empty() || references.dynamic || self.by_variable() {
             return Vec::new();
         }
-        let own = |variable: &'_ VariableReference| match variable.path.as_slice() {
-            [root, rest @ ..] if REQUEST_ROOTS.contains(&root.as_str()) => {
-                Some(rest.first().is_none())
-            }
-            _ => None,
-        };
         // `{{.variables | json}}`
-        if references
-            .variables
-            .iter()
-            .any(|variable| own(variable) == Some(true))
-        {
+        let is_all = |variable: &VariableReference| matches!(variable.path.as_slice(), [root] if REQUEST_ROOTS.contains(&root.as_str()));
+        if references.variables.iter().any(is_all) {
             return Vec::new();
         }
         let at_root = self.has_arguments_at_root();
@@ -140,6 +134,10 @@ impl<'a> Names<'a> {
         };
         let mut unused = Vec::new();
         for (name, _) in given.iter().filter(|(name, _)| !is_known(name)) {
+            // Calls without arguments take what has the names of their parameters.
+            if unused.len() >= MOST_UNUSED || self.taken_by(references).contains(&&**name) {
+                continue;
+            }
             let properties = declared.and_then(|properties| properties.as_object());
             let all = used().chain(
                 properties

@@ -92,6 +92,16 @@ pub(crate) fn complete(document: &mut Value, config: &ServerConfig) {
         }});
         document["security"] = json!([{TOKEN: []}]);
     }
+    let schemas = document.pointer_mut("/components/schemas");
+    let schemas = schemas.and_then(Value::as_object_mut).into_iter().flatten();
+    for (_, schema) in schemas {
+        // Forms that nothing tells apart may overlap: an empty list is one of texts and of objects.
+        if let Some(schema) = schema.as_object_mut()
+            && let Some(forms) = schema.remove("oneOf")
+        {
+            schema.insert("anyOf".into(), forms);
+        }
+    }
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     for (path, item) in paths {
         let operations = item.as_object_mut().into_iter().flatten();

@@ -263,3 +263,26 @@ async fn no_method(method: axum::http::Method, uri: axum::http::Uri) -> crate::e
         format!("{} does not take {method}", uri.path()),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Schemas are found by the names of their types, whatever module those are in.
+    #[test]
+    fn no_two_types_of_the_document_share_a_name() {
+        let mut schemas = Vec::new();
+        all("", &mut schemas);
+        let mut known: BTreeMap<String, serde_json::Value> = BTreeMap::new();
+        for (name, schema) in schemas {
+            let schema = serde_json::to_value(schema).unwrap();
+            let first = known.entry(name.clone()).or_insert_with(|| schema.clone());
+            assert_eq!(
+                *first, schema,
+                "{name} (give one of them a name with schema(as = …))"
+            );
+        }
+    }
+}

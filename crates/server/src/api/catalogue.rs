@@ -35,6 +35,7 @@ impl Listing {
 
 /// One line of a detailed list.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ListedItem)]
 pub(crate) struct Item<'a> {
     /// The id that other routes take.
     id: &'a str,

@@ -178,7 +178,8 @@ mod tests {
 
     #[test]
     fn what_nobody_reads_is_noted_and_lists_are_no_objects() {
-        let cases: [(&str, Result<&[(&str, Option<&str>)], &str>); 7] = [
+        type Names = &'static [(&'static str, Option<&'static str>)];
+        let cases: [(&str, Result<Names, &str>); 7] = [
             (r#"{"variables": 1, "id": "x"}"#, Ok(&[])),
             (
                 r#"{"varaibles": {"a": [1]}, "prompt_id": "x"}"#,

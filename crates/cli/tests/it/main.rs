@@ -13,9 +13,12 @@ mod config;
 mod convert;
 mod js_worker;
 mod keys;
+mod killed;
 mod layout;
 mod lsp;
 mod pseudo_terminal;
+#[path = "../../../store/tests/it/redis_server.rs"]
+mod redis_server;
 mod render;
 mod run;
 mod script_examples;

@@ -8,9 +8,9 @@ use crate::Place;
 use crate::scripted::{Scripted, answer, good};
 
 /// A running server; ends with the test.
-struct Running {
-    child: Child,
-    address: String,
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    pub(crate) address: String,
     notes: Vec<String>,
 }
 
@@ -19,7 +19,7 @@ impl Running {
         Running::start_with(place, args, &[])
     }
 
-    fn start_with(place: &Place, args: &[&str], env: &[(&str, &str)]) -> Self {
+    pub(crate) fn start_with(place: &Place, args: &[&str], env: &[(&str, &str)]) -> Self {
         let args: Vec<&str> = ["serve", "--listen", "127.0.0.1:0"]
             .iter()
             .chain(args)
@@ -53,7 +53,7 @@ impl Running {
         }
     }
 
-    fn request(&self, method: &str, path: &str, body: &str) -> String {
+    pub(crate) fn request(&self, method: &str, path: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let length = body.len();
         write!(

@@ -45,5 +45,5 @@ pub use service::{
     Unplaced,
 };
 pub use snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
-pub use tool::PromptResult;
+pub use tool::{PromptResult, prompt_function};
 pub use variables::Variables;

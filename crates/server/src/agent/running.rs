@@ -34,6 +34,8 @@ pub struct Running {
     began_to_speak: bool,
     /// Where the documents are from that are in the question.
     sources: Vec<Source>,
+    /// What whoever asks should know.
+    warnings: Vec<String>,
     stop: CancellationToken,
     /// Ready when somebody asked for it to stop.
     asked_to_stop: BoxFuture<'static, ()>,
@@ -132,6 +134,7 @@ impl Running {
             started: Instant::now(),
             began_to_speak: false,
             sources: Vec::new(),
+            warnings: Vec::new(),
             stop,
             asked_to_stop: Box::pin(async move { runs.cancelled(&run).await }),
             stage: Stage::Preparing(preparing),
@@ -162,6 +165,12 @@ impl Running {
     #[must_use]
     pub fn provider(&self) -> Option<&str> {
         self.provider.as_deref()
+    }
+
+    /// What whoever asks should know, such as patterns of its agent that match nothing.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// The events of the run go into its log: it is on its way until this is dropped.
@@ -196,6 +205,7 @@ impl Running {
                     let question = self.write_question(&prepared);
                     self.provider = Some(prepared.provider);
                     self.sources = prepared.sources;
+                    self.warnings = prepared.warnings;
                     let kept = Kept {
                         question,
                         session: prepared.session,

@@ -33,6 +33,7 @@ pub(super) struct Teller {
     /// Events that are only sent to who asks: `tool_limit_reached`, `sources.update`.
     wanted: Vec<String>,
     sources: Vec<Source>,
+    warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -100,6 +101,8 @@ pub(super) struct Done<'a> {
     tool_limit_reached: bool,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     loaded_skills: &'a [String],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'a [String],
     #[serde(skip_serializing_if = "str::is_empty")]
     reasoning_content: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,6 +142,7 @@ impl Teller {
             blocks: Blocks::new(blocks),
             wanted,
             sources: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 
@@ -146,6 +150,13 @@ impl Teller {
     pub(super) fn provider(&mut self, name: Option<&str>) {
         if self.provider.is_none() {
             self.provider = name.map(str::to_owned);
+        }
+    }
+
+    /// What whoever asks should know; known when the run is prepared.
+    pub(super) fn warn(&mut self, warnings: &[String]) {
+        if self.warnings.len() != warnings.len() {
+            self.warnings = warnings.to_vec();
         }
     }
 
@@ -283,6 +294,7 @@ impl Teller {
             silent_exit_reason: reason,
             tool_limit_reached: outcome.tool_limit_reached,
             loaded_skills: &outcome.loaded_skills,
+            warnings: &self.warnings,
             reasoning_content: &outcome.reasoning,
             content: whole.then_some(outcome.text.as_str()),
             reasoning: whole.then_some(outcome.reasoning.as_str()),

@@ -53,6 +53,7 @@ impl Telling {
         while self.told.is_empty() {
             let event = self.running.next().await?;
             self.teller.provider(self.running.provider());
+            self.teller.warn(self.running.warnings());
             self.teller.tell(&event, &mut self.told);
         }
         Some(&mut self.told)

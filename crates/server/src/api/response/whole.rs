@@ -22,7 +22,9 @@ pub(super) async fn answer(mut telling: Telling) -> Response {
             );
         };
         let provider = telling.running().provider().map(str::to_owned);
+        let warnings = telling.running().warnings().to_vec();
         let teller = telling.teller();
+        teller.warn(&warnings);
         let AgentEvent::Ended(outcome) = &event else {
             // The blocks of the answer come from the events that are not sent.
             teller.tell(&event, &mut said);

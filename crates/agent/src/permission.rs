@@ -109,10 +109,30 @@ impl Permissions {
         Ok(permissions)
     }
 
+    /// What is to be said of the patterns that match none of these names.
+    #[must_use]
+    pub fn doubts(&self, names: &[&str]) -> Vec<String> {
+        let denied = self.denied.iter().map(|pattern| format!("!{pattern}"));
+        let all = self.allowed.iter().cloned().chain(denied);
+        let idle = |pattern: &String| !names.iter().any(|name| pattern_matches(pattern, name));
+        all.filter(idle)
+            .map(|pattern| unmatched(&pattern))
+            .collect()
+    }
+
     /// Whether a tool of this name may be called.
     #[must_use]
     pub fn allows(&self, name: &str) -> bool {
-        let any = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
+        self.allows_one_of(&[name])
+    }
+
+    /// The same for a tool that has several names: what denies one of them denies it.
+    #[must_use]
+    pub fn allows_one_of(&self, names: &[&str]) -> bool {
+        let any = |patterns: &[String]| {
+            let mut patterns = patterns.iter();
+            patterns.any(|pattern| names.iter().any(|name| matches(pattern, name)))
+        };
         !any(&self.denied) && any(&self.allowed)
     }
 }
@@ -124,6 +144,20 @@ impl fmt::Display for Permissions {
         let all: Vec<String> = self.allowed.iter().cloned().chain(denied).collect();
         f.write_str(&all.join(", "))
     }
+}
+
+/// Whether a pattern is about a tool of this name, whether it allows or denies it.
+pub(crate) fn pattern_matches(pattern: &str, name: &str) -> bool {
+    let pattern = pattern.trim();
+    let plain = pattern.strip_prefix('!').unwrap_or(pattern).trim();
+    matches(plain, name)
+}
+
+/// What is said of a pattern that matches nothing.
+pub(crate) fn unmatched(pattern: &str) -> String {
+    format!(
+        "tools: {pattern:?} matches no tool, stored prompt or built-in tool that is set up here"
+    )
 }
 
 /// The pieces between the stars come in the name, in order; the first begins it and

@@ -6,11 +6,14 @@ use std::path::Path;
 use quillet_agent::{AgentDefinition, skills as skill_files};
 use quillet_core::store::Entry;
 use quillet_core::{Diagnostic, Value};
+use quillet_prompt::{Snapshot, prompt_function};
 
 use crate::report::Finding;
 
 /// The folder of agents in a store.
 const FOLDER: &str = "agents";
+/// Built-in tools that agents may name.
+const BUILTIN: [&str; 3] = ["web_search", "read_file", "list_files"];
 /// Fields that only agents have.
 const FIELDS: [&str; 4] = ["instructions", "mcpServers", "modelSettings", "skills"];
 
@@ -36,6 +39,22 @@ pub(crate) fn wrong_with(entry: &Entry) -> Vec<Diagnostic> {
     }
     let definition = AgentDefinition::parse(&entry.origin, &entry.text);
     definition.err().unwrap_or_default()
+}
+
+/// The tools that an agent's patterns may be about: those of the store, its prompts, and the built-in
+/// ones, whether they are set up here or not.
+pub(crate) fn tools(snapshot: &Snapshot) -> Vec<String> {
+    let stored = snapshot.functions.keys().map(ToString::to_string);
+    let prompts = snapshot.prompts.keys();
+    let prompts = prompts.flat_map(|id| [prompt_function(id), format!("prompt/{id}")]);
+    let builtin = BUILTIN.map(str::to_owned);
+    stored.chain(prompts).chain(builtin).collect()
+}
+
+/// The names of the skills of a folder.
+pub(crate) fn skill_names(folder: &Path) -> Vec<String> {
+    let (skills, _) = skill_files::read_folder(folder);
+    skills.into_iter().map(|skill| skill.name).collect()
 }
 
 /// How many skills a folder has, and everything that is wrong with them.

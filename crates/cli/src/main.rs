@@ -166,7 +166,7 @@ fn log(config: &Config, command: &Command) {
     if filter == "off" {
         return;
     }
-    let filter = tracing_subscriber::EnvFilter::builder().parse_lossy(filter);
+    let filter = tracing_subscriber::EnvFilter::builder().parse_lossy(quiet(filter));
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(Stream::Err.has_colour())
@@ -176,6 +176,20 @@ fn log(config: &Config, command: &Command) {
     match config.is_on(&config::LOG_JSON) {
         true => builder.json().init(),
         false => builder.init(),
+    }
+}
+
+/// The filter without the lines of the MCP library, which prints all that a server says of itself, and
+/// the failures that are told in one line here. Who debugs, or names it, gets them.
+fn quiet(filter: &str) -> String {
+    const LIBRARY: &str = "rmcp";
+    let wants_all = ["debug", "trace", LIBRARY];
+    match wants_all
+        .iter()
+        .any(|word| filter.to_lowercase().contains(word))
+    {
+        true => filter.to_owned(),
+        false => format!("{filter},{LIBRARY}=off"),
     }
 }
 
@@ -199,4 +213,22 @@ fn show_all(found: &[Finding]) {
         .map(|finding| report::show(finding, colour))
         .collect();
     terminal::note(shown.join("\n").trim_end());
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_mcp_library_is_quiet_unless_it_is_asked_for() {
+        for (given, used) in [
+            ("info", "info,rmcp=off"),
+            (
+                "warn,quillet_server=info",
+                "warn,quillet_server=info,rmcp=off",
+            ),
+            ("DEBUG", "DEBUG"),
+            ("info,rmcp=info", "info,rmcp=info"),
+        ] {
+            assert_eq!(super::quiet(given), used);
+        }
+    }
 }

@@ -56,6 +56,6 @@ pub use service::{
 };
 pub use snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
 pub use table::Table;
-pub use tool::PromptResult;
+pub use tool::{PromptResult, prompt_function};
 pub use usage::{Calls, Renders, Usage};
 pub use variables::Variables;

@@ -125,7 +125,7 @@ impl PromptService {
             dry: false,
             id: definition.id.clone(),
             spec: ToolSpec {
-                name: function_name(&definition.id),
+                name: prompt_function(&definition.id),
                 description: described(&definition.id, entry),
                 parameters: self.accepted(entry),
                 returns: entry
@@ -156,7 +156,7 @@ impl PromptService {
 /// `codebase.lookup` becomes `prompt_codebase_lookup`: names of functions have
 /// letters, digits, `_` and `-` at every provider.
 #[must_use]
-fn function_name(id: &str) -> String {
+pub fn prompt_function(id: &str) -> String {
     let safe = |c: char| match c {
         c if c.is_ascii_alphanumeric() || c == '-' => c,
         _ => '_',
@@ -361,8 +361,8 @@ mod tests {
             ("翻译", "prompt___"),
         ];
         for (id, name) in cases {
-            assert_eq!(function_name(id), name);
+            assert_eq!(prompt_function(id), name);
         }
-        assert_eq!(function_name(&"a".repeat(200)).len(), LONGEST_NAME);
+        assert_eq!(prompt_function(&"a".repeat(200)).len(), LONGEST_NAME);
     }
 }

@@ -22,6 +22,7 @@ use quillet_core::{Diagnostic, Span, nearest};
 use quillet_yaml::{Data, Node, Options};
 use serde_json::{Map, Value as Json, json};
 
+use crate::permission::{pattern_matches, unmatched};
 use crate::{Limits, Permissions};
 use fields::{Fields, Findings};
 
@@ -57,6 +58,7 @@ const LIMITS: &[&str] = &[
     "repeatedCalls",
     "attachmentCharacters",
 ];
+const SKILL: &[&str] = &["name", "preload"];
 const FEATURES: &[&str] = &[
     "deepThinking",
     "clarification",
@@ -202,6 +204,74 @@ pub struct FeatureSettings {
 }
 
 impl AgentDefinition {
+    /// Every field that a definition may have, in camelCase; those of objects after their object:
+    /// `limits.toolTimeout`.
+    #[must_use]
+    pub fn field_names() -> Vec<String> {
+        let inner = [
+            ("limits", LIMITS),
+            ("features", FEATURES),
+            ("skills", SKILL),
+        ];
+        let inner = inner.into_iter().flat_map(|(object, fields)| {
+            fields.iter().map(move |field| format!("{object}.{field}"))
+        });
+        // `limits` and `features` are nothing but their fields.
+        let outer = FIELDS
+            .iter()
+            .filter(|field| !matches!(**field, "limits" | "features"));
+        outer
+            .map(|field| (*field).to_owned())
+            .chain(inner)
+            .collect()
+    }
+
+    /// Names in a definition that nothing answers to: patterns of `tools` that match none of these
+    /// tools, and skills that are none of these, where it is known which there are.
+    #[must_use]
+    pub fn doubts(
+        source: &str,
+        text: &str,
+        tools: &[String],
+        skills: Option<&[String]>,
+    ) -> Vec<Diagnostic> {
+        let Ok(root) = tree(source, text) else {
+            return Vec::new();
+        };
+        let mut other = Findings::new(source, text);
+        let fields = Fields::of(&root, "", Some(FIELDS), &mut other);
+        let doubt = |node: &Node, message: String, name: &str, known: &[String]| {
+            let found = Diagnostic::warning("agent.unmatched", source, message);
+            let near = nearest(name, known.iter().map(String::as_str));
+            let help = near.map(|near| format!("did you mean {near}?"));
+            Diagnostic {
+                help,
+                ..found.at(text, node.span)
+            }
+        };
+        let mut doubts = Vec::new();
+        for node in fields.list("tools") {
+            let Some(pattern) = node.as_str() else {
+                continue;
+            };
+            if !tools.iter().any(|tool| pattern_matches(pattern, tool)) {
+                let name = pattern.trim_start_matches('!');
+                doubts.push(doubt(node, unmatched(pattern), name, tools));
+            }
+        }
+        for node in fields.list("skills") {
+            let name = node.as_str().or_else(|| node.get("name")?.as_str());
+            let (Some(name), Some(known)) = (name, skills) else {
+                continue;
+            };
+            if !known.iter().any(|skill| skill == name) {
+                let message = format!("skills: there is no skill {name:?}");
+                doubts.push(doubt(node, message, name, known));
+            }
+        }
+        doubts
+    }
+
     /// Reads a definition. `source` is its name in findings.
     ///
     /// # Errors
@@ -342,7 +412,7 @@ fn skill(fields: &Fields<'_>, node: &Node, found: &mut Findings<'_>) -> Option<S
     }
     match &node.data {
         Data::Map(_) => {
-            let skill = Fields::of(node, "skills.", Some(&["name", "preload"]), found);
+            let skill = Fields::of(node, "skills.", Some(SKILL), found);
             let preload = skill.flag("preload", found).unwrap_or_default();
             match skill.text("name", found) {
                 Some(name) => Some(SkillChoice { name, preload }),

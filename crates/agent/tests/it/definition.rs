@@ -183,6 +183,52 @@ fn all_that_is_wrong_is_said_at_once() {
 }
 
 #[test]
+fn the_page_of_agents_has_every_field_and_no_other() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/agent/agents.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    let rows = page.lines().filter(|line| line.starts_with("| `"));
+    let named = rows.flat_map(|row| {
+        let first = row.split('|').nth(1).unwrap_or_default();
+        let names = first.split(',');
+        names.map(|name| name.trim().trim_matches('`').to_owned())
+    });
+    let mut named: Vec<String> = named.collect();
+    let mut fields = AgentDefinition::field_names();
+    named.sort();
+    fields.sort();
+    assert_eq!(named, fields);
+}
+
+#[test]
+fn names_that_nothing_answers_to_are_told() {
+    let text = "tools: [orders_*, serch, '!orders_delet', agent/c]\nskills: [pdf, {name: sqll}]\n";
+    let tools = ["orders_list", "orders_delete", "search"].map(str::to_owned);
+    let skills = ["pdf", "sql"].map(str::to_owned);
+    let found = AgentDefinition::doubts("shop", text, &tools, Some(&skills));
+    let said: Vec<String> = found.iter().map(ToString::to_string).collect();
+    let expected = [
+        (
+            "shop:1:19: tools: \"serch\" matches no tool",
+            Some("search"),
+        ),
+        (
+            "shop:1:26: tools: \"!orders_delet\" matches no tool",
+            Some("orders_delete"),
+        ),
+        ("shop:1:43: tools: \"agent/c\" matches no tool", None),
+        ("shop:2:15: skills: there is no skill \"sqll\"", Some("sql")),
+    ];
+    assert_eq!(said.len(), expected.len(), "{said:?}");
+    for (said, (begins, near)) in said.iter().zip(expected) {
+        assert!(said.starts_with(begins), "{said}");
+        let near = near.map(|near| format!("did you mean {near}?"));
+        assert!(near.is_none_or(|near| said.contains(&near)), "{said}");
+    }
+    let known = AgentDefinition::doubts("shop", text, &tools, None);
+    assert_eq!(known.len(), 3, "which skills there are is not known");
+}
+
+#[test]
 fn hostile_texts_are_refused() {
     let deep = "[".repeat(100_000);
     let wide = format!("a: &a [x]\nb: [{}]", "*a,".repeat(30_000));

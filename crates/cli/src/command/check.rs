@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use quillet_agent::AgentDefinition;
 use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{Diagnostic, json};
 use quillet_prompt::{Definition, Variables};
@@ -14,7 +15,7 @@ use crate::agent_file;
 use crate::args::Check;
 use crate::assemble;
 use crate::beside;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::explain::Texts;
 use crate::failure::{Failure, code};
 use crate::overlay::Overlay;
@@ -62,7 +63,7 @@ async fn look_at_all(args: &Check, config: &Config) -> Result<Findings, Failure>
     let mut findings = Findings::default();
     if args.paths.is_empty() {
         let store = assemble::store(config).await?;
-        look(&mut findings, config, store, None).await?;
+        look(&mut findings, config, store, None, skill_folder(config)).await?;
     }
     let mut loose = Vec::new();
     for path in &args.paths {
@@ -75,8 +76,11 @@ async fn look_at_all(args: &Check, config: &Config) -> Result<Findings, Failure>
         if is_store(path) {
             let url = format!("dir:{}", path.display());
             let store = quillet_store::open(&url, &StoreOptions::default()).await?;
-            look(&mut findings, config, store, None).await?;
-            skills(&mut findings, &path.join("skills"));
+            let folder = path.join("skills");
+            let own = folder.is_dir().then_some(folder.as_path());
+            let known = own.or(skill_folder(config));
+            look(&mut findings, config, store, None, known).await?;
+            skills(&mut findings, &folder);
         } else if path.is_dir() {
             collect(path, &mut loose, &mut findings, 0);
         } else {
@@ -135,6 +139,11 @@ fn print(json: bool, findings: &Findings) -> Result<(), Failure> {
         .map(|finding| report::show(finding, colour))
         .collect();
     Ok(terminal::result(&shown.join("\n"))?)
+}
+
+/// The folder of skills that agents may name, if one is configured.
+fn skill_folder(config: &Config) -> Option<&Path> {
+    config.text(&config::AGENT_SKILLS).map(Path::new)
 }
 
 /// Whether a folder is laid out as a store.
@@ -228,7 +237,8 @@ async fn check_loose(
         }
         findings.extend(of_file(path, added.map(|()| Vec::new()))?);
     }
-    look(findings, config, Arc::new(over), Some(&names)).await
+    let skills = skill_folder(config);
+    look(findings, config, Arc::new(over), Some(&names), skills).await
 }
 
 /// Lays a file over the store, with the partials beside it.
@@ -291,12 +301,12 @@ async fn look(
     config: &Config,
     store: Arc<dyn Store>,
     names: Option<&Names>,
+    skills: Option<&Path>,
 ) -> Result<(), Failure> {
     let catalogue = assemble::catalogue(config, store.clone())?;
     catalogue.load().await?;
-    for entry in store.load(Kind::Agent).await? {
-        findings.add_agent(&entry, names);
-    }
+    let agents = store.load(Kind::Agent).await?;
+    let tools = agent_file::tools(&catalogue.snapshot());
     if names.is_none() {
         for entry in store.load(Kind::Environ).await? {
             findings.add_environ(entry);
@@ -305,6 +315,10 @@ async fn look(
     let variables = Variables::new(store);
     variables.load().await?;
     let environs = variables.ids().await?;
+    let skills = skills.map(agent_file::skill_names);
+    for entry in agents {
+        findings.add_agent(&entry, names, &tools, skills.as_deref());
+    }
     let snapshot = catalogue.snapshot();
     for definition in snapshot.extensions.values() {
         findings.add(definition, names);
@@ -361,7 +375,13 @@ impl Findings {
         self.found.push(Finding { diagnostic, text });
     }
 
-    fn add_agent(&mut self, entry: &Entry, names: Option<&Names>) {
+    fn add_agent(
+        &mut self,
+        entry: &Entry,
+        names: Option<&Names>,
+        tools: &[String],
+        skills: Option<&[String]>,
+    ) {
         if names.is_some_and(|names| !names.files.contains_key(&entry.key.id())) {
             return;
         }
@@ -370,7 +390,14 @@ impl Findings {
             diagnostic,
             text: Some(entry.text.to_string()),
         };
-        let found = agent_file::wrong_with(entry).into_iter();
+        let mut found = agent_file::wrong_with(entry);
+        found.extend(AgentDefinition::doubts(
+            &entry.origin,
+            &entry.text,
+            tools,
+            skills,
+        ));
+        let found = found.into_iter();
         self.found.extend(found.map(finding));
     }
 

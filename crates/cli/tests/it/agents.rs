@@ -47,6 +47,13 @@ fn files_of_agents_and_skills_are_checked() {
     let place = Place::new().with(&[
         ("good/agents/helper.yaml", HELPER),
         ("good/skills/counting/SKILL.md", SKILL),
+        ("good/prompts/hi.gotmpl", "Hi"),
+        (
+            "idle/agents/a.yaml",
+            "tools: [web_serch, prompt/hi]\nskills: [countin]\n",
+        ),
+        ("idle/prompts/hi.gotmpl", "Hi"),
+        ("idle/skills/counting/SKILL.md", SKILL),
         ("bad/agents/helper.yaml", "modle: gpt-4o\n"),
         ("bad/skills/counting/SKILL.md", "---\nname: counting\n"),
         ("loose/x/SKILL.md", "---\nname: counting\n"),
@@ -54,7 +61,19 @@ fn files_of_agents_and_skills_are_checked() {
     ]);
     let good = place.run(&["check", "good"]);
     assert_eq!((good.code, good.out.as_str()), (Some(0), ""), "{good:?}");
-    assert!(good.err.contains("2 definitions checked"), "{good:?}");
+    assert!(good.err.contains("3 definitions checked"), "{good:?}");
+    let idle = place.run(&["check", "idle"]);
+    assert_eq!(idle.code, Some(0), "{idle:?}");
+    assert!(idle.err.contains("0 errors, 2 warnings"), "{idle:?}");
+    for part in [
+        "\"web_serch\" matches no tool",
+        "a.yaml:1:9",
+        "did you mean web_search?",
+        "there is no skill \"countin\"",
+        "did you mean counting?",
+    ] {
+        assert!(idle.out.contains(part), "{part}: {idle:?}");
+    }
     for folder in ["bad", "loose/x", "loose/agents"] {
         let bad = place.run(&["check", folder]);
         assert_eq!(bad.code, Some(3), "{folder}: {bad:?}");

@@ -14,10 +14,13 @@ mod convert;
 mod doors;
 mod js_worker;
 mod keys;
+mod killed;
 mod layout;
 mod lsp;
 mod openapi;
 mod pseudo_terminal;
+#[path = "../../../store/tests/it/redis_server.rs"]
+mod redis_server;
 mod render;
 mod run;
 mod script_examples;

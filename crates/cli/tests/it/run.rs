@@ -219,8 +219,7 @@ fn files_below(folder: &std::path::Path) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 fn a_dry_run_leaves_everything_as_it_was() {
-    let write =
-        "---\nimport: [\"js:fs\"]\n---\n- $fs.writeFileSync: [keep.txt, gone]\n- user: go on\n";
+    let write = "!fn |-\n  save() {\n    require('fs').writeFileSync('keep.txt', 'gone')\n  }\n$save()\nuser: go on\n";
     let python =
         "!fn |-\n  [python] def touch():\n    open('keep.txt', 'w')\n$touch()\nuser: go on\n";
     let env = "user: \"go on {{ENV.SECRET}}\"\n";

@@ -9,7 +9,7 @@ use crate::scripted::{Scripted, answer, good};
 
 /// A running server; ends with the test.
 pub(crate) struct Running {
-    child: Child,
+    pub(crate) child: Child,
     pub(crate) address: String,
     pub(crate) notes: Vec<String>,
 }

@@ -219,7 +219,16 @@ impl<'a> Turn<'a> {
     ) -> Result<Said, CallError> {
         let finish = match outcome.ending {
             Ending::Finished(reason) => reason,
-            Ending::Repeated { .. } => quillet_core::chat::FinishReason::Stop,
+            // Its last word counts; without one there is no answer.
+            Ending::Repeated { .. } if has_answer(&outcome.messages) => {
+                quillet_core::chat::FinishReason::Stop
+            }
+            Ending::Repeated { times } => {
+                let message = format!(
+                    "the model made the same calls {times} times, with the same results, and no answer"
+                );
+                return Err(CallError::new(ErrorKind::Limit, message));
+            }
             Ending::Failed(error) => return Err(failed(error).partial(&outcome.text)),
             Ending::CallsRequired | Ending::Silent { .. } | Ending::Cancelled => {
                 return Err(CallError::new(ErrorKind::Aborted, "the run was ended"));
@@ -238,6 +247,14 @@ impl<'a> Turn<'a> {
         said.settle(split);
         Ok(said)
     }
+}
+
+/// Whether the last thing is what the model said, and not a call or its result.
+fn has_answer(messages: &[Message]) -> bool {
+    let last = messages.last();
+    last.is_some_and(|last| {
+        last.role == Role::Assistant && last.tool_calls.is_empty() && last.content != ""
+    })
 }
 
 fn last_text(messages: &[Message]) -> String {

@@ -71,7 +71,7 @@ impl Reading<'_> {
             self.wrong(entry.key.span, why, &help);
         }
         let found = node.get(member);
-        if found.is_none() {
+        if found.is_none() && entries.is_empty() {
             let why = format!("{name} lacks `{member}`");
             self.wrong(node.span, why, HELP);
         }

@@ -71,7 +71,8 @@ impl DryTools {
         self.withheld.note(&what, "the server's list of tools");
         ToolSpec {
             name: name.to_owned(),
-            parameters: serde_json::json!({"type": "object"}),
+            // Whatever it is called with.
+            parameters: serde_json::json!({"type": "object", "additionalProperties": true}),
             ..ToolSpec::default()
         }
     }
@@ -84,7 +85,7 @@ impl Tools for DryTools {
         }
         let spec = match self.real.tool(name) {
             Some(real) => real.spec().clone(),
-            None if self.real.has_unasked() && directive(name).is_none() => self.unasked(name),
+            None if self.real.has_unasked() && may_be_a_tool(name) => self.unasked(name),
             None => return None,
         };
         let withheld = self.withheld.clone();
@@ -94,6 +95,12 @@ impl Tools for DryTools {
     fn names(&self) -> Vec<String> {
         self.real.names()
     }
+}
+
+/// Whether a server may have a tool of this name, and the language has nothing else of it.
+fn may_be_a_tool(name: &str) -> bool {
+    let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    directive(name).is_none() && !name.is_empty() && name.chars().all(letter)
 }
 
 /// What stands for a tool: its description, and its default for a result.

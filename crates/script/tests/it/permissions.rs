@@ -128,7 +128,7 @@ async fn what_is_of_another_kind_permits_nothing() {
         ),
         (
             "permissions: {ai: {call: 5}}",
-            "2:26: a permission is a text, not integer",
+            "2:26: a permission is a text, not a number",
         ),
         (
             "permissions: {ai: {call: {weather: true}}}",

@@ -31,6 +31,8 @@ pub(super) struct Prepared {
     pub(super) provider: String,
     /// Where the documents are from that are in the question.
     pub(super) sources: Vec<Source>,
+    /// What whoever asks should know.
+    pub(super) warnings: Vec<String>,
 }
 
 /// Collects what a run needs: model, history, prompt, tools, skills.
@@ -101,6 +103,7 @@ pub(super) async fn prepare(
         is_asked_again,
         provider: connected.provider,
         sources: documents.sources,
+        warnings: offered.warnings,
     })
 }
 

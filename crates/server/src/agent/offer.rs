@@ -18,6 +18,9 @@ use super::{AgentRequest, AgentService, Written};
 /// Built-in tools that a stored agent may name in its list.
 const BUILTIN: [&str; 3] = ["web_search", "read_file", "list_files"];
 
+/// How prompts are named as tools.
+const PROMPT: &str = "prompt/";
+
 /// What can be used.
 #[derive(Default)]
 pub(super) struct Offered {
@@ -25,6 +28,8 @@ pub(super) struct Offered {
     pub(super) skills: Vec<Skill>,
     /// Skills that are loaded from the start because they say so themselves.
     pub(super) preloaded: Vec<String>,
+    /// What whoever asks should know.
+    pub(super) warnings: Vec<String>,
 }
 
 /// Collects what a request names. `permitted` are the tools of a stored agent.
@@ -40,7 +45,16 @@ pub(super) async fn collect(
         add(&mut offered.tools, named(service, name, &options)?);
     }
     if let Some(permitted) = permitted {
-        add(&mut offered.tools, allowed(service, request, permitted));
+        let known = known(service, request);
+        let names: Vec<&str> = known.iter().flat_map(Known::names).collect();
+        offered.warnings = permitted.doubts(&names);
+        let allowed = known.iter();
+        let allowed =
+            allowed.filter(|known| permitted.allows_one_of(&known.names().collect::<Vec<_>>()));
+        add(
+            &mut offered.tools,
+            allowed.map(|known| known.tool.clone()).collect(),
+        );
     }
     let servers = servers(service, request);
     add_mcp(service, &servers, &mut offered.tools).await;
@@ -94,7 +108,7 @@ fn named(
     name: &str,
     options: &BuiltinOptions,
 ) -> Result<Vec<Arc<dyn Tool>>, AgentError> {
-    if let Some(id) = name.strip_prefix("prompt/") {
+    if let Some(id) = name.strip_prefix(PROMPT) {
         let tool = service.parts.prompts.tool(id, PromptResult::Text);
         let tool = tool.map_err(|error| setup("invalid_request", error.to_string()))?;
         return Ok(vec![tool]);
@@ -117,24 +131,41 @@ fn stored(service: &AgentService, name: &str) -> Option<Arc<dyn Tool>> {
     snapshot.functions.get(name).cloned()
 }
 
-/// Tools of the catalogue, prompts and built-in tools that a stored agent may call, as far as
-/// they are there: a pattern names what may be, not what has to be.
-fn allowed(
-    service: &AgentService,
-    request: &AgentRequest,
-    permitted: &Permissions,
-) -> Vec<Arc<dyn Tool>> {
-    let snapshot = service.parts.prompts.catalogue().snapshot();
-    let stored = snapshot.functions.values().cloned();
-    let prompts = service.parts.prompts.tools(PromptResult::Text);
-    let known = stored.chain(prompts);
-    let mut tools: Vec<Arc<dyn Tool>> = known
-        .filter(|tool| permitted.allows(&tool.spec().name))
-        .collect();
+/// A tool that the patterns of a stored agent may be about.
+struct Known {
+    tool: Arc<dyn Tool>,
+    /// `prompt/ID` of a stored prompt, as requests name it.
+    also: Option<String>,
+}
+
+impl Known {
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let name = self.tool.spec().name.as_str();
+        std::iter::once(name).chain(self.also.as_deref())
+    }
+}
+
+impl From<Arc<dyn Tool>> for Known {
+    fn from(tool: Arc<dyn Tool>) -> Self {
+        Known { tool, also: None }
+    }
+}
+
+/// Tools of the catalogue, prompts and built-in tools, as far as they are there.
+fn known(service: &AgentService, request: &AgentRequest) -> Vec<Known> {
+    let prompts = &service.parts.prompts;
+    let snapshot = prompts.catalogue().snapshot();
+    let stored = snapshot.functions.values().cloned().map(Known::from);
+    let rendered = snapshot.prompts.keys().filter_map(|id| {
+        let tool = prompts.tool(id, PromptResult::Text).ok()?;
+        let also = Some(format!("{PROMPT}{id}"));
+        Some(Known { tool, also })
+    });
+    let mut tools: Vec<Known> = stored.chain(rendered).collect();
     let options = options(request, &Map::new(), None);
-    let builtin = BUILTIN.iter().filter(|name| permitted.allows(name));
+    let builtin = BUILTIN.iter();
     let builtin = builtin.filter_map(|name| service.parts.tools.builtin(name, &options).ok());
-    tools.extend(builtin.flatten());
+    tools.extend(builtin.flatten().map(Known::from));
     tools
 }
 

@@ -36,6 +36,8 @@ pub struct Running {
     began_to_speak: bool,
     /// Where the documents are from that are in the question.
     sources: Vec<Source>,
+    /// What whoever asks should know.
+    warnings: Vec<String>,
     stop: CancellationToken,
     /// Ready when somebody asked for it to stop.
     asked_to_stop: BoxFuture<'static, ()>,
@@ -135,6 +137,7 @@ impl Running {
             started: Instant::now(),
             began_to_speak: false,
             sources: Vec::new(),
+            warnings: Vec::new(),
             stop,
             asked_to_stop: Box::pin(async move { runs.cancelled(&run).await }),
             stage: Stage::Preparing(preparing),
@@ -175,6 +178,12 @@ impl Running {
         self.provider.as_deref()
     }
 
+    /// What whoever asks should know, such as patterns of its agent that match nothing.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
     /// The events of the run go into its log: it is on its way until this is dropped.
     pub(crate) fn logged(&mut self) {
         self.has_log = true;
@@ -208,6 +217,7 @@ impl Running {
                     self.provider = Some(prepared.provider);
                     self.asked_model.clone_from(&prepared.run.model_name);
                     self.sources = prepared.sources;
+                    self.warnings = prepared.warnings;
                     let kept = Kept {
                         question,
                         session: prepared.session,

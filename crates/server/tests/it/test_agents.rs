@@ -93,10 +93,14 @@ impl AgentSetup {
 
     pub(crate) async fn start(self) -> AgentServer {
         let agent = r#"{"model": "big-1", "instructions": "Be kind.", "tools": ["codebase_*"]}"#;
+        let misspelt = r#"{"model": "big-1", "tools": ["codebase_*", "codebse_*"]}"#;
         let entries: Vec<_> = ENTRIES
             .iter()
             .copied()
-            .chain([(Kind::Agent, "support", agent)])
+            .chain([
+                (Kind::Agent, "support", agent),
+                (Kind::Agent, "misspelt", misspelt),
+            ])
             .collect();
         let store = TestStore::new(&entries);
         let catalogue = Catalogue::new(

@@ -158,8 +158,21 @@ async fn a_run_that_is_left_has_ended(one: &Arc<dyn Runs>, two: &Arc<dyn Runs>) 
     });
     drop(permit);
     let page = waiting.await.unwrap().unwrap().expect("known");
-    assert!(page.ended);
+    assert!(page.ended && page.lost, "nobody told its end: {page:?}");
     assert!(!two.cancel("left").await.unwrap(), "it is not on its way");
+    assert!(two.give_up("left", "error", "{}").await.unwrap());
+    assert!(!one.give_up("left", "error", "{}").await.unwrap());
+    let page = one.read("left", 1, LONG).await.unwrap().expect("known");
+    assert!(page.ended && !page.lost);
+    assert_eq!((page.events.len(), page.events[0].sequence), (1, 2));
+    // A run that never had a log has none to read.
+    drop(one.admit("left", "plain", FREE).await.unwrap());
+    let over = async {
+        while two.read("plain", 0, NONE).await.unwrap().is_some() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(LONG, over).await.expect("it is over");
 }
 
 async fn a_run_is_cancelled_from_elsewhere(one: &Arc<dyn Runs>, two: &Arc<dyn Runs>) {

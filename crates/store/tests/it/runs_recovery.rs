@@ -101,6 +101,68 @@ async fn a_replica_that_dies_frees_its_places_and_ends_its_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_lost_run_gets_one_last_event_and_takes_no_more() {
+    let server = RedisServer::start();
+    let (one, two, three) = (
+        replica(&server).await,
+        replica(&server).await,
+        replica(&server).await,
+    );
+    let permit = one.admit("k", "r", ONE_AT_A_TIME).await.unwrap();
+    one.append("r", &[event(1)], false).await.unwrap();
+    assert!(
+        !two.give_up("r", "error", "{}").await.unwrap(),
+        "it goes on"
+    );
+    // Nobody renews and nobody gives back, as after `kill -9`.
+    std::mem::forget(permit);
+    drop(one);
+    let lost = two.read("r", 1, LONG).await.unwrap().expect("known");
+    assert!(
+        lost.ended && lost.lost && lost.events.is_empty(),
+        "{lost:?}"
+    );
+    let told = futures_util::future::join_all(
+        [&two, &three, &two, &three].map(|runs| runs.give_up("r", "error", "{}")),
+    )
+    .await;
+    let told = told.into_iter().filter(|told| *told.as_ref().unwrap());
+    assert_eq!(told.count(), 1, "one of them tells the end");
+    for runs in [&two, &three] {
+        let page = runs.read("r", 1, LONG).await.unwrap().expect("known");
+        assert!(page.ended && !page.lost, "{page:?}");
+        assert_eq!(page.events.len(), 1);
+        assert_eq!(
+            (page.events[0].sequence, &*page.events[0].name),
+            (2, "error")
+        );
+    }
+    // A replica that was only cut off comes back too late.
+    let late = two.append("r", &[event(2), event(3)], false).await;
+    assert_eq!(late.unwrap_err().kind, StoreErrorKind::Refused);
+    let late = two.append("r", &[event(2), event(3)], true).await;
+    assert_eq!(late.unwrap_err().kind, StoreErrorKind::Refused);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_replica_gives_a_sign_again_is_not_lost() {
+    let server = RedisServer::start();
+    let (one, two) = (replica(&server).await, replica(&server).await);
+    let permit = one.admit("k", "r", ONE_AT_A_TIME).await.unwrap();
+    one.append("r", &[event(1)], false).await.unwrap();
+    // Its lease is over, as after a pause of the whole process.
+    let state = server.cli(&["KEYS", "*runs:{r}:state"]);
+    server.cli(&["HSET", state.trim(), "lease", "1"]);
+    let page = two.read("r", 1, Duration::ZERO).await.unwrap();
+    assert!(!page.expect("known").ended, "it has time to renew");
+    sleep(Duration::from_millis(600)).await;
+    let page = two.read("r", 1, Duration::ZERO).await.unwrap();
+    assert!(!page.expect("known").ended, "it was renewed");
+    assert!(!two.give_up("r", "error", "{}").await.unwrap());
+    drop(permit);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_run_outlives_redis() {
     let mut server = RedisServer::start();
     let (one, two) = (replica(&server).await, replica(&server).await);

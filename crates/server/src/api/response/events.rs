@@ -35,6 +35,7 @@ pub(super) struct Teller {
     sources: Vec<Source>,
     /// US dollars; known at the end.
     cost: Option<f64>,
+    warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -104,6 +105,8 @@ pub(super) struct Done<'a> {
     tool_limit_reached: bool,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     loaded_skills: &'a [String],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'a [String],
     #[serde(skip_serializing_if = "str::is_empty")]
     reasoning_content: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,6 +150,7 @@ impl Teller {
             wanted,
             sources: Vec::new(),
             cost: None,
+            warnings: Vec::new(),
         }
     }
 
@@ -159,6 +163,13 @@ impl Teller {
     pub(super) fn provider(&mut self, name: Option<&str>) {
         if self.provider.is_none() {
             self.provider = name.map(str::to_owned);
+        }
+    }
+
+    /// What whoever asks should know; known when the run is prepared.
+    pub(super) fn warn(&mut self, warnings: &[String]) {
+        if self.warnings.len() != warnings.len() {
+            self.warnings = warnings.to_vec();
         }
     }
 
@@ -306,6 +317,7 @@ impl Teller {
             silent_exit_reason: reason,
             tool_limit_reached: outcome.tool_limit_reached,
             loaded_skills: &outcome.loaded_skills,
+            warnings: &self.warnings,
             reasoning_content: &outcome.reasoning,
             content: whole.then_some(outcome.text.as_str()),
             reasoning: whole.then_some(outcome.reasoning.as_str()),

@@ -56,6 +56,7 @@ impl Telling {
             if let AgentEvent::Ended(outcome) = &event {
                 self.teller.cost(self.running.cost(outcome));
             }
+            self.teller.warn(self.running.warnings());
             self.teller.tell(&event, &mut self.told);
         }
         Some(&mut self.told)

@@ -26,7 +26,9 @@ pub(super) async fn answer(mut telling: Telling) -> Response {
             AgentEvent::Ended(outcome) => telling.running().cost(outcome),
             _ => None,
         };
+        let warnings = telling.running().warnings().to_vec();
         let teller = telling.teller();
+        teller.warn(&warnings);
         let AgentEvent::Ended(outcome) = &event else {
             // The blocks of the answer come from the events that are not sent.
             teller.tell(&event, &mut said);

@@ -172,6 +172,14 @@ async fn stored_agents_answer_under_their_names() {
     assert_eq!(request.model.as_deref(), Some("big-1"));
     assert_eq!(request.messages[0].content, "Be kind.");
     assert_eq!(request.options.tools.len(), 1);
+    assert_eq!(told.last().unwrap().data["warnings"], json!(null));
+    let told = server.ask(&ask("misspelt")).await;
+    let warnings = &told.last().unwrap().data["warnings"];
+    assert_eq!(warnings.as_array().map(Vec::len), Some(1), "{warnings}");
+    assert!(
+        warnings[0].as_str().unwrap().contains("\"codebse_*\""),
+        "{warnings}"
+    );
     let told = server.ask(&ask("suport")).await;
     let error = &told.last().unwrap().data;
     assert_eq!(error["code"], "model_not_found");

@@ -16,22 +16,22 @@ use crate::client;
 const SCRIPTS: [(&str, &str, &str); 8] = [
     (
         "write",
-        "---\nimport: [\"js:fs\"]\n---\n- $fs.writeFileSync: [OUT/keep.txt, gone]\n- user: go on\n",
+        "!fn |-\n  save() {\n    require('fs').writeFileSync('OUT/keep.txt', 'gone')\n  }\n$save()\nuser: go on\n",
         "fs.writeFile",
     ),
     (
         "append",
-        "---\nimport: [\"js:fs\"]\n---\n- $fs.appendFileSync: [OUT/keep.txt, gone]\n- user: go on\n",
+        "!fn |-\n  save() {\n    require('fs').appendFileSync('OUT/keep.txt', 'gone')\n  }\n$save()\nuser: go on\n",
         "fs.appendFile",
     ),
     (
         "unlink",
-        "---\nimport: [\"js:fs\"]\n---\n- $fs.unlinkSync: [OUT/keep.txt]\n- user: go on\n",
+        "!fn |-\n  save() {\n    require('fs').unlinkSync('OUT/keep.txt')\n  }\n$save()\nuser: go on\n",
         "fs.unlink",
     ),
     (
         "mkdir",
-        "---\nimport: [\"js:fs\"]\n---\n- $fs.mkdirSync: [OUT/new]\n- user: go on\n",
+        "!fn |-\n  save() {\n    require('fs').mkdirSync('OUT/new')\n  }\n$save()\nuser: go on\n",
         "fs.mkdir",
     ),
     (

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::StreamExt;
-use quillet_core::chat::{ChatModel, ChatOptions, ChatRequest, FinishReason, ModelError, Reply, TokenCounter};
+use quillet_core::chat::{
+    ChatModel, ChatOptions, ChatRequest, FinishReason, ModelError, Reply, TokenCounter,
+};
 use quillet_core::knowledge::Embedder;
 use quillet_core::{BoxFuture, Map, Message, Table as Variables, Value};
 
@@ -15,8 +17,8 @@ use super::choice::{Choice, Plan, chosen, plan, unasked};
 use super::context::{seed_line, short_line, table_text, tame};
 use super::generated::{Generated, PhaseTime, Repair, TokenReport};
 use super::prepared::Prepared;
-use super::select::fallback;
 use super::prompts::{Prompts, Which};
+use super::select::fallback;
 use super::wish::export_format;
 use crate::rank::Ranked;
 use crate::{ChainMode, Dialect, SqlConfig, SqlError};
@@ -244,7 +246,9 @@ impl Chain<'_> {
                         account.paid(&asked);
                         match asked.cut {
                             None => Ok(asked.text),
-                            Some(reason) => Err(fallback("cut", self.cut_choice(reason).to_string())),
+                            Some(reason) => {
+                                Err(fallback("cut", self.cut_choice(reason).to_string()))
+                            }
                         }
                     }
                     Err(SqlError::Model(error)) => Err(fallback(
@@ -253,7 +257,12 @@ impl Chain<'_> {
                     )),
                     Err(other) => return Err(other),
                 };
-                chosen(answer.as_deref().map_err(Clone::clone), self.prepared, ranked, self.config)
+                chosen(
+                    answer.as_deref().map_err(Clone::clone),
+                    self.prepared,
+                    ranked,
+                    self.config,
+                )
             }
         };
         let phase1 =

@@ -50,7 +50,9 @@ pub(super) fn reader(schemas: &[String]) -> String {
     let mut text = "CREATE USER quillet_reader@'%' IDENTIFIED BY 'choose a password';".to_owned();
     for schema in schemas {
         let name = crate::chain::quoted(schema, crate::Dialect::MySql);
-        text.push_str(&format!("\nGRANT SELECT, SHOW VIEW ON {name}.* TO quillet_reader@'%';"));
+        text.push_str(&format!(
+            "\nGRANT SELECT, SHOW VIEW ON {name}.* TO quillet_reader@'%';"
+        ));
     }
     text
 }
@@ -119,7 +121,10 @@ mod tests {
         for (line, expected) in [
             ("GRANT SELECT ON `shop`.* TO `r`@`%`", &[][..]),
             ("GRANT ALL PRIVILEGES ON `shop`.* TO `r`@`%`", &[]),
-            ("GRANT ALL PRIVILEGES ON *.* TO `r`@`%` WITH GRANT OPTION", &["FILE", "SUPER"]),
+            (
+                "GRANT ALL PRIVILEGES ON *.* TO `r`@`%` WITH GRANT OPTION",
+                &["FILE", "SUPER"],
+            ),
             ("GRANT SELECT, FILE ON *.* TO `r`@`%`", &["FILE"]),
             ("GRANT PROCESS, SUPER ON *.* TO `r`@`%`", &["SUPER"]),
         ] {

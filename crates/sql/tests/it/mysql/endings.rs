@@ -186,12 +186,20 @@ async fn no_function_of_geometries_outlives_its_time() {
         ..limits()
     };
     let passes = |call: &str| {
-        let sql = format!("SELECT {} IS NULL", call.replace("(g", &format!("({LINE}")).replace(" g", &format!(" {LINE}")));
+        let sql = format!(
+            "SELECT {} IS NULL",
+            call.replace("(g", &format!("({LINE}"))
+                .replace(" g", &format!(" {LINE}"))
+        );
         let checked = guard::check(&sql, Dialect::MySql, None, &Policy::default());
         checked.map(|approved| approved.sql)
     };
     for call in ENDLESS {
-        assert_eq!(passes(call).unwrap_err().code, "sql.guard.function", "{call}");
+        assert_eq!(
+            passes(call).unwrap_err().code,
+            "sql.guard.function",
+            "{call}"
+        );
     }
     for call in ENDING {
         let sql = passes(call).unwrap_or_else(|error| panic!("{call}: {error}"));

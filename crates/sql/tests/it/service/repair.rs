@@ -206,7 +206,10 @@ async fn an_answer_that_was_cut_is_repaired_once_and_never_used() {
         let options = RunOptions::default();
         let (generated, ran) = databases.ask("shop", "which?", &options).await.unwrap();
         assert_eq!(generated.repairs.len(), 1, "{reason} {said}");
-        assert_eq!(generated.repairs[0].code, "sql.answer_cut", "{reason} {said}");
+        assert_eq!(
+            generated.repairs[0].code, "sql.answer_cut",
+            "{reason} {said}"
+        );
         assert_eq!(format!("{:?}", ran.rows.rows), "[[Int(4)]]");
         let Content::Text(second) = &model.asked()[1].messages[1].content else {
             panic!("no text");
@@ -238,8 +241,14 @@ async fn a_choice_of_tables_that_was_cut_is_a_fallback() {
         ..SqlConfig::default()
     };
     let databases = serving(&shop, &model, config).await;
-    let generated = databases.generate("shop", "how many orders?").await.unwrap();
+    let generated = databases
+        .generate("shop", "how many orders?")
+        .await
+        .unwrap();
     let fallback = generated.fallback_reason.unwrap();
     assert_eq!(fallback.code, "cut");
-    assert!(fallback.message.contains("256 (sql.phase1_max_tokens)"), "{fallback:?}");
+    assert!(
+        fallback.message.contains("256 (sql.phase1_max_tokens)"),
+        "{fallback:?}"
+    );
 }

@@ -143,6 +143,9 @@ pub struct Checked {
     pub version: String,
     /// What the role may do besides reading, a sentence each.
     pub warnings: Vec<String>,
+    /// Statements that make a role which may only read this database; for a file, how it is made
+    /// one that can only be read. Names are the database's own, the password is to be chosen.
+    pub reader: String,
 }
 
 /// What kind of failure it was.

@@ -1,7 +1,7 @@
 //! Everything that can go wrong with a question to a database.
 
 use quillet_core::Position;
-use quillet_core::chat::ModelError;
+use quillet_core::chat::{FinishReason, ModelError};
 use quillet_core::store::StoreError;
 
 use crate::database::{DatabaseError, DatabaseErrorKind};
@@ -54,6 +54,16 @@ pub enum SqlError {
         /// The answer, at most its first 2,000 bytes.
         answer: String,
     },
+    /// The model's answer ended before it was whole. It is never used.
+    #[error("{}", cut_answer(*.reason, *.max_tokens, .setting))]
+    Cut {
+        /// Why it ended.
+        reason: FinishReason,
+        /// The most tokens that it might have.
+        max_tokens: u64,
+        /// The setting that says so.
+        setting: &'static str,
+    },
     /// A prompt could not be rendered.
     #[error("the prompt {prompt:?} cannot be rendered: {message}")]
     Prompt {
@@ -75,6 +85,15 @@ pub struct Refusal {
     pub error: GuardError,
     /// The query.
     pub sql: String,
+}
+
+fn cut_answer(reason: FinishReason, max_tokens: u64, setting: &str) -> String {
+    match reason {
+        FinishReason::Length => format!(
+            "the model's answer was cut off at max_tokens, {max_tokens} ({setting}), and is not used"
+        ),
+        other => format!("the model's answer ended before it was whole ({other}), and is not used"),
+    }
 }
 
 fn suggestion(nearest: Option<&str>) -> String {
@@ -104,6 +123,7 @@ impl SqlError {
             SqlError::NoModel => "sql.no_model",
             SqlError::Model(error) => error.kind.code(),
             SqlError::Answer { .. } => "sql.answer",
+            SqlError::Cut { .. } => "sql.answer_cut",
             SqlError::Prompt { .. } => "sql.prompt",
             SqlError::Store(error) => error.kind.code(),
         }
@@ -132,6 +152,7 @@ impl SqlError {
         match self {
             SqlError::Guard(refusal) => refusal.error.help.clone(),
             SqlError::Database(error) => error.hint.clone(),
+            SqlError::Cut { setting, .. } => Some(format!("answer shorter, or raise {setting}")),
             _ => None,
         }
     }
@@ -140,7 +161,7 @@ impl SqlError {
     #[must_use]
     pub fn is_mendable(&self) -> bool {
         match self {
-            SqlError::Guard(_) | SqlError::Answer { .. } => true,
+            SqlError::Guard(_) | SqlError::Answer { .. } | SqlError::Cut { .. } => true,
             SqlError::Database(error) => matches!(
                 error.kind,
                 DatabaseErrorKind::Syntax

@@ -16,7 +16,8 @@ fn status(error: &SqlError) -> u16 {
         SqlError::Invalid { .. }
         | SqlError::Url(_)
         | SqlError::Guard(_)
-        | SqlError::Answer { .. } => 400,
+        | SqlError::Answer { .. }
+        | SqlError::Cut { .. } => 400,
         SqlError::Database(error) => database(error),
         SqlError::NoModel | SqlError::Model(_) => 503,
         SqlError::Prompt { .. } => 500,

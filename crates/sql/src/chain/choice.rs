@@ -90,16 +90,15 @@ pub fn unasked(plan: &Plan, prepared: &Prepared, config: &SqlConfig) -> Choice {
     )
 }
 
-/// The choice that an answer of phase 1 makes: `Err` is a call that failed.
+/// The choice that an answer of phase 1 makes: `Err` says why there is none that can be used.
 #[must_use]
 pub fn chosen(
-    answer: Result<&str, &str>,
+    answer: Result<&str, Fallback>,
     prepared: &Prepared,
     ranked: &[Ranked],
     config: &SqlConfig,
 ) -> Choice {
     let read = answer
-        .map_err(|error| fallback("call_failed", format!("phase 1 failed: {error}")))
         .and_then(|text| read_selection(text, &prepared.catalogue, config.max_selected_tables));
     let choice = match read {
         Ok(tables) => repaired(tables, ranked, config),

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::StreamExt;
-use quillet_core::chat::{ChatModel, ChatOptions, ChatRequest, ModelError, Reply, TokenCounter};
+use quillet_core::chat::{
+    ChatModel, ChatOptions, ChatRequest, FinishReason, ModelError, Reply, TokenCounter,
+};
 use quillet_core::knowledge::Embedder;
 use quillet_core::{BoxFuture, Map, Message, Table as Variables, Value};
 
@@ -16,6 +18,7 @@ use super::context::{seed_line, short_line, table_text, tame};
 use super::generated::{Generated, PhaseTime, Repair, TokenReport};
 use super::prepared::Prepared;
 use super::prompts::{Prompts, Which};
+use super::select::fallback;
 use super::wish::export_format;
 use crate::rank::Ranked;
 use crate::{ChainMode, Dialect, SqlConfig, SqlError};
@@ -71,6 +74,8 @@ pub struct Chain<'a> {
 #[derive(Clone, Debug, Default)]
 struct Asked {
     text: String,
+    /// Why it is not whole, where it is not.
+    cut: Option<FinishReason>,
     prompt: u64,
     completion: u64,
 }
@@ -239,13 +244,25 @@ impl Chain<'_> {
                 let answer = match answer {
                     Ok(asked) => {
                         account.paid(&asked);
-                        Ok(asked.text)
+                        match asked.cut {
+                            None => Ok(asked.text),
+                            Some(reason) => {
+                                Err(fallback("cut", self.cut_choice(reason).to_string()))
+                            }
+                        }
                     }
-                    Err(SqlError::Model(error)) => Err(error.message),
+                    Err(SqlError::Model(error)) => Err(fallback(
+                        "call_failed",
+                        format!("phase 1 failed: {}", error.message),
+                    )),
                     Err(other) => return Err(other),
                 };
-                let answer = answer.as_deref().map_err(String::as_str);
-                chosen(answer, self.prepared, ranked, self.config)
+                chosen(
+                    answer.as_deref().map_err(Clone::clone),
+                    self.prepared,
+                    ranked,
+                    self.config,
+                )
             }
         };
         let phase1 =
@@ -330,6 +347,8 @@ impl Chain<'_> {
             account.phase(if first { "generate" } else { "repair" }, begun);
             account.paid(&asked);
             let (sql, error) = match read_query(&asked.text) {
+                // Half a query can be one that runs, without its WHERE.
+                _ if asked.cut.is_some() => (cut(&asked.text), self.cut_query(asked.cut)),
                 None => (cut(&asked.text), no_query(&asked.text)),
                 Some(written) => match judge.judge(&written.sql).await {
                     Ok(accepted) => return Ok((written, accepted)),
@@ -380,18 +399,31 @@ impl Chain<'_> {
             .map(|message| self.tokens.message(message))
             .sum();
         let reply = self.reply(messages, options).await?;
-        let text = reply
-            .choices
-            .into_iter()
-            .next()
-            .map(|choice| choice.text)
-            .unwrap_or_default();
+        let choice = reply.choices.into_iter().next().unwrap_or_default();
+        let (text, cut) = (choice.text, choice.finish_reason.filter(|it| is_cut(*it)));
         let usage = reply.usage;
         Ok(Asked {
             prompt: usage.map_or(estimated, |usage| usage.input_tokens),
             completion: usage.map_or_else(|| self.tokens.text(&text), |usage| usage.output_tokens),
+            cut,
             text,
         })
+    }
+
+    fn cut_choice(&self, reason: FinishReason) -> SqlError {
+        SqlError::Cut {
+            reason,
+            max_tokens: self.config.phase1_max_tokens,
+            setting: "sql.phase1_max_tokens",
+        }
+    }
+
+    fn cut_query(&self, reason: Option<FinishReason>) -> SqlError {
+        SqlError::Cut {
+            reason: reason.unwrap_or(FinishReason::Length),
+            max_tokens: self.config.phase2_max_tokens,
+            setting: "sql.phase2_max_tokens",
+        }
     }
 
     async fn reply(
@@ -410,6 +442,17 @@ impl Chain<'_> {
             reply.fold(event?);
         }
         Ok(reply)
+    }
+}
+
+/// Whether an answer that ended so may lack its end.
+fn is_cut(reason: FinishReason) -> bool {
+    match reason {
+        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Refusal => false,
+        FinishReason::Length
+        | FinishReason::ContentFilter
+        | FinishReason::Pause
+        | FinishReason::Error => true,
     }
 }
 

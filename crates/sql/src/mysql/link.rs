@@ -1,9 +1,9 @@
 //! Where a server is, how a connection to it is made, and how one is ended whose query
 //! may still run.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use mysql_async::prelude::Queryable;
@@ -11,7 +11,7 @@ use mysql_async::{Conn, DriverError, Error, OptsBuilder, SslOpts};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
-use super::error;
+use super::{error, roles};
 use crate::database::ConnectOptions;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind};
 
@@ -51,6 +51,9 @@ pub(super) struct Server {
     url: ConnectionUrl,
     tls: TlsMode,
     connect_timeout: Duration,
+    powerful_roles: bool,
+    /// When the role was last found to reach nothing outside.
+    harmless: Mutex<Option<Instant>>,
     /// The server has no TLS and need not: known after the first connection, so that the next ones
     /// do not try in vain.
     is_plain: AtomicBool,
@@ -77,6 +80,8 @@ impl Server {
             url: url.clone(),
             tls,
             connect_timeout: options.connect_timeout,
+            powerful_roles: options.powerful_roles,
+            harmless: Mutex::new(None),
             is_plain: AtomicBool::new(false),
         }))
     }
@@ -164,6 +169,39 @@ impl Server {
             .with_disable_built_in_roots(authority.is_some())
             .with_root_certs(authority.into_iter().map(Into::into).collect())
             .with_danger_accept_invalid_certs(!is_verified)
+    }
+
+    /// Refuses roles that read and write files of the server or change it. What a role may do is asked
+    /// for again after a minute.
+    ///
+    /// # Errors
+    /// It is such a role, or its rights cannot be read.
+    pub(super) async fn check_role(&self, conn: &mut Conn) -> Result<(), DatabaseError> {
+        const AGE: Duration = Duration::from_secs(60);
+        let known = *self.harmless.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.powerful_roles || known.is_some_and(|at| at.elapsed() < AGE) {
+            return Ok(());
+        }
+        let grants = conn.query("SHOW GRANTS").await;
+        let grants: Vec<String> = grants.map_err(|error| error::of_query(&error, ""))?;
+        let powers = roles::powers(&grants);
+        if powers.is_empty() {
+            *self.harmless.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+            return Ok(());
+        }
+        let message = format!(
+            "the role {:?} has {}, which reaches outside of the database: no query of others runs with it",
+            self.url.user,
+            powers.join(" and ")
+        );
+        Err(DatabaseError {
+            hint: Some(
+                "connect with a role that may SELECT and nothing else (quillet sql test prints how to make \
+                 one), or set sql.powerful_roles"
+                    .to_owned(),
+            ),
+            ..DatabaseError::new(DatabaseErrorKind::Role, message)
+        })
     }
 
     /// Ends a connection in the server, its query with it. Fails silently: the server's own

@@ -97,6 +97,7 @@ impl Database for MySql {
             Ok(Checked {
                 version: version.unwrap_or_default(),
                 warnings: roles::warnings(&grants),
+                reader: roles::reader(&self.schemas),
             })
         }))
     }

@@ -51,7 +51,7 @@ async fn execute(
     let mut session =
         Session::open(server, limits.bytes.saturating_add(FRAME), limits.timeout).await?;
     let started = Instant::now();
-    let reading = read(session.conn(), sql, limits);
+    let reading = read(server, session.conn(), sql, limits);
     let read = timeout(limits.timeout + GRACE, reading).await;
     // A call of SLEEP or BENCHMARK that the server's time limit ended counts as a success.
     let is_late = started.elapsed() >= limits.timeout;
@@ -92,10 +92,12 @@ enum Ended {
 }
 
 async fn read(
+    server: &Server,
     conn: &mut Conn,
     sql: &str,
     limits: &QueryLimits,
 ) -> Result<(Rows, Ended), DatabaseError> {
+    server.check_role(conn).await?;
     let failed = |error: Error| error::of_query(&error, sql);
     // Where the query sets no limit itself, the server stops by itself.
     let rows = limits.rows.saturating_add(1);
@@ -182,6 +184,15 @@ mod tests {
     use quillet_real_servers::MariaDb;
 
     use super::*;
+    use crate::database::ConnectOptions;
+
+    /// The servers' owners ask.
+    fn powerful() -> ConnectOptions {
+        ConnectOptions {
+            powerful_roles: true,
+            ..ConnectOptions::default()
+        }
+    }
 
     /// Statements that each layer has to stop without the look at the first word, as an
     /// administrator, and whose error says which layer did.
@@ -246,7 +257,7 @@ mod tests {
              DELIMITER ;",
         );
         let url = database.url().parse().unwrap();
-        let server = Server::new(&url, &crate::database::ConnectOptions::default()).unwrap();
+        let server = Server::new(&url, &powerful()).unwrap();
         let look = || {
             let state = "CHECKSUM TABLE t, s; SHOW TABLES; SHOW GLOBAL VARIABLES LIKE 'general_log'; \
                          SELECT * FROM mysql.global_priv";
@@ -275,7 +286,7 @@ mod tests {
     async fn analyze_writes_a_file_although_it_has_columns() {
         let database = MariaDb::start();
         let url = database.url().parse().unwrap();
-        let server = Server::new(&url, &crate::database::ConnectOptions::default()).unwrap();
+        let server = Server::new(&url, &powerful()).unwrap();
         let file = database.folder().join("data/stolen");
         let sql = format!("ANALYZE SELECT 1 INTO OUTFILE '{}'", file.display());
         let refused = run(&server, &sql, &QueryLimits::default()).await;

@@ -25,6 +25,38 @@ pub(super) fn warnings(grants: &[String]) -> Vec<String> {
     warnings
 }
 
+/// Rights in lines of `SHOW GRANTS` that reach outside of the databases: files and the server.
+pub(super) fn powers(grants: &[String]) -> Vec<&'static str> {
+    const POWERS: [&str; 2] = ["FILE", "SUPER"];
+    let mut found = Vec::new();
+    for line in grants {
+        let Some((rights, rest)) = parts(line) else {
+            continue;
+        };
+        let everywhere = rest.starts_with("*.*");
+        for right in names(rights) {
+            let all = right == "ALL PRIVILEGES" && everywhere;
+            let powers = POWERS.iter().filter(|power| all || **power == right);
+            found.extend(powers.copied());
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Statements that make a role which may only read these databases.
+pub(super) fn reader(schemas: &[String]) -> String {
+    let mut text = "CREATE USER quillet_reader@'%' IDENTIFIED BY 'choose a password';".to_owned();
+    for schema in schemas {
+        let name = crate::chain::quoted(schema, crate::Dialect::MySql);
+        text.push_str(&format!(
+            "\nGRANT SELECT, SHOW VIEW ON {name}.* TO quillet_reader@'%';"
+        ));
+    }
+    text
+}
+
 fn of_line(line: &str) -> Vec<String> {
     // A role that was granted has no ON; what it may do has lines of its own.
     let Some((rights, rest)) = parts(line) else {
@@ -83,6 +115,22 @@ fn names(rights: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn powers_are_what_reaches_outside() {
+        for (line, expected) in [
+            ("GRANT SELECT ON `shop`.* TO `r`@`%`", &[][..]),
+            ("GRANT ALL PRIVILEGES ON `shop`.* TO `r`@`%`", &[]),
+            (
+                "GRANT ALL PRIVILEGES ON *.* TO `r`@`%` WITH GRANT OPTION",
+                &["FILE", "SUPER"],
+            ),
+            ("GRANT SELECT, FILE ON *.* TO `r`@`%`", &["FILE"]),
+            ("GRANT PROCESS, SUPER ON *.* TO `r`@`%`", &["SUPER"]),
+        ] {
+            assert_eq!(powers(&[line.to_owned()]), expected, "{line}");
+        }
+    }
 
     #[test]
     fn grants_become_sentences_without_secrets() {

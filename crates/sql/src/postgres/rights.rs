@@ -57,6 +57,13 @@ SELECT
     ARRAY(
         SELECT e.extname::pg_catalog.text FROM pg_catalog.pg_extension e
         WHERE e.extname IN ('adminpack', 'dblink', 'file_fdw', 'http', 'postgres_fdw') ORDER BY 1
+    ),
+    pg_catalog.format('%I', pg_catalog.current_database()),
+    ARRAY(
+        SELECT DISTINCT pg_catalog.format('%I', n.nspname) FROM pg_catalog.pg_namespace n
+        JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid
+        WHERE n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
+        AND c.relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY 1 LIMIT 100
     )
 FROM pg_catalog.pg_roles r WHERE r.rolname = current_user";
 
@@ -85,12 +92,14 @@ pub(super) async fn check(
 
 fn checked(row: &Row) -> Result<Checked, tokio_postgres::Error> {
     let version = row.try_get(0)?;
+    let reader = reader(row.try_get(13)?, row.try_get(14)?);
     if row.try_get(1)? {
         let warning = "the role is a superuser: functions could read and write files of the server; \
             connect with a role that may SELECT and nothing else";
         return Ok(Checked {
             version,
             warnings: vec![warning.to_owned()],
+            reader,
         });
     }
     let mut warnings = Vec::new();
@@ -126,7 +135,26 @@ fn checked(row: &Row) -> Result<Checked, tokio_postgres::Error> {
             "functions that reach files or other servers are installed: {some}"
         ));
     }
-    Ok(Checked { version, warnings })
+    Ok(Checked {
+        version,
+        warnings,
+        reader,
+    })
+}
+
+/// Statements that make a role which may only read. Names are quoted by the server.
+fn reader(database: &str, mut schemas: Vec<String>) -> String {
+    if schemas.is_empty() {
+        schemas.push("public".to_owned());
+    }
+    let schemas = schemas.join(", ");
+    format!(
+        "CREATE ROLE quillet_reader LOGIN PASSWORD 'choose a password';\n\
+         GRANT CONNECT, TEMPORARY ON DATABASE {database} TO quillet_reader;\n\
+         GRANT USAGE ON SCHEMA {schemas} TO quillet_reader;\n\
+         GRANT SELECT ON ALL TABLES IN SCHEMA {schemas} TO quillet_reader;\n\
+         ALTER DEFAULT PRIVILEGES IN SCHEMA {schemas} GRANT SELECT ON TABLES TO quillet_reader;"
+    )
 }
 
 /// `a, b, c and more`.

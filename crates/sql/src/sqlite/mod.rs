@@ -120,6 +120,9 @@ impl Database for Sqlite {
             Ok(Checked {
                 version: catalogue::version(),
                 warnings: Vec::new(),
+                reader: "-- SQLite has no roles. Quillet opens the file for reading only; to be certain:\n\
+                         -- chmod a-w FILE"
+                    .to_owned(),
             })
         }))
     }

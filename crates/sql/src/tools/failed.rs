@@ -31,6 +31,7 @@ fn kind(error: &SqlError) -> ToolErrorKind {
         SqlError::NoModel
         | SqlError::Model(_)
         | SqlError::Answer { .. }
+        | SqlError::Cut { .. }
         | SqlError::Prompt { .. }
         | SqlError::Store(_) => ToolErrorKind::Remote,
     }

@@ -16,6 +16,8 @@ pub(crate) enum Says {
     Text(String),
     /// It fails.
     Fails(ModelErrorKind),
+    /// Its answer ends at a limit, or otherwise before it is whole.
+    Cut(String, FinishReason),
     /// It begins to answer and breaks off.
     Breaks(String),
 }
@@ -76,6 +78,14 @@ impl ChatModel for Scripted {
                 Says::Breaks(said) => {
                     let cut = ModelError::new(ModelErrorKind::Cut, "scripted: it breaks off");
                     vec![text(&said), Err(cut)]
+                }
+                Says::Cut(said, reason) => {
+                    let finish = ChatEvent::Finish {
+                        choice: 0,
+                        reason,
+                        raw: reason.to_string(),
+                    };
+                    vec![text(&said), Ok(finish)]
                 }
                 Says::Text(said) => {
                     let finish = ChatEvent::Finish {

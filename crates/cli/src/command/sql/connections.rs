@@ -188,6 +188,12 @@ fn tell_one((name, checked): &Tried) -> Result<(), Failure> {
             for warning in &checked.warnings {
                 terminal::warning(&format!("{name}: {}", one_line(warning)));
             }
+            if !checked.warnings.is_empty() {
+                terminal::note(&format!("a role that may only read {name} is made by"));
+                for line in checked.reader.lines() {
+                    terminal::line(&format!("  {}", one_line(line)))?;
+                }
+            }
         }
         Err(error) => {
             // What is reached by its address is named by it in the error, too.
@@ -204,7 +210,7 @@ fn tell_one((name, checked): &Tried) -> Result<(), Failure> {
 fn as_json((name, checked): &Tried) -> Value {
     match checked {
         Ok(checked) => {
-            json!({"name": name, "version": checked.version, "warnings": checked.warnings})
+            json!({"name": name, "version": checked.version, "warnings": checked.warnings, "reader": checked.reader})
         }
         Err(error) => json!({"name": name, "error": error.to_string(), "code": error.code()}),
     }

@@ -72,7 +72,9 @@ fn code_of(error: &SqlError) -> u8 {
     match error {
         SqlError::NotFound { .. } | SqlError::Invalid { .. } | SqlError::Url(_) => code::USAGE,
         SqlError::Guard(_) => code::REFUSED,
-        SqlError::NoModel | SqlError::Model(_) | SqlError::Answer { .. } => code::PROVIDER,
+        SqlError::NoModel | SqlError::Model(_) | SqlError::Answer { .. } | SqlError::Cut { .. } => {
+            code::PROVIDER
+        }
         SqlError::Prompt { .. } => code::TEMPLATE,
         SqlError::Database(_) | SqlError::Store(_) => code::FAILURE,
     }

@@ -103,7 +103,8 @@ fn postgresql_answers_and_ends_with_who_asked() {
     let server = Postgres::start();
     server.execute("CREATE TABLE endless (n int); INSERT INTO endless SELECT generate_series(1, 2000); COMMENT ON TABLE endless IS '无尽 numbers'");
     let place = Place::new();
-    let url = server.url();
+    let url = server.create_role("reader");
+    server.execute("GRANT SELECT ON endless TO reader");
     let rows = place.run(&[
         "sql",
         "run",
@@ -128,6 +129,20 @@ fn postgresql_answers_and_ends_with_who_asked() {
         "csv",
     ]);
     assert!(question.out.ends_with("2000\r\n"), "{question:?}");
+    let owner = place.run(&["sql", "run", "SELECT 1", "--db", &server.url()]);
+    assert!(owner.err.contains("is a superuser"), "{owner:?}");
+    assert!(owner.err.contains("sql.powerful_roles"), "{owner:?}");
+    let tested = place.run(&["sql", "test", &server.url()]);
+    assert!(
+        tested.out.contains("CREATE ROLE quillet_reader"),
+        "{tested:?}"
+    );
+    assert!(
+        tested
+            .out
+            .contains("GRANT SELECT ON ALL TABLES IN SCHEMA public"),
+        "{tested:?}"
+    );
     let busy = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%endless e%' AND pid <> pg_backend_pid()";
     ends_with_control_c(&place, &url, || server.look("postgres", busy));
 }
@@ -138,7 +153,10 @@ fn mariadb_answers_and_ends_with_who_asked() {
     server
         .execute("CREATE TABLE endless (n int); INSERT INTO endless SELECT seq FROM seq_1_to_2000");
     let place = Place::new();
-    let url = server.url();
+    let url = server.create_role("reader");
+    server.execute("GRANT SELECT ON test.* TO reader");
+    let owner = place.run(&["sql", "run", "SELECT 1", "--db", &server.url()]);
+    assert!(owner.err.contains("FILE and SUPER"), "{owner:?}");
     let rows = place.run(&[
         "sql",
         "run",

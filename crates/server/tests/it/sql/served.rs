@@ -16,6 +16,7 @@ use quillet_server::agent::{AgentOptions, AgentParts, AgentService};
 use quillet_server::script::{ScriptModels, ScriptOptions, ScriptService, StoredScripts};
 use quillet_server::sql::{DatabaseTools, StoredPrompts};
 use quillet_server::{Server, ServerConfig, Services};
+use quillet_sql::database::ConnectOptions;
 use quillet_sql::{Databases, Parts, SqlConfig};
 use quillet_store::{
     ArchiveOptions, MemoryArchive, MemoryRuns, MemorySessions, MemoryStore, RunOptions,
@@ -96,7 +97,14 @@ impl Setup {
             tokens: Arc::new(Bytes4),
             embedder: None,
             prompts: Arc::new(StoredPrompts::new(&prompts).unwrap()),
-            config: self.sql,
+            config: SqlConfig {
+                connect: ConnectOptions {
+                    // The shop's owner asks.
+                    powerful_roles: true,
+                    ..self.sql.connect
+                },
+                ..self.sql
+            },
         });
         let services = Services {
             agents: Some(agents(&prompts, model)),

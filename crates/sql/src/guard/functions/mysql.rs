@@ -3,6 +3,8 @@
 //! Left out with reason: what sleeps or burns time (`SLEEP`, `BENCHMARK`), locks, reads files,
 //! waits for replication, moves sequences, shows errors' insides (`EXTRACTVALUE`,
 //! `UPDATEXML`), or tells about sessions, users and the server.
+//! `ST_BUFFER`, `ST_UNION`, `ST_INTERSECTION`, `ST_DIFFERENCE` and `ST_SYMDIFFERENCE` neither look at the time
+//! limit nor at KILL in MariaDB: a large geometry keeps the server busy for minutes after nobody waits.
 
 pub(super) const NAMES: &str = "
 if ifnull nullif isnull coalesce greatest least interval elt field find_in_set make_set export_set
@@ -43,11 +45,11 @@ cume_dist dense_rank first_value lag last_value lead nth_value ntile percent_ran
 
 database schema version
 
-area st_area st_asbinary st_asgeojson st_astext st_buffer st_centroid st_contains st_convexhull
-st_crosses st_difference st_dimension st_disjoint st_distance st_distance_sphere st_endpoint
-st_envelope st_equals st_geohash st_geomfromgeojson st_geomfromtext st_geometrytype st_intersection
+area st_area st_asbinary st_asgeojson st_astext st_centroid st_contains st_convexhull
+st_crosses st_dimension st_disjoint st_distance st_distance_sphere st_endpoint
+st_envelope st_equals st_geohash st_geomfromgeojson st_geomfromtext st_geometrytype
 st_intersects st_isempty st_isvalid st_latitude st_length st_longitude st_makeenvelope st_numpoints
 st_overlaps st_pointfromgeohash st_pointfromtext st_simplify st_srid st_startpoint st_swapxy
-st_touches st_transform st_union st_within st_x st_y point linestring polygon mbrcontains
+st_touches st_transform st_within st_x st_y point linestring polygon mbrcontains
 mbrintersects mbrwithin
 ";

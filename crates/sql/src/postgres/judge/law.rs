@@ -148,7 +148,7 @@ pub(super) fn kind(kind: &Kind, of: Of, author: Author) -> Result<(), String> {
     if !kind.built_in || !own || author == Author::Owner {
         return Ok(());
     }
-    if kind.composite {
+    if kind.composite && (of == Of::Made || kind.schema != "information_schema") {
         return Err(format!(
             "the type {} is a row of the system catalogue",
             kind.name

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use quillet_core::Content;
+use quillet_core::chat::FinishReason;
 use quillet_sql::eval::Outcome;
 use quillet_sql::{Dialect, RunOptions, SqlConfig, SqlError};
 
 use super::shop::{Shop, serving};
-use crate::scripted::Scripted;
+use crate::scripted::{Says, Scripted};
 
 const RIGHT: &str = r#"{"sql": "SELECT COUNT(*) AS n FROM orders"}"#;
 
@@ -184,4 +185,70 @@ async fn queries_are_compared_under_the_guard() {
     assert_eq!(gold_fails.unwrap_err().code(), "sql.guard.statement");
     let history = databases.history("shop", None, 10).await.unwrap();
     assert!(history.items.is_empty(), "{history:?}");
+}
+
+/// What was cut can be a query that reads more than was asked for.
+#[tokio::test]
+async fn an_answer_that_was_cut_is_repaired_once_and_never_used() {
+    let shop = Shop::open(Dialect::Sqlite);
+    let reasons = [
+        FinishReason::Length,
+        FinishReason::ContentFilter,
+        FinishReason::Pause,
+        FinishReason::Error,
+    ];
+    for (reason, said) in reasons.into_iter().flat_map(|reason| {
+        ["SELECT * FROM orders", RIGHT, "```sql\nSELECT 1\n```", ""].map(|said| (reason, said))
+    }) {
+        let cut = Says::Cut(said.to_owned(), reason);
+        let model = Arc::new(Scripted::new([cut.clone(), Says::Text(RIGHT.to_owned())]));
+        let databases = serving(&shop, &model, SqlConfig::default()).await;
+        let options = RunOptions::default();
+        let (generated, ran) = databases.ask("shop", "which?", &options).await.unwrap();
+        assert_eq!(generated.repairs.len(), 1, "{reason} {said}");
+        assert_eq!(
+            generated.repairs[0].code, "sql.answer_cut",
+            "{reason} {said}"
+        );
+        assert_eq!(format!("{:?}", ran.rows.rows), "[[Int(4)]]");
+        let Content::Text(second) = &model.asked()[1].messages[1].content else {
+            panic!("no text");
+        };
+        assert!(second.contains("is not used"), "{second}");
+
+        let model = Arc::new(Scripted::new([cut]));
+        let databases = serving(&shop, &model, SqlConfig::default()).await;
+        for error in [
+            databases.ask("shop", "which?", &options).await.unwrap_err(),
+            databases.generate("shop", "which?").await.unwrap_err(),
+        ] {
+            assert_eq!(error.code(), "sql.answer_cut", "{reason} {said}");
+            let names = reason != FinishReason::Length
+                || error.to_string().contains("4096 (sql.phase2_max_tokens)");
+            assert!(names, "{error}");
+        }
+        assert_eq!(model.asked().len(), 4, "one repair each");
+    }
+}
+
+#[tokio::test]
+async fn a_choice_of_tables_that_was_cut_is_a_fallback() {
+    let shop = Shop::open(Dialect::Sqlite);
+    let cut = Says::Cut(r#"["orders"]"#.to_owned(), FinishReason::Length);
+    let model = Arc::new(Scripted::new([cut, Says::Text(RIGHT.to_owned())]));
+    let config = SqlConfig {
+        full_schema_tokens: 0,
+        ..SqlConfig::default()
+    };
+    let databases = serving(&shop, &model, config).await;
+    let generated = databases
+        .generate("shop", "how many orders?")
+        .await
+        .unwrap();
+    let fallback = generated.fallback_reason.unwrap();
+    assert_eq!(fallback.code, "cut");
+    assert!(
+        fallback.message.contains("256 (sql.phase1_max_tokens)"),
+        "{fallback:?}"
+    );
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use quillet_core::chat::Bytes4;
 use quillet_sql::catalogue::{Table, TableType};
-use quillet_sql::chain::{Choice, Plan, Prepared, chosen, plan, unasked};
+use quillet_sql::chain::{Choice, Fallback, Plan, Prepared, chosen, plan, unasked};
 use quillet_sql::rank::Glossary;
 use quillet_sql::{Catalogue, ChainMode, Dialect, SqlConfig};
 use serde_json::{Value, json};
@@ -31,7 +31,10 @@ pub(super) fn difference(file: &Value, case: &Value) -> Option<String> {
     let (choice, calls) = match &plan {
         Plan::Choose(_) => {
             let answer = case["llm_reply"].as_str();
-            let answer = answer.ok_or_else(|| text(case, "error"));
+            let answer = answer.ok_or_else(|| Fallback {
+                code: "call_failed",
+                message: text(case, "error").to_owned(),
+            });
             (chosen(answer, &prepared, &[], &config), 1)
         }
         Plan::All | Plan::Nothing => (unasked(&plan, &prepared, &config), 0),

@@ -30,7 +30,7 @@ mod variables;
 pub use catalogue::Catalogue;
 pub use compile::Compiled;
 pub use definition::{Body, Checked, Prompt, TemplateMessage};
-pub use error::{Problem, ServiceError};
+pub use error::{Problem, RenderFailure, ServiceError};
 pub use extension::Extension;
 pub use functions::ToolFailure;
 pub use names::Names;

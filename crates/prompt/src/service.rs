@@ -17,7 +17,7 @@ use crate::catalogue::Catalogue;
 use crate::compile::{Compiled, SourceSet};
 use crate::context::with_request;
 use crate::definition::Prompt;
-use crate::error::ServiceError;
+use crate::error::{RenderFailure, ServiceError};
 use crate::functions::{ToolFailure, ToolFunctions};
 use crate::messages::assemble;
 use crate::names::Names;
@@ -331,13 +331,25 @@ impl PromptService {
             functions: &functions as &dyn Functions,
             limits: &limits,
         })
-        .await?;
+        .await;
+        let failures = functions.into_failures();
+        let calls = rendered.as_ref().map_or(0, |rendered| rendered.calls);
+        let assembled =
+            rendered.and_then(|rendered| assemble(&prompt.body, &entries, rendered, input));
+        let prompt_text = match assembled {
+            Ok(prompt) => prompt,
+            Err(error) => {
+                let error = *error;
+                let failure = RenderFailure { error, failures };
+                return Err(ServiceError::Render(Box::new(failure)));
+            }
+        };
         Ok(RenderOutcome {
-            calls: rendered.calls,
-            prompt: assemble(&prompt.body, &entries, rendered, input)?,
+            calls,
+            prompt: prompt_text,
             model: prompt.model.clone(),
             options: prompt.options.clone(),
-            failures: functions.into_failures(),
+            failures,
             stale: shared.stale,
             time: started.elapsed(),
             dry_run: None,

@@ -45,7 +45,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
 }
 
 /// A tool call that failed while rendering; its default stands in the text.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Warning {
     /// The tool's function name.
     tool: String,
@@ -57,7 +57,7 @@ pub(crate) struct Warning {
     elapsed_ms: u64,
 }
 
-fn warnings(failures: Vec<ToolFailure>) -> Vec<Warning> {
+pub(crate) fn warnings(failures: Vec<ToolFailure>) -> Vec<Warning> {
     let warning = |failure: ToolFailure| Warning {
         tool: failure.tool,
         code: failure.code,

@@ -3,7 +3,7 @@
 //! would not make. The clock of these tests moves only when everything waits, so a
 //! render takes exactly its longest chain of calls.
 
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
 use quillet_core::{BoxFuture, Map, Value, json};
@@ -13,6 +13,11 @@ use tokio::time::Instant;
 use super::{compile, generous, rows, run};
 
 const CALL: Duration = Duration::from_millis(50);
+
+static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let numbered = (0..50).flat_map(|index| [format!("e{index}"), format!("f{index}")]);
+    numbered.chain(["g".into(), "h".into()]).collect()
+});
 
 /// `e0`, `e1`… answer with their name, `f0`, `f1`… with an object, `g` with its
 /// argument in brackets, `h` with an object about its argument.
@@ -33,7 +38,7 @@ impl Functions for Slow {
         }
     }
     fn names(&self) -> Vec<&str> {
-        vec!["e0", "f0", "g", "h"]
+        NAMES.iter().map(String::as_str).collect()
     }
     fn idempotent(&self, _: &str) -> bool {
         self.idempotent

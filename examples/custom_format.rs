@@ -100,16 +100,12 @@ fn print(words: &[String], pass: &mut Pass<'_>) -> Result<(), Stop> {
     };
     let missing = || RenderError::new(ErrorKind::MissingVariable, format!("{path} is not set"));
     let root = Value::Map(pass.variables().clone());
-    let mut value = root
-        .at(&path.split('.').collect::<Vec<_>>())
-        .cloned()
-        .ok_or_else(missing)?;
-    for (index, function) in functions.iter().enumerate().rev() {
+    let keys: Vec<&str> = path.split('.').collect();
+    let mut value = root.at(&keys).cloned().ok_or_else(missing)?;
+    for function in functions.iter().rev() {
         let Called::Ready(called) = pass.call(function, vec![value].into())? else {
-            if index > 0 {
-                pass.skip(); // The next function needs it, and nothing else does.
-            }
-            return Ok(()); // Printed when it is there.
+            pass.skip(); // The rest of this needs it, and what follows does not.
+            return Ok(());
         };
         value = called;
     }

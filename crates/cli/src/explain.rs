@@ -191,7 +191,7 @@ impl Texts {
                 );
                 (found.len() >= names.len()).then(|| self.place(&found))
             }
-            ServiceError::Render(error) => self.failed(error).map(|found| vec![found]),
+            ServiceError::Render(failure) => self.failed(&failure.error).map(|found| vec![found]),
             _ => None,
         }
     }

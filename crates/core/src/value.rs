@@ -346,7 +346,7 @@ impl Value {
     /// The text, if this is text.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
-        match self {
+        match self.meant() {
             Value::Str(text) => Some(text),
             _ => None,
         }

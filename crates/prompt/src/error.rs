@@ -6,6 +6,7 @@ use quillet_core::{Diagnostic, Severity, nearest};
 use quillet_template::RenderError;
 use serde::Serialize;
 
+use crate::functions::ToolFailure;
 use crate::script::ScriptFailure;
 use crate::snapshot::Definition;
 
@@ -114,7 +115,7 @@ pub enum ServiceError {
     },
     /// The template cannot be evaluated with these values, or a limit was reached.
     #[error(transparent)]
-    Render(#[from] Box<RenderError>),
+    Render(Box<RenderFailure>),
     /// The store does not answer and nothing is cached.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -136,7 +137,34 @@ pub enum ServiceError {
     },
 }
 
+/// Why a render failed, and which calls had failed before.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{error}{}", after(.failures))]
+pub struct RenderFailure {
+    /// The failure itself.
+    pub error: RenderError,
+    /// Calls that had failed until then, whose defaults stood in for them.
+    pub failures: Vec<ToolFailure>,
+}
+
+impl From<Box<RenderError>> for ServiceError {
+    fn from(error: Box<RenderError>) -> Self {
+        let failures = Vec::new();
+        let error = *error;
+        ServiceError::Render(Box::new(RenderFailure { error, failures }))
+    }
+}
+
 impl ServiceError {
+    /// Calls that had failed before.
+    #[must_use]
+    pub fn failures(&self) -> &[ToolFailure] {
+        match self {
+            ServiceError::Render(failure) => &failure.failures,
+            _ => &[],
+        }
+    }
+
     /// Stable code, as in error bodies.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -149,7 +177,7 @@ impl ServiceError {
                 "render.broken_tool"
             }
             ServiceError::UnknownFunctions { .. } => "render.unknown_function",
-            ServiceError::Render(error) => error.kind.code(),
+            ServiceError::Render(failure) => failure.error.kind.code(),
             ServiceError::Store(error) => error.kind.code(),
             ServiceError::Model(error) => error.kind.code(),
             ServiceError::Script(failure) => failure.code,
@@ -196,6 +224,14 @@ fn absent(nearest: Option<&str>, broken: Option<&Broken>) -> String {
 fn list(diagnostics: &[Diagnostic]) -> String {
     let texts: Vec<String> = diagnostics.iter().map(Diagnostic::to_string).collect();
     texts.join("; ")
+}
+
+fn after(failures: &[ToolFailure]) -> String {
+    let text = |failure: &ToolFailure| {
+        let ToolFailure { tool, message, .. } = failure;
+        format!("; before that tool {tool} failed: {message}")
+    };
+    failures.iter().map(text).collect()
 }
 
 fn all(problems: &[Problem]) -> String {

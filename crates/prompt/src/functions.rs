@@ -136,7 +136,7 @@ impl<'a> ToolFunctions<'a> {
                 message: error.for_model,
                 elapsed_ms,
             });
-        spec.default.clone()
+        spec.default.clone().standing_in()
     }
 
     async fn attempt(&self, tool: &dyn Tool, arguments: Arguments) -> Result<Value, ToolError> {

@@ -38,7 +38,7 @@ mod variables;
 pub use catalogue::Catalogue;
 pub use compile::Compiled;
 pub use definition::{Body, Checked, Prompt, Raw, TemplateMessage};
-pub use error::{Broken, Problem, ServiceError};
+pub use error::{Broken, Problem, RenderFailure, ServiceError};
 pub use explain::{CallFacts, Explanation, SharedFacts, Source, TemplateFacts, VariableFacts};
 pub use extension::Extension;
 pub use functions::ToolFailure;

@@ -17,7 +17,7 @@ use crate::catalogue::Catalogue;
 use crate::compile::{Compiled, SourceSet};
 use crate::context::with_request;
 use crate::definition::Prompt;
-use crate::error::ServiceError;
+use crate::error::{RenderFailure, ServiceError};
 use crate::explain::{CallFacts, Explanation, Scope, TemplateFacts};
 use crate::functions::{ToolFailure, ToolFunctions};
 use crate::messages::assemble;
@@ -401,9 +401,21 @@ impl PromptService {
             functions: &functions as &dyn Functions,
             limits: &limits,
         })
-        .await?;
-        let passes = rendered.passes;
+        .await;
         let (failures, calls) = functions.into_calls();
+        let (passes, made) = rendered
+            .as_ref()
+            .map_or((0, 0), |rendered| (rendered.passes, rendered.calls));
+        let assembled =
+            rendered.and_then(|rendered| assemble(&prompt.body, &entries, rendered, input));
+        let assembled = match assembled {
+            Ok(prompt) => prompt,
+            Err(error) => {
+                let error = *error;
+                let failure = RenderFailure { error, failures };
+                return Err(ServiceError::Render(Box::new(failure)));
+            }
+        };
         let explanation = input.explain.then(|| {
             let at_root = names.has_arguments_at_root();
             Box::new(rendering.explained(self, &bound, &shared.tree, at_root, passes, calls))
@@ -411,8 +423,8 @@ impl PromptService {
         Ok(RenderOutcome {
             unused: names.unused(prompt, references, input.variables),
             explanation,
-            calls: rendered.calls,
-            prompt: assemble(&prompt.body, &entries, rendered, input)?,
+            calls: made,
+            prompt: assembled,
             model: prompt.model.clone(),
             options: (*prompt.options).clone(),
             failures,

@@ -14,6 +14,8 @@ use quillet_template::{ErrorKind, Limit, RenderError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::api::{Warning, warnings};
+
 /// The body of every error.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub(crate) struct Problem {
@@ -66,6 +68,9 @@ pub(crate) struct Problem {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<Object>)]
     diagnostics: Vec<Diagnostic>,
+    /// Tool calls that had failed before, and whose defaults stood in for them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Warning>,
     /// The status that the model's provider answered with.
     #[serde(skip_serializing_if = "Option::is_none")]
     upstream_status: Option<u16>,
@@ -232,7 +237,7 @@ fn status(error: &ServiceError) -> u16 {
         | ServiceError::Variables { .. }
         | ServiceError::Missing { .. }
         | ServiceError::UnknownFunctions { .. } => 400,
-        ServiceError::Render(error) => match error.kind {
+        ServiceError::Render(failure) => match failure.error.kind {
             ErrorKind::MissingVariable | ErrorKind::UnknownFunction | ErrorKind::StrictVariable => {
                 400
             }
@@ -317,7 +322,10 @@ impl From<ServiceError> for ApiError {
                 answer.describe(places.into_iter().chain(found).collect());
                 answer.0.hint = joined(&hints).or(answer.0.hint.take());
             }
-            ServiceError::Render(error) => answer.locate(*error),
+            ServiceError::Render(failure) => {
+                answer.locate(failure.error);
+                answer.0.warnings = warnings(&[], &[], failure.failures);
+            }
             ServiceError::Store(_) => answer.0.retry_after = Some(Duration::from_secs(1)),
             ServiceError::Model(error) => answer.blame(&error),
             ServiceError::Script(failure) => {

@@ -1,5 +1,7 @@
 //! Late-bound functions, as the render loop sees them.
 
+use std::sync::Arc;
+
 use quillet_core::{BoxFuture, Map, Value};
 
 use crate::structure::strip_value;
@@ -17,8 +19,19 @@ impl Arguments {
     /// The same, without the marks of message structure: a tool must not learn
     /// what would let its answer pass for structure.
     pub(crate) fn without_marks(self) -> Self {
-        let positional = self.positional.into_iter().map(strip_value).collect();
-        match strip_value(Value::Map(self.named)) {
+        // What stands in for a result is to a tool what it was made of.
+        let meant = |value: Value| strip_value(value.meant().clone());
+        let positional = self.positional.into_iter().map(meant).collect();
+        let named = match self.named.table().values().any(Value::stands_in) {
+            true => {
+                let named = self.named.iter();
+                named
+                    .map(|(key, value)| (Arc::clone(key), value.meant().clone()))
+                    .collect()
+            }
+            false => self.named,
+        };
+        match strip_value(Value::Map(named)) {
             Value::Map(named) => Arguments { positional, named },
             _ => Arguments::from(positional),
         }
@@ -53,8 +66,9 @@ impl CallError {
 
 /// The functions that exist at render time. One render sees one snapshot.
 ///
-/// An error that this returns ends the render; who wants a failed call to
-/// leave a default in the text returns the default.
+/// An error that this returns ends the render. Who wants a failed call to leave a
+/// default in the text returns the default as [`Value::standing_in`]: a template
+/// that looks into it finds nothing, in every format, and goes on.
 pub trait Functions: Send + Sync {
     /// Whether there is a function of that name.
     fn contains(&self, name: &str) -> bool;

@@ -33,6 +33,18 @@ impl Stop {
     }
 }
 
+impl Stop {
+    /// Whether a value was not what an operation needs. Where a failed call's
+    /// stand-in is among its operands, the render goes on with nothing.
+    pub(crate) fn is_of_values(&self) -> bool {
+        let kind = match self {
+            Stop::Failed(error) => error.kind,
+            Stop::Suspended => return false,
+        };
+        matches!(kind, ErrorKind::Execution | ErrorKind::MissingVariable)
+    }
+}
+
 impl From<RenderError> for Stop {
     fn from(error: RenderError) -> Self {
         Stop::Failed(Box::new(error))

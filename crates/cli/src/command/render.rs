@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{Map, json};
-use quillet_prompt::{Input, RenderOutcome, RenderedPrompt};
+use quillet_prompt::{Input, RenderOutcome, RenderedPrompt, ToolFailure};
 use quillet_store::MemoryStore;
 use serde_json::json as tree;
 
@@ -44,6 +44,7 @@ pub(crate) async fn run(args: &Render, config: &Config) -> Result<(), Failure> {
     {
         Ok(outcome) => outcome,
         Err(error) => {
+            tell_failures(error.failures());
             let snapshot = service.catalogue().snapshot();
             let definition = snapshot.prompt(&target.id);
             let texts = definition
@@ -133,14 +134,18 @@ fn shared(over: &mut Overlay, variables: &Map) {
     }
 }
 
-/// What a person should know besides the result.
-fn tell(outcome: &RenderOutcome) {
-    for failure in &outcome.failures {
+fn tell_failures(failures: &[ToolFailure]) {
+    for failure in failures {
         terminal::warning(&format!(
             "tool {} failed, its default stands in: {}",
             failure.tool, failure.message
         ));
     }
+}
+
+/// What a person should know besides the result.
+fn tell(outcome: &RenderOutcome) {
+    tell_failures(&outcome.failures);
     if outcome.stale {
         terminal::warning("the store is away: shared variables may be old");
     }

@@ -49,7 +49,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
 
 /// What the client should know: a tool call that failed while rendering, whose default stands
 /// in the text; a member or a variable of the request that nobody reads.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Warning {
     /// The tool's function name, if it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,7 +97,7 @@ impl Warning {
     }
 }
 
-fn warnings(unknown: &[Unknown], unused: &[Unused], failures: Vec<ToolFailure>) -> Vec<Warning> {
+pub(crate) fn warnings(unknown: &[Unknown], unused: &[Unused], failures: Vec<ToolFailure>) -> Vec<Warning> {
     let of_tool = |failure: ToolFailure| Warning {
         tool: Some(failure.tool),
         code: failure.code,

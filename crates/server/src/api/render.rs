@@ -346,8 +346,15 @@ fn counted(
     app: &App,
     outcome: Result<RenderOutcome, ServiceError>,
 ) -> Result<RenderOutcome, ApiError> {
-    let outcome = outcome?;
     let metrics = &app.metrics;
+    for failure in outcome
+        .as_ref()
+        .err()
+        .map_or(&[][..], ServiceError::failures)
+    {
+        metrics.tool_failures.count(failure.code);
+    }
+    let outcome = outcome?;
     metrics.render.record(outcome.time);
     if outcome.calls > 0 {
         metrics

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use quillet_core::store::Kind;
 use quillet_template::Limits;
 use serde_json::json;
 
@@ -168,6 +169,43 @@ async fn a_failed_tool_leaves_its_default_and_a_warning() {
         metrics.contains(r#"quillet_tool_failures_total{code="tool.remote"} 2"#),
         "{metrics}"
     );
+}
+
+#[tokio::test]
+async fn a_failed_tool_that_is_looked_into_is_told_of_in_every_answer() {
+    let more = vec![
+        (
+            Kind::Prompt,
+            "looks",
+            r#"{"userPrompt":"[{{(ill).a.b}}{{range ill}}x{{end}}{{index ill \"a\"}}]"}"#,
+        ),
+        (
+            Kind::Prompt,
+            "gives-up",
+            r#"{"userPrompt":"{{(ill).a}}{{if not (ill).ok}}{{fail \"no data\"}}{{end}}"}"#,
+        ),
+    ];
+    let server = start_with(Setup {
+        more,
+        ..Setup::default()
+    })
+    .await;
+    for (id, status, text) in [("looks", 200, "[]"), ("gives-up", 500, "no data")] {
+        let answer = server.post(&format!("/api/render/prompts/{id}"), "").await;
+        let body = answer.json();
+        assert_eq!(answer.status, status, "{body}");
+        let found = body.get("rendered_prompt").or(body.get("detail")).unwrap();
+        assert!(found.as_str().unwrap().contains(text), "{body}");
+        let warning = &body["warnings"][0];
+        assert_eq!(
+            (&warning["tool"], &warning["code"]),
+            (&json!("ill"), &json!("tool.remote"))
+        );
+        assert!(
+            warning["message"].is_string() && warning["elapsed_ms"].is_u64(),
+            "{body}"
+        );
+    }
 }
 
 #[tokio::test]

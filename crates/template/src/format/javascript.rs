@@ -180,7 +180,8 @@ pub(super) fn is_true(value: &Value) -> bool {
         Value::Int(value) => *value != 0,
         Value::Float(value) => *value != 0.0 && !value.is_nan(),
         Value::Str(text) => !text.is_empty(),
-        Value::List(_) | Value::Map(_) => true,
+        Value::List(_) => true,
+        Value::Map(map) => map.meant().is_none_or(is_true),
     }
 }
 
@@ -198,6 +199,7 @@ pub(super) enum Property<'v> {
 /// JavaScript's prototypes offer is not there.
 pub(super) fn property<'v>(value: &'v Value, name: &str) -> Option<Property<'v>> {
     match value {
+        Value::Map(map) if map.stands_in() => Some(Property::Made(standing_in(value, map, name))),
         Value::Map(map) => map.get(name).map(Property::Held),
         Value::List(list) if name == "length" => Some(made(list.len())),
         Value::List(list) => list.get(index(name)?).map(Property::Held),
@@ -208,6 +210,17 @@ pub(super) fn property<'v>(value: &'v Value, name: &str) -> Option<Property<'v>>
             Some(Property::Made(text.into()))
         }
         _ => None,
+    }
+}
+
+/// What is in a failed call's stand-in: nothing, unless it has more to say.
+#[cold]
+fn standing_in(value: &Value, map: &quillet_core::Map, name: &str) -> Value {
+    let meant = map.meant().filter(|_| value.as_str() != Some(""));
+    match meant.and_then(|meant| property(meant, name)) {
+        Some(Property::Held(value)) => value.clone().standing_in(),
+        Some(Property::Made(value)) => value,
+        None => map.field_standing_in(name),
     }
 }
 

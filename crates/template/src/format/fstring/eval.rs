@@ -93,8 +93,15 @@ impl<'v> Evaluator<'_, '_, 'v> {
             }
             Found::Nothing => return Ok(()),
         };
+        let stood = value.stands_in();
+        let value = printed(value);
         match field.is_plain() {
             true => print::write(&value, self.pass),
+            // Nothing is in what is not there.
+            false if stood => match self.laid_out(field, &value) {
+                Err(stop) if stop.is_of_values() => Ok(()),
+                text => self.pass.write(&text?),
+            },
             false => {
                 let text = self.laid_out(field, &value)?;
                 self.pass.write(&text)
@@ -106,7 +113,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         let variables: &'v Map = self.pass.variables();
         if let Some(value) = variables.get(&field.name) {
             let value = self.at(Cow::Borrowed(value), field)?;
-            return Ok(Found::Value(printed(value)));
+            return Ok(Found::Value(value));
         }
         if self.pass.has_function(&field.name) {
             let place = [field.whole.start, field.span.start];
@@ -114,7 +121,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
                 Called::Pending => Found::Pending,
                 Called::Ready(value) => {
                     let value = self.at(Cow::Owned(value), field)?;
-                    Found::Value(printed(value))
+                    Found::Value(value)
                 }
             });
         }
@@ -150,6 +157,16 @@ impl<'v> Evaluator<'_, '_, 'v> {
     }
 
     fn item<'a>(&mut self, value: &'a Value, index: &Index) -> Result<Cow<'a, Value>, Stop> {
+        if let Value::Map(map) = value
+            && map.stands_in()
+        {
+            let found = match (map.meant(), index) {
+                (None, Index::Key(key)) => return Ok(Cow::Owned(map.field_standing_in(key))),
+                (None, Index::Number(_)) => None,
+                (Some(meant), index) => self.item(meant, index).ok().map(Cow::into_owned),
+            };
+            return Ok(Cow::Owned(found.unwrap_or_default().standing_in()));
+        }
         match (value, index) {
             (Value::List(list), Index::Number(number)) => list
                 .get(*number)
@@ -221,7 +238,13 @@ impl<'v> Evaluator<'_, '_, 'v> {
             match piece {
                 Piece::Text(piece) => text.push_str(piece),
                 Piece::Field(field) => match self.find(field)? {
-                    Found::Value(value) => text.push_str(&self.laid_out(field, &value)?),
+                    Found::Value(value) => {
+                        let stood = value.stands_in();
+                        match self.laid_out(field, &printed(value)) {
+                            Err(stop) if stood && stop.is_of_values() => {}
+                            piece => text.push_str(&piece?),
+                        }
+                    }
                     Found::Pending => hole = true,
                     Found::Nothing => {}
                 },

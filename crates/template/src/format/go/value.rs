@@ -217,7 +217,10 @@ impl GoValue {
             GoValue::Complex(real, imaginary) => *real != 0.0 || *imaginary != 0.0,
             GoValue::Str(text) => !text.as_bytes().is_empty(),
             GoValue::List(list) => !list.is_empty(),
-            GoValue::Map(map) => !map.is_empty(),
+            GoValue::Map(map) => match map.as_core().and_then(quillet_core::Map::meant) {
+                Some(meant) => GoValue::from(meant).is_true(),
+                None => !map.is_empty(),
+            },
             GoValue::Func(_) => true,
             GoValue::Object(object) => object.integer() != Some(0),
         }
@@ -368,6 +371,28 @@ impl From<Value> for GoValue {
         }
     }
 }
+impl GoValue {
+    /// Nothing, where a failed call was looked into.
+    pub(super) fn nothing() -> GoValue {
+        Value::Null.standing_in().into()
+    }
+
+    /// Whether it stands in for the result of a failed call.
+    pub(super) fn stands_in(&self) -> bool {
+        let map = self.as_map().and_then(GoMap::as_core);
+        map.is_some_and(quillet_core::Map::stands_in)
+    }
+
+    /// The value that functions get, see [`Value::meant`].
+    pub(super) fn meant(self) -> GoValue {
+        let map = self.as_map().and_then(GoMap::as_core);
+        match map.and_then(quillet_core::Map::meant) {
+            Some(meant) => meant.into(),
+            None => self,
+        }
+    }
+}
+
 impl From<bool> for GoValue {
     fn from(value: bool) -> Self {
         GoValue::Bool(value)

@@ -9,6 +9,7 @@ use quillet_core as core;
 
 use super::ast::{Arguments, Expr, ExprKind, FilterCall};
 use super::eval::{Evaluator, VALUE_SIZE, fail};
+use super::ops::or_nothing;
 use super::value::{Dict, Key, List, MacroValue, Sort, Value};
 use crate::{Called, Stop};
 
@@ -70,6 +71,23 @@ impl Given {
     /// A flag, by Python's truth.
     pub(super) fn flag(&self, index: usize, name: &str, default: bool) -> bool {
         self.get(index, name).map_or(default, Value::is_true)
+    }
+
+    /// Whether a failed call is among them.
+    fn stands_in(&self) -> bool {
+        let named = self.named.iter().map(|(_, value)| value);
+        self.positional.iter().chain(named).any(Value::stands_in)
+    }
+
+    /// The same with what they stand in for.
+    fn meant(&self) -> Given {
+        let named = self.named.iter();
+        Given {
+            positional: self.positional.iter().map(Value::meant).collect(),
+            named: named
+                .map(|(name, value)| (Arc::clone(name), value.meant()))
+                .collect(),
+        }
     }
 
     /// Refuses arguments that nothing takes.
@@ -162,6 +180,15 @@ impl Evaluator<'_, '_> {
     /// Calls something that is a value of the template.
     pub(super) fn call_value(&mut self, function: &Value, given: Given) -> Result<Value, Stop> {
         match function {
+            value if value.stands_in() => Ok(Value::nothing()),
+            Value::Function(function)
+                if given.stands_in() && function.name != "raise_exception" =>
+            {
+                or_nothing((function.run)(self, &given.meant()))
+            }
+            Value::Method(method) if given.stands_in() => {
+                or_nothing(self.method(&self.unmarked(&method.0), &method.1, &given.meant()))
+            }
             Value::Macro(declared) => self.call_macro(declared, given, None),
             Value::Function(function) => {
                 if let Some(parameters) = function.parameters {
@@ -296,7 +323,36 @@ impl Evaluator<'_, '_> {
         if let Some(parameters) = call.filter.parameters {
             given.check(call.filter.name, parameters)?;
         }
+        if value.stands_in() || given.stands_in() {
+            return self.filter_standing_in(value, call, &given.meant());
+        }
         (call.filter.run)(self, &self.unmarked(value), &given)
+    }
+
+    /// A filter of a failed call, or with one. `default` takes one without a default
+    /// of its own for undefined.
+    #[cold]
+    fn filter_standing_in(
+        &mut self,
+        value: &Value,
+        call: &FilterCall,
+        given: &Given,
+    ) -> Result<Value, Stop> {
+        let meant = match value.meant() {
+            Value::Str(text)
+                if value.stands_in()
+                    && text.is_empty()
+                    && matches!(call.filter.name, "default" | "d") =>
+            {
+                Value::UNDEFINED
+            }
+            meant => meant,
+        };
+        let filtered = (call.filter.run)(self, &self.unmarked(&meant), given);
+        or_nothing(filtered.map(|value| match value {
+            Value::Undefined(_) => Value::nothing(),
+            value => value,
+        }))
     }
 
     /// What a late-bound function receives.

@@ -621,6 +621,11 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                     namespace.insert(Arc::clone(field), value);
                 }
             }
+            Target::Tuple(targets) if value.stands_in() => {
+                for target in targets {
+                    self.assign_target(target, Value::nothing())?;
+                }
+            }
             Target::Tuple(targets) => {
                 let values = self.iterate(&value)?;
                 if values.len() != targets.len() {

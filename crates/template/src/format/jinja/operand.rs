@@ -55,7 +55,10 @@ impl Evaluator<'_, '_> {
             } => {
                 let value = self.operand(subject, arguments.all())?;
                 let given = self.given(arguments)?;
-                let holds = (test.run)(self, &value, &given)?;
+                let holds = match value.stands_in() {
+                    true => self.test_standing_in(test, &value, &given)?,
+                    false => (test.run)(self, &value, &given)?,
+                };
                 Ok(Value::Bool(holds != *negated))
             }
             ExprKind::Not(operand) => Ok(Value::Bool(!self.condition(operand)?)),
@@ -311,6 +314,11 @@ impl Evaluator<'_, '_> {
         if let Value::Undefined(path) = subject {
             return Err(self.undefined(path.as_deref()));
         }
+        if let Value::Dict(Dict::Core(map)) = subject
+            && map.stands_in()
+        {
+            return Ok(Some(standing_in(subject, map, name)));
+        }
         if methods::exists(subject, name) {
             let method = (subject.clone(), Arc::clone(name));
             return Ok(Some(Value::Method(method.into())));
@@ -349,6 +357,14 @@ impl Evaluator<'_, '_> {
     pub(super) fn item(&mut self, subject: &Value, key: &Value) -> Result<Option<Value>, Stop> {
         if let Value::Undefined(path) = subject {
             return Err(self.undefined(path.as_deref()));
+        }
+        if subject.stands_in() {
+            let found = match (subject.meant(), key) {
+                (_, Value::Str(name)) => return self.attribute(subject, name),
+                (Value::Dict(_), _) => None,
+                (meant, key) => self.item(&meant, &key.meant())?,
+            };
+            return Ok(Some(found.unwrap_or_else(Value::nothing)));
         }
         let subject = &*self.unmarked(subject);
         let found = match (subject, key) {
@@ -390,7 +406,31 @@ impl Evaluator<'_, '_> {
         self.slice(&value, numbers)
     }
 
+    /// A test of a failed call: it is not defined unless it has a default.
+    #[cold]
+    fn test_standing_in(
+        &mut self,
+        test: &super::test::Test,
+        value: &Value,
+        given: &super::call::Given,
+    ) -> Result<bool, Stop> {
+        let meant = match value.meant() {
+            Value::Str(text) if test.of_undefined && text.is_empty() => Value::UNDEFINED,
+            meant => meant,
+        };
+        match (test.run)(self, &meant, given) {
+            Err(stop) if stop.is_of_values() => Ok(false),
+            holds => holds,
+        }
+    }
+
     fn slice(&mut self, value: &Value, parts: [Option<i64>; 3]) -> Result<Value, Stop> {
+        if value.is_meant_otherwise() {
+            return match self.slice(&value.meant(), parts) {
+                Err(stop) if stop.is_of_values() => Ok(Value::nothing()),
+                sliced => sliced,
+            };
+        }
         match &*self.unmarked(value) {
             Value::List(list) if list.has_places() => {
                 if let Some(range) = list.as_range() {
@@ -428,6 +468,14 @@ impl Evaluator<'_, '_> {
 
     /// What a loop goes through.
     pub(super) fn iterate(&mut self, value: &Value) -> Result<List, Stop> {
+        if let Value::Dict(dict) = value
+            && let Some(meant) = dict.meant()
+        {
+            return match self.iterate(&meant) {
+                Err(stop) if stop.is_of_values() => Ok(List::new(Sort::List, Vec::new())),
+                items => items,
+            };
+        }
         match &*self.unmarked(value) {
             Value::List(list) => Ok(list.clone()),
             Value::Dict(dict) => {
@@ -505,6 +553,16 @@ fn path(expr: &Expr) -> Option<String> {
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// What is in a failed call's stand-in: nothing, unless it has more to say.
+#[cold]
+fn standing_in(subject: &Value, map: &quillet_core::Map, name: &Arc<str>) -> Value {
+    let meant = subject.meant();
+    match methods::exists(&meant, name) {
+        true => Value::Method((meant, Arc::clone(name)).into()),
+        false => Value::from(&map.field_standing_in(name)),
     }
 }
 

@@ -7,8 +7,20 @@ use super::eval::{Evaluator, VALUE_SIZE, fail};
 use super::value::{Dict, List, Sort, Value};
 use crate::Stop;
 
+/// What an operation on a failed call gives: nothing where it cannot be done.
+#[cold]
+pub(super) fn or_nothing(value: Result<Value, Stop>) -> Result<Value, Stop> {
+    match value {
+        Err(stop) if stop.is_of_values() => Ok(Value::nothing()),
+        value => value,
+    }
+}
+
 impl Evaluator<'_, '_> {
     pub(super) fn negative(&mut self, value: &Value) -> Result<Value, Stop> {
+        if value.is_meant_otherwise() {
+            return or_nothing(self.negative(&value.meant()));
+        }
         match value {
             Value::Float(float) => Ok(Value::Float(-float)),
             Value::Undefined(path) => Err(self.undefined(path.as_deref())),
@@ -28,6 +40,9 @@ impl Evaluator<'_, '_> {
         left: &Value,
         right: &Value,
     ) -> Result<Value, Stop> {
+        if left.is_meant_otherwise() || right.is_meant_otherwise() {
+            return or_nothing(self.math(operator, &left.meant(), &right.meant()));
+        }
         let formats = operator == Operator::Remainder && left.as_str().is_some();
         for operand in [left, right] {
             if let (Value::Undefined(path), false) = (operand, formats) {
@@ -88,6 +103,12 @@ impl Evaluator<'_, '_> {
         left: &Value,
         right: &Value,
     ) -> Result<bool, Stop> {
+        if left.is_meant_otherwise() || right.is_meant_otherwise() {
+            return match self.compare(comparison, &left.meant(), &right.meant()) {
+                Err(stop) if stop.is_of_values() => Ok(false),
+                holds => holds,
+            };
+        }
         let ordered = |ordering: Option<Ordering>, wanted: fn(Ordering) -> bool| {
             Ok(ordering.is_some_and(wanted))
         };

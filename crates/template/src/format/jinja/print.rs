@@ -73,7 +73,10 @@ impl Evaluator<'_, '_> {
             }
             Value::Undefined(_) => out.push_str("Undefined"),
             Value::List(list) => return self.write_list(list, out),
-            Value::Dict(dict) => return self.write_dict(dict, out),
+            Value::Dict(dict) => match dict.meant() {
+                Some(meant) => return self.write_repr(&meant, out),
+                None => return self.write_dict(dict, out),
+            },
             Value::Macro(declared) => {
                 push(out, format_args!("<Macro '{}'>", declared.declared.name))
             }
@@ -169,7 +172,10 @@ impl Evaluator<'_, '_> {
             Value::List(list) if matches!(list.sort, Sort::List | Sort::Tuple) => {
                 return self.json_list(list, style, level, out);
             }
-            Value::Dict(dict) => return self.json_dict(dict, style, level, out),
+            Value::Dict(dict) => match dict.meant() {
+                Some(meant) => return self.write_json(&meant, style, level, out),
+                None => return self.json_dict(dict, style, level, out),
+            },
             other => {
                 let kind = other.kind();
                 return Err(fail(format!(

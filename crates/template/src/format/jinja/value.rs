@@ -231,8 +231,34 @@ impl Value {
             Value::Str(text) => !text.is_empty(),
             // Python cannot know whether an iterator is empty.
             Value::List(list) => list.len() > 0 || list.sort == Sort::Iterator,
-            Value::Dict(dict) => dict.len() > 0,
+            Value::Dict(dict) => match dict.meant() {
+                Some(meant) => meant.is_true(),
+                None => dict.len() > 0,
+            },
             _ => true,
+        }
+    }
+
+    /// Nothing, where a failed call was looked into.
+    pub(super) fn nothing() -> Value {
+        Value::from(&core::Value::Null.standing_in())
+    }
+
+    /// Whether it stands in for the result of a failed call.
+    pub(super) fn stands_in(&self) -> bool {
+        matches!(self, Value::Dict(Dict::Core(map)) if map.stands_in())
+    }
+
+    /// Whether it stands in for something that is no object.
+    pub(super) fn is_meant_otherwise(&self) -> bool {
+        matches!(self, Value::Dict(Dict::Core(map)) if map.meant().is_some())
+    }
+
+    /// What operations get of it, see [`core::Value::meant`].
+    pub(super) fn meant(&self) -> Value {
+        match self {
+            Value::Dict(dict) => dict.meant().unwrap_or_else(|| self.clone()),
+            other => other.clone(),
         }
     }
 
@@ -392,6 +418,14 @@ impl Dict {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (Value, Value)> + '_ {
         (0..self.len()).filter_map(|index| self.at(index))
+    }
+
+    /// See [`core::Map::meant`].
+    pub(super) fn meant(&self) -> Option<Value> {
+        match self {
+            Dict::Core(map) => map.meant().map(Value::from),
+            Dict::Own(_) => None,
+        }
     }
 
     /// The value that stands for this object in print, see [`core::Map::printed`].

@@ -168,6 +168,10 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
             Found::Pending => return Err(Stop::Suspended),
             Found::Nothing => Cow::Owned(Value::Null),
         };
+        let value = match value.stands_in() {
+            true => Cow::Owned(value.meant().clone()),
+            false => value,
+        };
         let is_empty = matches!(&*value, Value::List(list) if list.is_empty());
         let holds = javascript::is_true(&value) && !is_empty;
         if section.inverted {

@@ -5,6 +5,7 @@
 mod calls;
 mod compile;
 mod data;
+mod failed_calls;
 mod limits;
 mod rows;
 mod segments;

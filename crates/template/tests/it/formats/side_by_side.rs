@@ -3,7 +3,7 @@
 //! would not make. The clock of these tests moves only when everything waits, so a
 //! render takes exactly its longest chain of calls.
 
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
 use quillet_core::{BoxFuture, Map, Value, json};
@@ -13,6 +13,11 @@ use tokio::time::Instant;
 use super::{compile, generous, rows, run};
 
 const CALL: Duration = Duration::from_millis(50);
+
+static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let numbered = (0..50).flat_map(|index| [format!("e{index}"), format!("f{index}")]);
+    numbered.chain(["g".into(), "h".into()]).collect()
+});
 
 /// `e0`, `e1`… answer with their name, `f0`, `f1`… with an object, `g` with its
 /// argument in brackets, `h` with an object about its argument.
@@ -33,7 +38,7 @@ impl Functions for Slow {
         }
     }
     fn names(&self) -> Vec<&str> {
-        vec!["e0", "f0", "g", "h"]
+        NAMES.iter().map(String::as_str).collect()
     }
     fn idempotent(&self, _: &str) -> bool {
         self.idempotent
@@ -76,7 +81,7 @@ impl Functions for Slow {
 /// One way to use a result.
 struct Use {
     name: &'static str,
-    /// With `#` for the number of the call.
+    /// With `§` for the number of the call.
     template: &'static str,
     text: &'static str,
     /// Calls that need each other, and calls in all.
@@ -105,152 +110,154 @@ const fn twice(name: &'static str, template: &'static str, text: &'static str) -
 }
 
 const GO: &[Use] = &[
-    once("printed", "{{e#}}", "e#"),
-    once("read", "{{(f#).result}}", "r#"),
-    once("indexed", "{{index f# \"result\"}}", "r#"),
-    once("looped", "{{range (f#).items}}{{.}}{{end}}", "a#b#"),
-    once("piped", "{{e# | upper | quote}}", "\"E#\""),
-    once("formatted", "{{printf \"%s\" (f#).result}}", "r#"),
-    once("condition", "{{if (f#).ok}}y{{else}}{{g 1}}{{end}}", "y"),
-    once("with", "{{with f#}}{{.result}}{{end}}", "r#"),
-    once("variable", "{{$x := f#}}{{$x.result}}", "r#"),
+    once("printed", "{{e§}}", "e§"),
+    once("read", "{{(f§).result}}", "r§"),
+    once("indexed", "{{index f§ \"result\"}}", "r§"),
+    once("looped", "{{range (f§).items}}{{.}}{{end}}", "a§b§"),
+    once("piped", "{{e§ | upper | quote}}", "\"E§\""),
+    once("formatted", "{{printf \"%s\" (f§).result}}", "r§"),
+    once("condition", "{{if (f§).ok}}y{{else}}{{g 1}}{{end}}", "y"),
+    once("with", "{{with f§}}{{.result}}{{end}}", "r§"),
+    once("variable", "{{$x := f§}}{{$x.result}}", "r§"),
     once(
         "set",
-        "{{$x := 1}}{{if (f#).ok}}{{$x = 2}}{{end}}{{if eq $x 1}}{{g 1}}{{end}}{{$x}}",
+        "{{$x := 1}}{{if (f§).ok}}{{$x = 2}}{{end}}{{if eq $x 1}}{{g 1}}{{end}}{{$x}}",
         "2",
     ),
-    twice("argument", "{{g (f#).result}}", "[r#]"),
-    twice("guarded", "{{if (f#).ok}}{{g \"#\"}}{{end}}", "[#]"),
+    twice("argument", "{{g (f§).result}}", "[r§]"),
+    twice("guarded", "{{if (f§).ok}}{{g \"§\"}}{{end}}", "[§]"),
     twice(
         "two operands",
-        "{{list e# (f#).result | join \"\"}}",
-        "e#r#",
+        "{{list e§ (f§).result | join \"\"}}",
+        "e§r§",
     )
     .side(),
     twice(
         "two arguments",
-        "{{printf \"%s%s\" (f#).result (g \"#\")}}",
-        "r#[#]",
+        "{{printf \"%s%s\" (f§).result (g \"§\")}}",
+        "r§[§]",
     )
     .side(),
-    once("template", "{{template \"t\" f#}}", "r#"),
-    once("include", "{{include \"u\" .}}", "r#"),
+    once("template", "{{template \"t\" f§}}", "r§"),
+    once("include", "{{include \"u\" .}}", "r§"),
 ];
 
 const JINJA: &[Use] = &[
-    once("printed", "{{ e#() }}", "e#"),
-    once("read", "{{ f#().result }}", "r#"),
-    once("item", "{{ f#()['result'] }}", "r#"),
+    once("printed", "{{ e§() }}", "e§"),
+    once("read", "{{ f§().result }}", "r§"),
+    once("item", "{{ f§()['result'] }}", "r§"),
     once(
         "looped",
-        "{% for x in f#()['items'] %}{{ x }}{% endfor %}",
-        "a#b#",
+        "{% for x in f§()['items'] %}{{ x }}{% endfor %}",
+        "a§b§",
     ),
-    once("piped", "{{ e#()|upper|trim }}", "E#"),
+    once("piped", "{{ e§()|upper|trim }}", "E§"),
     once(
         "condition",
-        "{% if f#().ok %}y{% else %}{{ g(1) }}{% endif %}",
+        "{% if f§().ok %}y{% else %}{{ g(1) }}{% endif %}",
         "y",
     ),
-    once("choice", "{{ 'y' if f#().ok else g(1) }}", "y"),
-    once("variable", "{% set x = f#() %}{{ x.result }}", "r#"),
+    once("choice", "{{ 'y' if f§().ok else g(1) }}", "y"),
+    once("variable", "{% set x = f§() %}{{ x.result }}", "r§"),
     once(
         "set",
-        "{% set x = 1 %}{% if f#().ok %}{% set x = 2 %}{% endif %}{% if x == 1 %}{{ g(1) }}{% endif %}{{ x }}",
+        "{% set x = 1 %}{% if f§().ok %}{% set x = 2 %}{% endif %}{% if x == 1 %}{{ g(1) }}{% endif %}{{ x }}",
         "2",
     ),
     once(
         "namespace",
-        "{% set n = namespace(x=1) %}{% if f#().ok %}{% set n.x = 2 %}{% endif %}{% if n.x == 1 %}{{ g(1) }}{% endif %}{{ n.x }}",
+        "{% set n = namespace(x=1) %}{% if f§().ok %}{% set n.x = 2 %}{% endif %}{% if n.x == 1 %}{{ g(1) }}{% endif %}{{ n.x }}",
         "2",
     ),
     once(
         "with",
-        "{% with x = f#() %}{{ x.result }}{% endwith %}",
-        "r#",
+        "{% with x = f§() %}{{ x.result }}{% endwith %}",
+        "r§",
     ),
     once(
         "block set",
-        "{% set x %}{{ e#() }}{% endset %}{{ x }}",
-        "e#",
+        "{% set x %}{{ e§() }}{% endset %}{{ x }}",
+        "e§",
     ),
     once(
         "macro",
-        "{% macro m(x) %}{{ f#().result }}{{ x }}{% endmacro %}{{ m(1) }}",
-        "r#1",
+        "{% macro m(x) %}{{ f§().result }}{{ x }}{% endmacro %}{{ m(1) }}",
+        "r§1",
     ),
     once(
         "filter block",
-        "{% filter upper %}{{ e#() }}{% endfilter %}",
-        "E#",
+        "{% filter upper %}{{ e§() }}{% endfilter %}",
+        "E§",
     ),
-    twice("argument", "{{ g(f#().result) }}", "[r#]"),
-    twice("guarded", "{% if f#().ok %}{{ g('#') }}{% endif %}", "[#]"),
-    twice("two operands", "{{ f#().result ~ e#() }}", "r#e#").side(),
-    twice("sum", "{{ f#().result + e#() }}", "r#e#").side(),
-    twice("list", "{{ [f#().result, e#()]|join }}", "r#e#").side(),
-    twice("filtered", "{{ e#()|replace('x', f#().result) }}", "e#").side(),
-    twice("compared", "{{ 'y' if f#().result == e#() else 'n' }}", "n").side(),
-    twice("short circuit", "{{ f#().no or e#() }}", "e#"),
+    twice("argument", "{{ g(f§().result) }}", "[r§]"),
+    twice("guarded", "{% if f§().ok %}{{ g('§') }}{% endif %}", "[§]"),
+    twice("two operands", "{{ f§().result ~ e§() }}", "r§e§").side(),
+    twice("sum", "{{ f§().result + e§() }}", "r§e§").side(),
+    twice("list", "{{ [f§().result, e§()]|join }}", "r§e§").side(),
+    twice("filtered", "{{ e§()|replace('x', f§().result) }}", "e§").side(),
+    twice("compared", "{{ 'y' if f§().result == e§() else 'n' }}", "n").side(),
+    twice("short circuit", "{{ f§().no or e§() }}", "e§"),
 ];
 
 const HANDLEBARS: &[Use] = &[
-    once("printed", "{{e#}}", "e#"),
-    once("read", "{{lookup (f#) 'result'}}", "r#"),
-    once("with", "{{#with (f#)}}{{result}}{{/with}}", "r#"),
+    once("printed", "{{e§}}", "e§"),
+    once("read", "{{lookup (f§) 'result'}}", "r§"),
+    once("with", "{{#with (f§)}}{{result}}{{/with}}", "r§"),
     once(
         "looped",
-        "{{#each (lookup (f#) 'items')}}{{this}}{{/each}}",
-        "a#b#",
+        "{{#each (lookup (f§) 'items')}}{{this}}{{/each}}",
+        "a§b§",
     ),
-    once("section", "{{#f#}}{{result}}{{/f#}}", "r#"),
+    once("section", "{{#f§}}{{result}}{{/f§}}", "r§"),
     once(
         "condition",
-        "{{#if (lookup (f#) 'ok')}}y{{else}}{{g 1}}{{/if}}",
+        "{{#if (lookup (f§) 'ok')}}y{{else}}{{g 1}}{{/if}}",
         "y",
     ),
-    twice("argument", "{{g (lookup (f#) 'result')}}", "[r#]"),
+    twice("argument", "{{g (lookup (f§) 'result')}}", "[r§]"),
     twice(
         "guarded",
-        "{{#if (lookup (f#) 'ok')}}{{g '#'}}{{/if}}",
-        "[#]",
+        "{{#if (lookup (f§) 'ok')}}{{g '§'}}{{/if}}",
+        "[§]",
     ),
-    twice("two operands", "{{lookup (f#) (e#)}}", "").side(),
+    twice("two operands", "{{lookup (f§) (e§)}}", "").side(),
 ];
 
 const SEMANTIC_KERNEL_HANDLEBARS: &[Use] = &[
-    once("set", "{{set 'x#' (f#)}}{{x#.result}}", "r#"),
-    once("piped", "{{concat (e#) '!'}}", "e#!"),
-    once("condition", "{{#if (equals (e#) 'x')}}{{g 1}}{{/if}}", ""),
+    once("set", "{{set 'x§' (f§)}}{{x§.result}}", "r§"),
+    once("piped", "{{concat (e§) '!'}}", "e§!"),
+    once("condition", "{{#if (equals (e§) 'x')}}{{g 1}}{{/if}}", ""),
     twice(
         "two operands",
-        "{{concat (e#) (lookup (f#) 'result')}}",
-        "e#r#",
+        "{{concat (e§) (lookup (f§) 'result')}}",
+        "e§r§",
     )
     .side(),
 ];
 
 const MUSTACHE: &[Use] = &[
-    once("printed", "{{e#}}", "e#"),
-    once("read", "{{f#.result}}", "r#"),
-    once("looped", "{{#f#.items}}{{.}}{{/f#.items}}", "a#b#"),
-    once("section", "{{#f#}}{{result}}{{/f#}}", "r#"),
-    once("condition", "{{#f#.ok}}y{{/f#.ok}}", "y"),
-    once("inverted", "{{^f#.ok}}{{g}}{{/f#.ok}}", ""),
-    twice("guarded", "{{#f#.ok}}{{e#}}{{/f#.ok}}", "e#"),
+    once("printed", "{{e§}}", "e§"),
+    once("read", "{{f§.result}}", "r§"),
+    once("looped", "{{#f§.items}}{{.}}{{/f§.items}}", "a§b§"),
+    once("section", "{{#f§}}{{result}}{{/f§}}", "r§"),
+    once("condition", "{{#f§.ok}}y{{/f§.ok}}", "y"),
+    once("inverted", "{{^f§.ok}}{{g}}{{/f§.ok}}", ""),
+    twice("guarded", "{{#f§.ok}}{{e§}}{{/f§.ok}}", "e§"),
 ];
 
 const F_STRING: &[Use] = &[
-    once("printed", "{e#}", "e#"),
-    once("read", "{f#[result]}", "r#"),
-    once("laid out", "{e#!s:>1}", "e#"),
+    once("printed", "{e§}", "e§"),
+    once("read", "{f§[result]}", "r§"),
+    once("laid out", "{e§!s:>1}", "e§"),
 ];
 
-const SEMANTIC_KERNEL: &[Use] = &[once("printed", "{{e#}}", "e#")];
+const F_STRING_STRICT: &[Use] = &[once("printed", "{e§}", "e§")];
+
+const SEMANTIC_KERNEL: &[Use] = &[once("printed", "{{e§}}", "e§")];
 
 const BRACKETS: &[Use] = &[
-    once("printed", "[e# x]", "e#"),
-    twice("argument", "[g e# x]", "[e#]"),
+    once("printed", "[e§ x]", "e§"),
+    twice("argument", "[g e§ x]", "[e§]"),
 ];
 
 impl Use {
@@ -262,12 +269,12 @@ impl Use {
     /// Written so many times, each with calls of its own.
     fn write(&self, format: &str, times: usize) -> (String, String) {
         let number = |text: &str| -> String {
-            let one = |index: usize| text.replace('#', &index.to_string());
+            let one = |index: usize| text.replace('§', &index.to_string());
             (0..times).map(one).collect()
         };
         let once = match (format, self.name) {
             ("go", "include") => {
-                let define = "{{define \"u#\"}}{{(f#).result}}{{end}}{{include \"u#\" .}}";
+                let define = "{{define \"u§\"}}{{(f§).result}}{{end}}{{include \"u§\" .}}";
                 return (number(define), number(self.text));
             }
             ("go", "template") => "{{define \"t\"}}{{.result}}{{end}}",
@@ -284,7 +291,8 @@ fn uses(format: &str) -> Vec<&'static [Use]> {
         "semantic-kernel-handlebars" => vec![HANDLEBARS, SEMANTIC_KERNEL_HANDLEBARS],
         "handlebars" | "handlebars-html" | "dotprompt" => vec![HANDLEBARS],
         "mustache" | "mustache-html" => vec![MUSTACHE],
-        "f-string" | "f-string-strict" => vec![F_STRING],
+        "f-string" => vec![F_STRING],
+        "f-string-strict" => vec![F_STRING_STRICT],
         "semantic-kernel" => vec![SEMANTIC_KERNEL],
         "brackets" => vec![BRACKETS],
         other => panic!("{other} has no uses here"),

@@ -138,10 +138,18 @@ impl<'a> Executor<'a, '_, '_> {
             String::new()
         };
         self.arguments.extend(last);
-        let items = &self.arguments[base..];
+        let items = &mut self.arguments[base..];
         if items.iter().any(|item| matches!(item, Item::Pending)) {
             return Err(Stop::Suspended);
         }
+        let stood = items.iter().any(Item::stands_in);
+        if stood {
+            for item in &mut *items {
+                let taken = std::mem::replace(item, Item::Missing);
+                *item = taken.meant();
+            }
+        }
+        let items = &*items;
         let result = if is_call {
             let items = items.to_vec();
             self.call_value(&callee, &items)
@@ -149,7 +157,14 @@ impl<'a> Executor<'a, '_, '_> {
             builtin::run(builtin, items).map_err(FunctionError::Message)
         };
         self.arguments.truncate(base);
-        self.finish(&function.name, whole, result)
+        match result {
+            // Nothing is in what is not there.
+            Err(FunctionError::Message(_)) if stood => Ok(Item::own(GoValue::nothing())),
+            Ok(Item::Nil | Item::Missing) if stood && builtin == Builtin::Index => {
+                Ok(Item::own(GoValue::nothing()))
+            }
+            result => self.finish(&function.name, whole, result),
+        }
     }
 
     /// The value of a call, or its error with the place of the whole call.
@@ -228,6 +243,15 @@ impl<'a> Executor<'a, '_, '_> {
                 false => Stop::Suspended,
             });
         }
+        let mut stood = false;
+        let hands_on = function.effect == Effect::Includes;
+        for value in self.values[base..]
+            .iter_mut()
+            .filter(|value| !hands_on && value.stands_in())
+        {
+            stood = true;
+            *value = std::mem::take(value).meant();
+        }
         let entered = self.pass.entered();
         if function.effect == Effect::Includes {
             self.enter_site();
@@ -243,6 +267,13 @@ impl<'a> Executor<'a, '_, '_> {
         self.pass.leave(entered);
         self.values = values;
         self.values.truncate(base);
+        // Nothing is in what is not there; but what is to end the render does.
+        if stood
+            && function.effect == Effect::None
+            && matches!(result, Err(FunctionError::Message(_)))
+        {
+            return Ok(Item::own(GoValue::nothing()));
+        }
         self.finish(function.name, whole, result.map(Item::own))
     }
 
@@ -498,6 +529,13 @@ impl<'a> Executor<'a, '_, '_> {
             _ if go_type == GoType::Any => Ok(item),
             Item::Missing if go_type.can_be_nil() => Ok(Item::own(GoValue::zero(go_type))),
             Item::Missing => Err(self.fail(format!("invalid value; expected {go_type}"))),
+            _ if item.stands_in() => {
+                let meant = item.meant();
+                Ok(match meant.go_type() == Some(go_type) {
+                    true => meant,
+                    false => Item::own(GoValue::zero(go_type)),
+                })
+            }
             _ if item.go_type() == Some(go_type) => Ok(item),
             _ => match printed_string(&item, go_type) {
                 Some(text) => Ok(text),

@@ -251,6 +251,10 @@ impl<'a> Executor<'a, '_, '_> {
     }
 
     fn field_of_map(&mut self, map: &GoMap, name: &str) -> Result<Item<'a>, Stop> {
+        if let Some(core) = map.as_core().filter(|core| core.stands_in()) {
+            let value = core.field_standing_in(name);
+            return Ok(Item::own_element(value.into(), GoType::Any));
+        }
         match map.get(name.as_bytes()) {
             Some(value) => Ok(Item::own_element(value, map.element())),
             None => self.missing_key(name, map.element()),

@@ -79,6 +79,22 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// Whether it stands in for the result of a failed call.
+    pub(super) fn stands_in(&self) -> bool {
+        matches!(self, Item::Own(value, _) if value.stands_in())
+    }
+
+    /// What functions get of it.
+    pub(super) fn meant(self) -> Self {
+        match self {
+            Item::Own(value, boxed) => match value.meant() {
+                GoValue::Nil => Item::Nil,
+                value => Item::Own(value, boxed),
+            },
+            other => other,
+        }
+    }
+
     pub(super) fn is_nil(&self) -> bool {
         matches!(self, Item::Missing | Item::Nil)
     }

@@ -145,6 +145,11 @@ impl<'a> Executor<'a, '_, '_> {
                 Items::Entries(entries)
             }
             Item::Own(GoValue::List(list), _) => Items::List(list),
+            Item::Own(value, _) if value.stands_in() => match value.meant() {
+                GoValue::List(list) => Items::List(list),
+                GoValue::Map(map) => Items::Built(map.sorted(), map.element()),
+                _ => return Ok(None),
+            },
             Item::Own(GoValue::Map(map), _) => {
                 self.pass.steps(map.len())?;
                 Items::Built(map.sorted(), map.element())

@@ -183,7 +183,7 @@ impl Evaluator<'_, '_> {
         body: Option<&Body>,
         scope: &Scope<'_>,
     ) -> Result<Turn, Stop> {
-        match value {
+        match value.map(Value::meant) {
             Some(Value::List(list)) if !list.is_empty() => {
                 for (index, item) in list.iter().enumerate() {
                     let last = index + 1 == list.len();
@@ -284,7 +284,10 @@ impl Evaluator<'_, '_> {
         body: Option<&Body>,
         scope: &Scope<'_>,
     ) -> Result<Turn, Stop> {
-        match value {
+        if value.is_some_and(|value| value.stands_in() && is_empty(value)) {
+            return Ok(Turn::Next);
+        }
+        match value.map(Value::meant) {
             None | Some(Value::Null | Value::Bool(false)) => return Ok(Turn::Next),
             Some(Value::Bool(true)) => self.optional(body, scope)?,
             Some(list @ Value::List(_)) => return self.each(Some(list), body, scope),
@@ -296,7 +299,7 @@ impl Evaluator<'_, '_> {
 
 /// What handlebars.js takes for empty: everything false but zero, and `[]`.
 fn is_empty(value: &Value) -> bool {
-    match value {
+    match value.meant() {
         Value::List(list) => list.is_empty(),
         Value::Int(_) => false,
         Value::Float(number) => number.is_nan(),

@@ -30,6 +30,19 @@ pub(super) struct Given<'s> {
 }
 
 impl Given<'_> {
+    /// Puts what they stand in for in the place of stand-ins; says whether there were any.
+    fn take_meant(&mut self) -> bool {
+        let named = self.named.iter_mut().map(|(_, value)| value);
+        let mut stood = false;
+        for value in self.positional.iter_mut().chain(named) {
+            if let Some(known) = value.get().filter(|value| value.stands_in()) {
+                stood = true;
+                *value = Val::Made(known.meant().clone());
+            }
+        }
+        stood
+    }
+
     fn without_marks(self) -> Self {
         let named = self.named.into_iter();
         Given {
@@ -253,7 +266,8 @@ impl Evaluator<'_, '_> {
         branches: Option<Branches<'_>>,
         scope: &Scope<'_>,
     ) -> Result<Answer, Stop> {
-        let given = self.given(call, scope)?.without_marks();
+        let mut given = self.given(call, scope)?.without_marks();
+        let stood = given.take_meant();
         let answer = helper.call(&mut HelperCall {
             host: self,
             name: call.path.parts.first().map_or("", |name| &**name),
@@ -261,7 +275,12 @@ impl Evaluator<'_, '_> {
             named: &given.named,
             branches,
             scope,
-        })?;
+        });
+        let answer = match answer {
+            // Nothing is in what is not there.
+            Err(stop) if stood && stop.is_of_values() => Answer::Value(Value::Null.standing_in()),
+            answer => answer?,
+        };
         if self.read_hole.take() {
             return Err(Stop::Suspended);
         }

@@ -125,7 +125,7 @@ impl Builder {
     pub(crate) fn prompt(
         &self,
         id: &Arc<str>,
-        candidate: Candidate<'_>,
+        candidate: &Candidate<'_>,
         shelf: &Shelf<'_>,
     ) -> Definition<PromptEntry> {
         let (state, diagnostics) = match candidate.read {

@@ -53,15 +53,15 @@ impl Parameters {
             Tree::Object(object) => from_map(object)?,
             _ => return Err("parameters must be a list, a JSON Schema or a map of names".into()),
         };
-        Self::of_schema(tree, presets)
+        Self::of_schema(&tree, presets)
     }
 
     /// What a JSON Schema takes, with values for what is absent.
     ///
     /// # Errors
     /// It is no JSON Schema.
-    pub(crate) fn of_schema(tree: Tree, presets: Vec<(Arc<str>, Value)>) -> Result<Self, String> {
-        validator(&tree).map_err(|error| format!("parameters are not a JSON Schema: {error}"))?;
+    pub(crate) fn of_schema(tree: &Tree, presets: Vec<(Arc<str>, Value)>) -> Result<Self, String> {
+        validator(tree).map_err(|error| format!("parameters are not a JSON Schema: {error}"))?;
         let preset = |(name, value): (Arc<str>, Value)| (name.to_string(), Tree::from(&value));
         let presets: Object<String, Tree> = presets.into_iter().map(preset).collect();
         Ok(Parameters {

@@ -240,7 +240,7 @@ impl Stock {
         for id in std::mem::take(&mut touched.extensions) {
             touched.prompts.extend(self.make_extension(next, id));
         }
-        let all = self.followers(next, touched.prompts);
+        let all = self.followers(next, &touched.prompts);
         for id in all {
             self.make_prompt(builder, next, id);
         }
@@ -278,9 +278,9 @@ impl Stock {
     }
 
     /// These prompts, and all that looked for one of them.
-    fn followers(&self, next: &Snapshot, touched: BTreeSet<Arc<str>>) -> BTreeSet<Arc<str>> {
+    fn followers(&self, next: &Snapshot, touched: &BTreeSet<Arc<str>>) -> BTreeSet<Arc<str>> {
         let mut all = touched.clone();
-        for id in &touched {
+        for id in touched {
             all.extend(self.seekers.get(id).into_iter().flatten().cloned());
             // `a._b` takes part in every prompt beside it: in `a.c`, not in `a.c.d`.
             for (at, _) in id.match_indices("._") {
@@ -313,7 +313,7 @@ impl Stock {
             return;
         };
         let shelf = Shelf::new(&known);
-        let made = Arc::new(builder.prompt(&id, candidate, &shelf));
+        let made = Arc::new(builder.prompt(&id, &candidate, &shelf));
         let sought = shelf.into_sought();
         for other in &sought {
             let seekers = self.seekers.entry(other.clone()).or_default();

@@ -236,5 +236,5 @@ fn parameters(schema: Option<Tree>, defaults: Object<String, Tree>) -> Result<Pa
         }
     }
     let preset = |(name, value): (String, Tree)| (Arc::from(name), Value::from(value));
-    Parameters::of_schema(schema, defaults.into_iter().map(preset).collect())
+    Parameters::of_schema(&schema, defaults.into_iter().map(preset).collect())
 }

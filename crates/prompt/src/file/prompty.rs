@@ -325,7 +325,7 @@ fn inputs(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
         schemas.insert(name.clone(), schema(kind, said));
     }
     let tree = json!({"type": "object", "properties": schemas, "required": required});
-    match Parameters::of_schema(tree, presets) {
+    match Parameters::of_schema(&tree, presets) {
         Ok(parameters) => prompt.parameters = parameters,
         Err(message) => report.error(inputs.at, message, None),
     }

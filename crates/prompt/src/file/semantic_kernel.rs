@@ -209,7 +209,7 @@ fn inputs(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
         schemas.insert(name, schema(item, default, report));
     }
     let tree = json!({"type": "object", "properties": schemas, "required": required});
-    match Parameters::of_schema(tree, presets) {
+    match Parameters::of_schema(&tree, presets) {
         Ok(parameters) => prompt.parameters = parameters,
         Err(message) => report.error(list.at, message, None),
     }

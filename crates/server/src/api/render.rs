@@ -201,6 +201,7 @@ pub(crate) struct KindReply {
     (status = 200, body = RenderReply),
     (status = 400, body = Problem, content_type = "application/problem+json", description = "Missing or wrong variables, a broken template, an unknown function, a malformed body"),
     (status = 404, body = Problem, content_type = "application/problem+json", description = "No such prompt"),
+    (status = 409, body = Problem, content_type = "application/problem+json", description = "The revision was not seen in time"),
     (status = 413, body = Problem, content_type = "application/problem+json"),
     (status = 500, body = Problem, content_type = "application/problem+json", description = "The template cannot be evaluated with these values"),
     (status = 503, body = Problem, content_type = "application/problem+json", description = "The render took longer than it may, or the store is away and nothing is cached"),
@@ -222,6 +223,7 @@ pub(crate) async fn render_prompt(
     (status = 200, body = KindReply),
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 409, body = Problem, content_type = "application/problem+json", description = "The revision was not seen in time"),
     (status = 500, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
@@ -258,6 +260,7 @@ pub(crate) async fn render_prompt_kind(
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 403, body = Problem, content_type = "application/problem+json", description = "Templates in requests are switched off"),
     (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 409, body = Problem, content_type = "application/problem+json", description = "The revision was not seen in time"),
     (status = 500, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]

@@ -73,8 +73,8 @@ async fn an_empty_store_lists_nothing_and_not_null() {
         server.store.remove(*kind, &Key::new(*key)).await.unwrap();
     }
     for kind in ["extensions", "prompts", "tools"] {
-        let list = server.get(&format!("/api/{kind}?min_revision=latest"));
-        assert_eq!(list.await.json(), json!([]), "{kind}");
+        let path = format!("/api/{kind}?min_revision=latest");
+        assert_eq!(server.get(&path).await.json(), json!([]), "{kind}");
     }
 }
 

@@ -17,6 +17,16 @@ pub(super) fn filled(setting: &Json, data: &Json) -> Json {
     }
 }
 
+/// Whether anything in a setting waits to be filled.
+pub(super) fn has_any(setting: &Json) -> bool {
+    match setting {
+        Json::String(text) => text.contains("${{"),
+        Json::Array(items) => items.iter().any(has_any),
+        Json::Object(fields) => fields.values().any(has_any),
+        _ => false,
+    }
+}
+
 fn filled_text(text: &str, data: &Json) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -54,6 +64,17 @@ fn value_at<'d>(data: &'d Json, path: &str) -> Option<&'d Json> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn what_waits_to_be_filled_is_seen_wherever_it_stands() {
+        for (setting, waits) in [
+            (json!("x ${{user.id}}"), true),
+            (json!({"a": ["b", {"c": "${{d}}"}]}), true),
+            (json!({"a": ["${b}", "{{c}}", 1, null, true]}), false),
+        ] {
+            assert_eq!(has_any(&setting), waits, "{setting}");
+        }
+    }
 
     #[test]
     fn paths_are_filled_and_unknown_ones_left() {

@@ -52,7 +52,9 @@ impl Tools {
     /// start, so that no request waits for a server. Called within a runtime.
     pub fn greet(&self, servers: &McpServers) {
         self.servers.look_ahead();
-        for wanted in &servers.servers {
+        // Another session for each task: those are greeted when they are named.
+        let whole = servers.servers.iter();
+        for wanted in whole.filter(|wanted| !wanted.waits_for_data()) {
             // What is wrong with it is told when its tools are listed.
             if let Ok(endpoint) = self.endpoint(wanted) {
                 self.servers.keep(endpoint);

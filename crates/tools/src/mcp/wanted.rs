@@ -7,7 +7,7 @@ use std::time::Duration;
 use quillet_core::{Diagnostic, nearest};
 use serde_json::{Map as Object, Value as Json};
 
-use super::placeholders::filled;
+use super::placeholders::{self, filled};
 
 /// Who wrote the list. A request may not start programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,6 +207,12 @@ fn kind(settings: &Object<String, Json>) -> Result<McpType, String> {
 }
 
 impl Wanted {
+    /// Whether its settings are whole only with the data of a task.
+    pub(super) fn waits_for_data(&self) -> bool {
+        let mut settings = self.settings.iter();
+        settings.any(|(key, value)| key != "command" && placeholders::has_any(value))
+    }
+
     /// The strings of an object setting; nothing where it is missing.
     pub(super) fn pairs(&self, key: &str) -> Result<Vec<(&str, &str)>, String> {
         let fields = match self.settings.get(key) {

@@ -9,13 +9,9 @@
 //! - The server has a time limit for it. A query that nobody waits for any more is cancelled.
 //! - Rows and bytes are counted as they arrive, the bytes of one row below the library.
 //!
-//! **What that does not stop** are functions whose effect lies outside the transaction. A role without
-//! special rights can still hold up the server with `pg_sleep` until the time limit, and end other
-//! queries of the same role with `pg_cancel_backend`. A superuser, or a role
-//! with rights like `pg_read_server_files`, can also read and write files of the server
-//! (`pg_read_file`, `lo_export`), switch the log and reset statistics. Only the
-//! guard of the text stands before these, and [`Database::check`] warns of such roles: connect with a
-//! role that may SELECT and nothing else.
+//! Before all that the server is asked what the query resolved to ([`judge`]): functions whose effect lies
+//! outside of the transaction are refused there, whoever wrote them and however they are called, and so are
+//! roles that reach outside of the database.
 
 mod catalogue;
 mod error;

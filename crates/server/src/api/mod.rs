@@ -97,7 +97,11 @@ impl Warning {
     }
 }
 
-pub(crate) fn warnings(unknown: &[Unknown], unused: &[Unused], failures: Vec<ToolFailure>) -> Vec<Warning> {
+pub(crate) fn warnings(
+    unknown: &[Unknown],
+    unused: &[Unused],
+    failures: Vec<ToolFailure>,
+) -> Vec<Warning> {
     let of_tool = |failure: ToolFailure| Warning {
         tool: Some(failure.tool),
         code: failure.code,

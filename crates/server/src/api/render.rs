@@ -293,7 +293,10 @@ pub(crate) async fn render(
             call.app.service.render_inline(definition, &input).await
         }
     };
-    Ok(mark(reply(counted(&call.app, outcome)?, &unknown)?, revision))
+    Ok(mark(
+        reply(counted(&call.app, outcome)?, &unknown)?,
+        revision,
+    ))
 }
 
 fn either_or(found: &str) -> ApiError {

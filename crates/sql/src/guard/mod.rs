@@ -162,6 +162,7 @@ pub(crate) fn describes_schema(name: &str) -> bool {
 /// that runs what it explains.
 pub(crate) fn explained(sql: &str) -> Option<usize> {
     let policy = Policy {
+        mode: Mode::Explore,
         bytes: usize::MAX,
         ..Policy::default()
     };

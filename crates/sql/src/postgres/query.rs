@@ -82,7 +82,18 @@ pub(super) async fn approve(
     let (asker, allowed) = (asker?, session.server().allowed.clone());
     asker.check(&allowed)?;
     let writing = format!("BEGIN READ WRITE; {begin}");
-    judge(session, &asker, &allowed, sql, &writing).await?;
+    // What runs is judged: a cast of ours can be one that users made.
+    let columns = prepared.statement.columns();
+    let readings: Vec<Reading> = columns.iter().map(|c| Reading::of(c.type_())).collect();
+    let (runs, start) = match readings.iter().any(|reading| reading.cast().is_some()) {
+        true => through_text(sql, &readings),
+        false => (sql.to_owned(), 0),
+    };
+    let judged = judge(session, &asker, &allowed, &runs, &writing).await;
+    judged.map_err(|error| DatabaseError {
+        position: error.position.and_then(|at| at.checked_sub(start)),
+        ..error
+    })?;
     Ok(prepared)
 }
 

@@ -1,6 +1,10 @@
 //! What a role may do besides reading is said when its connection is put in.
 
+use std::sync::Arc;
+
 use quillet_real_servers::Postgres;
+use quillet_sql::database::{ConnectOptions, SecondJudge};
+use quillet_sql::{Database, DatabaseErrorKind as Kind, QueryLimits, connect};
 
 use super::database;
 
@@ -92,4 +96,114 @@ async fn long_lists_are_cut() {
             "functions that reach files or other servers are installed: dblink",
         ]
     );
+}
+
+fn with(url: &str, options: ConnectOptions) -> Arc<dyn Database> {
+    connect(&url.parse().unwrap(), &options).unwrap()
+}
+
+#[tokio::test]
+async fn roles_that_reach_outside_run_no_queries() {
+    let server = Postgres::start();
+    server.execute(
+        "CREATE TABLE t (a int); CREATE TABLE r (a int); ALTER TABLE r ENABLE ROW LEVEL SECURITY",
+    );
+    for (i, (grant, sql)) in [
+        ("ALTER ROLE who SUPERUSER", "SELECT a FROM t"),
+        ("ALTER ROLE who REPLICATION", "SELECT a FROM t"),
+        ("GRANT pg_read_server_files TO who", "SELECT a FROM t"),
+        ("GRANT pg_write_server_files TO who", "SELECT a FROM t"),
+        ("GRANT pg_execute_server_program TO who", "SELECT a FROM t"),
+        ("ALTER ROLE who BYPASSRLS", "SELECT a FROM r"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let role = format!("role_{i}");
+        let url = server.create_role(&role);
+        server.execute(&format!("GRANT SELECT ON t, r TO {role}"));
+        let limits = QueryLimits::default();
+        let careful = with(&url, ConnectOptions::default());
+        careful.query(sql, &limits).await.unwrap();
+        server.execute(&grant.replace("who", &role));
+        let error = careful.query(sql, &limits).await.unwrap_err();
+        assert_eq!(error.kind, Kind::Role, "{grant}: {error}");
+        let hint = error.hint.unwrap();
+        assert!(hint.contains("sql.powerful_roles"), "{grant}: {hint}");
+        database(&url).query(sql, &limits).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn without_temporary_views_the_server_prints_what_it_read() {
+    let server = Postgres::start();
+    let url = server.create_role("reader");
+    server.execute(
+        "REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC; CREATE TABLE t (name text);
+         INSERT INTO t VALUES ('a'); GRANT SELECT ON t TO reader",
+    );
+    let limits = QueryLimits::default();
+    let auto = with(&url, ConnectOptions::default());
+    for sql in [
+        "SELECT upper(name) FROM t",
+        "SELECT name AS \":funcid 2803\", 'x' AS \"} {A\" FROM t ORDER BY 1 LIMIT 1",
+        "EXPLAIN SELECT lower(name) FROM t",
+    ] {
+        let rows = auto.query(sql, &limits).await;
+        assert!(!rows.unwrap().rows.is_empty(), "{sql}");
+    }
+    for sql in [
+        "SELECT pg_sleep(0)",
+        "SELECT s.pg_ls_dir FROM unnest(ARRAY['.']) AS s",
+        "SELECT '{t}'::_regclass",
+        "SELECT name FROM t, pg_class",
+    ] {
+        let error = auto.query(sql, &limits).await.unwrap_err();
+        assert_eq!(error.kind, Kind::Refused, "{sql}: {error}");
+    }
+    let view = ConnectOptions {
+        second_judge: SecondJudge::View,
+        ..ConnectOptions::default()
+    };
+    let error = with(&url, view)
+        .query("SELECT 1", &limits)
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind, Kind::Unjudged);
+    assert!(error.hint.unwrap().contains("GRANT TEMPORARY"));
+}
+
+/// `cargo test … what_the_second_judge_costs -- --ignored --nocapture`: each query with and without.
+#[tokio::test]
+#[ignore = "measures"]
+async fn what_the_second_judge_costs() {
+    let server = Postgres::start();
+    let url = server.create_role("reader");
+    server.execute(
+        "CREATE TABLE t (a int, name text); INSERT INTO t SELECT g, 'n' || g FROM generate_series(1, 100) g;
+         CREATE VIEW v AS SELECT a, upper(name) AS name FROM t; GRANT SELECT ON t, v TO reader",
+    );
+    let judged = with(&url, ConnectOptions::default());
+    let off = ConnectOptions {
+        second_judge: SecondJudge::Off,
+        ..ConnectOptions::default()
+    };
+    let unjudged = with(&url, off);
+    for sql in [
+        "SELECT 1",
+        "SELECT name, count(*) AS n, max(a) FROM t WHERE a > 3 AND name LIKE 'n%' GROUP BY name ORDER BY n LIMIT 5",
+        "SELECT name FROM v LIMIT 5",
+    ] {
+        let (mut with, mut without) = (Vec::new(), Vec::new());
+        for _ in 0..300 {
+            for (database, times) in [(&judged, &mut with), (&unjudged, &mut without)] {
+                let begun = std::time::Instant::now();
+                database.query(sql, &QueryLimits::default()).await.unwrap();
+                times.push(begun.elapsed());
+            }
+        }
+        with.sort_unstable();
+        without.sort_unstable();
+        println!("{:?} with, {:?} without: {sql}", with[150], without[150]);
+    }
 }

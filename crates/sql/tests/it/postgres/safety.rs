@@ -241,6 +241,23 @@ async fn the_second_judge_lets_none_of_them_run_even_as_a_superuser() {
     }
 }
 
+/// The driver asks for values of types that it does not know as text, which a cast of users may do.
+#[tokio::test]
+async fn casts_of_users_are_not_called_by_the_driver_either() {
+    let server = Postgres::start_with(&["track_functions=all"]);
+    server.execute(
+        "CREATE TYPE pair AS (a int, b int); CREATE TABLE t (p pair); INSERT INTO t VALUES ((1, 2));
+         CREATE FUNCTION cast_evil(pair) RETURNS text LANGUAGE plpgsql AS 'BEGIN RETURN ''evil''; END';
+         CREATE CAST (pair AS text) WITH FUNCTION cast_evil(pair)",
+    );
+    let database = database(&server.url());
+    for sql in ["SELECT p FROM t", "SELECT p::text FROM t"] {
+        let error = database.query(sql, &limits()).await.unwrap_err();
+        assert_eq!(error.kind, Kind::Refused, "{sql}: {error}");
+        assert!(error.message.contains("cast_evil"), "{sql}: {error}");
+    }
+}
+
 /// The state once no connection of ours is left.
 async fn state(server: &Postgres, database: &str) -> String {
     loop {

@@ -2,12 +2,15 @@
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
 use std::sync::Arc;
 
+use quillet_core::store::{Kind, Store};
 use quillet_prompt::PromptService;
 use quillet_server::sql::DatabaseTools;
 use quillet_server::{Rate, Server, ServerConfig, Services};
 
+use crate::agent_file;
 use crate::agents;
 use crate::args::Serve;
 use crate::assemble;
@@ -36,6 +39,7 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
     scripts::serve(config, &service, models.clone()).await?;
     let agents =
         agents::service(config, service.clone(), models.clone(), Vec::new(), &traces).await?;
+    tell_idle_names(config, store.as_ref(), &service).await;
     let databases = databases::asked(config, store, &service, models).await?;
     let shop = match args.demo {
         true => Some(DemoShop::build()?),
@@ -74,6 +78,21 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
         terminal::warning(&format!("{cut} connections were cut off"));
     }
     Ok(())
+}
+
+/// Says which names in stored agents nothing answers to. That a store is away is told already.
+async fn tell_idle_names(config: &Config, store: &dyn Store, service: &PromptService) {
+    let Ok(agents) = store.load(Kind::Agent).await else {
+        return;
+    };
+    let tools = agent_file::tools(&service.catalogue().snapshot());
+    let skills = config.text(&config::AGENT_SKILLS).map(Path::new);
+    let skills = skills.map(agent_file::skill_names);
+    for entry in &agents {
+        for found in agent_file::doubts(entry, &tools, skills.as_deref()) {
+            terminal::warning(&found.to_string());
+        }
+    }
 }
 
 fn server_config(config: &Config) -> Result<ServerConfig, Failure> {

@@ -51,6 +51,23 @@ pub(crate) fn tools(snapshot: &Snapshot) -> Vec<String> {
     stored.chain(prompts).chain(builtin).collect()
 }
 
+/// Names in an agent that nothing answers to. Which tools a database lends is known only to who opens
+/// it, so patterns that begin with theirs (`db_`) are passed over.
+pub(crate) fn doubts(
+    entry: &Entry,
+    tools: &[String],
+    skills: Option<&[String]>,
+) -> Vec<Diagnostic> {
+    let mut found = AgentDefinition::doubts(&entry.origin, &entry.text, tools, skills);
+    let of_databases = ["\"db_", "\"!db_"];
+    found.retain(|found| {
+        !of_databases
+            .iter()
+            .any(|begin| found.message.contains(begin))
+    });
+    found
+}
+
 /// The names of the skills of a folder.
 pub(crate) fn skill_names(folder: &Path) -> Vec<String> {
     let (skills, _) = skill_files::read_folder(folder);

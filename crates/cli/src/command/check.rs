@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quillet_agent::AgentDefinition;
 use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{Diagnostic, json};
 use quillet_prompt::{Definition, Variables};
@@ -391,12 +390,7 @@ impl Findings {
             text: Some(entry.text.to_string()),
         };
         let mut found = agent_file::wrong_with(entry);
-        found.extend(AgentDefinition::doubts(
-            &entry.origin,
-            &entry.text,
-            tools,
-            skills,
-        ));
+        found.extend(agent_file::doubts(entry, tools, skills));
         let found = found.into_iter();
         self.found.extend(found.map(finding));
     }

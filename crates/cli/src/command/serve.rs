@@ -2,14 +2,20 @@
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
 use std::sync::Arc;
 
+<<<<<<< HEAD
 use quillet_core::store::Store;
+=======
+use quillet_core::store::{Kind, Store};
+>>>>>>> runs-late
 use quillet_prompt::PromptService;
 use quillet_server::sql::DatabaseTools;
 use quillet_server::{Rate, Server, ServerConfig, Services};
 use quillet_store::MemoryStore;
 
+use crate::agent_file;
 use crate::agents;
 use crate::args::Serve;
 use crate::assemble;
@@ -40,7 +46,11 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
     scripts::serve(config, &service, models.clone()).await?;
     let agents =
         agents::service(config, service.clone(), models.clone(), Vec::new(), &traces).await?;
+<<<<<<< HEAD
     agents.greet_servers();
+=======
+    tell_idle_names(config, store.as_ref(), &service).await;
+>>>>>>> runs-late
     let databases = databases::asked(config, store, &service, models).await?;
     let shop = match args.demo {
         true => Some(DemoShop::build()?),
@@ -81,6 +91,7 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
     Ok(())
 }
 
+<<<<<<< HEAD
 /// The configured store; without one the server is a gateway to models, and says so.
 async fn store(config: &Config) -> Result<Arc<dyn Store>, Failure> {
     if let Some(store) = assemble::optional_store(config).await? {
@@ -88,6 +99,21 @@ async fn store(config: &Config) -> Result<Arc<dyn Store>, Failure> {
     }
     terminal::note(NO_STORE);
     Ok(Arc::new(MemoryStore::new()))
+=======
+/// Says which names in stored agents nothing answers to. That a store is away is told already.
+async fn tell_idle_names(config: &Config, store: &dyn Store, service: &PromptService) {
+    let Ok(agents) = store.load(Kind::Agent).await else {
+        return;
+    };
+    let tools = agent_file::tools(&service.catalogue().snapshot());
+    let skills = config.text(&config::AGENT_SKILLS).map(Path::new);
+    let skills = skills.map(agent_file::skill_names);
+    for entry in &agents {
+        for found in agent_file::doubts(entry, &tools, skills.as_deref()) {
+            terminal::warning(&found.to_string());
+        }
+    }
+>>>>>>> runs-late
 }
 
 fn server_config(config: &Config) -> Result<ServerConfig, Failure> {

@@ -67,7 +67,7 @@ fn files_of_agents_and_skills_are_checked() {
     assert!(idle.err.contains("0 errors, 2 warnings"), "{idle:?}");
     for part in [
         "\"web_serch\" matches no tool",
-        "a.yaml:1:9",
+        "agents/a.yaml:1:",
         "did you mean web_search?",
         "there is no skill \"countin\"",
         "did you mean counting?",

@@ -134,6 +134,21 @@ fn a_silent_mcp_server_is_not_waited_for() {
 }
 
 #[test]
+fn names_in_agents_that_nothing_answers_to_are_told_at_the_start() {
+    let place = Place::new().with(&[
+        ("s/prompts/hi.gotmpl", "Hi"),
+        (
+            "s/agents/a.yaml",
+            "tools: [prompt/hi, web_serch, db_shop_query]\n",
+        ),
+    ]);
+    let server = Running::start(&place, &["--store", "dir:s", "--model", "mock"]);
+    let said = server.notes.join("\n");
+    assert!(said.contains("\"web_serch\" matches no tool"), "{said}");
+    assert_eq!(said.matches("matches no tool").count(), 1, "{said}");
+}
+
+#[test]
 fn a_folder_is_served_and_the_model_is_chosen_openly() {
     let place = Place::new().with(&[("s/prompts/hi.gotmpl", "Hi {{.variables.name}}")]);
     let server = Running::start(&place, &["--store", "dir:s"]);

@@ -20,7 +20,7 @@ use crate::agent::AgentService;
 const MOST_WAITING: usize = 10_000;
 /// Bytes of those events.
 const MOST_BYTES: usize = 4 << 20;
-/// Time between two attempts to write the end of a run.
+/// Time between two attempts to write what could not be written.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Runs to the end, whoever reads, and writes the log. A pause between two events is
@@ -76,14 +76,20 @@ fn forget_oldest(waiting: &mut Vec<LoggedEvent>) {
     waiting.drain(..gone);
 }
 
-/// Collects events until the run pauses; whether it has ended.
+/// Adds events until the run pauses; whether it has ended.
 async fn gather(telling: &mut Telling, batch: &mut Vec<LoggedEvent>, sequence: &mut u64) -> bool {
     const MOST: usize = 256;
     let before = batch.len();
     while batch.len() < before + MOST {
-        let told = match batch.len() == before {
-            true => telling.next().await,
-            false => match tokio::time::timeout(Duration::ZERO, telling.next()).await {
+        let patience = match (batch.len() > before, before > 0) {
+            (true, _) => Some(Duration::ZERO),
+            // What could not be written is tried again, also if nothing comes.
+            (false, true) => Some(PAUSE),
+            (false, false) => None,
+        };
+        let told = match patience {
+            None => telling.next().await,
+            Some(patience) => match tokio::time::timeout(patience, telling.next()).await {
                 Ok(told) => told,
                 Err(_) => return false,
             },

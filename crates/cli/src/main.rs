@@ -158,8 +158,7 @@ async fn dispatch(cli: &Cli, config: &Config) -> Result<(), Failure> {
 /// anyway, so that their log is off unless it is asked for.
 fn log(config: &Config, command: &Command) {
     let default = match command {
-        // The MCP library logs all that a server says of itself, and what fails is told anyway.
-        Command::Serve(_) => "info,rmcp=off",
+        Command::Serve(_) => "info",
         _ => "off",
     };
     let filter = config.text(&config::LOG_FILTER).unwrap_or(default);

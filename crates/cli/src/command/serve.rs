@@ -5,11 +5,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::sync::Arc;
 
-<<<<<<< HEAD
-use quillet_core::store::Store;
-=======
 use quillet_core::store::{Kind, Store};
->>>>>>> runs-late
 use quillet_prompt::PromptService;
 use quillet_server::sql::DatabaseTools;
 use quillet_server::{Rate, Server, ServerConfig, Services};
@@ -46,11 +42,8 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
     scripts::serve(config, &service, models.clone()).await?;
     let agents =
         agents::service(config, service.clone(), models.clone(), Vec::new(), &traces).await?;
-<<<<<<< HEAD
     agents.greet_servers();
-=======
     tell_idle_names(config, store.as_ref(), &service).await;
->>>>>>> runs-late
     let databases = databases::asked(config, store, &service, models).await?;
     let shop = match args.demo {
         true => Some(DemoShop::build()?),
@@ -91,7 +84,6 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
     Ok(())
 }
 
-<<<<<<< HEAD
 /// The configured store; without one the server is a gateway to models, and says so.
 async fn store(config: &Config) -> Result<Arc<dyn Store>, Failure> {
     if let Some(store) = assemble::optional_store(config).await? {
@@ -99,7 +91,8 @@ async fn store(config: &Config) -> Result<Arc<dyn Store>, Failure> {
     }
     terminal::note(NO_STORE);
     Ok(Arc::new(MemoryStore::new()))
-=======
+}
+
 /// Says which names in stored agents nothing answers to. That a store is away is told already.
 async fn tell_idle_names(config: &Config, store: &dyn Store, service: &PromptService) {
     let Ok(agents) = store.load(Kind::Agent).await else {
@@ -113,7 +106,6 @@ async fn tell_idle_names(config: &Config, store: &dyn Store, service: &PromptSer
             terminal::warning(&found.to_string());
         }
     }
->>>>>>> runs-late
 }
 
 fn server_config(config: &Config) -> Result<ServerConfig, Failure> {

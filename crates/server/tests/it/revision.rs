@@ -255,7 +255,9 @@ async fn a_variable_that_cannot_be_used_is_named_with_its_reason() {
         ],
         &["SET", "shenma:environs:tree:good", "1"],
     ];
-    commands.map(|command| redis.cli(command));
+    for command in commands {
+        redis.cli(command);
+    }
     let cases = [
         ("lst", "not a string"),
         ("tree.hash", "not a string"),

@@ -41,7 +41,7 @@ async fn a_reader_whose_redis_is_lost_is_told_and_the_run_goes_on() {
     let mut connection = Connection::open(server.address).await;
     let body = resumable("Hi").to_string();
     let request = format!(
-        "POST /v1/response HTTP/1.1\r\nhost: t\r\nx-request-id: lost\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        "POST /v1/response HTTP/1.1\r\nhost: localhost\r\nx-request-id: lost\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
     connection.send(&request).await;

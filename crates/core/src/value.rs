@@ -56,7 +56,8 @@ struct Entries {
     table: Table,
     depth: u32,
     weight: usize,
-    printed: Option<Printed>,
+    /// Boxed: few objects have one, and a program holds many objects.
+    printed: Option<Box<Printed>>,
     /// See [`Value::standing_in`].
     stands_in: bool,
 }
@@ -172,7 +173,7 @@ impl Map {
             table: self.0.table.clone(),
             depth: self.0.depth,
             weight: self.0.weight,
-            printed: Some(Printed::Key(key.into())),
+            printed: Some(Box::new(Printed::Key(key.into()))),
             stands_in: self.0.stands_in,
         }))
     }
@@ -180,7 +181,7 @@ impl Map {
     /// The value that stands for this object in print, see [`Map::printed_as`].
     #[must_use]
     pub fn printed(&self) -> Option<&Value> {
-        match self.0.printed.as_ref()? {
+        match self.0.printed.as_deref()? {
             Printed::Key(key) => self.0.table.get(key),
             Printed::Value(value) => Some(value),
         }
@@ -196,7 +197,7 @@ impl Map {
     /// stands in for something that is no object.
     #[must_use]
     pub fn meant(&self) -> Option<&Value> {
-        match self.0.printed.as_ref()? {
+        match self.0.printed.as_deref()? {
             Printed::Value(value) => Some(value),
             Printed::Key(_) => None,
         }
@@ -304,7 +305,7 @@ impl Value {
                 Entries {
                     depth: 1 + value.depth(),
                     weight: value.weight(),
-                    printed: Some(Printed::Value(value)),
+                    printed: Some(Box::new(Printed::Value(value))),
                     stands_in: true,
                     table: Table::default(),
                 }
@@ -423,7 +424,7 @@ impl Drop for Entries {
         if self.depth > SHALLOW {
             let table = std::mem::take(&mut self.table);
             let mut work: Vec<Value> = table.into_values().collect();
-            if let Some(Printed::Value(value)) = self.printed.take() {
+            if let Some(Printed::Value(value)) = self.printed.take().map(|printed| *printed) {
                 work.push(value);
             }
             take_apart(work);

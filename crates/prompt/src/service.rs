@@ -738,7 +738,7 @@ impl Rendering<'_> {
         let stored = self
             .snapshot
             .prompts
-            .get(&*id)
+            .get(&id)
             .filter(|_| self.stored.is_some());
         let version = match stored {
             Some(definition) => definition.revision,

@@ -381,7 +381,7 @@ mod tests {
         let long = "a".repeat(63);
         for (name, cut) in [
             ("abc".to_owned(), "abc".to_owned()),
-            (long.clone() + "X", long.clone()),
+            (long.clone() + "X", long),
             ("订".repeat(22), "订".repeat(21)),
             (
                 "a".to_owned() + &"订".repeat(21),

@@ -204,10 +204,10 @@ impl Found {
     fn check_kind(&mut self, node: &Node<'_>) -> Result<(), Strange> {
         let is_not = |label: &str, expected: &str| node.value(label) != Some(expected);
         match node.kind {
-            "QUERY" => {
-                if is_not("commandType", "1") || node.value("hasModifyingCTE") == Some("true") {
-                    return Err(Strange("a statement that changes data".to_owned()));
-                }
+            "QUERY"
+                if is_not("commandType", "1") || node.value("hasModifyingCTE") == Some("true") =>
+            {
+                return Err(Strange("a statement that changes data".to_owned()));
             }
             // The values that a sub-select is compared with are parameters of the server's own.
             "PARAM" if is_not("paramkind", "2") => {

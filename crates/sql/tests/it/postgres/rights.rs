@@ -98,8 +98,8 @@ async fn long_lists_are_cut() {
     );
 }
 
-fn with(url: &str, options: ConnectOptions) -> Arc<dyn Database> {
-    connect(&url.parse().unwrap(), &options).unwrap()
+fn with(url: &str, options: &ConnectOptions) -> Arc<dyn Database> {
+    connect(&url.parse().unwrap(), options).unwrap()
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn roles_that_reach_outside_run_no_queries() {
         let url = server.create_role(&role);
         server.execute(&format!("GRANT SELECT ON t, r TO {role}"));
         let limits = QueryLimits::default();
-        let careful = with(&url, ConnectOptions::default());
+        let careful = with(&url, &ConnectOptions::default());
         careful.query(sql, &limits).await.unwrap();
         server.execute(&grant.replace("who", &role));
         let error = careful.query(sql, &limits).await.unwrap_err();
@@ -143,7 +143,7 @@ async fn without_temporary_views_the_server_prints_what_it_read() {
          INSERT INTO t VALUES ('a'); GRANT SELECT ON t TO reader",
     );
     let limits = QueryLimits::default();
-    let auto = with(&url, ConnectOptions::default());
+    let auto = with(&url, &ConnectOptions::default());
     for sql in [
         "SELECT upper(name) FROM t",
         "SELECT name AS \":funcid 2803\", 'x' AS \"} {A\" FROM t ORDER BY 1 LIMIT 1",
@@ -165,7 +165,7 @@ async fn without_temporary_views_the_server_prints_what_it_read() {
         second_judge: SecondJudge::View,
         ..ConnectOptions::default()
     };
-    let error = with(&url, view)
+    let error = with(&url, &view)
         .query("SELECT 1", &limits)
         .await
         .unwrap_err();
@@ -183,12 +183,12 @@ async fn what_the_second_judge_costs() {
         "CREATE TABLE t (a int, name text); INSERT INTO t SELECT g, 'n' || g FROM generate_series(1, 100) g;
          CREATE VIEW v AS SELECT a, upper(name) AS name FROM t; GRANT SELECT ON t, v TO reader",
     );
-    let judged = with(&url, ConnectOptions::default());
+    let judged = with(&url, &ConnectOptions::default());
     let off = ConnectOptions {
         second_judge: SecondJudge::Off,
         ..ConnectOptions::default()
     };
-    let unjudged = with(&url, off);
+    let unjudged = with(&url, &off);
     for sql in [
         "SELECT 1",
         "SELECT name, count(*) AS n, max(a) FROM t WHERE a > 3 AND name LIKE 'n%' GROUP BY name ORDER BY n LIMIT 5",

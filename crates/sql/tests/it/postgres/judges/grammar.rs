@@ -434,7 +434,7 @@ impl Grammar {
                     "XMLTABLE('/r' PASSING XMLPARSE(DOCUMENT '<r>users</r>') COLUMNS c {kind} PATH '.') AS {alias}"
                 );
             }
-            8 => format!("json_each_text('{{\"PG_VERSION\":\"PG_VERSION\"}}')"),
+            8 => r#"json_each_text('{"PG_VERSION":"PG_VERSION"}')"#.to_owned(),
             9 | 10 => return self.derived(),
             11 => format!("(VALUES ({}))", self.expression()),
             _ => {

@@ -66,13 +66,13 @@ impl Key {
         self.0.split(':')
     }
 
-    /// The id that people and routes use: `:` becomes `.` (seed 000's `keyToJsonPath`).
+    /// The id that people and routes use: `:` becomes `.`.
     #[must_use]
     pub fn id(&self) -> String {
         self.0.replace(':', ".")
     }
 
-    /// The name that templates call: `:` becomes `_` (seed 000's `keyToFunc`).
+    /// The name that templates call: `:` becomes `_`.
     /// Other characters that cannot stand in a name become `_` too.
     #[must_use]
     pub fn function_name(&self) -> String {

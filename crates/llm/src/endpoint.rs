@@ -1,5 +1,5 @@
 //! Where a provider listens: base URLs as people write them, for every wire
-//! (note 1.10 on seed 004).
+//!.
 
 use std::fmt;
 use std::net::IpAddr;

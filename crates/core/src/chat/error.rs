@@ -63,7 +63,7 @@ impl ModelErrorKind {
         }
     }
 
-    /// Stable code, as in the events of an agent (note 1.10 on seed 004).
+    /// Stable code, as in the events of an agent.
     #[must_use]
     pub fn event_code(self) -> &'static str {
         match self {

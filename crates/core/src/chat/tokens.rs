@@ -6,7 +6,7 @@ use crate::{Content, ContentPart, Message};
 
 /// Tokens around each message, as OpenAI documents it for its chat models.
 const PER_MESSAGE: u64 = 4;
-/// Tokens of an image (note 1.7 on seed 004: what the origin's successor takes).
+/// Tokens of an image.
 const PER_IMAGE: u64 = 170;
 
 /// Counts the tokens of texts as one family of models does, or estimates them.

@@ -1,4 +1,4 @@
-//! How to reach one model, as a request may say itself (seed 004's `model_config`).
+//! How to reach one model, as a request may say itself.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -15,9 +15,9 @@ use serde::Deserialize;
 
 use super::price::{Above, Price};
 
-/// Tokens that fit into a model of which nothing is known (note 1.7 on seed 004).
+/// Tokens that fit into a model of which nothing is known.
 const UNKNOWN_CONTEXT: u64 = 128_000;
-/// Tokens of an answer of a model of which nothing is known (note 1.7 on seed 004).
+/// Tokens of an answer of a model of which nothing is known.
 const UNKNOWN_OUTPUT: u64 = 4_096;
 
 /// What is known of one model.

@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use uuid::Uuid;
 
-/// The id of a call: `call_` and 24 hexadecimal digits (note 1.10 on seed 004).
+/// The id of a call: `call_` and 24 hexadecimal digits.
 pub(crate) fn call_id() -> String {
     let digits = Uuid::new_v4().simple().to_string();
     format!("call_{}", digits.get(..24).unwrap_or(&digits))

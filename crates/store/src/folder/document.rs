@@ -39,7 +39,7 @@ pub(crate) fn is_of_tests(kind: Kind, name: &str) -> bool {
 const SCRIPT_ENDING: &str = ".ai.yaml";
 
 /// File name endings; those of templates, prompt files and scripts count among prompts only.
-const ENDINGS: [(&str, Form); 20] = [
+const ENDINGS: [(&str, Form); 21] = [
     (SCRIPT_ENDING, Form::Script),
     (".ai.yml", Form::Script),
     (".json", Form::Json),
@@ -53,6 +53,7 @@ const ENDINGS: [(&str, Form); 20] = [
     (".handlebars", Form::Template("handlebars")),
     (".hbs", Form::Template("handlebars")),
     (".mustache", Form::Template("mustache")),
+    (".liquid", Form::Template("liquid")),
     (".skprompt", Form::Template("semantic-kernel")),
     (".sk", Form::Template("semantic-kernel")),
     (".fstring", Form::Template("f-string")),

@@ -4,7 +4,7 @@
 //! `tools/`, `agents/`, `databases/`. Nested folders and the file's stem are the segments of the key:
 //! `environs/vscode/lang.json` is `vscode:lang`. Files are JSON or YAML; among prompts
 //! also bare templates (`.gotmpl` and `.tmpl` for Go's format, `.jinja`, `.hbs`, `.mustache`,
-//! `.sk`, `.fstring` and so on), prompt files (`.prompt`, `.prompty`, a folder with `skprompt.txt`)
+//! `.liquid`, `.sk`, `.fstring` and so on), prompt files (`.prompt`, `.prompty`, a folder with `skprompt.txt`)
 //! and scripts (`.ai.yaml`, `.ai.yml`).
 
 pub(crate) mod document;

@@ -6,7 +6,7 @@ use quillet_core::store::{Key, Kind};
 /// What is escaped in ids.
 const BRACES: &AsciiSet = &CONTROLS.add(b'{').add(b'}').add(b'%');
 
-/// What all keys begin with unless a setting says otherwise (seed 000).
+/// What all keys begin with unless a setting says otherwise.
 pub const DEFAULT_PREFIX: &str = "shenma:";
 
 /// The key names under one prefix: `<prefix><kind>:<key>`.

@@ -1,5 +1,5 @@
 //! OpenAI's chat completions, and everybody who copied them: DeepSeek, Mistral,
-//! OpenRouter, Groq, vLLM, llama.cpp, Ollama, Azure (note 2.1 on seed 004).
+//! OpenRouter, Groq, vLLM, llama.cpp, Ollama, Azure.
 //!
 //! The copies differ in small things. What an answer means is found out from the
 //! answer; what a request may hold is a switch of [`OpenAiChat`], set by
@@ -55,7 +55,7 @@ pub enum ReasoningEcho {
     Never,
     /// That of turns that made calls after the last message of the user: some
     /// versions of DeepSeek refuse a call without it, others refuse it anywhere
-    /// else (note 2.1).
+    /// else.
     #[default]
     InToolLoop,
     /// All of it.

@@ -1,4 +1,4 @@
-//! OpenAI's Responses, and those who copied them (note 2.2 on seed 004).
+//! OpenAI's Responses, and those who copied them.
 //!
 //! Nothing is kept at the provider: `store` is false unless the request says
 //! otherwise, and the state of a turn (encrypted reasoning, items of its own tools)

@@ -73,7 +73,7 @@ pub enum Denied {
 fn mend(class: AddressClass) -> &'static str {
     match class {
         AddressClass::Loopback | AddressClass::Private => {
-            " (if it may, set tools.addresses.scope = \"internal\" or name it in tools.addresses.allow)"
+            " (if it may, name it in tools.addresses.allow; for tools tools.addresses.scope = \"internal\" opens all of them)"
         }
         AddressClass::Reserved => " (if it may, name it in tools.addresses.allow)",
         _ => "",

@@ -47,7 +47,7 @@ pub struct ToolsConfig {
     #[serde(rename = "mcp_wait_ms", deserialize_with = "some_millis")]
     pub mcp_wait: Option<Duration>,
     /// The longest that one call of an agent to a tool of an MCP server may take.
-    /// Written `mcp_call_ms`. Default 60 s (note 1.4 on seed 004).
+    /// Written `mcp_call_ms`. Default 60 s.
     #[serde(rename = "mcp_call_ms", deserialize_with = "millis")]
     pub mcp_call: Duration,
     /// How long the session of an MCP server that a request named is kept after

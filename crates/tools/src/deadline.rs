@@ -5,7 +5,7 @@ use std::time::Duration;
 use quillet_core::tool::{ToolContext, ToolError, ToolErrorKind};
 
 /// Callers wait until their deadline; a tool gives up a little earlier, so that
-/// its failure is still told as one (note A7).
+/// its failure is still told as one.
 const MARGIN: Duration = Duration::from_millis(20);
 
 /// The longest that one call of a tool takes.

@@ -140,9 +140,14 @@ async fn send_once(client: &Client, request: &Request) -> Result<Response, ToolE
         .headers(request.headers.clone())
         .headers(request.own_headers.clone());
     if let Some(body) = &request.body {
-        builder = builder
-            .header(CONTENT_TYPE, "application/json")
-            .body(body.clone());
+        let named = [&request.headers, &request.own_headers];
+        if !named
+            .iter()
+            .any(|headers| headers.contains_key(CONTENT_TYPE))
+        {
+            builder = builder.header(CONTENT_TYPE, "application/json");
+        }
+        builder = builder.body(body.clone());
     }
     builder
         .send()

@@ -36,8 +36,10 @@ mod returns;
 pub mod serve;
 mod servers;
 mod tools;
+mod web;
 
 pub use config::{ConfigError, McpServerConfig, McpWire, ModuleConfig, ModuleUrls, ToolsConfig};
 pub use mcp::{McpOrigin, McpServers, McpTools};
 pub use network::{Lookup, SystemLookup};
 pub use tools::Tools;
+pub use web::{WebAnswer, WebRequest};

@@ -67,7 +67,7 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// The module's base: configured, or else registered (note A, "tool address").
+    /// The module's base: configured, or else registered.
     pub(crate) async fn base(&self, tool: &str) -> Result<String, ToolError> {
         if let Some(base) = &self.settings.base_url {
             return Ok(base.as_str().to_owned());

@@ -188,7 +188,7 @@ fn without_required(property: &Json) -> Json {
     property
 }
 
-/// Draft-07 where the schema does not name another (note A3). Nothing is fetched.
+/// Draft-07 where the schema does not name another. Nothing is fetched.
 pub(crate) fn compile(schema: &Json) -> Result<Validator, ValidationError<'static>> {
     let options = jsonschema::options().offline();
     match schema.get("$schema") {

@@ -28,7 +28,7 @@ impl Returns {
         }
     }
 
-    /// What the call gives: the part that `result` picks (note A5). An answer
+    /// What the call gives: the part that `result` picks. An answer
     /// that does not fit the schema is reported and used, since the schema
     /// often lags behind the service.
     pub(crate) fn result(&self, tool: &str, answer: Value) -> Result<Value, ToolError> {
@@ -68,7 +68,7 @@ impl Returns {
     }
 
     /// What stands in for the result of a failed call: the definition's
-    /// `default`, or else the empty value of the declared type (note A6). Objects
+    /// `default`, or else the empty value of the declared type. Objects
     /// get their declared fields, so that a template that reads one goes on.
     pub(crate) fn default(&self, declared: Option<Json>) -> Value {
         let part = self

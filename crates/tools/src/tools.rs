@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use quillet_core::Diagnostic;
 use quillet_core::tool::{BuiltTool, ToolBuilder, ToolSpec};
 
+use crate::address::{AddressPolicy, Scope};
 use crate::builtin::{Remote, WebSearch, Workspace};
 use crate::config::{ConfigError, McpServerConfig, ModuleUrls, ToolsConfig};
 use crate::deadline::Limit;
@@ -30,6 +31,8 @@ pub struct Tools {
     pub(crate) config: ToolsConfig,
     pub(crate) network: Network,
     http: Arc<Http>,
+    /// The way out for scripts.
+    pub(crate) web: Http,
     pub(crate) servers: Arc<Servers>,
     modules: HashMap<String, Arc<ModuleSettings>>,
     pub(crate) mcp_servers: HashMap<String, mcp::Endpoint>,
@@ -56,7 +59,14 @@ impl Tools {
     pub fn with_lookup(config: ToolsConfig, lookup: Arc<dyn Lookup>) -> Result<Self, ConfigError> {
         // The first provider wins; whoever installed one before has chosen.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let network = Network::new(config.addresses.clone(), trusted(&config)?, lookup);
+        let trusted = trusted(&config)?;
+        let public = AddressPolicy {
+            scope: Scope::Public,
+            ..config.addresses.clone()
+        };
+        let web = Network::new(public, trusted.clone(), lookup.clone());
+        let web = Http::new(web, config.redirects, config.response_bytes);
+        let network = Network::new(config.addresses.clone(), trusted, lookup);
         let http = Arc::new(Http::new(
             network.clone(),
             config.redirects,
@@ -88,6 +98,7 @@ impl Tools {
             workspace,
             network,
             http,
+            web,
             servers: Arc::new(servers),
             modules,
             mcp_servers,

@@ -23,7 +23,7 @@ pub use knowledge::{Injection, KnowledgeBase, KnowledgeScope, RemoteKnowledgeCon
 pub(crate) use web_search::WebSearch;
 pub use web_search::{SearchApi, SearchEngineConfig, WebSearchConfig};
 
-/// Names under which requests ask for built-in tools (note 1.10 on seed 004), and what each is.
+/// Names under which requests ask for built-in tools, and what each is.
 const NAMES: [(&str, Family); 7] = [
     ("web_search", Family::WebSearch),
     ("knowledge_base", Family::Knowledge),

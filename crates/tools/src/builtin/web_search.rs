@@ -1,6 +1,6 @@
 //! `web_search`: asks a search engine that answers a GET with JSON. Which one, and
 //! where its answer has what, is configuration, as the origin's
-//! `WEB_SEARCH_ENGINES` (note 1.4 on seed 004). SearXNG and Brave need only an
+//! `WEB_SEARCH_ENGINES`. SearXNG and Brave need only an
 //! address and a key.
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
 //! `${{path.to.value}}` in the settings of MCP servers, filled from the data of a
-//! task (note 1.4 on seed 004). What is filled in is not read again.
+//! task. What is filled in is not read again.
 
 use serde_json::Value as Json;
 

@@ -1,6 +1,6 @@
 //! The MCP servers that a request or a configuration names, as it writes them:
 //! the list of the request schema, or the map `{"mcpServers": {NAME: {…}}}` that
-//! every client of MCP reads (note 1.4 on seed 004).
+//! every client of MCP reads.
 
 use std::time::Duration;
 

@@ -17,4 +17,5 @@ mod restful;
 mod support;
 mod tls;
 mod toolset;
+mod web;
 mod web_search;

@@ -1,4 +1,4 @@
-//! How often and how much a conversation may read (note 1.4 on seed 004): calls are
+//! How often and how much a conversation may read: calls are
 //! counted, and after a few that are free, so is what they gave.
 
 use serde_json::{Value as Json, json};

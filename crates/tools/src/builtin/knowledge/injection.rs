@@ -7,7 +7,7 @@ use super::search::sources;
 use super::{KnowledgeBase, tokens};
 
 /// The part of the window, in percent, that documents may fill to be put into the
-/// prompt (note 1.4 on seed 004).
+/// prompt.
 const FITS: u64 = 30;
 /// Passages that say how well they fit have to fit so well.
 const LEAST_SCORE: f64 = 0.5;

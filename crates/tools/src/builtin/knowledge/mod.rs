@@ -1,5 +1,5 @@
 //! `knowledge_base_search`, `kb_ls` and `kb_head`: the documents that a request
-//! allows, here or behind the origin's HTTP interface (note 1.4 on seed 004), and
+//! allows, here or behind the origin's HTTP interface, and
 //! the bounds on how much of them one conversation may read.
 
 mod budget;

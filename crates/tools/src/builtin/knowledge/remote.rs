@@ -1,5 +1,5 @@
 //! The origin's interface to its knowledge bases: POSTs of JSON below
-//! `/api/internal/rag` (note 1.4 on seed 004).
+//! `/api/internal/rag`.
 
 use std::sync::Arc;
 use std::time::Duration;

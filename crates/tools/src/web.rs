@@ -1,0 +1,122 @@
+//! Requests that scripts make. Scripts may come from anybody, so they reach public addresses, and of
+//! the others only those that `tools.addresses.allow` names, whatever tools may reach.
+
+use bytes::Bytes;
+use quillet_core::tool::{ToolContext, ToolError, ToolErrorKind};
+use reqwest::Method;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::Tools;
+use crate::address::parse_url;
+use crate::deadline::Limit;
+use crate::http::{Request, refused, without_query};
+
+/// What is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WebRequest {
+    /// `GET`, `POST`…; `GET` where it is empty.
+    pub method: String,
+    /// An http or https address.
+    pub url: String,
+    /// Names and values, sent to that origin only.
+    pub headers: Vec<(String, String)>,
+    /// What is sent.
+    pub body: Option<Vec<u8>>,
+}
+
+/// What came.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WebAnswer {
+    /// The status: answers of 400 and above are answers.
+    pub status: u16,
+    /// The address that answered, after redirects.
+    pub url: String,
+    /// Names in lower case, and values that are text.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// Methods that may be sent.
+const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+/// Headers that the client sets itself.
+const OWN: [&str; 5] = [
+    "host",
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "upgrade",
+];
+
+impl Tools {
+    /// Fetches what an address has, within the bounds of tools on time, size and redirects. Every
+    /// hop is checked, with all addresses of its name.
+    ///
+    /// # Errors
+    /// The request is none, an address is refused, or there is no whole answer.
+    pub async fn fetch(&self, request: WebRequest) -> Result<WebAnswer, ToolError> {
+        let request = read(request)?;
+        let limit = Limit {
+            time: self.config.timeout,
+            setting: "tools.timeout_ms",
+        };
+        let left = limit.left(&ToolContext::default());
+        let place = without_query(&request.url);
+        let answer = async {
+            let response = self.web.send(request).await?;
+            let status = response.status().as_u16();
+            let url = response.url().to_string();
+            let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
+            let headers = response.headers().iter();
+            let headers = headers
+                .filter_map(|(name, value)| Some((name.as_str().to_owned(), text(value)?)))
+                .collect();
+            let body = self.web.read(response).await?.to_vec();
+            Ok(WebAnswer {
+                status,
+                url,
+                headers,
+                body,
+            })
+        };
+        limit.hold(&place, left, answer).await
+    }
+}
+
+fn read(request: WebRequest) -> Result<Request, ToolError> {
+    let wrong = |why: String| ToolError::new(ToolErrorKind::Arguments, why);
+    let method = match request.method.to_ascii_uppercase() {
+        method if method.is_empty() => "GET".to_owned(),
+        method => method,
+    };
+    if !METHODS.contains(&method.as_str()) {
+        let known = METHODS.join(", ");
+        return Err(wrong(format!(
+            "there is no method {method:?}: there are {known}"
+        )));
+    }
+    let mut headers = HeaderMap::new();
+    for (name, value) in &request.headers {
+        let plain = name.to_ascii_lowercase();
+        if OWN.contains(&plain.as_str()) {
+            return Err(wrong(format!(
+                "the header {name:?} is not a script's to set"
+            )));
+        }
+        let name: HeaderName = plain
+            .parse()
+            .map_err(|_| wrong(format!("{name:?} is no name of a header")))?;
+        let value: HeaderValue = value
+            .parse()
+            .map_err(|_| wrong(format!("the header {name:?} cannot have that value")))?;
+        headers.append(name, value);
+    }
+    Ok(Request {
+        method: method.parse().unwrap_or(Method::GET),
+        url: parse_url(&request.url).map_err(|denied| refused(&denied))?,
+        body: request.body.map(Bytes::from),
+        headers: HeaderMap::new(),
+        own_headers: headers,
+    })
+}

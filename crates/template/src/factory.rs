@@ -9,6 +9,7 @@ use crate::format::fstring::FStringFormat;
 use crate::format::go::GoFormat;
 use crate::format::handlebars::HandlebarsFormat;
 use crate::format::jinja::JinjaFormat;
+use crate::format::liquid::LiquidFormat;
 use crate::format::mustache::MustacheFormat;
 use crate::format::semantic_kernel::SemanticKernelFormat;
 use crate::structure::{self, MessageSyntax};
@@ -44,6 +45,8 @@ impl TemplateFactory {
             .with(FStringFormat::new())
             .with(FStringFormat::strict())
             .with(HandlebarsFormat::dotprompt())
+            .with(LiquidFormat::new())
+            .with(LiquidFormat::semantic_kernel())
     }
 
     /// Adds a format after those that are there.

@@ -261,27 +261,40 @@ async fn run(render: &Render<'_>, noted: bool) -> Result<Rendered, Box<RenderErr
     let mut entries: SmallVec<[Entry; 1]> = entries.collect();
     evaluate_ready(render, &clock, &mut entries)?;
     if entries.iter().any(|entry| !entry.done) {
-        let mut jobs = Jobs::new(render, clock.deadline);
-        let mut took = Duration::ZERO;
-        while entries.iter().any(|entry| !entry.done) {
-            if Instant::now() >= clock.deadline {
-                return Err(out_of_time(render.limits).into());
-            }
-            jobs.start(&mut entries)?;
-            jobs.wait(&mut entries, took).await?;
-            let begun = tokio::time::Instant::now();
-            evaluate_ready(render, &clock, &mut entries)?;
-            took = begun.elapsed();
-        }
+        // Boxed: a future is moved as a whole, and most renders make no call.
+        Box::pin(make_calls(render, &clock, &mut entries)).await?;
     }
     let mut rendered = Rendered::default();
-    for entry in entries {
+    // By reference: an entry is large, and moving it would cost a small render a twentieth.
+    for entry in &mut entries {
         rendered.passes = rendered.passes.max(entry.passes);
         rendered.calls += entry.calls.all.len();
-        rendered.texts.push(buffer::finish(entry.out));
-        rendered.origins.extend(entry.origins);
+        let text = std::mem::take(&mut entry.out);
+        rendered.texts.push(buffer::finish(text));
+        rendered.origins.extend(entry.origins.take());
     }
     Ok(rendered)
+}
+
+/// Makes calls and evaluates again, until no entry has a pending call.
+async fn make_calls(
+    render: &Render<'_>,
+    clock: &Clock,
+    entries: &mut [Entry],
+) -> Result<(), Box<RenderError>> {
+    let mut jobs = Jobs::new(render, clock.deadline);
+    let mut took = Duration::ZERO;
+    while entries.iter().any(|entry| !entry.done) {
+        if Instant::now() >= clock.deadline {
+            return Err(out_of_time(render.limits).into());
+        }
+        jobs.start(entries)?;
+        jobs.wait(entries, took).await?;
+        let begun = tokio::time::Instant::now();
+        evaluate_ready(render, clock, entries)?;
+        took = begun.elapsed();
+    }
+    Ok(())
 }
 
 /// Evaluates each entry that another evaluation may bring forward.

@@ -43,6 +43,16 @@ const TEMPLATES: &[(&str, [Option<&str>; 3])] = &[
     ("f-string", [Some("Hi {name}, {first}!"), None, None]),
     ("f-string-strict", [Some("Hi {name}, {first}!"), None, None]),
     ("dotprompt", HANDLEBARS),
+    ("liquid", LIQUID),
+    ("semantic-kernel-liquid", LIQUID),
+];
+
+const LIQUID: [Option<&str>; 3] = [
+    Some("Hi {{ name }}, {{ user.name }}!"),
+    Some("{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"),
+    Some(
+        "{% if yes and user.name == 'Bob' %}{{ name }}{% else %}no{% endif %}{% if no %}no{% endif %}",
+    ),
 ];
 
 const JINJA: [Option<&str>; 3] = [

@@ -20,6 +20,8 @@ pub enum Language {
     FString,
     /// `dotprompt`: handlebars with roles.
     Dotprompt,
+    /// `liquid`.
+    Liquid,
 }
 
 /// Who decides what values print as. Texts and whole numbers print the same everywhere.
@@ -29,11 +31,12 @@ pub(super) enum Printing {
     Python,
     JavaScript,
     DotNet,
+    Ruby,
 }
 
 impl Language {
     /// All of them, in the order of the factory.
-    pub const ALL: [Language; 8] = [
+    pub const ALL: [Language; 9] = [
         Language::Go,
         Language::Jinja,
         Language::JinjaPlain,
@@ -42,6 +45,7 @@ impl Language {
         Language::Mustache,
         Language::FString,
         Language::Dotprompt,
+        Language::Liquid,
     ];
 
     /// The format's canonical name.
@@ -56,6 +60,7 @@ impl Language {
             Language::Mustache => "mustache",
             Language::FString => "f-string",
             Language::Dotprompt => "dotprompt",
+            Language::Liquid => "liquid",
         }
     }
 
@@ -71,6 +76,7 @@ impl Language {
             Language::Go => Printing::Go,
             Language::Jinja | Language::JinjaPlain | Language::FString => Printing::Python,
             Language::SemanticKernel => Printing::DotNet,
+            Language::Liquid => Printing::Ruby,
             Language::Handlebars | Language::Mustache | Language::Dotprompt => Printing::JavaScript,
         }
     }
@@ -79,7 +85,7 @@ impl Language {
     pub(super) fn empty_object_is_true(self) -> bool {
         matches!(
             self,
-            Language::Handlebars | Language::Dotprompt | Language::Mustache
+            Language::Handlebars | Language::Dotprompt | Language::Mustache | Language::Liquid
         )
     }
 
@@ -94,7 +100,7 @@ impl Printing {
     /// How `true` and `false` print.
     pub(super) fn booleans(self) -> [&'static str; 2] {
         match self {
-            Printing::Go | Printing::JavaScript => ["true", "false"],
+            Printing::Go | Printing::JavaScript | Printing::Ruby => ["true", "false"],
             Printing::Python | Printing::DotNet => ["True", "False"],
         }
     }

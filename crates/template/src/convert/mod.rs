@@ -9,6 +9,7 @@
 
 mod findings;
 mod language;
+mod loops;
 mod shape;
 mod tree;
 mod values;
@@ -24,7 +25,7 @@ use quillet_core::{Diagnostic, Severity, Span};
 
 use crate::factory::too_large;
 use crate::format::handlebars::{self, HandlebarsFormat};
-use crate::format::{fstring, go, jinja, mustache, semantic_kernel};
+use crate::format::{fstring, go, jinja, liquid, mustache, semantic_kernel};
 use crate::{CompileLimits, CompileOptions, Source};
 
 /// How to convert.
@@ -102,6 +103,7 @@ pub fn read(
             handlebars::convert::read(&format, source, &compile, findings)
         }
         Language::Mustache => mustache::convert::read(source, &compile, &options.shapes, findings),
+        Language::Liquid => liquid::convert::read(source, &compile, &options.shapes, findings),
         Language::Dotprompt => {
             let format = HandlebarsFormat::dotprompt();
             handlebars::convert::read(&format, source, &compile, findings)

@@ -77,7 +77,7 @@ impl Shape {
         }
     }
 
-    fn field_mut(&mut self, name: &str) -> &mut Shape {
+    pub(super) fn field_mut(&mut self, name: &str) -> &mut Shape {
         if !matches!(self, Shape::Object(_)) {
             *self = Shape::Object(Vec::new());
         }
@@ -94,7 +94,7 @@ impl Shape {
         &mut fields[at].1
     }
 
-    fn items_mut(&mut self) -> &mut Shape {
+    pub(super) fn items_mut(&mut self) -> &mut Shape {
         if !matches!(self, Shape::List(_)) {
             *self = Shape::List(Box::default());
         }
@@ -154,23 +154,27 @@ fn of_choices(choices: Option<&Value>) -> Shape {
 /// The kinds of everything that a name can mean at one place of a tree.
 #[derive(Clone, Debug)]
 pub struct Scope<'s> {
+    declared: Frames<'s>,
+    /// What loops run over, for what nobody declares.
+    lists: Frames<'s>,
+}
+
+/// Kinds of the variables, and of the items of the loops around.
+#[derive(Clone, Debug)]
+struct Frames<'s> {
     root: &'s Shape,
     items: Vec<&'s Shape>,
 }
 
-impl<'s> Scope<'s> {
-    /// Outside of every loop.
-    #[must_use]
-    pub fn new(root: &'s Shape) -> Self {
-        Scope {
+impl<'s> Frames<'s> {
+    fn new(root: &'s Shape) -> Self {
+        Frames {
             root,
             items: Vec::new(),
         }
     }
 
-    /// The kind of a path.
-    #[must_use]
-    pub fn shape(&self, path: &Path) -> &'s Shape {
+    fn shape(&self, path: &Path) -> &'s Shape {
         let start = match path.start {
             Start::Root => self.root,
             Start::Item(depth) => self.items.get(depth).copied().unwrap_or(&Shape::Unknown),
@@ -180,21 +184,53 @@ impl<'s> Scope<'s> {
         path.keys.iter().fold(start, |shape, key| shape.field(key))
     }
 
-    /// Goes into a loop over a list.
-    pub fn enter(&mut self, list: &Path) {
+    fn enter(&mut self, list: &Path) {
         let items = self.shape(list).items();
         self.items.push(items);
+    }
+}
+
+impl<'s> Scope<'s> {
+    /// Outside of every loop.
+    #[must_use]
+    pub fn new(root: &'s Shape) -> Self {
+        Scope::with_lists(root, &Shape::Unknown)
+    }
+
+    /// The same where some of what nobody declares is known to be a list.
+    pub(super) fn with_lists(root: &'s Shape, lists: &'s Shape) -> Self {
+        Scope {
+            declared: Frames::new(root),
+            lists: Frames::new(lists),
+        }
+    }
+
+    /// The kind of a path.
+    #[must_use]
+    pub fn shape(&self, path: &Path) -> &'s Shape {
+        let declared = self.declared.shape(path);
+        match self.lists.shape(path) {
+            list @ Shape::List(_) if *declared == Shape::Unknown => list,
+            _ => declared,
+        }
+    }
+
+    /// Goes into a loop over a list.
+    pub fn enter(&mut self, list: &Path) {
+        self.declared.enter(list);
+        self.lists.enter(list);
     }
 
     /// Leaves the innermost loop.
     pub fn leave(&mut self) {
-        self.items.pop();
+        self.declared.items.pop();
+        self.lists.items.pop();
     }
 
     /// How many loops are around.
     #[must_use]
     pub fn depth(&self) -> usize {
-        self.items.len()
+        self.declared.items.len()
     }
 }
 

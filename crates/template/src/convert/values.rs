@@ -8,6 +8,7 @@ use quillet_core::Span;
 
 use super::findings::Findings;
 use super::language::{Language, Printing};
+use super::loops;
 use super::shape::{Scope, Shape};
 use super::tree::{Condition, Knows, Node, NodeKind, Nodes, Path, Start};
 
@@ -37,10 +38,11 @@ pub(super) fn adapt(
     assume_text: bool,
     findings: &mut Findings<'_>,
 ) -> Nodes {
+    let lists = loops::lists(&nodes);
     let mut comparing = Comparing {
         from,
         to,
-        scope: Scope::new(shapes),
+        scope: Scope::with_lists(shapes, &lists),
         findings,
         undeclared: Undeclared::default(),
     };

@@ -1,10 +1,12 @@
 //! The formats.
 
+mod calendar;
 pub mod fstring;
 pub mod go;
 pub mod handlebars;
 pub(crate) mod javascript;
 pub mod jinja;
+pub mod liquid;
 mod literals;
 pub mod mustache;
 mod python;

@@ -24,6 +24,9 @@ pub struct Elements {
     tag: Option<Tag>,
     /// Where the message begins that is open.
     open: Option<usize>,
+    /// How many `<message>` without a role have begun outside of messages and not ended. They
+    /// are text, and so is the tag that ends one.
+    plain: usize,
     /// Whether a message has begun.
     begun: bool,
     /// Whether the template has words of its own before its first message.
@@ -161,6 +164,10 @@ impl Elements {
             return next + length;
         }
         if let Some((message, length)) = closing(found) {
+            if message && self.open.is_none() && self.plain > 0 {
+                self.plain -= 1;
+                return next + length;
+            }
             marks.push(next);
             if message && self.open.take().is_none() {
                 self.fault(Fault::Stray, at + next);
@@ -245,7 +252,11 @@ impl Elements {
 
     /// A message without a role is no message.
     fn ended(&mut self, tag: &Tag, empty: bool) {
-        if !tag.message || !tag.role {
+        if !tag.message {
+            return;
+        }
+        if !tag.role {
+            self.plain += usize::from(!empty && self.open.is_none());
             return;
         }
         self.begun = true;

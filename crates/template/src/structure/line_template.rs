@@ -33,7 +33,7 @@ pub(crate) fn compile(
 ) -> Result<Arc<dyn Template>, CompileError> {
     let marked: Vec<_> = sources
         .iter()
-        .map(|source| role_lines::mark(source.text))
+        .map(|source| role_lines::mark(source.text, format.has_loose_role_lines()))
         .collect();
     let texts: Vec<Source<'_>> = sources
         .iter()

@@ -43,13 +43,13 @@ impl Insertions {
 
 /// The text with its role lines between marks, the second of which stands
 /// before the colon. What divides attributes is marked too, so that a value
-/// printed in one stays in it.
-pub(crate) fn mark(text: &str) -> (Cow<'_, str>, Insertions) {
+/// printed in one stays in it. `loose` is [`crate::TemplateFormat::has_loose_role_lines`].
+pub(crate) fn mark(text: &str, loose: bool) -> (Cow<'_, str>, Insertions) {
     let secret = secret::secret();
     let mut marked = String::new();
     let mut insertions = Insertions::default();
     let mut done = 0;
-    for at in lines(text).flat_map(|(start, colon)| places(text, start, colon)) {
+    for at in lines(text, loose).flat_map(|(start, colon)| places(text, start, colon)) {
         marked.push_str(&text[done..at]);
         insertions.0.push(marked.len());
         marked.push_str(secret);
@@ -63,14 +63,39 @@ pub(crate) fn mark(text: &str) -> (Cow<'_, str>, Insertions) {
 }
 
 /// Where role lines begin, and where their colons are.
-fn lines(text: &str) -> impl Iterator<Item = (usize, usize)> {
+fn lines(text: &str, loose: bool) -> impl Iterator<Item = (usize, usize)> {
     let mut at = 0;
     text.split_inclusive('\n').filter_map(move |line| {
         let start = at;
         at += line.len();
         let bare = line.trim_end();
-        is_role_line(bare).then(|| (start, start + bare.len() - 1))
+        match is_role_line(bare) {
+            true => Some((start, start + bare.len() - 1)),
+            false if loose => loose_colon(line).map(|colon| (start, start + colon)),
+            false => None,
+        }
     })
+}
+
+/// Where the colon is in a line `user: hi`, or in one that is an output and a colon, whose
+/// value says who speaks.
+fn loose_colon(line: &str) -> Option<usize> {
+    let bare = line.trim_end();
+    let output = bare.trim_start().strip_prefix("{{");
+    if let Some(inside) = output.and_then(|rest| rest.strip_suffix("}}:")) {
+        return (!inside.contains("}}")).then(|| bare.len() - 1);
+    }
+    let colon = line.find(':')?;
+    let behind = line[colon + 1..].chars().next();
+    let role = line[..colon].trim_start();
+    let fits = known(role) && behind.is_some_and(char::is_whitespace);
+    fits.then_some(colon)
+}
+
+/// Whether a template's own text has role lines.
+#[must_use]
+pub fn has_role_lines(text: &str, loose: bool) -> bool {
+    lines(text, loose).next().is_some()
 }
 
 /// Where marks go in a role line: its start, what divides its attributes, its colon.
@@ -144,7 +169,7 @@ fn known(name: &str) -> bool {
 /// looks like a role line is one (prompty's parser without `strict`).
 #[must_use]
 pub fn parse_role_lines(text: &str) -> Vec<ChatMessage> {
-    blocks(&mark(text).0)
+    blocks(&mark(text, false).0)
 }
 
 /// The messages of a text with marked role lines; `None` for a text of a
@@ -163,7 +188,22 @@ fn blocks(text: &str) -> Vec<ChatMessage> {
         (line, rest) = (next, after);
     }
     block(line, rest, &mut messages);
+    drop_silent_end(&mut messages);
     messages
+}
+
+/// A user who is asked for at the end and says nothing is left out, as prompty does: no
+/// model takes an empty last message.
+fn drop_silent_end(messages: &mut Vec<ChatMessage>) {
+    let says_nothing = |message: &ChatMessage| message.role == "user" && is_empty(message);
+    if messages.len() > 1 && messages.last().is_some_and(says_nothing) {
+        messages.pop();
+    }
+}
+
+fn is_empty(message: &ChatMessage) -> bool {
+    let blank = |part: &Part| matches!(part, Part::Text(text) if text.trim().is_empty());
+    message.parts.iter().all(blank)
 }
 
 /// The next role line, with what stands before and after it. A format may have
@@ -191,6 +231,7 @@ fn block(line: &str, content: &str, messages: &mut Vec<ChatMessage>) {
     let named = !line.is_empty();
     let mut current = head.clone();
     let mut divided = false;
+    let content = content.trim_start_matches([' ', '\t']);
     for piece in directive::pieces(content) {
         match piece {
             Piece::Text(text) => {
@@ -198,7 +239,8 @@ fn block(line: &str, content: &str, messages: &mut Vec<ChatMessage>) {
                 current.parts.push(Part::Text(text));
             }
             Piece::Directive(Directive::Thread(thread)) => {
-                finish(&mut current, named && !divided, messages);
+                // The conversation is what the role line has to say.
+                finish(&mut current, false, messages);
                 messages.extend(thread);
                 current = head.clone();
                 divided = true;
@@ -222,8 +264,7 @@ fn finish(message: &mut ChatMessage, even_empty: bool, messages: &mut Vec<ChatMe
     let blank = |part: &Part| matches!(part, Part::Text(text) if text.trim().is_empty());
     let alone = message.parts.len() == 1;
     message.parts.retain(|part| alone || !blank(part));
-    let empty = message.parts.iter().all(blank);
-    if !empty || even_empty {
+    if even_empty || !is_empty(message) {
         if message.parts.is_empty() {
             message.parts.push(Part::Text(String::new()));
         }

@@ -132,6 +132,22 @@ fn mustache_gives_what_its_specification_says() {
     assert_eq!((score.right, score.all), (136, 136));
 }
 
+#[test]
+fn liquid_templates_give_what_ruby_gives() {
+    let score = report("liquid.json").score(|_| true).class;
+    assert!(score.all >= 150, "{score}");
+    at_least(score.percent(), 96.0, "liquid");
+}
+
+#[test]
+fn liquid_gives_what_the_shared_vectors_say() {
+    let Some(report) = of_others("liquid.json") else {
+        return;
+    };
+    let score = report.score(|_| true).class;
+    assert_eq!((score.right, score.all), (132, 132));
+}
+
 /// Vectors of third parties, which stay outside of the project.
 fn of_others(file: &str) -> Option<Report> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");

@@ -18,6 +18,7 @@ mod handlebars;
 mod hostile;
 mod jinja;
 mod jinja_semantic_kernel;
+mod liquid;
 mod mustache;
 mod properties;
 mod render;

@@ -43,7 +43,10 @@ fn messages(format: &str, text: &str, variables: &Map) -> Vec<ChatMessage> {
 #[test]
 fn role_lines_divide_the_text_of_every_format() {
     let text = "leading\nsystem:\nBe kind.\n\nUser [ name = \"A, b\", n=7 ]:\n (hi)\nuser: no\n\nassistant:\n";
-    for format in TemplateFactory::standard().formats() {
+    let factory = TemplateFactory::standard();
+    // Those that take more for a role line have tests of their own.
+    let formats = factory.formats().iter();
+    for format in formats.filter(|format| !format.has_loose_role_lines()) {
         let got = messages(format.name(), text, &Map::default());
         let roles: Vec<&str> = got.iter().map(|message| &*message.role).collect();
         assert_eq!(
@@ -107,6 +110,80 @@ fn no_mark_leaves_in_attributes_or_errors() {
 }
 
 #[test]
+fn a_conversation_leaves_no_empty_message_beside_it() {
+    let past = [
+        ChatMessage::text("user", "past q"),
+        ChatMessage::text("assistant", "past a"),
+    ];
+    let [system, now] = [
+        ChatMessage::text("system", "S"),
+        ChatMessage::text("user", "now"),
+    ];
+    let cases: [(&str, &[ChatMessage], Vec<&ChatMessage>); 7] = [
+        (
+            "system:\nS\nuser:\n{{ t }}",
+            &past,
+            vec![&system, &past[0], &past[1]],
+        ),
+        (
+            "system:\nS\nuser:\n{{ t }}\nuser:\nnow",
+            &past,
+            vec![&system, &past[0], &past[1], &now],
+        ),
+        (
+            "system:\nS\n{{ t }}\nuser:\nnow",
+            &past,
+            vec![&system, &past[0], &past[1], &now],
+        ),
+        (
+            "system:\nS\nuser:\n{{ t }}\nnow",
+            &past,
+            vec![&system, &past[0], &past[1], &now],
+        ),
+        (
+            "system:\nS\nuser:\n{{ t }}\nuser:\nnow",
+            &[],
+            vec![&system, &now],
+        ),
+        (
+            "user:\n{{ t }}\nuser:\n{{ t }}\nuser:\n",
+            &past,
+            vec![&past[0], &past[1], &past[0], &past[1]],
+        ),
+        ("system:\nS\nuser:\n\n  \n", &[], vec![&system]),
+    ];
+    for (text, thread, expected) in cases {
+        let thread = Value::from(structure::thread(thread));
+        let variables: Map = [("t", thread)].into_iter().collect();
+        let got = messages("jinja-plain", text, &variables);
+        assert_eq!(got.iter().collect::<Vec<_>>(), expected, "{text}");
+    }
+}
+
+#[test]
+fn who_says_nothing_before_others_is_still_asked_for() {
+    let empty = |role| ChatMessage::text(role, "");
+    let cases = [
+        (
+            "system:\n\nuser:\nA",
+            vec![empty("system"), ChatMessage::text("user", "A")],
+        ),
+        (
+            "user:\n\nassistant:\n",
+            vec![empty("user"), empty("assistant")],
+        ),
+        ("user:\n", vec![empty("user")]),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(
+            messages("jinja-plain", text, &Map::default()),
+            expected,
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn a_text_without_role_lines_is_the_systems() {
     let got = messages("jinja-plain", "Hi {{ x }}", &Map::default());
     assert_eq!(got, [ChatMessage::text("system", "Hi ")]);
@@ -135,7 +212,7 @@ fn places_are_those_of_the_text_as_it_was_written() {
 
 #[test]
 fn many_role_lines_take_no_longer_each() {
-    let text = "user:\n{{ x }}\n".repeat(20_000);
+    let text = "user:\na{{ x }}\n".repeat(20_000);
     let got = messages("jinja-plain", &text, &Map::default());
     assert_eq!(got.len(), 20_000);
 }

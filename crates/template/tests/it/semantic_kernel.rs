@@ -228,6 +228,78 @@ fn errors_of_compiling_name_the_place_and_the_mend() {
 }
 
 #[test]
+fn messages_without_a_role_are_one_text_of_the_user() {
+    let cases: &[(&str, &[(&str, &str)])] = &[
+        (
+            "<message>hi</message>",
+            &[("user", "<message>hi</message>")],
+        ),
+        (
+            "<message>{{$x}} &amp; b</message>\n<message>c</message>",
+            &[(
+                "user",
+                "<message></message> &amp; b</message>\n<message>c</message>",
+            )],
+        ),
+        (
+            "<message><message>a</message></message>",
+            &[("user", "<message><message>a</message></message>")],
+        ),
+        (
+            "<message>a</message><message role=\"user\">b <message> c</message>",
+            &[
+                ("system", "<message>a</message>"),
+                ("user", "b <message> c"),
+            ],
+        ),
+    ];
+    let options = CompileOptions {
+        messages: MessageSyntax::Elements,
+        ..CompileOptions::default()
+    };
+    for (source, wanted) in cases {
+        let compiled = SemanticKernelFormat::new().compile(&[Source::new("t", source)], &options);
+        let compiled = compiled.unwrap_or_else(|error| panic!("{source}: {error}"));
+        let variables: Map = [("x", Value::from("</message>"))].into_iter().collect();
+        let rendered = futures_util::FutureExt::now_or_never(render(&Render {
+            template: &*compiled,
+            entries: &["t"],
+            variables: &variables,
+            functions: &NoFunctions,
+            limits: &Limits::default(),
+        }));
+        let got = rendered.unwrap().unwrap().conversation(0, &[]);
+        let wanted = wanted
+            .iter()
+            .map(|(role, text)| ChatMessage::text(*role, *text));
+        let wanted: Vec<ChatMessage> = wanted.collect();
+        assert_eq!(got, wanted, "{source}");
+    }
+    // One that ends more often than it begins is still told.
+    let sources = [Source::new("t", "<message>hi</message></message>")];
+    let error = SemanticKernelFormat::new().compile(&sources, &options);
+    assert!(
+        error
+            .unwrap_err()
+            .message
+            .contains("t:1:22: </message> without")
+    );
+}
+
+#[test]
+fn declared_variables_keep_their_capitals() {
+    let sources = [Source::new("t", "{{$x}} {{$Y}} {{$z}} {{$Z}} {{$y}}")];
+    let compiled = SemanticKernelFormat::new().compile(&sources, &CompileOptions::default());
+    let compiled = compiled.unwrap();
+    let names = |declared: &[&'static str]| {
+        SemanticKernelFormat::input_variables(compiled.references(), declared).join(" ")
+    };
+    assert_eq!(names(&[]), "x Y z");
+    assert_eq!(names(&["X"]), "X Y z");
+    assert_eq!(names(&["unused", "Z", "y"]), "unused Z y x");
+}
+
+#[test]
 fn errors_of_rendering_name_the_place_and_the_mend() {
     let cases = [
         (
@@ -284,7 +356,7 @@ fn references_are_complete() {
     let names: Vec<String> = found.variables.iter().map(|v| v.path.join(".")).collect();
     assert_eq!(names, ["b", "a", "B", "c"]);
     assert_eq!(
-        SemanticKernelFormat::input_variables(found),
+        SemanticKernelFormat::input_variables(found, &[]),
         ["b", "a", "c"]
     );
     let names: Vec<&str> = found.functions.iter().map(|f| f.name.as_str()).collect();

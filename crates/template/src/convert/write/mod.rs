@@ -6,6 +6,7 @@ mod f_string;
 mod go;
 mod handlebars;
 mod jinja;
+mod liquid;
 mod mustache;
 mod names;
 mod semantic_kernel;
@@ -16,6 +17,7 @@ use quillet_core::Span;
 
 use super::findings::Findings;
 use super::language::Language;
+use super::loops;
 use super::shape::{Scope, Shape};
 use super::tree::{Call, Knows, Node, NodeKind, Path};
 use names::Taken;
@@ -136,7 +138,9 @@ pub(super) fn write(
         Language::Dotprompt => &handlebars::Handlebars { roles: true },
         Language::Mustache => &mustache::Mustache,
         Language::FString => &f_string::FString,
+        Language::Liquid => &liquid::Liquid,
     };
+    let lists = loops::lists(nodes);
     let mut writer = Writer {
         language,
         syntax,
@@ -145,7 +149,7 @@ pub(super) fn write(
         pieces: Vec::new(),
         around: Around {
             loops: Vec::new(),
-            scope: Scope::new(shapes),
+            scope: Scope::with_lists(shapes, &lists),
             conditions: Vec::new(),
         },
     };

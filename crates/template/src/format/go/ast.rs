@@ -60,6 +60,20 @@ pub(super) enum Op {
     Call(Box<TemplateCall>),
 }
 
+impl Op {
+    /// The pipeline that it evaluates, if it does.
+    pub(super) fn pipe(&self) -> Option<&Pipe> {
+        match self {
+            Op::Action(pipe)
+            | Op::If { pipe, .. }
+            | Op::With { pipe, .. }
+            | Op::Range { pipe, .. } => Some(pipe),
+            Op::Call(call) => call.pipe.as_ref(),
+            _ => None,
+        }
+    }
+}
+
 /// `{{template "name" pipe}}`.
 #[derive(Debug)]
 pub(super) struct TemplateCall {

@@ -109,7 +109,7 @@ impl<'c> Finder<'c> {
             let assigns = definition
                 .ops
                 .iter()
-                .any(|op| pipe_of(op).is_some_and(|p| p.assign));
+                .any(|op| op.pipe().is_some_and(|p| p.assign));
             for _ in 0..=usize::from(assigns) {
                 self.dot = dot.clone();
                 self.read(definition);
@@ -400,16 +400,6 @@ fn key_of(node: &Node) -> Option<&str> {
     };
     match &string.text {
         StringText::Text(Value::Str(key)) => Some(key),
-        _ => None,
-    }
-}
-
-fn pipe_of(op: &Op) -> Option<&Pipe> {
-    match op {
-        Op::Action(pipe) | Op::If { pipe, .. } | Op::With { pipe, .. } | Op::Range { pipe, .. } => {
-            Some(pipe)
-        }
-        Op::Call(call) => call.pipe.as_ref(),
         _ => None,
     }
 }

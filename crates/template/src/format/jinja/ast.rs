@@ -125,6 +125,58 @@ pub(super) struct Expr {
     pub(super) depth: usize,
 }
 
+impl Expr {
+    /// The expressions that it is made of, in the order in which they are written.
+    pub(super) fn children(&self) -> Vec<&Expr> {
+        match &self.kind {
+            ExprKind::Constant(_) | ExprKind::Name(_) => Vec::new(),
+            ExprKind::Attribute(subject, _)
+            | ExprKind::Not(subject)
+            | ExprKind::Negative(subject)
+            | ExprKind::Positive(subject) => vec![subject],
+            ExprKind::Item(subject, key) => vec![subject, key],
+            ExprKind::Slice(subject, parts) => {
+                let parts = parts.iter().flatten();
+                std::iter::once(&**subject).chain(parts).collect()
+            }
+            ExprKind::Call(subject, arguments)
+            | ExprKind::Test {
+                subject, arguments, ..
+            } => std::iter::once(&**subject).chain(arguments.all()).collect(),
+            ExprKind::Filter(subject, call) => {
+                let arguments = call.arguments.all();
+                std::iter::once(&**subject).chain(arguments).collect()
+            }
+            ExprKind::Math(first, rest) => {
+                let rest = rest.iter().map(|(_, right)| right);
+                std::iter::once(&**first).chain(rest).collect()
+            }
+            ExprKind::Compare(first, rest) => {
+                let rest = rest.iter().map(|(_, right)| right);
+                std::iter::once(&**first).chain(rest).collect()
+            }
+            ExprKind::Concat(parts)
+            | ExprKind::And(parts)
+            | ExprKind::Or(parts)
+            | ExprKind::List(parts)
+            | ExprKind::Tuple(parts) => parts.iter().collect(),
+            ExprKind::Choice {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let mut parts: Vec<&Expr> = vec![condition, then];
+                parts.extend(otherwise.as_deref());
+                parts
+            }
+            ExprKind::Dict(entries) => {
+                let entries = entries.iter();
+                entries.flat_map(|(key, value)| [key, value]).collect()
+            }
+        }
+    }
+}
+
 /// Large parts are in boxes: parser and evaluator recurse over these.
 #[derive(Debug)]
 pub(super) enum ExprKind {

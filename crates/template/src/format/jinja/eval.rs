@@ -1,7 +1,6 @@
 //! Runs statements. Expressions are in [`super::operand`], calls in [`super::call`].
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -9,12 +8,10 @@ use indexmap::IndexMap;
 use quillet_core::{Position, Span, nearest};
 
 use super::Compiled;
-use super::ast::{
-    Block, Expr, ExprKind, FilterCall, For, Operator, Statement, StatementKind, Target,
-};
+use super::ast::{Block, Expr, ExprKind, FilterCall, Operator, Statement, StatementKind, Target};
 use super::scope::{Names, Seen, Table};
 use super::source::source;
-use super::value::{List, Loop, MacroValue, Sort, Value};
+use super::value::{List, MacroValue, Sort, Value};
 use crate::structure;
 use crate::{ErrorKind, Limit, Missing, Pass, RenderError, Stop};
 
@@ -36,12 +33,12 @@ pub(super) struct Evaluator<'t, 'p> {
     pub(super) namespaces: Vec<IndexMap<Arc<str>, Value>>,
     pub(super) captures: Vec<String>,
     /// Definitions of every block, the one that counts first, with their sources.
-    blocks: Table<Vec<(usize, Arc<Block>)>>,
+    pub(super) blocks: Table<Vec<(usize, Arc<Block>)>>,
     /// The source that the current one extends.
-    parent: Option<usize>,
+    pub(super) parent: Option<usize>,
     levels: usize,
     /// Macros, includes and blocks inside each other.
-    templates: usize,
+    pub(super) templates: usize,
 }
 
 /// Where to go on after a statement.
@@ -105,9 +102,10 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     /// Something looks into an undefined value in a way that jinja2 allows
-    /// unless it is strict.
+    /// unless it is strict, or the name has to be there.
     pub(super) fn undefined_is_used(&self, path: Option<&str>) -> Result<(), Stop> {
-        match self.strict() {
+        let required = |name| self.compiled.required.iter().any(|known| known == name);
+        match self.strict() || path.is_some_and(required) {
             true => Err(self.undefined(path)),
             false => Ok(()),
         }
@@ -210,7 +208,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    fn caught(
+    pub(super) fn caught(
         &mut self,
         run: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> (String, Result<(), Stop>) {
@@ -235,159 +233,11 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
-    // Sources, blocks, imports.
-
-    /// Evaluates a source from its start, and the one that it extends.
-    pub(super) fn entry(&mut self, index: usize) -> Result<(), Stop> {
-        let mut next = Some(index);
-        while let Some(index) = next {
-            self.names.source = index;
-            let Some(program) = self.compiled.program(index) else {
-                return Ok(());
-            };
-            for block in &program.blocks {
-                let chain = self.blocks.entry(Arc::clone(&block.name)).or_default();
-                chain.push((index, Arc::clone(block)));
-            }
-            let outer = self.captures.len();
-            self.level(|e| e.body(&program.body))?;
-            // What a child prints outside its blocks is dropped.
-            self.captures.truncate(outer);
-            next = self.parent.take();
-            self.pass.step()?;
-        }
-        Ok(())
-    }
-
-    fn find_source(&mut self, name: &Value) -> Result<Option<usize>, Stop> {
-        if let Value::List(names) = name {
-            for name in names.iter() {
-                if let Some(found) = self.find_source(&name)? {
-                    return Ok(Some(found));
-                }
-            }
-            return Ok(None);
-        }
-        let name = self.text(name)?;
-        Ok(self.compiled.index(&name))
-    }
-
-    fn needed_source(&mut self, name: &Expr) -> Result<usize, Stop> {
-        let value = self.eval(name)?;
-        if let Some(found) = self.find_source(&value)? {
-            return Ok(found);
-        }
-        let text = self.repr(&value)?;
-        let stop = fail(format!("template {text} does not exist"));
-        Err(self.place(stop, name.span))
-    }
-
-    fn extends(&mut self, name: &Expr) -> Result<(), Stop> {
-        if self.parent.is_some() {
-            return Err(self.place(fail("extended multiple times"), name.span));
-        }
-        self.templates += 1;
-        if self.templates > self.pass.limits().nesting {
-            return Err(self.pass.limit(Limit::Nesting));
-        }
-        self.parent = Some(self.needed_source(name)?);
-        self.captures.push(String::new());
-        Ok(())
-    }
-
-    fn include(&mut self, name: &Expr, ignore: bool, context: bool) -> Result<(), Stop> {
-        let value = self.eval(name)?;
-        let index = match self.find_source(&value)? {
-            Some(index) => index,
-            None if ignore => return Ok(()),
-            None => self.needed_source(name)?,
-        };
-        let scope = match context {
-            true => self.names.open(),
-            false => {
-                let base = self.new_base(false)?;
-                self.names.open_apart(base, index)
-            }
-        };
-        let entered = self.pass.entered();
-        self.pass.enter(name.span.start);
-        self.apart(index)?;
-        self.pass.leave(entered);
-        self.names.close(&scope);
-        Ok(())
-    }
-
-    /// Evaluates another source with blocks of its own.
-    fn apart(&mut self, index: usize) -> Result<(), Stop> {
-        let blocks = std::mem::take(&mut self.blocks);
-        let parent = self.parent.take();
-        self.template(|e| e.entry(index))?;
-        self.blocks = blocks;
-        self.parent = parent;
-        Ok(())
-    }
-
-    fn new_base(&mut self, context: bool) -> Result<usize, Stop> {
-        self.charge(size_of::<super::scope::Base>())?;
-        Ok(self.names.new_base(context))
-    }
-
-    fn import(&mut self, name: &Expr, context: bool) -> Result<usize, Stop> {
-        let index = self.needed_source(name)?;
-        let base = self.new_base(context)?;
-        let scope = self.names.open_apart(base, index);
-        self.names.open_top();
-        let entered = self.pass.entered();
-        self.pass.enter(name.span.start);
-        self.caught(|e| e.apart(index)).1?;
-        self.pass.leave(entered);
-        self.names.close(&scope);
-        Ok(base)
-    }
-
-    fn import_names(
-        &mut self,
-        name: &Expr,
-        names: &[(Arc<str>, Arc<str>)],
-        context: bool,
-    ) -> Result<(), Stop> {
-        let base = self.import(name, context)?;
-        for (from, to) in names {
-            let value = self
-                .names
-                .module_name(base, from)
-                .unwrap_or(Value::UNDEFINED);
-            self.names.assign(to, value);
-        }
-        Ok(())
-    }
-
-    /// Evaluates the definition of a block at this place in its chain.
-    pub(super) fn block(&mut self, name: &Arc<str>, at: usize) -> Result<(), Stop> {
-        let found = self.blocks.get(name).and_then(|chain| chain.get(at));
-        let Some((source, block)) = found.map(|(source, block)| (*source, Arc::clone(block)))
-        else {
-            return Err(fail(format!("there is no block {name:?} above this one")));
-        };
-        let scope = match block.scoped {
-            true => self.names.open(),
-            false => self.names.open_apart(self.names.base, source),
-        };
-        self.names.source = source;
-        let above = Value::Super(Rc::new((Arc::clone(name), at + 1)));
-        self.names.push("super".into(), above);
-        self.template(|e| e.body(&block.body))?;
-        self.names.close(&scope);
-        Ok(())
-    }
-
-    // Statements.
-
     pub(super) fn body(&mut self, body: &[Statement]) -> Result<(), Stop> {
         self.flow(body).map(|_| ())
     }
 
-    fn flow(&mut self, body: &[Statement]) -> Result<Flow, Stop> {
+    pub(super) fn flow(&mut self, body: &[Statement]) -> Result<Flow, Stop> {
         let entered = self.pass.entered();
         for statement in body {
             self.step()
@@ -607,7 +457,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         Ok(value)
     }
 
-    fn assign_target(&mut self, target: &Target, value: Value) -> Result<(), Stop> {
+    pub(super) fn assign_target(&mut self, target: &Target, value: Value) -> Result<(), Stop> {
         match target {
             Target::Name(name) => self.names.assign(name, value),
             Target::Field(name, field) => {
@@ -641,110 +491,5 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             }
         }
         Ok(())
-    }
-
-    // Loops.
-
-    fn for_tag(&mut self, node: &Arc<For>) -> Result<(), Stop> {
-        let iterable = self.eval(&node.iterable)?;
-        self.for_loop(node, &iterable, 0)
-    }
-
-    /// Runs a loop; `depth` counts recursive ones from 0.
-    pub(super) fn for_loop(
-        &mut self,
-        node: &Arc<For>,
-        iterable: &Value,
-        depth: usize,
-    ) -> Result<(), Stop> {
-        let items = self.iterate(iterable);
-        let mut items = items.map_err(|stop| self.place(stop, node.iterable.span))?;
-        if let Some(condition) = &node.condition {
-            items = self.matching(node, condition, &items)?;
-        }
-        if items.len() == 0 {
-            return self.level(|e| e.body(&node.otherwise));
-        }
-        let scope = self.names.open();
-        let state = self.loop_state(node, &items, depth);
-        let (mut kept, mut lost) = (None, false);
-        let entered = self.pass.entered();
-        self.pass.enter(node.iterable.span.start);
-        self.pass.enter(0);
-        for index in 0..items.len() {
-            self.step()?;
-            self.pass.turn(index);
-            if let Some(state) = &state {
-                state.index.set(index);
-            }
-            let item = items.get(index).unwrap_or(Value::None);
-            self.names
-                .turn(&scope, kept.unwrap_or(usize::from(state.is_some())));
-            self.assign_target(&node.target, item)?;
-            // The names of the target stay, and get other values.
-            kept.get_or_insert(self.names.since(&scope));
-            match self.level(|e| e.flow(&node.body))? {
-                Flow::Next | Flow::Continue => {}
-                Flow::Break => break,
-                Flow::Lost => {
-                    lost = true;
-                    break;
-                }
-            }
-        }
-        self.pass.leave(entered);
-        self.names.close(&scope);
-        if let Some(state) = state {
-            state.changed.replace(None);
-        }
-        match lost {
-            true => self.lose(node),
-            false => Ok(()),
-        }
-    }
-
-    /// What `loop` is, where any source of the set names it.
-    fn loop_state(&mut self, node: &Arc<For>, items: &List, depth: usize) -> Option<Rc<Loop>> {
-        let name = self.compiled.loop_name.as_ref()?;
-        let state = Rc::new(Loop {
-            items: items.clone(),
-            index: Cell::new(0),
-            depth,
-            repeats: node.recursive.then(|| Arc::clone(node)),
-            changed: RefCell::new(None),
-        });
-        let value = Value::Loop(Rc::clone(&state));
-        self.names.push(Arc::clone(name), value);
-        Some(state)
-    }
-
-    fn matching(&mut self, node: &For, condition: &Expr, items: &List) -> Result<List, Stop> {
-        let mut found = Vec::new();
-        let scope = self.names.open();
-        let (entered, mut hole) = (self.pass.entered(), false);
-        self.pass.enter(condition.span.start);
-        self.pass.enter(0);
-        for (index, item) in items.iter().enumerate() {
-            self.step()?;
-            self.pass.turn(index);
-            self.names.turn(&scope, 0);
-            self.assign_target(&node.target, item.clone())?;
-            match self.condition(condition) {
-                Ok(true) => {
-                    self.pass.charge(VALUE_SIZE)?;
-                    found.push(item);
-                }
-                Ok(false) => {}
-                // The conditions of the other items are evaluated whatever this one is.
-                Err(Stop::Suspended) if !self.pass.is_stopped() => hole = true,
-                Err(stop) => return Err(stop),
-            }
-        }
-        self.pass.leave(entered);
-        self.names.close(&scope);
-        if hole {
-            return Err(Stop::Suspended);
-        }
-        Ok(List::new(Sort::List, found))
     }
 }

@@ -18,6 +18,7 @@ mod filters;
 mod format;
 mod functions;
 mod lexer;
+mod loops;
 pub(crate) mod methods;
 mod operand;
 mod ops;
@@ -30,6 +31,7 @@ mod semantic_kernel;
 mod skip;
 mod source;
 mod syntax;
+mod templates;
 mod test;
 mod value;
 
@@ -149,6 +151,7 @@ impl TemplateFormat for JinjaFormat {
             effects: std::sync::OnceLock::new(),
             preset: self.preset,
             missing: options.missing,
+            required: options.required.clone(),
             loop_name: None,
             encoded: self.encoded,
             trusted: options.trusted.clone(),
@@ -190,6 +193,8 @@ struct Compiled {
     effects: std::sync::OnceLock<bool>,
     preset: Preset,
     missing: Missing,
+    /// Names that it is an error to read where nothing has them.
+    required: Vec<String>,
     /// The name `loop`, if any source has it: else no loop needs to say how far it is.
     loop_name: Option<Arc<str>>,
     /// Whether what comes from outside is HTML-encoded.

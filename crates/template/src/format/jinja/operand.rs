@@ -157,8 +157,10 @@ impl Evaluator<'_, '_> {
     }
 
     pub(super) fn truth(&mut self, value: &Value) -> Result<bool, Stop> {
-        if let Value::Undefined(path) = value {
-            self.undefined_is_used(path.as_deref())?;
+        if let Value::Undefined(path) = value
+            && self.strict()
+        {
+            return Err(self.undefined(path.as_deref()));
         }
         Ok(value.is_true())
     }
@@ -318,6 +320,9 @@ impl Evaluator<'_, '_> {
             && map.stands_in()
         {
             return Ok(Some(standing_in(subject, map, name)));
+        }
+        if let Some(length) = self.script_length(subject, name)? {
+            return Ok(Some(length));
         }
         if methods::exists(subject, name) {
             let method = (subject.clone(), Arc::clone(name));

@@ -311,16 +311,6 @@ impl<'a> Walk<'a> {
             return self.variable(path, expr.span, false);
         }
         match &expr.kind {
-            ExprKind::Constant(_) | ExprKind::Name(_) => {}
-            ExprKind::Attribute(subject, _) => self.expr(subject),
-            ExprKind::Item(subject, key) => {
-                self.expr(subject);
-                self.expr(key);
-            }
-            ExprKind::Slice(subject, parts) => {
-                self.expr(subject);
-                parts.iter().flatten().for_each(|part| self.expr(part));
-            }
             ExprKind::Call(callee, arguments) => {
                 self.callee(callee);
                 self.arguments(arguments);
@@ -346,17 +336,6 @@ impl<'a> Walk<'a> {
                 }
                 self.arguments(arguments);
             }
-            ExprKind::Not(operand) | ExprKind::Negative(operand) | ExprKind::Positive(operand) => {
-                self.expr(operand);
-            }
-            ExprKind::Math(first, rest) => {
-                self.expr(first);
-                rest.iter().for_each(|(_, right)| self.expr(right));
-            }
-            ExprKind::Compare(first, rest) => {
-                self.expr(first);
-                rest.iter().for_each(|(_, right)| self.expr(right));
-            }
             ExprKind::And(operands) => self.operands(operands, true),
             ExprKind::Or(operands) => self.operands(operands, false),
             ExprKind::Choice {
@@ -371,15 +350,7 @@ impl<'a> Walk<'a> {
                     otherwise.into_iter().for_each(|e| walk.expr(e));
                 });
             }
-            ExprKind::Concat(items) | ExprKind::List(items) | ExprKind::Tuple(items) => {
-                items.iter().for_each(|item| self.expr(item));
-            }
-            ExprKind::Dict(entries) => {
-                for (key, value) in entries {
-                    self.expr(key);
-                    self.expr(value);
-                }
-            }
+            _ => expr.children().into_iter().for_each(|part| self.expr(part)),
         }
     }
 

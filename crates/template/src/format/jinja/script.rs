@@ -85,6 +85,26 @@ impl Evaluator<'_, '_> {
         }
     }
 
+    /// `.length` of a text, in UTF-16 units, and of a list, as the expressions around have it. An
+    /// object has what its field of that name says.
+    pub(super) fn script_length(
+        &mut self,
+        subject: &Value,
+        name: &str,
+    ) -> Result<Option<Value>, Stop> {
+        if !self.is_script() || name != "length" {
+            return Ok(None);
+        }
+        Ok(match &*self.unmarked(subject) {
+            Value::Str(text) => {
+                self.scan(text.len())?;
+                Some(Value::int(text.encode_utf16().count()))
+            }
+            Value::List(list) => Some(Value::int(list.len())),
+            _ => None,
+        })
+    }
+
     /// What lazy filters give is a list, which has a length and can be printed.
     pub(super) fn script_sort(&self, sort: Sort) -> Sort {
         match sort {

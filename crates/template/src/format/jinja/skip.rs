@@ -289,7 +289,6 @@ impl<'t> Effects<'t> {
     /// Expressions inside each other are bounded by the parser.
     fn expr(&mut self, expr: &'t Expr) {
         match &expr.kind {
-            ExprKind::Constant(_) | ExprKind::Name(_) => {}
             ExprKind::Call(callee, arguments) => {
                 match &callee.kind {
                     ExprKind::Name(name) if LASTING.contains(&&**name) => self.lasting = true,
@@ -306,56 +305,7 @@ impl<'t> Effects<'t> {
                 }
                 self.arguments(arguments);
             }
-            ExprKind::Attribute(subject, _)
-            | ExprKind::Not(subject)
-            | ExprKind::Negative(subject)
-            | ExprKind::Positive(subject) => self.expr(subject),
-            ExprKind::Item(subject, key) => {
-                self.expr(subject);
-                self.expr(key);
-            }
-            ExprKind::Slice(subject, parts) => {
-                self.expr(subject);
-                parts.iter().flatten().for_each(|part| self.expr(part));
-            }
-            ExprKind::Filter(subject, call) => {
-                self.expr(subject);
-                self.arguments(&call.arguments);
-            }
-            ExprKind::Test {
-                subject, arguments, ..
-            } => {
-                self.expr(subject);
-                self.arguments(arguments);
-            }
-            ExprKind::Math(first, rest) => {
-                self.expr(first);
-                rest.iter().for_each(|(_, right)| self.expr(right));
-            }
-            ExprKind::Compare(first, rest) => {
-                self.expr(first);
-                rest.iter().for_each(|(_, right)| self.expr(right));
-            }
-            ExprKind::Concat(parts)
-            | ExprKind::And(parts)
-            | ExprKind::Or(parts)
-            | ExprKind::List(parts)
-            | ExprKind::Tuple(parts) => parts.iter().for_each(|part| self.expr(part)),
-            ExprKind::Choice {
-                condition,
-                then,
-                otherwise,
-            } => {
-                self.expr(condition);
-                self.expr(then);
-                otherwise.iter().for_each(|expr| self.expr(expr));
-            }
-            ExprKind::Dict(entries) => {
-                for (key, value) in entries {
-                    self.expr(key);
-                    self.expr(value);
-                }
-            }
+            _ => expr.children().into_iter().for_each(|part| self.expr(part)),
         }
     }
 }

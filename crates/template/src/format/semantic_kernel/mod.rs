@@ -104,14 +104,16 @@ impl SemanticKernelFormat {
         }
     }
 
-    /// The input variables that Semantic Kernel infers: in order of first use,
-    /// one of those that differ only in the case of their letters.
+    /// The input variables that a function of Semantic Kernel has: those that are declared, as
+    /// they are written there, then those that the template alone names, in order of first use.
+    /// Of those that differ only in the case of their letters there is one.
     #[must_use]
-    pub fn input_variables(references: &References) -> Vec<&str> {
+    pub fn input_variables<'r>(references: &'r References, declared: &[&'r str]) -> Vec<&'r str> {
         let mut seen = HashSet::new();
-        let names = references.variables.iter().filter_map(|v| v.path.first());
-        let new = |name: &&String| seen.insert(name.to_ascii_lowercase());
-        names.filter(new).map(String::as_str).collect()
+        let used = references.variables.iter().filter_map(|v| v.path.first());
+        let names = declared.iter().copied().chain(used.map(String::as_str));
+        let new = |name: &&str| seen.insert(name.to_ascii_lowercase());
+        names.filter(new).collect()
     }
 }
 

@@ -8,13 +8,14 @@ use super::trees::{DATA, Wanted, meaning, nameless, shapes, tree as any_tree};
 use super::{object, printed, tree, written};
 
 /// Formats that have conditions and loops.
-const WITH_BLOCKS: [Language; 6] = [
+const WITH_BLOCKS: [Language; 7] = [
     Language::Go,
     Language::Jinja,
     Language::JinjaPlain,
     Language::Handlebars,
     Language::Mustache,
     Language::Dotprompt,
+    Language::Liquid,
 ];
 
 fn options() -> ConvertOptions {
@@ -40,6 +41,7 @@ fn may_refuse(language: Language, why: &str) -> bool {
         Language::Jinja | Language::JinjaPlain => &["jinja knows the innermost loop only"],
         Language::Handlebars => &["handlebars counts", "handlebars compares nothing"],
         Language::Dotprompt => &["handlebars counts"],
+        Language::Liquid => &["liquid has no text with"],
         Language::SemanticKernel | Language::FString => &[],
     };
     reasons.iter().any(|reason| why.contains(reason))

@@ -178,7 +178,7 @@ fn what_has_none_is_refused_with_its_place_all_at_once() {
             Go,
             Jinja,
             "{{range $i, $x := .l}}{{$i.x}}{{with $i}}{{.x}}{{end}}{{with eq $x \"a\"}}{{end}}{{range $x}}{{$i}}{{end}}{{end}}",
-            "! t:1:25: a field of an index has no exact counterpart in other formats\n! t:1:38: with on anything but a variable has no exact counterpart in other formats\n! t:1:62: with on anything but a variable has no exact counterpart in other formats\n! t:1:94: jinja knows the innermost loop only",
+            "! t:1:25: a field of an index has no exact counterpart in other formats\n! t:1:38: with on anything but a variable has no exact counterpart in other formats\n! t:1:62: with on anything but a variable has no exact counterpart in other formats\n! t:1:62: the item is compared with a text, and is none (formats agree on texts only)\n! t:1:94: jinja knows the innermost loop only",
         ),
         (
             Go,
@@ -197,6 +197,46 @@ fn what_has_none_is_refused_with_its_place_all_at_once() {
         let got = converted(text, from, to, &kinds(&[]));
         assert_eq!(got, expected, "{} to {}: {text}", from.name(), to.name());
     }
+}
+
+#[test]
+fn what_a_loop_runs_over_is_a_list_without_a_word() {
+    let goes_in = |path: &str, column: usize| {
+        format!(
+            "! t:1:{column}: {path} is a list or an object, which a section of mustache goes into"
+        )
+    };
+    let in_loop = "{% for a in rows %}{% if a.xs %}H:{% for x in a.xs %}{{ x }}{% endfor %}{% endif %}{% endfor %}";
+    let cases = [
+        (
+            "{% if xs %}H:{% for x in xs %}{{ x }}{% endfor %}{% endif %}",
+            goes_in("xs", 1),
+        ),
+        (
+            "{% for x in u.xs %}{{ x }}{% endfor %}{% if u.xs %}H{% endif %}",
+            goes_in("u.xs", 39),
+        ),
+        (in_loop, goes_in("item.xs", 20)),
+        // Whether there is none is asked without going in.
+        (
+            "{% for x in xs %}{{ x }}{% endfor %}{% if not xs %}none{% endif %}",
+            "{{#xs}}{{.}}{{/xs}}{{^xs}}none{{/xs}}".to_owned(),
+        ),
+        // Another item's field of that name may be anything.
+        (
+            "{% for a in rows %}{% for x in a.xs %}{{ x }}{% endfor %}{% endfor %}{% for b in cols %}{% if b.xs %}H{% endif %}{% endfor %}",
+            "{{#rows}}{{#xs}}{{.}}{{/xs}}{{/rows}}{{#cols}}{{#xs}}H{{/xs}}{{/cols}}".to_owned(),
+        ),
+    ];
+    for (text, expected) in cases {
+        let got = converted(text, Jinja, Mustache, &kinds(&[]));
+        let got = got.split("\nnote ").next().unwrap_or_default();
+        assert_eq!(got, expected, "{text}");
+    }
+    // And it prints as one.
+    let printed = "{% for x in xs %}{{ x }}{% endfor %}{{ xs }}";
+    let expected = "! t:1:37: xs is a list, which go prints in another way than jinja (print its items or fields one by one)";
+    assert_eq!(converted(printed, Jinja, Go, &kinds(&[])), expected);
 }
 
 #[test]

@@ -222,6 +222,45 @@ const F_STRING: &[Look] = &[
     ),
 ];
 
+const LIQUID: &[Look] = &[
+    (
+        "{{ nil | bad }}{% assign b = nil | bad %}{{ b.a }}{{ b.a.b['c'][0].size }}",
+        "0",
+    ),
+    (
+        "{% assign b = nil | bad %}{% if b.a %}y{% endif %}{% if b == empty %}e{% endif %}{% if b.n > 3 %}y{% endif %}",
+        "e",
+    ),
+    (
+        "{% assign b = nil | bad %}{% for x in b %}x{% else %}e{% endfor %}{% for x in b.items %}x{% endfor %}",
+        "e",
+    ),
+    (
+        "{{ nil | bad | upcase }}{{ nil | bad | plus: 1 }}{{ nil | bad | first | upcase }}{{ nil | bad | sort: 'a' }}{{ nil | bad | map: 'x' | join }}",
+        "1",
+    ),
+    (
+        "{{ nil | bad | default: 'd' }}{% assign b = nil | bad %}{{ 'x' | append: b }}{{ nil | bad | date: '%Y' }}{{ nil | bad | slice: 'x' }}",
+        "dx",
+    ),
+    (
+        "{% assign b = nil | bad %}{{ b | g }}{{ b.a | g }}{% case b %}{% when '' %}w{% endcase %}",
+        "\"\"\"\"w",
+    ),
+    (
+        "{% assign t = nil | dtext %}{{ t }}{{ t.a }}{{ t.size }}{% if t == 'n/a' %}y{% endif %}{{ t | upcase }}",
+        "n/a3yN/A",
+    ),
+    (
+        "{% assign l = nil | dlist %}{% for x in l %}{{ x }}{% endfor %}{{ l[1] }}{{ l[7] }}{{ l.a }}{{ l.first }}{{ l.size }}{{ l | join: '-' }}",
+        "pqqp2p-q",
+    ),
+    (
+        "{% assign o = nil | dobj %}{{ o.a }}{{ o.b.c }}{{ o.x.y }}{{ o.a.x }}{{ o['x'] }}{% for k in o %}{{ k[0] }}{% endfor %}",
+        "ACab",
+    ),
+];
+
 fn looks(format: &str) -> &'static [Look] {
     match format {
         "go" => GO,
@@ -233,6 +272,7 @@ fn looks(format: &str) -> &'static [Look] {
         "f-string" => F_STRING,
         "f-string-strict" => &[("{bad}|{dtext}", "|n/a")],
         "semantic-kernel" => &[("{{bad}}{{dtext}}", "n/a")],
+        "liquid" | "semantic-kernel-liquid" => LIQUID,
         "brackets" => &[("[bad x][dtext x][g bad x]", "n/a\"\"")],
         other => panic!("{other} looks at nothing here"),
     }

@@ -9,6 +9,7 @@ mod failed_calls;
 mod limits;
 mod rows;
 mod segments;
+mod sequential;
 mod side_by_side;
 pub(crate) mod tools;
 

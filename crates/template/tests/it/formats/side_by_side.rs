@@ -255,6 +255,58 @@ const F_STRING_STRICT: &[Use] = &[once("printed", "{e§}", "e§")];
 
 const SEMANTIC_KERNEL: &[Use] = &[once("printed", "{{e§}}", "e§")];
 
+const LIQUID: &[Use] = &[
+    once("printed", "{{ nil | e§ }}", "e§"),
+    once("read", "{% assign x = nil | f§ %}{{ x.result }}", "r§"),
+    once("item", "{% assign x = nil | f§ %}{{ x['result'] }}", "r§"),
+    once(
+        "looped",
+        "{% assign x = nil | f§ %}{% for i in x.items %}{{ i }}{% endfor %}",
+        "a§b§",
+    ),
+    once("piped", "{{ nil | e§ | upcase | strip }}", "E§"),
+    once(
+        "condition",
+        "{% assign x = nil | f§ %}{% if x.ok %}y{% else %}{{ 1 | g }}{% endif %}",
+        "y",
+    ),
+    once(
+        "set",
+        "{% assign x = nil | f§ %}{% assign y = 1 %}{% if x.ok %}{% assign y = 2 %}{% endif %}{% if y == 1 %}{{ 1 | g }}{% endif %}{{ y }}",
+        "2",
+    ),
+    once(
+        "captured",
+        "{% capture x %}{{ nil | e§ }}{% endcapture %}{{ x }}",
+        "e§",
+    ),
+    once(
+        "case",
+        "{% assign x = nil | e§ %}{% case x %}{% when 'e§' %}y{% else %}{{ 1 | g }}{% endcase %}",
+        "y",
+    ),
+
+    twice("argument", "{% assign x = nil | f§ %}{{ x.result | g }}", "[r§]"),
+    twice(
+        "guarded",
+        "{% assign x = nil | f§ %}{% if x.ok %}{{ '§' | g }}{% endif %}",
+        "[§]",
+    ),
+    twice("chained", "{{ nil | e§ | g }}", "[e§]"),
+    twice(
+        "two operands",
+        "{% assign x = nil | f§ %}{% assign y = nil | e§ %}{{ x.result | append: y }}",
+        "r§e§",
+    )
+    .side(),
+    twice(
+        "compared",
+        "{% assign x = nil | f§ %}{% assign y = nil | e§ %}{% if x.result == y %}y{% else %}n{% endif %}",
+        "n",
+    )
+    .side(),
+];
+
 const BRACKETS: &[Use] = &[
     once("printed", "[e§ x]", "e§"),
     twice("argument", "[g e§ x]", "[e§]"),
@@ -294,6 +346,7 @@ fn uses(format: &str) -> Vec<&'static [Use]> {
         "f-string" => vec![F_STRING],
         "f-string-strict" => vec![F_STRING_STRICT],
         "semantic-kernel" => vec![SEMANTIC_KERNEL],
+        "liquid" | "semantic-kernel-liquid" => vec![LIQUID],
         "brackets" => vec![BRACKETS],
         other => panic!("{other} has no uses here"),
     }

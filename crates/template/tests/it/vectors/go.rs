@@ -184,12 +184,18 @@ fn evaluate(format: &GoFormat, vector: &Vector, data: Value) -> Given {
     }
 }
 
+/// As Go takes them: of two options that set the same, the last one counts.
 fn missing(options: &[String]) -> Missing {
-    match options.first().map(String::as_str) {
-        Some("missingkey=error") => Missing::Strict,
-        Some("missingkey=zero") => Missing::Zero,
-        _ => Missing::Default,
+    let mut missing = Missing::Default;
+    for option in options {
+        match option.as_str() {
+            "missingkey=error" => missing = Missing::Strict,
+            "missingkey=zero" => missing = Missing::Zero,
+            "missingkey=default" | "missingkey=invalid" => missing = Missing::Default,
+            _ => {}
+        }
     }
+    missing
 }
 
 /// What follows `template: NAME:LINE: `.
@@ -271,6 +277,29 @@ impl std::fmt::Display for Given {
         match self {
             Given::Output(bytes) => write!(f, "{:?}", String::from_utf8_lossy(bytes)),
             Given::Failed { stage, message, .. } => write!(f, "{stage} error: {message}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_options_that_set_the_same_the_last_one_counts() {
+        let cases: [(&[&str], Missing); 5] = [
+            (&[], Missing::Default),
+            (&["missingkey=error"], Missing::Strict),
+            (&["missingkey=error", "missingkey=zero"], Missing::Zero),
+            (&["missingkey=zero", "missingkey=error"], Missing::Strict),
+            (
+                &["missingkey=error", "missingkey=default"],
+                Missing::Default,
+            ),
+        ];
+        for (options, expected) in cases {
+            let options: Vec<String> = options.iter().map(|text| (*text).to_owned()).collect();
+            assert_eq!(missing(&options), expected, "{options:?}");
         }
     }
 }

@@ -9,6 +9,7 @@ mod go;
 mod handlebars;
 mod jinja;
 mod known;
+mod liquid;
 mod mustache;
 mod ranked;
 pub(crate) mod report;
@@ -34,6 +35,7 @@ pub(crate) fn run(path: &Path) -> Result<Report, String> {
         Some("handlebars") => handlebars::run(&text),
         Some("jinja2") => jinja::run(&text),
         Some("semantic-kernel") => semantic_kernel::run(&text),
+        Some("liquid") => liquid::run(&text),
         Some("mustache") => mustache::run(&text),
         Some("mustache-spec") => mustache::run_specification(&text),
         Some("sk-chat-prompt") => sk_chat_prompt::run(&text),

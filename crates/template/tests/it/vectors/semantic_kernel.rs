@@ -50,7 +50,9 @@ fn evaluate(vector: &Vector<'_>, dialect: Dialect) -> Result<String, String> {
     let sources = [Source::new("t", vector.text("template"))];
     let compiled = format.compile(&sources, &options);
     let compiled = compiled.map_err(|error| error.message)?;
-    let found = SemanticKernelFormat::input_variables(compiled.references());
+    let declared: Vec<String> = inputs(vector).iter().map(name).collect();
+    let declared: Vec<&str> = declared.iter().map(String::as_str).collect();
+    let found = SemanticKernelFormat::input_variables(compiled.references(), &declared);
     let found: Value = Value::from(found.into_iter().map(Value::from).collect::<Vec<_>>());
     if vector
         .get(&["input_variables"])

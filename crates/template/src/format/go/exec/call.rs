@@ -25,25 +25,6 @@ impl<'a> Executor<'a, '_, '_> {
         arguments: &'a [Node],
         last: Option<Item<'a>>,
     ) -> Result<Item<'a>, Stop> {
-        let (arguments_before, values_before) = (self.arguments.len(), self.values.len());
-        match self.called(function, whole, arguments, last) {
-            // What is made of a hole is one.
-            Err(Stop::Suspended) if !self.pass.is_stopped() => {
-                self.arguments.truncate(arguments_before);
-                self.values.truncate(values_before);
-                Ok(Item::Pending)
-            }
-            called => called,
-        }
-    }
-
-    fn called(
-        &mut self,
-        function: &'a FunctionNode,
-        whole: At<'a>,
-        arguments: &'a [Node],
-        last: Option<Item<'a>>,
-    ) -> Result<Item<'a>, Stop> {
         match &function.function {
             Function::Late => self.late(function, whole, arguments, last),
             Function::Native(native) => self.native(native, whole, arguments, last),
@@ -104,12 +85,10 @@ impl<'a> Executor<'a, '_, '_> {
             if matches!(value, Item::Pending) {
                 let effects = self.compiled.has_effects();
                 let mut rest = arguments.iter().skip(i + 1);
-                return Err(
-                    match rest.any(|node| super::skip::node_lasts(node, effects)) {
-                        true => self.pass.stop(),
-                        false => Stop::Suspended,
-                    },
-                );
+                return match rest.any(|node| super::skip::node_lasts(node, effects)) {
+                    true => Err(self.pass.stop()),
+                    false => Ok(Item::Pending),
+                };
             }
             if value.is_true() == decisive {
                 return Ok(value);
@@ -140,7 +119,8 @@ impl<'a> Executor<'a, '_, '_> {
         self.arguments.extend(last);
         let items = &mut self.arguments[base..];
         if items.iter().any(|item| matches!(item, Item::Pending)) {
-            return Err(Stop::Suspended);
+            self.arguments.truncate(base);
+            return Ok(Item::Pending);
         }
         let stood = items.iter().any(Item::stands_in);
         if stood {
@@ -228,32 +208,27 @@ impl<'a> Executor<'a, '_, '_> {
         let base = self.values.len();
         let mut hole = false;
         for argument in arguments {
-            let value = self.argument_value(argument, types.next().unwrap_or(GoType::Any));
-            let value = self.unless_hole(value, &mut hole)?;
-            self.values.push(value);
+            hole |= !self.push_argument(argument, types.next().unwrap_or(GoType::Any))?;
         }
         if let Some(last) = last {
-            let value = self.checked_value(last, types.next().unwrap_or(GoType::Any));
-            let value = self.unless_hole(value, &mut hole)?;
-            self.values.push(value);
+            hole |= !self.push_checked(last, types.next().unwrap_or(GoType::Any))?;
         }
         if hole {
-            return Err(match self.lasts(function) {
-                true => self.pass.stop(),
-                false => Stop::Suspended,
-            });
+            self.values.truncate(base);
+            return match self.lasts(function) {
+                true => Err(self.pass.stop()),
+                false => Ok(Item::Pending),
+            };
         }
-        let mut stood = false;
-        let hands_on = function.effect == Effect::Includes;
-        for value in self.values[base..]
-            .iter_mut()
-            .filter(|value| !hands_on && value.stands_in())
-        {
-            stood = true;
-            *value = std::mem::take(value).meant();
+        let includes = function.effect == Effect::Includes;
+        let stood = !includes && self.values[base..].iter().any(GoValue::stands_in);
+        if stood {
+            for value in &mut self.values[base..] {
+                *value = std::mem::take(value).meant();
+            }
         }
         let entered = self.pass.entered();
-        if function.effect == Effect::Includes {
+        if includes {
             self.enter_site();
         }
         let values = std::mem::take(&mut self.values);
@@ -283,18 +258,6 @@ impl<'a> Executor<'a, '_, '_> {
             Effect::None => false,
             Effect::Lasts => true,
             Effect::Includes => self.compiled.has_effects(),
-        }
-    }
-
-    /// A value, or nothing in place of a hole: the arguments after it are
-    /// evaluated too, for the calls in them.
-    fn unless_hole(&self, value: Result<GoValue, Stop>, hole: &mut bool) -> Result<GoValue, Stop> {
-        match value {
-            Err(Stop::Suspended) if !self.pass.is_stopped() => {
-                *hole = true;
-                Ok(GoValue::Nil)
-            }
-            value => value,
         }
     }
 
@@ -355,7 +318,9 @@ impl<'a> Executor<'a, '_, '_> {
         arguments: &'a [Node],
         last: Option<Item<'a>>,
     ) -> Result<Item<'a>, Stop> {
-        let base = self.format_arguments(builtin, arguments, last)?;
+        let Some(base) = self.format_arguments(builtin, arguments, last)? else {
+            return Ok(Item::Pending);
+        };
         let mut text = Vec::new();
         let limit = self.pass.limits().memory_bytes;
         let full = append_formatted(builtin, &mut text, limit, &self.values[base..]);
@@ -384,7 +349,10 @@ impl<'a> Executor<'a, '_, '_> {
         self.at_node(&command.first);
         let arguments = &command.arguments;
         self.check_count(&function.name, builtin.arity(), arguments, last.is_some())?;
-        let base = self.format_arguments(builtin, arguments, last)?;
+        // The text of a hole is nothing.
+        let Some(base) = self.format_arguments(builtin, arguments, last)? else {
+            return Ok(true);
+        };
         let limit = self.pass.limits().output_bytes;
         let full = append_formatted(builtin, self.pass.out(), limit, &self.values[base..]);
         self.values.truncate(base);
@@ -392,13 +360,14 @@ impl<'a> Executor<'a, '_, '_> {
         Ok(true)
     }
 
-    /// Puts the arguments on the stack of values; gives where they begin.
+    /// Puts the arguments on the stack of values; gives where they begin, or nothing
+    /// if one is a hole.
     fn format_arguments(
         &mut self,
         builtin: Builtin,
         arguments: &'a [Node],
         last: Option<Item<'a>>,
-    ) -> Result<usize, Stop> {
+    ) -> Result<Option<usize>, Stop> {
         let (base, mut hole) = (self.values.len(), false);
         // Only the format itself, printf's first argument, has to be text.
         let type_of_next = |values: &[GoValue]| match builtin {
@@ -407,21 +376,22 @@ impl<'a> Executor<'a, '_, '_> {
         };
         for argument in arguments {
             let go_type = type_of_next(&self.values);
-            let value = self.argument_value(argument, go_type);
-            let value = self.unless_hole(value, &mut hole)?;
-            self.values.push(super::printed(&value).unwrap_or(value));
+            hole |= !self.push_argument(argument, go_type)?;
         }
         if let Some(last) = last {
             let go_type = type_of_next(&self.values);
-            let value = self.checked_value(last, go_type);
-            let value = self.unless_hole(value, &mut hole)?;
-            self.values.push(super::printed(&value).unwrap_or(value));
+            hole |= !self.push_checked(last, go_type)?;
         }
         if hole {
             self.values.truncate(base);
-            return Err(Stop::Suspended);
+            return Ok(None);
         }
-        Ok(base)
+        for value in &mut self.values[base..] {
+            if let Some(printed) = super::printed(value) {
+                *value = printed;
+            }
+        }
+        Ok(Some(base))
     }
 
     fn escape(
@@ -430,7 +400,9 @@ impl<'a> Executor<'a, '_, '_> {
         arguments: &'a [Node],
         last: Option<Item<'a>>,
     ) -> Result<Item<'a>, Stop> {
-        let base = self.format_arguments(builtin, arguments, last)?;
+        let Some(base) = self.format_arguments(builtin, arguments, last)? else {
+            return Ok(Item::Pending);
+        };
         for value in &mut self.values[base..] {
             if matches!(value, GoValue::Nil) {
                 *value = "<no value>".into();
@@ -458,28 +430,29 @@ impl<'a> Executor<'a, '_, '_> {
         }
     }
 
-    pub(super) fn argument_value(
-        &mut self,
-        node: &'a Node,
-        go_type: GoType,
-    ) -> Result<GoValue, Stop> {
+    /// Puts an argument on the stack of values. Says whether it is one: in place of
+    /// a hole stands nothing, and what comes behind it is evaluated for its calls.
+    pub(super) fn push_argument(&mut self, node: &'a Node, go_type: GoType) -> Result<bool, Stop> {
         self.at_node(node);
         if let Some((value, _)) = self.found(node)
             && (go_type == GoType::Any || Item::core(value).go_type() == Some(go_type))
         {
-            return Ok(value.into());
+            self.values.push(value.into());
+            return Ok(true);
         }
-        match self.argument(node, go_type)? {
-            Item::Pending => Err(Stop::Suspended),
-            item => Ok(item.into_value()),
-        }
+        let item = self.argument(node, go_type)?;
+        Ok(self.push(item))
     }
 
-    fn checked_value(&mut self, item: Item<'a>, go_type: GoType) -> Result<GoValue, Stop> {
-        match self.checked(item, go_type)? {
-            Item::Pending => Err(Stop::Suspended),
-            item => Ok(item.into_value()),
-        }
+    fn push_checked(&mut self, item: Item<'a>, go_type: GoType) -> Result<bool, Stop> {
+        let item = self.checked(item, go_type)?;
+        Ok(self.push(item))
+    }
+
+    fn push(&mut self, item: Item<'a>) -> bool {
+        let is_hole = matches!(item, Item::Pending);
+        self.values.push(item.into_value());
+        !is_hole
     }
 
     /// Evaluates an argument for a parameter of that type.

@@ -19,10 +19,7 @@ use super::{At, Executor};
 impl<'a> Executor<'a, '_, '_> {
     pub(super) fn pipeline(&mut self, pipe: &'a Pipe) -> Result<Item<'a>, Stop> {
         self.at = At::Pipe(pipe);
-        let value = match self.commands(&pipe.commands) {
-            Err(Stop::Suspended) if !self.pass.is_stopped() => Item::Pending,
-            value => value?.unwrap_or(Item::Missing),
-        };
+        let value = self.commands(&pipe.commands)?.unwrap_or(Item::Missing);
         for target in &pipe.variables {
             if pipe.assign {
                 self.assign(target, value.clone())?;
@@ -285,9 +282,13 @@ impl<'a> Executor<'a, '_, '_> {
                 Err(self.fail(format!("{name} is not a method but has arguments")))
             }
             Item::Own(value @ GoValue::Object(_), _) => {
-                let mut values = Vec::with_capacity(arguments.len() + 1);
+                let (base, mut hole) = (self.values.len(), matches!(last, Some(Item::Pending)));
                 for argument in arguments {
-                    values.push(self.argument_value(argument, GoType::Any)?);
+                    hole |= !self.push_argument(argument, GoType::Any)?;
+                }
+                let mut values = self.values.split_off(base);
+                if hole {
+                    return Ok(Item::Pending);
                 }
                 values.extend(last.map(Item::into_value));
                 match value.member(name, &values) {

@@ -74,9 +74,6 @@ pub(in super::super) fn include(
     std::mem::swap(&mut executor.state, context.state);
     let (text, pending) = context.pass.release(held);
     match result {
-        Err(Stop::Suspended) if !context.pass.is_stopped() => {
-            return Err(FunctionError::Pending);
-        }
         Err(failed) => return Err(failed.into()),
         Ok(()) if pending => return Err(FunctionError::Pending),
         Ok(()) => {}

@@ -182,14 +182,8 @@ impl<'a> Executor<'a, '_, '_> {
             if let Some((value, _)) = self.found(node) {
                 return self.print(&Item::Core(value, false));
             }
-        } else if pipe.variables.is_empty() {
-            match self.print_formatted(pipe) {
-                Ok(false) => {}
-                Ok(true) => return Ok(()),
-                // The text of a hole is nothing.
-                Err(Stop::Suspended) if !self.pass.is_stopped() => return Ok(()),
-                Err(stop) => return Err(stop),
-            }
+        } else if pipe.variables.is_empty() && self.print_formatted(pipe)? {
+            return Ok(());
         }
         let value = self.pipeline(pipe)?;
         if !pipe.variables.is_empty() {

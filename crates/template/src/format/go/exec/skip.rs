@@ -77,7 +77,7 @@ impl Executor<'_, '_, '_> {
                 }
                 _ => {}
             }
-            let Some(pipe) = pipe_of(op).filter(|pipe| pipe.assign) else {
+            let Some(pipe) = op.pipe().filter(|pipe| pipe.assign) else {
                 continue;
             };
             for target in &pipe.variables {
@@ -90,21 +90,11 @@ impl Executor<'_, '_, '_> {
     }
 }
 
-fn pipe_of(op: &Op) -> Option<&Pipe> {
-    match op {
-        Op::Action(pipe) | Op::If { pipe, .. } | Op::With { pipe, .. } | Op::Range { pipe, .. } => {
-            Some(pipe)
-        }
-        Op::Call(call) => call.pipe.as_ref(),
-        _ => None,
-    }
-}
-
 /// Whether what follows depends on an operation besides the variables that it
 /// sets; `templates` says whether it does on what other templates do.
 pub(in super::super) fn lasts(op: &Op, templates: bool) -> bool {
     let calls = templates && matches!(op, Op::Call(_));
-    calls || pipe_of(op).is_some_and(|pipe| pipe_lasts(pipe, templates))
+    calls || op.pipe().is_some_and(|pipe| pipe_lasts(pipe, templates))
 }
 
 fn pipe_lasts(pipe: &Pipe, templates: bool) -> bool {

@@ -9,8 +9,8 @@ use jiff::{Timestamp, ToSpan, Zoned};
 
 use super::super::{Context, FunctionError, GoFunction, GoType, GoValue, Object};
 use super::duration::{Duration, HOUR, MINUTE, SECOND};
-use super::layout::{MONTHS, WEEKDAYS};
 use super::{args, cost, timetext};
+use crate::format::calendar::{MONTHS, WEEKDAYS};
 
 type Outcome = Result<GoValue, FunctionError>;
 

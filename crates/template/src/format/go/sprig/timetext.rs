@@ -6,7 +6,8 @@ use jiff::Zoned;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{Offset, TimeZone};
 
-use super::layout::{Field, MONTHS, Pad, Piece, WEEKDAYS, pieces};
+use super::layout::{Field, Pad, Piece, pieces};
+use crate::format::calendar::{MONTHS, WEEKDAYS};
 
 /// The time as the layout says.
 pub(super) fn format(time: &Zoned, layout: &str) -> String {

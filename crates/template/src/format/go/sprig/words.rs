@@ -31,12 +31,14 @@ pub(super) fn kebab(text: &str) -> String {
 }
 
 /// `first_name` as `FirstName`. Connectors at the start stay, and so does one
-/// of every two that follow each other.
+/// of every two that follow each other. A text of connectors alone gets its last
+/// one twice: xstrings takes it for the text's only letter as well.
 pub(super) fn camel(text: &str) -> String {
     let body = text.trim_start_matches(is_connector);
     let mut out = text[..text.len() - body.len()].to_owned();
     let mut chars = body.chars();
     let Some(first) = chars.next() else {
+        out.extend(text.chars().next_back());
         return out;
     };
     let mut shouting = first.is_uppercase();
@@ -364,10 +366,44 @@ mod tests {
             ("  pad  ", "  Pad  "),
             ("helloWorldHTTPServer", "HelloWorldHTTPServer"),
             ("x", "X"),
-            ("__", "__"),
+            ("a_", "A_"),
+            ("_", "__"),
+            ("__", "___"),
+            (" ", "  "),
+            ("", ""),
         ];
         for (text, wanted) in cases {
             assert_eq!(camel(text), wanted, "{text}");
+        }
+    }
+
+    /// What Sprig after 3.3.0 gives, with xstrings 1.5. Sprig 3.2 built with xstrings 1.4 alone
+    /// keeps every capital (`ABC` as `ABC`, `GOLANG_IS_GREAT` as `GOLANGISGREAT`).
+    #[test]
+    fn capitals_in_a_row_are_one_word() {
+        let cases = [
+            ("ABC", "Abc", "abc"),
+            ("aBC", "ABC", "a_bc"),
+            ("ABc", "Abc", "a_bc"),
+            ("ABC_DEF", "AbcDef", "abc_def"),
+            ("FooBar", "FooBar", "foo_bar"),
+            ("foo_BAR", "FooBar", "foo_bar"),
+            ("fooBAR", "FooBAR", "foo_bar"),
+            ("HTTPServer", "Httpserver", "http_server"),
+            ("JSONData_v3", "JsondataV3", "json_data_v3"),
+            ("API2Key", "Api2Key", "api2_key"),
+            ("URL-to HTML", "UrlToHtml", "url_to_html"),
+            ("éCole_ÉTÉ", "ÉColeÉté", "é_cole_été"),
+            ("a__b--C", "A_B-C", "a__b__c"),
+            ("v2Beta10", "V2Beta10", "v2_beta10"),
+            ("X_1y", "X1y", "x_1y"),
+            ("a1B", "A1B", "a1_b"),
+            ("A", "A", "a"),
+        ];
+        for (text, camels, snakes) in cases {
+            assert_eq!(camel(text), camels, "{text}");
+            assert_eq!(snake(text), snakes, "{text}");
+            assert_eq!(kebab(text), snakes.replace('_', "-"), "{text}");
         }
     }
 

@@ -4,6 +4,7 @@ mod custom;
 mod go;
 mod handlebars;
 mod jinja;
+mod liquid;
 mod semantic_kernel;
 mod values;
 
@@ -23,6 +24,8 @@ const ALL: &[Row] = &[
     values::F_STRING,
     values::F_STRING_STRICT,
     handlebars::DOTPROMPT,
+    liquid::LIQUID,
+    liquid::SEMANTIC_KERNEL_LIQUID,
     custom::BRACKETS,
 ];
 

@@ -1,0 +1,115 @@
+//! Loops: their turns, `loop`, and the condition on their items.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::ast::{Expr, For};
+use super::eval::{Evaluator, Flow, VALUE_SIZE};
+use super::value::{List, Loop, Sort, Value};
+use crate::Stop;
+
+impl Evaluator<'_, '_> {
+    pub(super) fn for_tag(&mut self, node: &Arc<For>) -> Result<(), Stop> {
+        let iterable = self.eval(&node.iterable)?;
+        self.for_loop(node, &iterable, 0)
+    }
+
+    /// Runs a loop; `depth` counts recursive ones from 0.
+    pub(super) fn for_loop(
+        &mut self,
+        node: &Arc<For>,
+        iterable: &Value,
+        depth: usize,
+    ) -> Result<(), Stop> {
+        let items = self.iterate(iterable);
+        let mut items = items.map_err(|stop| self.place(stop, node.iterable.span))?;
+        if let Some(condition) = &node.condition {
+            items = self.matching(node, condition, &items)?;
+        }
+        if items.len() == 0 {
+            return self.level(|e| e.body(&node.otherwise));
+        }
+        let scope = self.names.open();
+        let state = self.loop_state(node, &items, depth);
+        let (mut kept, mut lost) = (None, false);
+        let entered = self.pass.entered();
+        self.pass.enter(node.iterable.span.start);
+        self.pass.enter(0);
+        for index in 0..items.len() {
+            self.step()?;
+            self.pass.turn(index);
+            if let Some(state) = &state {
+                state.index.set(index);
+            }
+            let item = items.get(index).unwrap_or(Value::None);
+            self.names
+                .turn(&scope, kept.unwrap_or(usize::from(state.is_some())));
+            self.assign_target(&node.target, item)?;
+            // The names of the target stay, and get other values.
+            kept.get_or_insert(self.names.since(&scope));
+            match self.level(|e| e.flow(&node.body))? {
+                Flow::Next | Flow::Continue => {}
+                Flow::Break => break,
+                Flow::Lost => {
+                    lost = true;
+                    break;
+                }
+            }
+        }
+        self.pass.leave(entered);
+        self.names.close(&scope);
+        if let Some(state) = state {
+            state.changed.replace(None);
+        }
+        match lost {
+            true => self.lose(node),
+            false => Ok(()),
+        }
+    }
+
+    /// What `loop` is, where any source of the set names it.
+    fn loop_state(&mut self, node: &Arc<For>, items: &List, depth: usize) -> Option<Rc<Loop>> {
+        let name = self.compiled.loop_name.as_ref()?;
+        let state = Rc::new(Loop {
+            items: items.clone(),
+            index: Cell::new(0),
+            depth,
+            repeats: node.recursive.then(|| Arc::clone(node)),
+            changed: RefCell::new(None),
+        });
+        let value = Value::Loop(Rc::clone(&state));
+        self.names.push(Arc::clone(name), value);
+        Some(state)
+    }
+
+    fn matching(&mut self, node: &For, condition: &Expr, items: &List) -> Result<List, Stop> {
+        let mut found = Vec::new();
+        let scope = self.names.open();
+        let (entered, mut hole) = (self.pass.entered(), false);
+        self.pass.enter(condition.span.start);
+        self.pass.enter(0);
+        for (index, item) in items.iter().enumerate() {
+            self.step()?;
+            self.pass.turn(index);
+            self.names.turn(&scope, 0);
+            self.assign_target(&node.target, item.clone())?;
+            match self.condition(condition) {
+                Ok(true) => {
+                    self.pass.charge(VALUE_SIZE)?;
+                    found.push(item);
+                }
+                Ok(false) => {}
+                // The conditions of the other items are evaluated whatever this one is.
+                Err(Stop::Suspended) if !self.pass.is_stopped() => hole = true,
+                Err(stop) => return Err(stop),
+            }
+        }
+        self.pass.leave(entered);
+        self.names.close(&scope);
+        if hole {
+            return Err(Stop::Suspended);
+        }
+        Ok(List::new(Sort::List, found))
+    }
+}

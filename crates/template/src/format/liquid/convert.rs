@@ -1,0 +1,345 @@
+//! Liquid templates as a neutral tree.
+//!
+//! An empty text, zero and an empty list are true in Liquid and false in the other formats, so
+//! a condition on a variable alone is exact for a boolean, and for a list where its emptiness
+//! is asked.
+
+use std::sync::Arc;
+
+use quillet_core::{Diagnostic, Span};
+
+use super::ast::{
+    Body, Comparison, Condition as Asked, Expr, ExprKind, FilterCall, For, If, Key, Name,
+    Node as Tag, NodeKind as TagKind, Offset, Operator, Piped, Term,
+};
+use super::parser;
+use crate::convert::{
+    Argument, Call, Condition, DEEPEST, Findings, Knows, Node, NodeKind, Nodes, Path, Scope, Shape,
+};
+use crate::{CompileOptions, Source};
+
+/// Reads a source. What other formats do not have is refused.
+pub(crate) fn read(
+    source: &Source<'_>,
+    options: &CompileOptions,
+    shapes: &Shape,
+    findings: &mut Findings<'_>,
+) -> Result<Nodes, Vec<Diagnostic>> {
+    let parsed = parser::parse(source, options);
+    let (program, literals) =
+        parsed.map_err(|problem| vec![problem.diagnostic(source.name, source.text)])?;
+    let literals = literals.into_text();
+    let mut reader = Reader {
+        literals: &literals,
+        findings,
+        scope: Scope::new(shapes),
+        items: Vec::new(),
+        depth: 0,
+    };
+    Ok(reader.body(&program.body))
+}
+
+struct Reader<'r, 's> {
+    /// All literal text.
+    literals: &'r str,
+    findings: &'r mut Findings<'s>,
+    scope: Scope<'r>,
+    /// Names of the items of the loops around.
+    items: Vec<Arc<str>>,
+    /// Parts around what is being read.
+    depth: usize,
+}
+
+impl Reader<'_, '_> {
+    fn body(&mut self, body: &Body) -> Nodes {
+        let mut nodes = Nodes::new();
+        for tag in body {
+            let kind = self.tag(tag);
+            nodes.extend(kind.map(|kind| Node::new(kind, tag.span)));
+        }
+        nodes
+    }
+
+    fn tag(&mut self, tag: &Tag) -> Option<NodeKind> {
+        let what = match &tag.kind {
+            TagKind::Text(range) | TagKind::Raw(range) => {
+                let text = self.literals.get(range.clone()).unwrap_or_default();
+                return Some(NodeKind::Text(text.to_owned()));
+            }
+            TagKind::Nothing => {
+                self.findings
+                    .leave_out(tag.span, "this comment is left out");
+                return None;
+            }
+            TagKind::Print(piped) => return self.print(piped, tag.span),
+            TagKind::If(node) => return self.branches(node, 0, tag.span),
+            TagKind::For(node) => return self.each(node, tag.span),
+            TagKind::Assign(..) => "assign",
+            TagKind::Capture(..) => "capture",
+            TagKind::Case(_) => "case",
+            TagKind::TableRow(_) => "tablerow",
+            TagKind::Cycle(_) => "cycle",
+            TagKind::Increment(_) => "increment",
+            TagKind::Decrement(_) => "decrement",
+            TagKind::IfChanged(_) => "ifchanged",
+            TagKind::Include(_) => "include",
+            TagKind::Render(_) => "render",
+            TagKind::Break => "break",
+            TagKind::Continue => "continue",
+        };
+        self.refuse(tag.span, &format!("the tag {what}"))
+    }
+
+    fn print(&mut self, piped: &Piped, span: Span) -> Option<NodeKind> {
+        let Some(expr) = &piped.value else {
+            return Some(NodeKind::Text(String::new()));
+        };
+        match piped.filters.as_slice() {
+            [] => {}
+            [call] if call.own.is_none() => return self.call(expr, call).map(NodeKind::Call),
+            [call, ..] => {
+                let message = format!("the filter {}", call.name);
+                return self.refuse(call.span, &message);
+            }
+        }
+        Some(match &expr.kind {
+            ExprKind::Text(text) => NodeKind::Text(text.to_string()),
+            ExprKind::Int(number) => NodeKind::Text(number.to_string()),
+            ExprKind::Lookup(_) => NodeKind::Print(self.path(expr)?),
+            _ => return self.refuse(span, "this constant"),
+        })
+    }
+
+    fn call(&mut self, input: &Expr, call: &FilterCall) -> Option<Call> {
+        let input = match input.kind {
+            ExprKind::Nil => None,
+            _ => Some(self.argument(input)?),
+        };
+        let rest = call.positional.iter().map(|one| self.argument(one));
+        let rest = rest.collect::<Option<Vec<_>>>()?;
+        let named = call.named.iter().map(|(name, value)| {
+            let value = self.argument(value)?;
+            Some((name.to_string(), value))
+        });
+        Some(Call {
+            name: call.name.to_string(),
+            named: named.collect::<Option<Vec<_>>>()?,
+            positional: input.into_iter().chain(rest).collect(),
+        })
+    }
+
+    fn argument(&mut self, expr: &Expr) -> Option<Argument> {
+        Some(match &expr.kind {
+            ExprKind::Text(text) => Argument::Text(text.to_string()),
+            ExprKind::Int(number) => Argument::Int(*number),
+            ExprKind::Bool(value) => Argument::Bool(*value),
+            _ => Argument::Path(self.path(expr)?),
+        })
+    }
+
+    fn branches(&mut self, node: &If, at: usize, span: Span) -> Option<NodeKind> {
+        let (condition, body) = node.branches.get(at)?;
+        let Some(condition) = condition else {
+            return self.refuse(span, "a second else");
+        };
+        if self.depth >= DEEPEST {
+            return self.refuse(span, "so long a chain of conditions");
+        }
+        self.depth += 1;
+        let found = self.truth(condition, span);
+        let then = self.body(body);
+        let otherwise = match node.branches.get(at + 1..).unwrap_or_default() {
+            [] => Nodes::new(),
+            [(None, body)] => self.body(body),
+            _ => {
+                let inner = self.branches(node, at + 1, span);
+                inner
+                    .map(|kind| Node::new(kind, span))
+                    .into_iter()
+                    .collect()
+            }
+        };
+        self.depth -= 1;
+        let (condition, negated) = found?;
+        let (then, otherwise) = match negated != (node.unless && at == 0) {
+            true => (otherwise, then),
+            false => (then, otherwise),
+        };
+        Some(NodeKind::If {
+            condition,
+            then,
+            otherwise,
+        })
+    }
+
+    /// What a condition asks, and whether it is negated.
+    fn truth(&mut self, condition: &Asked, span: Span) -> Option<(Condition, bool)> {
+        let [(comparison, None)] = condition.parts.as_slice() else {
+            return self.refuse(span, "and and or");
+        };
+        let Comparison { left, right } = comparison;
+        match (left, right) {
+            (Term::Expr(expr), None) => Some((self.truth_of(expr)?, false)),
+            (Term::Expr(one), Some((operator @ (Operator::Equal | Operator::NotEqual), other))) => {
+                let negated = *operator == Operator::NotEqual;
+                let (condition, empty) = match other {
+                    Term::Expr(other) if matches!(other.kind, ExprKind::Int(0)) => {
+                        (self.zero(one)?, true)
+                    }
+                    Term::Expr(other) => (self.equality(one, other)?, false),
+                    Term::Empty => (self.emptiness(one)?, true),
+                    Term::Blank => return self.refuse(one.span, "blank"),
+                };
+                Some((condition, negated != empty))
+            }
+            _ => self.refuse(span, "a comparison"),
+        }
+    }
+
+    /// A variable alone. Only where it can be nothing but `true` or `false` do formats agree.
+    fn truth_of(&mut self, expr: &Expr) -> Option<Condition> {
+        let path = self.path(expr)?;
+        match self.scope.shape(&path) {
+            Shape::Boolean => {}
+            Shape::Unknown => {
+                let shown = self.findings.at(expr.span).to_owned();
+                let message = format!(
+                    "exact if {shown} is true, false or not there: an empty text, 0 and an empty list are true in liquid alone"
+                );
+                let help = format!("declare it: --kind {shown}=boolean, or ask {shown} != empty");
+                self.findings.note(expr.span, message, help);
+            }
+            // An object is true in all of them, but for one without fields.
+            Shape::Object(fields) if !fields.is_empty() => {}
+            _ => {
+                let shown = self.findings.at(expr.span).to_owned();
+                let message = format!(
+                    "{shown} is no boolean: an empty text, 0 and an empty list are true in liquid alone"
+                );
+                let help = format!("ask {shown} != empty, if that is meant");
+                self.findings.refuse_with(expr.span, message, help);
+                return None;
+            }
+        }
+        Some(Condition::truth(path))
+    }
+
+    /// `x == empty`, of a text or a list: what is empty is false everywhere else.
+    fn emptiness(&mut self, expr: &Expr) -> Option<Condition> {
+        let path = self.path(expr)?;
+        match self.scope.shape(&path) {
+            Shape::Text | Shape::List(_) => {}
+            Shape::Unknown => {
+                let shown = self.findings.at(expr.span).to_owned();
+                let message = format!("exact if {shown} is a text or a list");
+                let help = format!("declare it: --kind {shown}=text, or --kind {shown}=list");
+                self.findings.note(expr.span, message, help);
+            }
+            _ => return self.refuse(expr.span, "empty for what is neither a text nor a list"),
+        }
+        Some(Condition::truth(path))
+    }
+
+    /// `x == 0`, of a number: zero is false everywhere else.
+    fn zero(&mut self, expr: &Expr) -> Option<Condition> {
+        let path = self.path(expr)?;
+        match self.scope.shape(&path) {
+            Shape::Integer | Shape::Number => Some(Condition::truth(path)),
+            _ => self.refuse(expr.span, "a comparison with anything but a text"),
+        }
+    }
+
+    /// A variable beside a text, on either side.
+    fn equality(&mut self, left: &Expr, right: &Expr) -> Option<Condition> {
+        let (subject, text) = match (&left.kind, &right.kind) {
+            (_, ExprKind::Text(text)) => (left, text),
+            (ExprKind::Text(text), _) => (right, text),
+            _ => return self.refuse(left.span, "a comparison with anything but a text"),
+        };
+        Some(Condition::equals(self.path(subject)?, text.to_string()))
+    }
+
+    fn each(&mut self, node: &For, span: Span) -> Option<NodeKind> {
+        let plain = !node.reversed && node.limit.is_none() && matches!(node.offset, Offset::Start);
+        if !plain {
+            self.refuse::<()>(span, "reversed, limit or offset of a loop");
+        }
+        let list = self.path(&node.items);
+        self.items.push(Arc::clone(&node.variable));
+        let unknown = Path::root(&["\0"]);
+        self.scope.enter(list.as_ref().unwrap_or(&unknown));
+        let body = self.body(&node.body);
+        self.scope.leave();
+        self.items.pop();
+        let otherwise = node.otherwise.as_ref().map(|body| self.body(body));
+        Some(NodeKind::For {
+            list: list?,
+            name: Some(Arc::clone(&node.variable)),
+            body,
+            otherwise: otherwise.unwrap_or_default(),
+        })
+    }
+
+    fn path(&mut self, expr: &Expr) -> Option<Path> {
+        let ExprKind::Lookup(lookup) = &expr.kind else {
+            return self.refuse(expr.span, "this value");
+        };
+        let Name::Known(name) = &lookup.name else {
+            return self.refuse(expr.span, "a variable with a computed name");
+        };
+        let own = self.items.iter().rposition(|item| item == name);
+        if own.is_none() && &**name == "forloop" && !self.items.is_empty() {
+            return self.of_loop(&lookup.keys, expr.span);
+        }
+        let mut path = match own {
+            Some(depth) => Path::item(depth, &[]),
+            None => Path::root(&[name]),
+        };
+        for key in &lookup.keys {
+            path = match key {
+                Key::Name(key) if matches!(&**key, "size" | "first" | "last") => {
+                    return self.refuse(expr.span, &format!(".{key}"));
+                }
+                Key::Name(key) => path.join([key.to_string()]),
+                Key::Computed(Expr {
+                    kind: ExprKind::Text(key),
+                    ..
+                }) => path.join([key.to_string()]),
+                Key::Computed(_) => return self.refuse(expr.span, "an index"),
+            };
+        }
+        Some(path)
+    }
+
+    /// What the innermost loop knows, or one around it.
+    fn of_loop(&mut self, keys: &[Key], span: Span) -> Option<Path> {
+        let mut depth = self.items.len() - 1;
+        let mut keys = keys.iter();
+        loop {
+            match keys.next() {
+                Some(Key::Name(name)) if &**name == "parentloop" && depth > 0 => depth -= 1,
+                Some(Key::Name(name)) if keys.len() == 0 => {
+                    let knows = self.known(name, span)?;
+                    return Some(Path::in_loop(depth, knows));
+                }
+                _ => return self.refuse(span, "forloop as a whole"),
+            }
+        }
+    }
+
+    fn known(&mut self, name: &str, span: Span) -> Option<Knows> {
+        match name {
+            "index0" => Some(Knows::Index),
+            "index" => Some(Knows::Number),
+            "first" => Some(Knows::First),
+            "last" => Some(Knows::Last),
+            other => self.refuse(span, &format!("forloop.{other}")),
+        }
+    }
+
+    fn refuse<T>(&mut self, span: Span, what: &str) -> Option<T> {
+        let message = format!("{what} has no exact counterpart in other formats");
+        self.findings.refuse(span, message);
+        None
+    }
+}

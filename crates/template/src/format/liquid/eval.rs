@@ -1,0 +1,468 @@
+//! Evaluates a template. Tags are in [`super::blocks`] and [`super::partials`], values in
+//! [`super::operand`].
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use quillet_core::{Position, Span, Value as Data, nearest};
+
+use super::Compiled;
+use super::ast::{Body, ExprKind, FilterCall, Key, Lookup, Name, Node, NodeKind, Piped};
+use super::number::Fault;
+use super::scope::{Interrupt, World};
+use super::value::{self, Value};
+use crate::structure;
+use crate::{Called, ErrorKind, Limit, Missing, Pass, RenderError, Stop};
+
+/// Bodies and partials inside each other. Each level takes a few hundred bytes of a 2 MiB
+/// stack, several kilobytes without optimisation.
+const MAX_LEVELS: usize = 400;
+
+/// Bytes of one value in a list.
+pub(super) const VALUE_SIZE: usize = size_of::<Data>();
+
+pub(super) fn fail(reason: impl Into<String>) -> Stop {
+    RenderError::new(ErrorKind::Execution, reason).into()
+}
+
+pub(super) struct Evaluator<'t, 'p> {
+    pub(super) compiled: &'t Compiled,
+    pub(super) pass: &'t mut Pass<'p>,
+    pub(super) world: World<'p>,
+    /// Which source is being evaluated.
+    pub(super) source: usize,
+    levels: usize,
+    /// Partials inside each other.
+    pub(super) partials: usize,
+}
+
+impl<'t, 'p> Evaluator<'t, 'p> {
+    pub(super) fn new(compiled: &'t Compiled, pass: &'t mut Pass<'p>) -> Self {
+        Evaluator {
+            compiled,
+            world: World::new(pass.variables()),
+            pass,
+            source: 0,
+            levels: 0,
+            partials: 0,
+        }
+    }
+
+    pub(super) fn run(&mut self, source: usize) -> Result<(), Stop> {
+        let compiled = self.compiled;
+        self.source = source;
+        match compiled.body(source) {
+            Some(body) => self.body(body),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts the work of looking through so many bytes.
+    pub(super) fn scan(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.pass.steps(bytes / 256)
+    }
+
+    /// Counts bytes that are about to be built, and the work of building them.
+    pub(super) fn charge(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.pass.charge(bytes)?;
+        self.scan(bytes)
+    }
+
+    pub(super) fn is_strict(&self) -> bool {
+        self.compiled.missing == Missing::Strict
+    }
+
+    /// Adds the place to an error that has none.
+    pub(super) fn place(&self, stop: Stop, span: Span) -> Stop {
+        let Stop::Failed(mut error) = stop else {
+            return stop;
+        };
+        if error.span.is_none() {
+            let (name, text) = self.compiled.source(self.source);
+            let at = Position::of(text, span.start);
+            error.message = format!("{name}:{}:{}: {}", at.line, at.column, error.reason);
+            error.source_name = name.to_owned();
+            error.span = Some(span);
+            error.position = Some(at);
+        }
+        Stop::Failed(error)
+    }
+
+    /// The error of a variable that is not there.
+    pub(super) fn undefined(&self, path: &str) -> Stop {
+        let reason = format!("undefined variable {path}");
+        let mut error = RenderError::new(ErrorKind::MissingVariable, reason);
+        let first = path.split(['.', '[']).next().unwrap_or(path);
+        error.help = nearest(first, self.world.names())
+            .filter(|near| *near != first)
+            .map(|near| format!("did you mean {near}?"));
+        error.into()
+    }
+
+    /// What a filter could not calculate.
+    pub(super) fn fault(&self, fault: Fault) -> Stop {
+        fail(match fault {
+            Fault::ByZero => "divided by 0",
+            Fault::TooLarge => "the whole number does not fit into 64 bits",
+            Fault::NotFinite => "a number without end has no whole part",
+        })
+    }
+
+    /// Goes one level down, and back up after `run`.
+    pub(super) fn level<T>(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        self.levels += 1;
+        if self.levels > MAX_LEVELS {
+            return Err(self.pass.limit(Limit::Nesting));
+        }
+        let result = run(self);
+        self.levels -= 1;
+        result
+    }
+
+    /// Prints a body, up to where it is left.
+    pub(super) fn body(&mut self, body: &'t Body) -> Result<(), Stop> {
+        self.level(|e| e.nodes(body))
+    }
+
+    fn nodes(&mut self, body: &'t Body) -> Result<(), Stop> {
+        let entered = self.pass.entered();
+        let scope = self.world.open();
+        let loops = self.world.loops.len();
+        for node in body {
+            self.pass
+                .step()
+                .map_err(|stop| self.place(stop, node.span))?;
+            if let NodeKind::Text(place) = &node.kind {
+                let text = self.compiled.literal(self.source, place);
+                self.pass.literal(text)?;
+                continue;
+            }
+            let holes = self.pass.holes();
+            match self.node(node) {
+                Err(Stop::Suspended) => {
+                    self.pass.leave(entered);
+                    self.world.close(scope);
+                    self.world.loops.truncate(loops);
+                    self.skip(node, holes)?;
+                }
+                done => done.map_err(|stop| self.place(stop, node.span))?,
+            }
+            if !self.world.interrupts.is_empty() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn node(&mut self, node: &'t Node) -> Result<(), Stop> {
+        match &node.kind {
+            NodeKind::Text(place) | NodeKind::Raw(place) => {
+                let text = self.compiled.literal(self.source, place);
+                self.pass.literal(text)
+            }
+            NodeKind::Nothing => Ok(()),
+            NodeKind::Print(piped) => self.print(piped),
+            NodeKind::Assign(name, piped) => {
+                let value = self.piped(piped)?;
+                self.world.assign(name, value);
+                Ok(())
+            }
+            NodeKind::Capture(name, body) => {
+                let text = self.captured(|e| e.body(body))?;
+                self.world.assign(name, Value::from(text));
+                Ok(())
+            }
+            NodeKind::If(node) => self.if_tag(node),
+            NodeKind::Case(node) => self.case(node),
+            NodeKind::For(looped) => self.for_tag(looped, node.span),
+            NodeKind::TableRow(table) => self.table_row(table, node.span),
+            NodeKind::Cycle(node) => self.cycle(node),
+            NodeKind::Increment(name) => self.count(name, 0, 1),
+            NodeKind::Decrement(name) => self.count(name, -1, -1),
+            NodeKind::IfChanged(body) => self.if_changed(body),
+            NodeKind::Include(partial) => self.include(partial, node.span),
+            NodeKind::Render(partial) => self.render(partial, node.span),
+            NodeKind::Break => {
+                self.world.interrupts.push(Interrupt::Break);
+                Ok(())
+            }
+            NodeKind::Continue => {
+                self.world.interrupts.push(Interrupt::Continue);
+                Ok(())
+            }
+        }
+    }
+
+    /// What `run` prints, as a text. It is a hole if one is printed in it.
+    pub(super) fn captured(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Result<(), Stop>,
+    ) -> Result<String, Stop> {
+        let held = self.pass.capture();
+        let ran = run(self);
+        let (bytes, pending) = self.pass.release(held);
+        ran?;
+        if pending {
+            return Err(Stop::Suspended);
+        }
+        self.charge(bytes.len())?;
+        Ok(String::from_utf8(bytes).unwrap_or_default())
+    }
+
+    fn print(&mut self, piped: &'t Piped) -> Result<(), Stop> {
+        let start = self.pass.begin_value();
+        self.print_value(piped)?;
+        let (_, text) = self.compiled.source(self.source);
+        let name = |place: Span| text.get(place.start..place.end).map(str::to_owned);
+        self.pass.end_value(start, || source(piped).and_then(name))
+    }
+
+    fn print_value(&mut self, piped: &'t Piped) -> Result<(), Stop> {
+        if self.print_seen(piped)? {
+            return Ok(());
+        }
+        match self.piped_or_hole(piped)? {
+            // Nothing looks at the value, so a pending call leaves a hole.
+            None => Ok(()),
+            Some(value) => self.write(&value),
+        }
+    }
+
+    /// Prints a text or a whole number from where it is. False if there is more to do.
+    fn print_seen(&mut self, piped: &Piped) -> Result<bool, Stop> {
+        if !piped.filters.is_empty() || !self.compiled.takes_as_is() {
+            return Ok(false);
+        }
+        let Some(ExprKind::Lookup(lookup)) = piped.value.as_ref().map(|expr| &expr.kind) else {
+            return Ok(false);
+        };
+        match see(&self.world, lookup) {
+            Some(Data::Str(text)) => self.pass.write(text).map(|()| true),
+            Some(Data::Int(number)) => self.pass.write_int(*number).map(|()| true),
+            _ => Ok(false),
+        }
+    }
+
+    pub(super) fn write(&mut self, value: &Value) -> Result<(), Stop> {
+        match value {
+            Value::Data(Data::Str(text)) => self.pass.write(text),
+            Value::Data(Data::Int(number)) => self.pass.write_int(*number),
+            Value::Data(value) if matches!(value.meant(), Data::List(_)) => {
+                self.charge(value.weight())?;
+                let mut out = String::new();
+                value::write(value, &mut out);
+                self.pass.write(&out)
+            }
+            other => {
+                let text = self.text(other)?;
+                self.pass.write(&text)
+            }
+        }
+    }
+
+    /// The text of a value; that of a list has brackets.
+    pub(super) fn text(&mut self, value: &Value) -> Result<Arc<str>, Stop> {
+        Ok(match value {
+            Value::Data(value) => {
+                if let Data::Str(text) = value.meant() {
+                    return Ok(Arc::clone(text));
+                }
+                let weight = value.weight();
+                self.charge(weight)?;
+                let mut out = String::new();
+                match value.meant() {
+                    list @ Data::List(_) => value::inspect(list, &mut out),
+                    value => value::write(value, &mut out),
+                }
+                // Quotes and control characters take more room than they had.
+                self.charge(out.len().saturating_sub(weight))?;
+                out.into()
+            }
+            Value::Range(from, to) => format!("{from}..{to}").into(),
+            Value::Loop(_) => "Liquid::ForloopDrop".into(),
+            Value::Rows(_) => "Liquid::TablerowloopDrop".into(),
+            Value::Hole => return Err(Stop::Suspended),
+        })
+    }
+
+    /// A value that is about to be looked into or changed. A text that was captured may have
+    /// marks of message structure; they are whole or gone, so that no letter of the secret is
+    /// ever printed.
+    pub(super) fn unmarked<'v>(&self, value: &'v Value) -> Cow<'v, Value> {
+        match value {
+            Value::Data(Data::Str(text)) if self.compiled.has_marks() => {
+                let unmarked = structure::unmarked(text);
+                unmarked.map_or(Cow::Borrowed(value), |text| Cow::Owned(text.into()))
+            }
+            _ => Cow::Borrowed(value),
+        }
+    }
+
+    /// A value with its filters.
+    pub(super) fn piped(&mut self, piped: &'t Piped) -> Result<Value, Stop> {
+        self.piped_or_hole(piped)?.ok_or(Stop::Suspended)
+    }
+
+    /// The same; `None` if the last filter is a pending call.
+    fn piped_or_hole(&mut self, piped: &'t Piped) -> Result<Option<Value>, Stop> {
+        let Some(expr) = &piped.value else {
+            return Ok(Some(Value::NIL));
+        };
+        // A default deals with what is not there.
+        let has_default = piped
+            .filters
+            .first()
+            .is_some_and(|call| &*call.name == "default");
+        let mut value = match has_default {
+            true => self.optional(expr)?,
+            false => self.eval(expr)?,
+        };
+        let is_nil = matches!(expr.kind, ExprKind::Nil);
+        for (index, call) in piped.filters.iter().enumerate() {
+            let applied = self.filter(&value, call, is_nil && index == 0);
+            value = match applied.map_err(|stop| self.place(stop, call.span))? {
+                Some(value) => value,
+                None if index + 1 == piped.filters.len() => return Ok(None),
+                None => return Err(Stop::Suspended),
+            };
+        }
+        Ok(Some(value))
+    }
+
+    /// Applies a filter, or calls a function; `None` for a pending call.
+    fn filter(
+        &mut self,
+        value: &Value,
+        call: &'t FilterCall,
+        no_input: bool,
+    ) -> Result<Option<Value>, Stop> {
+        self.pass.step()?;
+        let mut positional = Vec::with_capacity(call.positional.len());
+        for argument in &call.positional {
+            positional.push(self.eval(argument)?);
+        }
+        let mut named = Vec::with_capacity(call.named.len());
+        for (name, argument) in &call.named {
+            named.push((Arc::clone(name), self.eval(argument)?));
+        }
+        match call.own {
+            Some(filter) => super::filters::apply(self, filter, value, positional, named).map(Some),
+            None => {
+                let input = (!no_input).then_some(value);
+                self.call(call, input, &positional, &named)
+            }
+        }
+    }
+
+    /// Calls a function that is bound late: the input is its first argument, unless it is
+    /// written `nil`.
+    fn call(
+        &mut self,
+        call: &'t FilterCall,
+        input: Option<&Value>,
+        positional: &[Value],
+        named: &[(Arc<str>, Value)],
+    ) -> Result<Option<Value>, Stop> {
+        let meant = self.compiled.function(&call.name, self.pass);
+        let name = meant.as_deref().unwrap_or(&call.name);
+        if !self.pass.has_function(name) && !self.is_strict() {
+            // As Liquid does with a filter that it does not know.
+            return Ok(Some(input.cloned().unwrap_or(Value::NIL)));
+        }
+        let mut bound = crate::Arguments::default();
+        for value in input.into_iter().chain(positional) {
+            bound.positional.push(self.argument(value)?);
+        }
+        let mut table = quillet_core::Table::default();
+        for (name, value) in named {
+            table.insert(Arc::clone(name), self.argument(value)?);
+        }
+        bound.named = quillet_core::Map::new(table);
+        let place = [self.source, call.span.start];
+        match self.pass.call_at(&place, name, bound)? {
+            Called::Pending => Ok(None),
+            Called::Ready(value) if value.depth() > quillet_core::value::MAX_DEPTH => {
+                Err(self.pass.limit(Limit::ValueDepth))
+            }
+            Called::Ready(value) => self.answered(value).map(Some),
+        }
+    }
+
+    /// What a function gave. It may hold messages where that is trusted.
+    fn answered(&mut self, value: Data) -> Result<Value, Stop> {
+        match value {
+            Data::Str(text) if self.compiled.trusted_results => {
+                self.charge(text.len())?;
+                Ok(Value::Data(Data::Str(self.compiled.with_tags(&text))))
+            }
+            value => Ok(Value::Data(value)),
+        }
+    }
+
+    /// What a function receives.
+    fn argument(&mut self, value: &Value) -> Result<Data, Stop> {
+        self.pass.step()?;
+        self.pass.charge(VALUE_SIZE)?;
+        match value {
+            Value::Data(value) => Ok(value.clone()),
+            Value::Range(from, to) => {
+                let items = self.numbers(*from, *to)?;
+                Ok(items.into())
+            }
+            Value::Hole => Err(Stop::Suspended),
+            other => {
+                let kind = other.kind();
+                Err(fail(format!("a {kind} cannot be an argument")))
+            }
+        }
+    }
+
+    /// All numbers of a range.
+    pub(super) fn numbers(&mut self, from: i64, to: i64) -> Result<Vec<Data>, Stop> {
+        let length = value::length_of(from, to);
+        self.pass.steps(length)?;
+        self.charge(length.saturating_mul(VALUE_SIZE))?;
+        Ok((from..=to).map(Data::Int).collect())
+    }
+}
+
+/// What a path of names leads to, where it is.
+fn see<'a>(world: &'a World<'_>, lookup: &Lookup) -> Option<&'a Data> {
+    let Name::Known(name) = &lookup.name else {
+        return None;
+    };
+    let mut found = world.see(name)?;
+    for key in &lookup.keys {
+        let Key::Name(key) = key else {
+            return None;
+        };
+        found = match found {
+            Data::Map(map) if !map.stands_in() => map.get(key)?,
+            _ => return None,
+        };
+    }
+    Some(found)
+}
+
+/// Where the path of the one variable is written that an output prints, or the name of the
+/// function. `None` for an output over several.
+fn source(piped: &Piped) -> Option<Span> {
+    let last_call = piped.filters.iter().rposition(|call| call.own.is_none());
+    let behind = last_call.map_or(0, |at| at + 1);
+    let constant = |call: &FilterCall| {
+        let named = call.named.iter().map(|(_, value)| value);
+        let mut arguments = call.positional.iter().chain(named);
+        arguments.all(super::ast::Expr::is_constant)
+    };
+    if !piped.filters.iter().skip(behind).all(constant) {
+        return None;
+    }
+    if let Some(call) = last_call.and_then(|at| piped.filters.get(at)) {
+        return Some(call.span);
+    }
+    let expr = piped.value.as_ref()?;
+    matches!(expr.kind, ExprKind::Lookup(_)).then_some(expr.span)
+}

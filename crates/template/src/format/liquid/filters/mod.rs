@@ -1,0 +1,236 @@
+//! Liquid's own filters.
+
+mod encoded;
+mod list;
+mod math;
+mod select;
+mod text;
+
+use std::sync::Arc;
+
+use quillet_core::{Map, Value as Data};
+
+use super::dates::Time;
+use super::eval::{Evaluator, VALUE_SIZE, fail};
+use super::operand;
+use super::value::Value;
+use crate::Stop;
+
+/// What a filter does with its input and its arguments.
+type Run = fn(&mut Evaluator<'_, '_>, &Value, &[Value]) -> Result<Value, Stop>;
+
+/// One of Liquid's own filters.
+#[derive(Debug)]
+pub(super) struct Filter {
+    pub(super) name: &'static str,
+    /// How many arguments it takes.
+    least: usize,
+    most: usize,
+    run: Run,
+}
+
+const fn filter(name: &'static str, least: usize, most: usize, run: Run) -> Filter {
+    Filter {
+        name,
+        least,
+        most,
+        run,
+    }
+}
+
+static ANY: &[Filter] = &[
+    filter("date", 1, 1, date),
+    filter("default", 0, 2, default),
+    filter("first", 0, 0, |_, input, _| Ok(operand::first(input))),
+    filter("last", 0, 0, |_, input, _| Ok(operand::last(input))),
+    filter("size", 0, 0, list::size),
+];
+
+static ALL: [&[Filter]; 5] = [
+    ANY,
+    text::FILTERS,
+    math::FILTERS,
+    list::FILTERS,
+    select::FILTERS,
+];
+
+/// The filter of that name.
+pub(super) fn find(name: &str) -> Option<&'static Filter> {
+    let mut all = ALL.into_iter().flatten();
+    all.find(|filter| filter.name == name)
+}
+
+/// The names of all of them.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    ALL.into_iter().flatten().map(|filter| filter.name)
+}
+
+/// Applies a filter. Arguments by name are one more argument, an object.
+pub(super) fn apply(
+    e: &mut Evaluator<'_, '_>,
+    filter: &Filter,
+    input: &Value,
+    mut arguments: Vec<Value>,
+    named: Vec<(Arc<str>, Value)>,
+) -> Result<Value, Stop> {
+    if !named.is_empty() {
+        let data = |(name, value)| match value {
+            Value::Data(value) => Ok((name, value)),
+            other => Err(fail(format!("a {} cannot be an argument", other.kind()))),
+        };
+        let named = named.into_iter().map(data).collect::<Result<Vec<_>, _>>()?;
+        let named: Map = named.into_iter().collect();
+        arguments.push(Value::Data(Data::Map(named)));
+    }
+    let Filter {
+        name, least, most, ..
+    } = filter;
+    if !(*least..=*most).contains(&arguments.len()) {
+        let takes = match (least, most) {
+            (least, most) if least == most => least.to_string(),
+            _ => format!("{least} to {most}"),
+        };
+        let given = arguments.len();
+        return Err(fail(format!(
+            "{name} takes {takes} argument(s), and not {given}"
+        )));
+    }
+    for argument in &mut arguments {
+        let clean = e.unmarked(argument).into_owned();
+        *argument = clean;
+    }
+    if let Value::Data(Data::Str(text)) = input {
+        e.scan(text.len())?;
+    }
+    let failed = input.stands_in() || arguments.iter().any(Value::stands_in);
+    if failed {
+        return standing_in(e, filter, input, &arguments);
+    }
+    // What it gives back as it is keeps its structure.
+    if *name == "default" {
+        return (filter.run)(e, input, &arguments);
+    }
+    let input = e.unmarked(input).into_owned();
+    (filter.run)(e, &input, &arguments)
+}
+
+/// A filter of a failed call, or with one: where it finds no such value as it needs, there is
+/// nothing.
+#[cold]
+fn standing_in(
+    e: &mut Evaluator<'_, '_>,
+    filter: &Filter,
+    input: &Value,
+    arguments: &[Value],
+) -> Result<Value, Stop> {
+    let meant: Vec<Value> = arguments.iter().map(Value::meant).collect();
+    let nothing = || Value::Data(Data::from("").standing_in());
+    match (filter.run)(e, &input.meant(), &meant) {
+        Ok(value) if value.is_nil() => Ok(nothing()),
+        Err(stop) if stop.is_of_values() => Ok(nothing()),
+        result => result,
+    }
+}
+
+/// The default for what is not there, `false` or empty.
+fn default(_: &mut Evaluator<'_, '_>, input: &Value, arguments: &[Value]) -> Result<Value, Stop> {
+    let options = arguments.last().and_then(|last| match last {
+        Value::Data(Data::Map(map)) => Some(map),
+        _ => None,
+    });
+    let allows_false = options
+        .and_then(|options| options.get("allow_false"))
+        .is_some_and(|value| Value::Data(value.clone()).is_true());
+    let absent = match allows_false {
+        true => input.is_nil(),
+        false => !input.is_true(),
+    };
+    if !absent && !operand::is_empty(input) {
+        return Ok(input.clone());
+    }
+    let positional = arguments.len() - usize::from(options.is_some() && arguments.len() != 1);
+    match arguments.first().filter(|_| positional > 0) {
+        Some(Value::Data(Data::Map(map))) if map.get("allow_false").is_some() => {
+            Ok(String::new().into())
+        }
+        Some(value) => Ok(value.clone()),
+        None => Ok(String::new().into()),
+    }
+}
+
+/// A time in another form. What is none stays as it is.
+fn date(e: &mut Evaluator<'_, '_>, input: &Value, arguments: &[Value]) -> Result<Value, Stop> {
+    let format = text(e, arguments, 0)?;
+    if format.is_empty() {
+        return Ok(input.clone());
+    }
+    let now = e.pass.now();
+    let time = match input {
+        Value::Data(Data::Int(seconds)) => Time::of_seconds(*seconds),
+        Value::Data(Data::Str(text)) => {
+            e.scan(text.len().saturating_mul(16))?;
+            let all_digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+            match &*text.to_lowercase() {
+                "now" | "today" => Time::of_clock(now),
+                digits if all_digits => digits.parse().ok().and_then(Time::of_seconds),
+                text => Time::read(text, now),
+            }
+        }
+        _ => None,
+    };
+    let Some(time) = time else {
+        return Ok(input.clone());
+    };
+    e.charge(format.len().saturating_mul(8))?;
+    let written = time.written(&format).map_err(fail)?;
+    e.charge(written.len())?;
+    Ok(written.into())
+}
+
+// What filters need.
+
+/// An argument as text; empty if it is not given.
+fn text(e: &mut Evaluator<'_, '_>, arguments: &[Value], index: usize) -> Result<Arc<str>, Stop> {
+    match arguments.get(index) {
+        Some(value) => e.text(value),
+        None => Ok("".into()),
+    }
+}
+
+/// The items of a list, those of lists in it too; of an object itself; of anything else one.
+fn items(e: &mut Evaluator<'_, '_>, input: &Value) -> Result<Vec<Data>, Stop> {
+    match input {
+        Value::Data(Data::Null) => Ok(Vec::new()),
+        Value::Data(Data::List(list)) => {
+            let mut flat = Vec::new();
+            flatten(e, list, &mut flat)?;
+            Ok(flat)
+        }
+        Value::Data(value) => Ok(vec![value.clone()]),
+        Value::Range(from, to) => e.numbers(*from, *to),
+        other => Err(fail(format!("a {} has no items", other.kind()))),
+    }
+}
+
+/// Lists inside each other are bounded in depth.
+fn flatten(e: &mut Evaluator<'_, '_>, list: &[Data], flat: &mut Vec<Data>) -> Result<(), Stop> {
+    e.pass.steps(list.len())?;
+    e.charge(list.len() * VALUE_SIZE)?;
+    for item in list {
+        match item {
+            Data::List(list) => flatten(e, list, flat)?,
+            item => flat.push(item.clone()),
+        }
+    }
+    Ok(())
+}
+
+/// A list that a filter makes.
+fn made(e: &mut Evaluator<'_, '_>, items: Vec<Data>) -> Result<Value, Stop> {
+    e.charge(items.len() * VALUE_SIZE)?;
+    let list = Data::from(items);
+    match list.depth() > quillet_core::value::MAX_DEPTH {
+        true => Err(e.pass.limit(crate::Limit::ValueDepth)),
+        false => Ok(Value::Data(list)),
+    }
+}

@@ -1,0 +1,170 @@
+//! Divides a source into text, tags and outputs, as Liquid's own tokenizer does.
+
+use std::ops::Range;
+
+use super::problem::Problem;
+use super::token::is_space;
+
+/// A piece of a source.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    pub(super) kind: PieceKind,
+    pub(super) place: Range<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PieceKind {
+    Text,
+    /// `{% … %}`
+    Tag,
+    /// `{{ … }}`, or with one brace at its end, which is a mistake.
+    Output,
+    /// `{%` or `{{` without an end.
+    Open,
+}
+
+/// Goes through a source.
+#[derive(Debug)]
+pub(super) struct Lexer<'s> {
+    text: &'s str,
+    next: usize,
+    /// What is known to come nowhere in the rest: looked for once, not at every tag.
+    no_tag_end: bool,
+    no_brace: bool,
+}
+
+impl<'s> Lexer<'s> {
+    pub(super) fn new(text: &'s str) -> Self {
+        Lexer {
+            text,
+            next: 0,
+            no_tag_end: false,
+            no_brace: false,
+        }
+    }
+
+    pub(super) fn next(&mut self) -> Option<Piece> {
+        let rest = self.text.get(self.next..).filter(|rest| !rest.is_empty())?;
+        let start = self.next;
+        let (kind, length) = match opening(rest) {
+            None => (PieceKind::Text, rest.len()),
+            Some(0) => self.marked(rest),
+            Some(before) => (PieceKind::Text, before),
+        };
+        self.next += length;
+        Some(Piece {
+            kind,
+            place: start..self.next,
+        })
+    }
+
+    /// A text that begins with `{%` or `{{`.
+    fn marked(&mut self, rest: &str) -> (PieceKind, usize) {
+        let inside = &rest[2..];
+        if rest.starts_with("{%") {
+            let end = match self.no_tag_end {
+                true => None,
+                false => inside.find("%}"),
+            };
+            self.no_tag_end = end.is_none();
+            return match end {
+                Some(end) => (PieceKind::Tag, end + 4),
+                None => (PieceKind::Open, 2),
+            };
+        }
+        let end = match self.no_brace {
+            true => None,
+            false => memchr::memchr(b'}', inside.as_bytes()),
+        };
+        self.no_brace = end.is_none();
+        match end {
+            Some(end) => {
+                let second = inside.as_bytes().get(end + 1) == Some(&b'}');
+                (PieceKind::Output, end + 3 + usize::from(second))
+            }
+            None => (PieceKind::Open, 2),
+        }
+    }
+}
+
+/// Where the first `{%` or `{{` stands.
+fn opening(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    memchr::memchr_iter(b'{', bytes).find(|at| matches!(bytes.get(at + 1), Some(b'{' | b'%')))
+}
+
+/// A tag: its name, and the markup behind it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tag<'s> {
+    pub(super) name: &'s str,
+    pub(super) markup: &'s str,
+    /// Where the markup begins in the source.
+    pub(super) at: usize,
+    /// Where the whole of it stands.
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// The tag of a piece, `{%` and `%}` included.
+pub(super) fn tag<'s>(text: &'s str, place: &Range<usize>) -> Result<Tag<'s>, Box<Problem>> {
+    let (start, end) = (place.start, place.end);
+    let inside = text.get(start + 2..end - 2).unwrap_or_default();
+    let begins = usize::from(inside.starts_with('-'));
+    let inside = &inside[begins..];
+    let inside = inside.strip_suffix('-').unwrap_or(inside);
+    match divided(inside) {
+        Some((name, markup)) => Ok(Tag {
+            name: &inside[name],
+            markup: &inside[markup..],
+            at: start + 2 + begins + markup,
+            start,
+            end,
+        }),
+        None => Err(Problem::at("a tag needs a name", start, end)
+            .help("write {% raw %}…{% endraw %} around braces that are text")),
+    }
+}
+
+/// The tag of a line in a `liquid` tag.
+pub(super) fn line<'s>(text: &'s str, place: &Range<usize>) -> Option<Tag<'s>> {
+    let inside = text.get(place.clone())?;
+    let (name, markup) = divided(inside)?;
+    Some(Tag {
+        name: &inside[name],
+        markup: &inside[markup..],
+        at: place.start + markup,
+        start: place.start + (inside.len() - inside.trim_start_matches(is_space).len()),
+        end: place.end,
+    })
+}
+
+/// Where the name is, and where the markup begins.
+fn divided(inside: &str) -> Option<(Range<usize>, usize)> {
+    let start = inside.len() - inside.trim_start_matches(is_space).len();
+    let rest = &inside[start..];
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let length = match rest.starts_with('#') {
+        true => 1,
+        false => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
+    };
+    let after = &rest[length..];
+    let blanks = after.len() - after.trim_start_matches(is_space).len();
+    (length > 0).then_some((start..start + length, start + length + blanks))
+}
+
+/// Where `raw` ends in a piece: the bytes before its end tag, and whether that trims what
+/// follows.
+pub(super) fn end_of_raw(piece: &str) -> Option<(usize, bool)> {
+    let inside = piece.strip_suffix("%}")?;
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    for (at, _) in inside.rmatch_indices("{%") {
+        let rest = &inside[at + 2..];
+        let rest = rest.strip_prefix('-').unwrap_or(rest);
+        let rest = rest.trim_start_matches(is_space);
+        let name = &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())];
+        if !name.is_empty() {
+            return (name == "endraw").then(|| (at, inside.ends_with('-')));
+        }
+    }
+    None
+}

@@ -1,0 +1,247 @@
+//! Liquid 5, as its strict parser reads it and Ruby evaluates it: outputs and filters, tags,
+//! `include` and `render`. `docs/formats/liquid.md` lists what differs.
+//!
+//! Values are data, and a template reaches nothing but the variables given. A filter that
+//! Liquid does not have is a function that is bound late: `{{ city | weather: units: "C" }}`
+//! calls `weather` with the city and the units, and an input written `nil` is no argument.
+//! `{{ city | call: "size" }}` calls a function that is named as a filter is.
+
+mod ast;
+mod blocks;
+pub(crate) mod convert;
+mod dates;
+mod escape;
+mod eval;
+mod expression;
+mod filters;
+mod items;
+mod lexer;
+mod number;
+mod operand;
+mod parser;
+mod partials;
+mod problem;
+mod references;
+mod scope;
+mod skip;
+mod tags;
+mod token;
+mod value;
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use quillet_core::Diagnostic;
+
+use crate::structure::Elements;
+use crate::{
+    CompileError, CompileOptions, ErrorKind, MessageSyntax, Missing, Pass, References, RenderError,
+    Source, Stop, Template, TemplateFormat, plugin_function,
+};
+use ast::Body;
+use eval::Evaluator;
+
+/// The format `liquid`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LiquidFormat {
+    semantic_kernel: bool,
+}
+
+impl LiquidFormat {
+    /// The format under its usual name.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The format `semantic-kernel-liquid`: functions are found as Semantic Kernel finds them,
+    /// the text of trusted variables may hold messages, and a role line may take its role from
+    /// a value (`{{ message.role }}:`) or have its content beside it (`user: hi`).
+    #[must_use]
+    pub fn semantic_kernel() -> Self {
+        LiquidFormat {
+            semantic_kernel: true,
+        }
+    }
+}
+
+impl TemplateFormat for LiquidFormat {
+    fn name(&self) -> &'static str {
+        match self.semantic_kernel {
+            false => "liquid",
+            true => "semantic-kernel-liquid",
+        }
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        match self.semantic_kernel {
+            false => &[],
+            true => &["sk-liquid"],
+        }
+    }
+
+    fn functions(&self) -> Vec<&str> {
+        filters::names().collect()
+    }
+
+    fn resolve<'n>(&self, name: &str, functions: &[&'n str]) -> Option<&'n str> {
+        match self.semantic_kernel {
+            true => plugin_function(name, functions),
+            false => functions.iter().copied().find(|known| *known == name),
+        }
+    }
+
+    fn has_loose_role_lines(&self) -> bool {
+        self.semantic_kernel
+    }
+
+    fn escape(&self, literal: &str) -> Option<String> {
+        Some(escape::escape(literal))
+    }
+
+    fn compile(
+        &self,
+        sources: &[Source<'_>],
+        options: &CompileOptions,
+    ) -> Result<Arc<dyn Template>, CompileError> {
+        let mut compiled = Compiled {
+            sources: Vec::with_capacity(sources.len()),
+            references: References::default(),
+            semantic_kernel: self.semantic_kernel,
+            missing: options.missing,
+            trusted: match self.semantic_kernel {
+                true => options.trusted.clone(),
+                false => Vec::new(),
+            },
+            trusted_results: self.semantic_kernel && options.trusted_results,
+            messages: options.messages,
+            asks_loops: sources.iter().any(|source| source.text.contains("loop")),
+            continues_loops: sources.iter().any(|source| source.text.contains("offset")),
+        };
+        let mut found: Vec<Diagnostic> = Vec::new();
+        for source in sources {
+            match parser::parse(source, options) {
+                Ok((program, literals)) => {
+                    if program.flat {
+                        found.extend(literals.diagnostics(source.name, source.text));
+                    }
+                    compiled.sources.push(Compilation {
+                        name: source.name.to_owned(),
+                        text: source.text.to_owned(),
+                        literals: literals.into_text(),
+                        body: program.body,
+                    });
+                }
+                Err(problem) => found.push(problem.diagnostic(source.name, source.text)),
+            }
+        }
+        if let Some(first) = found.first() {
+            return Err(CompileError {
+                message: first.to_string(),
+                diagnostics: found,
+            });
+        }
+        compiled.references = references::references(&compiled, &crate::roots(sources));
+        Ok(Arc::new(compiled))
+    }
+}
+
+#[derive(Debug)]
+struct Compiled {
+    sources: Vec<Compilation>,
+    references: References,
+    semantic_kernel: bool,
+    missing: Missing,
+    /// Variables whose text may have message structure.
+    trusted: Vec<String>,
+    /// Whether results of functions may.
+    trusted_results: bool,
+    messages: MessageSyntax,
+    /// Whether any source asks where a loop is, or goes on where one has ended.
+    asks_loops: bool,
+    continues_loops: bool,
+}
+
+#[derive(Debug)]
+struct Compilation {
+    name: String,
+    text: String,
+    /// All literal text, with the marks of messages.
+    literals: Box<str>,
+    body: Body,
+}
+
+impl Compiled {
+    fn index(&self, name: &str) -> Option<usize> {
+        self.sources.iter().position(|source| source.name == name)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.sources.iter().map(|source| source.name.as_str())
+    }
+
+    fn body(&self, index: usize) -> Option<&Body> {
+        self.sources.get(index).map(|source| &source.body)
+    }
+
+    /// Name and text of a source.
+    fn source(&self, index: usize) -> (&str, &str) {
+        let source = self.sources.get(index);
+        source.map_or(("", ""), |source| (&source.name, &source.text))
+    }
+
+    /// A part of the literal text of a source.
+    fn literal(&self, source: usize, place: &Range<usize>) -> &str {
+        let source = self.sources.get(source);
+        let text = source.and_then(|source| source.literals.get(place.clone()));
+        text.unwrap_or_default()
+    }
+
+    fn trusts(&self, variable: &str) -> bool {
+        self.trusted.iter().any(|name| name == variable)
+    }
+
+    /// Whether all variables are seen as they are.
+    fn takes_as_is(&self) -> bool {
+        self.trusted.is_empty()
+    }
+
+    /// Whether texts may have marks of message structure.
+    fn has_marks(&self) -> bool {
+        self.messages != MessageSyntax::Plain
+    }
+
+    /// A text with its tags marked, where they mean messages.
+    fn with_tags(&self, text: &Arc<str>) -> Arc<str> {
+        if self.messages == MessageSyntax::Plain {
+            return Arc::clone(text);
+        }
+        match Elements::default().mark(text) {
+            Cow::Borrowed(_) => Arc::clone(text),
+            Cow::Owned(marked) => marked.into(),
+        }
+    }
+
+    /// The late-bound function that a name means, if it is registered under another one.
+    fn function(&self, name: &str, pass: &Pass<'_>) -> Option<String> {
+        if !self.semantic_kernel || pass.has_function(name) {
+            return None;
+        }
+        plugin_function(name, &pass.function_names()).map(str::to_owned)
+    }
+}
+
+impl Template for Compiled {
+    fn references(&self) -> &References {
+        &self.references
+    }
+
+    fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
+        let Some(index) = self.index(entry) else {
+            let reason = format!("template {entry:?} does not exist");
+            return Err(RenderError::new(ErrorKind::Execution, reason).into());
+        };
+        Evaluator::new(self, pass).run(index)
+    }
+}

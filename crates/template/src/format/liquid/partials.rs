@@ -1,0 +1,174 @@
+//! `include`, which sees and sets what is around it, and `render`, which sees only what it is
+//! handed.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use quillet_core::{Span, Value as Data, nearest};
+
+use super::ast::{ExprKind, Partial};
+use super::eval::{Evaluator, fail};
+use super::items::Items;
+use super::scope::World;
+use super::value::{Loop, Value};
+use crate::{ErrorKind, Limit, RenderError, Stop};
+
+impl<'t, 'p> Evaluator<'t, 'p> {
+    pub(super) fn include(&mut self, node: &'t Partial, span: Span) -> Result<(), Stop> {
+        if !self.world.includes {
+            let mut error = RenderError::new(
+                ErrorKind::Execution,
+                "include cannot be used inside of a template that is rendered",
+            );
+            error.help = Some("use render there, and hand over what it needs".into());
+            return Err(error.into());
+        }
+        let name = self.eval(&node.template)?.meant();
+        if !name.is_true() {
+            return Err(fail("include needs the name of a template"));
+        }
+        let name = self.text(&self.unmarked(&name))?;
+        let source = self.find(&name)?;
+        let value = match &node.handed {
+            Some((expr, _)) => self.eval(expr)?,
+            None => self.world.get(&name).unwrap_or(Value::NIL),
+        };
+        if let Value::Hole = value {
+            return Err(Stop::Suspended);
+        }
+        let variable = seen_as(node, &name);
+        let scope = self.world.open();
+        for (key, expr) in &node.named {
+            let value = self.eval(expr)?;
+            self.world.bring(scope, key, value);
+        }
+        let entered = self.pass.entered();
+        self.pass.enter(span.start);
+        if let Value::Data(Data::List(items)) = value.meant() {
+            self.pass.enter(0);
+            for (turn, item) in items.iter().enumerate() {
+                self.pass.step()?;
+                self.pass.turn(turn);
+                self.world
+                    .bring(scope, &variable, Value::Data(item.clone()));
+                self.partial(source)?;
+            }
+        } else {
+            self.world.bring(scope, &variable, value);
+            self.partial(source)?;
+        }
+        self.pass.leave(entered);
+        self.world.close(scope);
+        Ok(())
+    }
+
+    pub(super) fn render(&mut self, node: &'t Partial, span: Span) -> Result<(), Stop> {
+        let ExprKind::Text(name) = &node.template.kind else {
+            return Err(fail("render needs the name of a template in quotes"));
+        };
+        let source = self.find(name)?;
+        let (value, one_by_one) = match &node.handed {
+            Some((expr, one_by_one)) => (self.eval(expr)?, *one_by_one),
+            None => (Value::NIL, false),
+        };
+        let mut named = Vec::with_capacity(node.named.len());
+        for (key, expr) in &node.named {
+            named.push((key, self.eval(expr)?));
+        }
+        let variable = seen_as(node, name);
+        let is_list = matches!(
+            value.meant(),
+            Value::Data(Data::List(_) | Data::Map(_)) | Value::Range(..)
+        );
+        let entered = self.pass.entered();
+        self.pass.enter(span.start);
+        let done = match one_by_one && is_list {
+            true => {
+                let segment = Items::of(&value).segment(0, None, false);
+                let state = Rc::new(Loop {
+                    name: Arc::clone(name),
+                    length: segment.length,
+                    index: Cell::new(0),
+                    parent: None,
+                });
+                self.pass.enter(0);
+                let mut done = Ok(());
+                for turn in 0..segment.length {
+                    self.pass.step()?;
+                    self.pass.turn(turn);
+                    state.index.set(turn);
+                    let mut world = World::apart();
+                    world.assign(&"forloop".into(), Value::Loop(Rc::clone(&state)));
+                    done = self.apart(world, &named, &variable, segment.get(turn), source);
+                    if done.is_err() {
+                        break;
+                    }
+                }
+                done
+            }
+            false => self.apart(World::apart(), &named, &variable, value, source),
+        };
+        done?;
+        self.pass.leave(entered);
+        Ok(())
+    }
+
+    /// Prints a source in a world of its own.
+    fn apart(
+        &mut self,
+        mut world: World<'p>,
+        named: &[(&Arc<str>, Value)],
+        variable: &Arc<str>,
+        value: Value,
+        source: usize,
+    ) -> Result<(), Stop> {
+        for (key, value) in named {
+            world.assign(key, value.clone());
+        }
+        if !value.is_nil() {
+            world.assign(variable, value);
+        }
+        let outer = std::mem::replace(&mut self.world, world);
+        let done = self.partial(source);
+        self.world = outer;
+        done
+    }
+
+    fn partial(&mut self, source: usize) -> Result<(), Stop> {
+        self.partials += 1;
+        if self.partials > self.pass.limits().nesting {
+            return Err(self.pass.limit(Limit::Nesting));
+        }
+        let outer = std::mem::replace(&mut self.source, source);
+        let compiled = self.compiled;
+        let done = match compiled.body(source) {
+            Some(body) => self.body(body),
+            None => Ok(()),
+        };
+        if !matches!(done, Err(Stop::Failed(_))) {
+            self.source = outer;
+        }
+        self.partials -= 1;
+        done
+    }
+
+    fn find(&self, name: &str) -> Result<usize, Stop> {
+        if let Some(found) = self.compiled.index(name) {
+            return Ok(found);
+        }
+        let reason = format!("template {name:?} does not exist");
+        let mut error = RenderError::new(ErrorKind::Execution, reason);
+        error.help =
+            nearest(name, self.compiled.names()).map(|near| format!("did you mean {near}?"));
+        Err(error.into())
+    }
+}
+
+/// The name under which a partial sees what it is handed.
+fn seen_as(node: &Partial, template: &str) -> Arc<str> {
+    match &node.alias {
+        Some(alias) => Arc::clone(alias),
+        None => template.rsplit('/').next().unwrap_or(template).into(),
+    }
+}

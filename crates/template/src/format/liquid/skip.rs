@@ -1,0 +1,121 @@
+//! Leaving out tags that hang on a pending call: what they could have done is looked up in
+//! the syntax tree.
+
+use std::sync::Arc;
+
+use super::Compiled;
+use super::ast::{Body, ExprKind, Node, NodeKind};
+use super::eval::Evaluator;
+use super::scope::{Interrupt, Lost};
+use super::value::Value;
+use crate::Stop;
+
+/// What tags could do that others see.
+#[derive(Default)]
+struct Effects<'t> {
+    /// Names that they set.
+    names: Vec<&'t Arc<str>>,
+    counters: Vec<&'t Arc<str>>,
+    lost: Lost,
+    /// Whether they include what only a render knows.
+    unknown: bool,
+    /// Whether they leave the loop around them.
+    leaves: bool,
+    /// Sources that were looked through, and whether in a loop.
+    seen: Vec<(usize, bool)>,
+    nodes: usize,
+}
+
+impl<'t> Evaluator<'t, '_> {
+    /// Goes on behind a tag; `holes` is how many there were when it began.
+    #[cold]
+    pub(super) fn skip(&mut self, node: &'t Node, holes: usize) -> Result<(), Stop> {
+        if self.pass.is_stopped() {
+            return Err(Stop::Suspended);
+        }
+        self.pass.skip_since(holes);
+        let mut effects = Effects::default();
+        effects.node(self.compiled, node, false);
+        self.forget(&effects)?;
+        if effects.leaves {
+            self.world.interrupts.push(Interrupt::Lost);
+        }
+        Ok(())
+    }
+
+    /// Goes on behind a loop whose last turns are not known.
+    #[cold]
+    pub(super) fn lose(&mut self, body: &'t Body) -> Result<(), Stop> {
+        let mut effects = Effects::default();
+        effects.body(self.compiled, body, true);
+        self.forget(&effects)
+    }
+
+    /// Makes a hole of everything that could have been set.
+    fn forget(&mut self, effects: &Effects<'_>) -> Result<(), Stop> {
+        self.pass.steps(effects.nodes)?;
+        if effects.unknown {
+            return Err(self.pass.stop());
+        }
+        for name in &effects.names {
+            self.world.assign(name, Value::Hole);
+        }
+        for name in &effects.counters {
+            self.world.counters.insert(Arc::clone(name), None);
+        }
+        let lost = &mut self.world.lost;
+        lost.cycles |= effects.lost.cycles;
+        lost.ends |= effects.lost.ends;
+        lost.changed |= effects.lost.changed;
+        Ok(())
+    }
+}
+
+impl<'t> Effects<'t> {
+    fn body(&mut self, compiled: &'t Compiled, body: &'t Body, in_loop: bool) {
+        for node in body {
+            self.node(compiled, node, in_loop);
+        }
+    }
+
+    fn node(&mut self, compiled: &'t Compiled, node: &'t Node, in_loop: bool) {
+        self.nodes += 1;
+        match &node.kind {
+            NodeKind::Assign(name, _) | NodeKind::Capture(name, _) => self.names.push(name),
+            NodeKind::Increment(name) | NodeKind::Decrement(name) => self.counters.push(name),
+            NodeKind::Cycle(_) => self.lost.cycles = true,
+            NodeKind::IfChanged(_) => self.lost.changed = true,
+            NodeKind::For(_) => self.lost.ends = true,
+            NodeKind::Break | NodeKind::Continue => self.leaves |= !in_loop,
+            NodeKind::Include(partial) => match &partial.template.kind {
+                ExprKind::Text(name) => self.source(compiled, name, in_loop),
+                _ => self.unknown = true,
+            },
+            // A template that is rendered has a world of its own.
+            _ => {}
+        }
+        if let NodeKind::For(looped) = &node.kind {
+            self.body(compiled, &looped.body, true);
+            if let Some(body) = &looped.otherwise {
+                self.body(compiled, body, in_loop);
+            }
+            return;
+        }
+        for body in node.bodies() {
+            self.body(compiled, body, in_loop);
+        }
+    }
+
+    fn source(&mut self, compiled: &'t Compiled, name: &str, in_loop: bool) {
+        let Some(index) = compiled.index(name) else {
+            return;
+        };
+        if self.seen.contains(&(index, in_loop)) {
+            return;
+        }
+        self.seen.push((index, in_loop));
+        if let Some(body) = compiled.body(index) {
+            self.body(compiled, body, in_loop);
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! The markup of each tag.
+//!
+//! Some tags are strict about it and some take more than they understand, as in Liquid
+//! itself: those look for what they need anywhere in the markup.
+
+use std::sync::Arc;
+
+use super::ast::{
+    Body, Condition, Cycle, Expr, ExprKind, For, Group, NodeKind, Offset, Partial, Piped, TableRow,
+    Term,
+};
+use super::expression::{Reader, attributes, fragment, loose, loose_term};
+use super::lexer::Tag;
+use super::problem::Problem;
+use super::token::is_space;
+
+type Read<T> = Result<T, Box<Problem>>;
+
+/// What it takes to read a markup.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Syntax<'s> {
+    /// The name of the source.
+    pub(super) source: &'s str,
+    /// How many expressions may stand inside each other.
+    pub(super) depth: usize,
+}
+
+fn wrong(tag: &Tag<'_>, valid: &str) -> Box<Problem> {
+    let message = format!("{} is not written like this", tag.name);
+    Problem::at(message, tag.start, tag.end).help(format!("write {valid}"))
+}
+
+/// Refuses a markup where there is none.
+pub(super) fn nothing_more(tag: &Tag<'_>) -> Read<()> {
+    match tag.markup.trim_matches(is_space).is_empty() {
+        true => Ok(()),
+        false => Err(Problem::at(
+            format!("{} takes nothing", tag.name),
+            tag.at,
+            tag.end,
+        )),
+    }
+}
+
+impl<'s> Syntax<'s> {
+    fn reader(self, tag: &Tag<'s>) -> Read<Reader<'s>> {
+        Reader::new(tag.markup, tag.at, self.depth)
+    }
+
+    pub(super) fn condition(self, tag: &Tag<'s>) -> Read<Condition> {
+        self.reader(tag)?.condition()
+    }
+
+    /// `name = value | filter`
+    pub(super) fn assign(self, tag: &Tag<'s>) -> Read<(Arc<str>, Piped)> {
+        let mut from = 0;
+        while let Some((start, end)) = signature(tag.markup, from) {
+            let rest = tag.markup[end..].trim_start_matches(is_space);
+            if let Some(value) = rest.strip_prefix('=') {
+                let at = tag.at + tag.markup.len() - value.len();
+                let value = Reader::new(value, at, self.depth)?.piped()?;
+                return Ok((tag.markup[start..end].into(), value));
+            }
+            from = end;
+        }
+        Err(wrong(tag, "{% assign name = value %}"))
+    }
+
+    pub(super) fn capture(self, tag: &Tag<'s>) -> Read<Arc<str>> {
+        match signature(tag.markup, 0) {
+            Some((start, end)) => Ok(tag.markup[start..end].into()),
+            None => Err(wrong(tag, "{% capture name %}")),
+        }
+    }
+
+    /// An inline comment, each line of which begins with `#`.
+    pub(super) fn comment(self, tag: &Tag<'s>) -> Read<()> {
+        let mut at = tag.at;
+        for (index, line) in tag.markup.split('\n').enumerate() {
+            let text = line.trim_matches(is_space);
+            if index > 0 && !text.is_empty() && !text.starts_with('#') {
+                let problem = Problem::at("this line is no comment", at, at + line.len());
+                return Err(problem.help("begin each line of the comment with #"));
+            }
+            at += line.len() + 1;
+        }
+        Ok(())
+    }
+
+    pub(super) fn case(self, tag: &Tag<'s>) -> Read<Expr> {
+        match fragment(tag.markup, false) {
+            Some((start, end)) => Ok(loose(&tag.markup[start..end], tag.at + start, self.depth)),
+            None => Err(wrong(tag, "{% case value %}")),
+        }
+    }
+
+    /// `a, b or c`
+    pub(super) fn when(self, tag: &Tag<'s>) -> Read<Vec<Term>> {
+        let mut terms = Vec::new();
+        let mut from = 0;
+        loop {
+            let rest = &tag.markup[from..];
+            let Some((start, end)) = fragment(rest, false) else {
+                return Err(wrong(tag, "{% when value %} or {% when one, other %}"));
+            };
+            terms.push(loose_term(
+                &rest[start..end],
+                tag.at + from + start,
+                self.depth,
+            ));
+            match after_or(&rest[end..]) {
+                Some(more) => from += end + more,
+                None => return Ok(terms),
+            }
+        }
+    }
+
+    pub(super) fn for_tag(self, tag: &Tag<'s>) -> Read<For> {
+        let mut reader = self.reader(tag)?;
+        let variable = reader.name("the name of an item")?.text;
+        if !reader.takes_word("in") {
+            return Err(wrong(tag, "{% for item in list %}"));
+        }
+        let items = reader.expr()?;
+        let written = &tag.markup[items.span.start - tag.at..items.span.end - tag.at];
+        let mut node = For {
+            variable: variable.into(),
+            name: format!("{variable}-{}", without_blanks(written)).into(),
+            items,
+            reversed: reader.takes_word("reversed"),
+            limit: None,
+            offset: Offset::Start,
+            body: Body::new(),
+            otherwise: None,
+        };
+        while let Ok(name) = reader.name("") {
+            let is_attribute = matches!(name.text, "limit" | "offset") && reader.peek().is(":");
+            if !is_attribute {
+                let message = format!("{:?} is nothing that a loop takes", name.text);
+                let problem = Problem::at(message, name.start, name.end());
+                return Err(problem.help("after the list come reversed, limit: n and offset: n"));
+            }
+            reader.expect(":")?;
+            match name.text {
+                "limit" => node.limit = Some(reader.expr()?),
+                _ if reader.takes_word("continue") => node.offset = Offset::Continue,
+                _ => node.offset = Offset::At(reader.expr()?),
+            }
+        }
+        reader.end()?;
+        Ok(node)
+    }
+
+    pub(super) fn table_row(self, tag: &Tag<'s>) -> Read<TableRow> {
+        let Some((variable, list)) = in_list(tag.markup) else {
+            return Err(wrong(tag, "{% tablerow item in list cols: 3 %}"));
+        };
+        let (start, end) = list;
+        let mut node = TableRow {
+            variable: variable.into(),
+            items: loose(&tag.markup[start..end], tag.at + start, self.depth),
+            columns: None,
+            limit: None,
+            offset: None,
+            body: Body::new(),
+        };
+        for (name, value) in attributes(tag.markup, tag.at, self.depth) {
+            match &*name {
+                "cols" => node.columns = Some(value),
+                "limit" => node.limit = Some(value),
+                "offset" => node.offset = Some(value),
+                _ => {}
+            }
+        }
+        Ok(node)
+    }
+
+    /// Tags without a body that print or do something.
+    pub(super) fn plain(self, tag: &Tag<'s>) -> Read<NodeKind> {
+        Ok(match tag.name {
+            "echo" => NodeKind::Print(self.reader(tag)?.piped()?),
+            "break" => NodeKind::Break,
+            "continue" => NodeKind::Continue,
+            "increment" => NodeKind::Increment(tag.markup.trim_matches(is_space).into()),
+            "decrement" => NodeKind::Decrement(tag.markup.trim_matches(is_space).into()),
+            "cycle" => NodeKind::Cycle(self.cycle(tag)?),
+            "include" => NodeKind::Include(Box::new(self.include(tag)?)),
+            _ => NodeKind::Render(Box::new(self.render(tag)?)),
+        })
+    }
+
+    /// `name: a, b` or `a, b`
+    fn cycle(self, tag: &Tag<'s>) -> Read<Cycle> {
+        let Some((0, end)) = fragment(tag.markup, false) else {
+            return Err(wrong(
+                tag,
+                "{% cycle 'one', 'two' %} or {% cycle name: 'one', 'two' %}",
+            ));
+        };
+        let Some((name, from)) = group_name(tag.markup, end) else {
+            let values = self.values(tag.markup, tag.at);
+            let own = format!("{}:{}", self.source, tag.start);
+            let written = values.iter().map(literal).collect::<Option<Vec<String>>>();
+            let group = Group::Values(written.map_or(own, |all| all.join(",")).into());
+            return Ok(Cycle { group, values });
+        };
+        Ok(Cycle {
+            group: Group::Named(loose(&tag.markup[..name], tag.at, self.depth)),
+            values: self.values(&tag.markup[from..], tag.at + from),
+        })
+    }
+
+    /// Values between commas; a comma in quotes divides too.
+    fn values(self, markup: &str, at: usize) -> Vec<Expr> {
+        let mut values = Vec::new();
+        let mut from = at;
+        for part in markup.split(',') {
+            if let Some((start, end)) = fragment(part, false) {
+                values.push(loose(&part[start..end], from + start, self.depth));
+            }
+            from += part.len() + 1;
+        }
+        values.retain(|value| !matches!(value.kind, ExprKind::Nil));
+        values
+    }
+
+    fn include(self, tag: &Tag<'s>) -> Read<Partial> {
+        let Some((start, end)) = fragment(tag.markup, true) else {
+            return Err(wrong(
+                tag,
+                "{% include 'name' %} or {% include 'name' with value %}",
+            ));
+        };
+        let template = loose(&tag.markup[start..end], tag.at + start, self.depth);
+        Ok(self.partial(tag, template, end))
+    }
+
+    fn render(self, tag: &Tag<'s>) -> Read<Partial> {
+        let quoted = tag.markup.char_indices().find_map(|(start, quote)| {
+            let rest = tag.markup.get(start + 1..)?;
+            let end = rest.find(quote).filter(|_| matches!(quote, '\'' | '"'))?;
+            Some((start, start + end + 2))
+        });
+        let Some((start, end)) = quoted else {
+            let problem = wrong(tag, "{% render 'name' %} or {% render 'name' with value %}");
+            return Err(problem);
+        };
+        let name = &tag.markup[start + 1..end - 1];
+        let template = Expr::new(ExprKind::Text(name.into()), tag.at + start, tag.at + end);
+        Ok(self.partial(tag, template, end))
+    }
+
+    /// What follows the template's name: `with value as name, key: value`.
+    fn partial(self, tag: &Tag<'s>, template: Expr, mut from: usize) -> Partial {
+        let mut handed = None;
+        if let Some((word, at)) = ["with", "for"]
+            .into_iter()
+            .find_map(|word| Some((word, from + after_word(&tag.markup[from..], word)?)))
+            && let Some((0, length)) = fragment(&tag.markup[at..], true)
+        {
+            let written = &tag.markup[at..at + length];
+            let value = loose(written, tag.at + at, self.depth);
+            // Nothing and `false`, written out, are as if nothing was.
+            let is_none = matches!(value.kind, ExprKind::Nil | ExprKind::Bool(false));
+            handed = (!is_none).then_some((value, word == "for"));
+            from = at + length;
+        }
+        let alias = after_word(&tag.markup[from..], "as").and_then(|at| {
+            let rest = &tag.markup[from + at..];
+            let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+            let name = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
+            (!name.is_empty()).then(|| name.into())
+        });
+        Partial {
+            template,
+            handed,
+            alias,
+            named: attributes(tag.markup, tag.at, self.depth),
+        }
+    }
+}
+
+/// A name that is assigned, from a byte on: `item`, `item.field`, `'item'` without its quotes.
+fn signature(markup: &str, from: usize) -> Option<(usize, usize)> {
+    let is_part =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '[' | ']' | '(' | ')');
+    let start = from + markup[from..].find(is_part)?;
+    let rest = &markup[start..];
+    Some((
+        start,
+        start + rest.find(|c| !is_part(c)).unwrap_or(rest.len()),
+    ))
+}
+
+/// Where the next value of a `when` begins, after a comma or `or`.
+fn after_or(text: &str) -> Option<usize> {
+    let rest = text.trim_start_matches(is_space);
+    let blanks = text.len() - rest.len();
+    let more = match rest.strip_prefix(',') {
+        Some(more) => more.trim_start_matches(is_space),
+        None => {
+            let more = rest.strip_prefix("or").filter(|_| blanks > 0)?;
+            let after = more.trim_start_matches(is_space);
+            (after.len() < more.len()).then_some(after)?
+        }
+    };
+    let begins = matches!(fragment(more, false), Some((0, _)));
+    begins.then(|| text.len() - more.len())
+}
+
+/// Where what follows a word begins that has white space around it.
+fn after_word(text: &str, word: &str) -> Option<usize> {
+    let rest = text.trim_start_matches(is_space);
+    let more = rest
+        .strip_prefix(word)
+        .filter(|_| rest.len() < text.len())?;
+    let after = more.trim_start_matches(is_space);
+    (after.len() < more.len()).then(|| text.len() - after.len())
+}
+
+/// `item in list`, anywhere: the name, and where the list stands.
+fn in_list(markup: &str) -> Option<(&str, (usize, usize))> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut from = 0;
+    loop {
+        let start = from + markup[from..].find(is_word)?;
+        let rest = &markup[start..];
+        let end = start + rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+        let list = after_word(&markup[end..], "in").map(|at| end + at);
+        if let Some(at) = list
+            && let Some((0, length)) = fragment(&markup[at..], true)
+        {
+            return Some((&markup[start..end], (at, at + length)));
+        }
+        from = end;
+    }
+}
+
+/// The bytes of a cycle's name, whose first fragment ends at `end`, and where its values begin.
+fn group_name(markup: &str, end: usize) -> Option<(usize, usize)> {
+    let rest = markup[end..].trim_start_matches(is_space);
+    if let Some(values) = rest.strip_prefix(':') {
+        return Some((end, markup.len() - values.len()));
+    }
+    let quoted = markup.starts_with(['\'', '"']);
+    let colon = markup[..end].rfind(':').filter(|at| *at > 0 && !quoted)?;
+    Some((colon, colon + 1))
+}
+
+/// A value that is the same wherever it stands.
+fn literal(value: &Expr) -> Option<String> {
+    value
+        .is_constant()
+        .then(|| format!("{:?}", value.kind_shown()))
+}
+
+impl Expr {
+    fn kind_shown(&self) -> String {
+        match &self.kind {
+            ExprKind::Nil => "nil".into(),
+            ExprKind::Bool(value) => value.to_string(),
+            ExprKind::Int(number) => number.to_string(),
+            ExprKind::Float(number) => format!("{number:?}"),
+            ExprKind::Text(text) => format!("{text:?}"),
+            ExprKind::Range(from, to) => {
+                format!("({}..{})", from.kind_shown(), to.kind_shown())
+            }
+            ExprKind::Lookup(_) => "variable".into(),
+        }
+    }
+}
+
+/// A list as it is written, without the white space outside of quotes.
+fn without_blanks(text: &str) -> String {
+    let mut quote = None;
+    text.chars()
+        .filter(|&c| {
+            match quote {
+                Some(open) if open == c => quote = None,
+                None if matches!(c, '\'' | '"') => quote = Some(c),
+                _ => {}
+            }
+            quote.is_some() || !is_space(c)
+        })
+        .collect()
+}

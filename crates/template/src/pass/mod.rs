@@ -1,0 +1,271 @@
+//! One evaluation of one source: what a format's evaluator may do.
+
+mod calls;
+mod output;
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime};
+
+use quillet_core::{Map, Span};
+
+pub use self::calls::Called;
+use self::calls::Site;
+pub(crate) use self::calls::{Call, Calls};
+use crate::call::Functions;
+use crate::error::{ErrorKind, RenderError};
+use crate::limits::{Limit, Limits};
+use crate::segment::Origins;
+
+/// Why an evaluation ended early.
+#[derive(Debug)]
+pub enum Stop {
+    /// It needs the result of a pending call.
+    Suspended,
+    /// It cannot go on. The evaluator adds the place where it knows one.
+    Failed(Box<RenderError>),
+}
+
+impl Stop {
+    /// The same; a failure gets its place, unless it has one, see [`RenderError::at`].
+    #[must_use]
+    pub fn at(self, source: &str, text: &str, span: Span) -> Self {
+        match self {
+            Stop::Failed(error) => error.at(source, text, span).into(),
+            Stop::Suspended => self,
+        }
+    }
+
+    /// Whether a value was not what an operation needs. Where a failed call's
+    /// stand-in is among its operands, the render goes on with nothing.
+    pub(crate) fn is_of_values(&self) -> bool {
+        let kind = match self {
+            Stop::Failed(error) => error.kind,
+            Stop::Suspended => return false,
+        };
+        matches!(kind, ErrorKind::Execution | ErrorKind::MissingVariable)
+    }
+}
+
+impl From<RenderError> for Stop {
+    fn from(error: RenderError) -> Self {
+        Stop::Failed(Box::new(error))
+    }
+}
+
+/// Values over this size are charged for their copy too.
+const COPIED_BYTES: usize = 4 << 20;
+
+/// How often the clock is read: once in this many steps.
+const STEPS_PER_CLOCK: usize = 1024;
+
+/// The times of one render.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    pub(crate) deadline: Instant,
+    /// The time of day, once a template asks for it.
+    now: OnceLock<SystemTime>,
+}
+
+impl Clock {
+    pub(crate) fn starting(time: Duration) -> Self {
+        Clock {
+            deadline: Instant::now() + time,
+            now: OnceLock::new(),
+        }
+    }
+}
+
+/// One evaluation of one source. The evaluator reads variables, writes text,
+/// calls functions and counts its steps here.
+pub struct Pass<'a> {
+    variables: &'a Map,
+    functions: &'a dyn Functions,
+    limits: &'a Limits,
+    clock: &'a Clock,
+    out: &'a mut Vec<u8>,
+    calls: &'a mut Calls,
+    /// Loop turns, macro calls and includes around what is evaluated now.
+    path: Site,
+    /// Calls that were met and have no result, in order.
+    holes: Vec<usize>,
+    stopped: bool,
+    pending: bool,
+    steps: usize,
+    next_clock: usize,
+    memory: usize,
+    seed: &'a OnceLock<u64>,
+    /// Bytes of output set aside while a part of it is captured.
+    held: usize,
+    /// Captures inside each other.
+    captures: usize,
+    /// Where the parts of the output come from, if the render asked.
+    origins: Option<&'a mut Origins>,
+}
+
+impl std::fmt::Debug for Pass<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pass")
+            .field("steps", &self.steps)
+            .field("pending", &self.pending)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Pass<'a> {
+    pub(crate) fn new(
+        variables: &'a Map,
+        functions: &'a dyn Functions,
+        limits: &'a Limits,
+        (clock, seed): (&'a Clock, &'a OnceLock<u64>),
+        out: &'a mut Vec<u8>,
+        calls: &'a mut Calls,
+        origins: Option<&'a mut Origins>,
+    ) -> Self {
+        calls.begin_pass();
+        Pass {
+            variables,
+            functions,
+            limits,
+            clock,
+            out,
+            calls,
+            path: Site::new(),
+            holes: Vec::new(),
+            stopped: false,
+            pending: false,
+            steps: 0,
+            next_clock: STEPS_PER_CLOCK,
+            memory: 0,
+            seed,
+            held: 0,
+            captures: 0,
+            origins,
+        }
+    }
+
+    /// Whether a call was left pending, so that the text does not count.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.pending
+    }
+
+    /// Whether any call has been met that has no result yet. Unlike
+    /// [`Pass::is_pending`] this does not forget what a capture held.
+    pub(crate) fn has_holes(&self) -> bool {
+        !self.holes.is_empty()
+    }
+
+    /// The root of the variables.
+    #[must_use]
+    pub fn variables(&self) -> &'a Map {
+        self.variables
+    }
+
+    /// The bounds of this render.
+    #[must_use]
+    pub fn limits(&self) -> &'a Limits {
+        self.limits
+    }
+
+    /// The time of the render: when it was asked for first, and the same from
+    /// then on, in every pass and entry.
+    #[must_use]
+    pub fn now(&self) -> SystemTime {
+        *self.clock.now.get_or_init(SystemTime::now)
+    }
+
+    /// What random values are made from: the same in every pass of one entry,
+    /// another in each entry of each render.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        // The hash keys of the standard library are random and never the same twice.
+        *self.seed.get_or_init(|| RandomState::new().hash_one(()))
+    }
+
+    /// Whether a late-bound function of that name exists.
+    #[must_use]
+    pub fn has_function(&self, name: &str) -> bool {
+        self.functions.contains(name)
+    }
+
+    /// Names of all late-bound functions, for formats that look for one in
+    /// their own way (another case of letters, another separator).
+    #[must_use]
+    pub fn function_names(&self) -> Vec<&str> {
+        self.functions.names()
+    }
+
+    /// The names of a function's parameters, where they are known.
+    #[must_use]
+    pub fn parameters(&self, function: &str) -> Option<Vec<String>> {
+        self.functions.parameters(function)
+    }
+
+    /// Counts one step: a node, a loop turn, an element.
+    ///
+    /// # Errors
+    /// The limit on steps, or on time.
+    #[inline]
+    pub fn step(&mut self) -> Result<(), Stop> {
+        self.steps(1)
+    }
+
+    /// Counts many steps at once, before they are done.
+    ///
+    /// # Errors
+    /// The limit on steps, or on time.
+    #[inline]
+    pub fn steps(&mut self, count: usize) -> Result<(), Stop> {
+        self.steps = self.steps.saturating_add(count);
+        if self.steps >= self.next_clock {
+            return self.check_clock();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn check_clock(&mut self) -> Result<(), Stop> {
+        self.next_clock = self.steps.saturating_add(STEPS_PER_CLOCK);
+        if self.steps > self.limits.steps {
+            return Err(self.limit(Limit::Steps));
+        }
+        if Instant::now() >= self.clock.deadline {
+            return Err(self.limit(Limit::Time));
+        }
+        Ok(())
+    }
+
+    /// Counts bytes of a string or a list that a function is about to build.
+    /// More than 4 MiB at once count twice: such a value is copied
+    /// once on its way into a shared one.
+    ///
+    /// # Errors
+    /// The limit on memory.
+    pub fn charge(&mut self, bytes: usize) -> Result<(), Stop> {
+        let copied = if bytes > COPIED_BYTES { bytes } else { 0 };
+        let bytes = bytes.saturating_add(copied);
+        self.memory = self.memory.saturating_add(bytes);
+        if self.memory > self.limits.memory_bytes {
+            return Err(self.limit(Limit::MemoryBytes));
+        }
+        Ok(())
+    }
+
+    /// The error of a bound of this render.
+    #[must_use]
+    pub fn limit(&self, limit: Limit) -> Stop {
+        let limits = self.limits;
+        let error = match limit {
+            Limit::OutputBytes => RenderError::limit(limit, limits.output_bytes),
+            Limit::MemoryBytes => RenderError::limit(limit, limits.memory_bytes),
+            Limit::Steps => RenderError::limit(limit, limits.steps),
+            Limit::Nesting => RenderError::limit(limit, limits.nesting),
+            Limit::Passes => RenderError::limit(limit, limits.passes),
+            Limit::Calls => RenderError::limit(limit, limits.calls),
+            Limit::Time => RenderError::limit(limit, format_args!("{:?}", limits.time)),
+            Limit::ValueDepth => RenderError::limit(limit, quillet_core::value::MAX_DEPTH),
+            Limit::SourceBytes => RenderError::limit(limit, "see the compile limits"),
+        };
+        error.into()
+    }
+}

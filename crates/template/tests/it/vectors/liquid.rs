@@ -1,0 +1,25 @@
+//! Vectors of Liquid, with the templates that they include.
+
+use quillet_template::format::liquid::LiquidFormat;
+use quillet_template::{NoFunctions, Source};
+
+use super::file::{self, Vector};
+use super::report::Outcome;
+
+pub(super) fn run(text: &str) -> Result<Vec<Outcome>, String> {
+    file::run(text, evaluate)
+}
+
+fn evaluate(vector: &Vector<'_>) -> Result<String, String> {
+    let partials = vector.shared("partials");
+    let partials = partials.iter().filter_map(|(name, text)| {
+        let text = text.as_str()?;
+        Some(Source::library(name, text))
+    });
+    // No template can be included by that name.
+    let main = Source::new("{main}", vector.text("template"));
+    let sources: Vec<Source<'_>> = std::iter::once(main).chain(partials).collect();
+    let variables = vector.data().as_map().cloned().unwrap_or_default();
+    let format = LiquidFormat::new();
+    Ok(file::rendered(&format, &sources, &variables, &NoFunctions)?.text(0))
+}

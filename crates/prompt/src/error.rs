@@ -120,8 +120,14 @@ pub enum ServiceError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The model did not answer.
-    #[error(transparent)]
-    Model(#[from] ModelError),
+    #[error("{error}{}", after(.failures))]
+    Model {
+        /// Why.
+        #[source]
+        error: ModelError,
+        /// Calls of the render that had failed, whose defaults stood in for them.
+        failures: Vec<ToolFailure>,
+    },
     /// A script failed.
     #[error("{0}")]
     Script(Box<ScriptFailure>),
@@ -147,6 +153,13 @@ pub struct RenderFailure {
     pub failures: Vec<ToolFailure>,
 }
 
+impl From<ModelError> for ServiceError {
+    fn from(error: ModelError) -> Self {
+        let failures = Vec::new();
+        ServiceError::Model { error, failures }
+    }
+}
+
 impl From<Box<RenderError>> for ServiceError {
     fn from(error: Box<RenderError>) -> Self {
         let failures = Vec::new();
@@ -161,6 +174,7 @@ impl ServiceError {
     pub fn failures(&self) -> &[ToolFailure] {
         match self {
             ServiceError::Render(failure) => &failure.failures,
+            ServiceError::Model { failures, .. } => failures,
             _ => &[],
         }
     }
@@ -179,7 +193,7 @@ impl ServiceError {
             ServiceError::UnknownFunctions { .. } => "render.unknown_function",
             ServiceError::Render(failure) => failure.error.kind.code(),
             ServiceError::Store(error) => error.kind.code(),
-            ServiceError::Model(error) => error.kind.code(),
+            ServiceError::Model { error, .. } => error.kind.code(),
             ServiceError::Script(failure) => failure.code,
             ServiceError::Depth { .. } => "script.limit",
         }

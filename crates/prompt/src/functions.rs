@@ -28,7 +28,7 @@ pub(crate) fn is_built_in(name: &str, snapshot: &Snapshot) -> bool {
 }
 
 /// What is left of the render's time for the template after the last tool call
-/// was given up (note A7).
+/// was given up.
 const MARGIN: Duration = Duration::from_millis(20);
 
 /// A call that failed and left its default in the text.

@@ -79,7 +79,7 @@ impl<'a> Names<'a> {
 
     /// Whether templates see the variables of a request at the root too, as
     /// their own hosts hand them over. Go's see them under `.variables` alone
-    /// (seed 000), so that none hides a shared variable.
+    ///, so that none hides a shared variable.
     #[must_use]
     pub fn has_arguments_at_root(&self) -> bool {
         self.format.is_some_and(|format| format.name() != "go")

@@ -127,8 +127,8 @@ impl ToolStock {
         }
     }
 
-    /// Sets what a name calls, and what it calls in lower case: the origin lower-cases
-    /// function names, and where nothing else has such a name, it works here too.
+    /// Sets what a name calls, and what it calls in lower case where nothing
+    /// else has that name: clients that lower-case function names find their tools.
     fn call(&mut self, next: &mut Snapshot, name: &Arc<str>) {
         let lower = name.to_lowercase();
         if *lower != **name {

@@ -33,7 +33,7 @@ pub(super) struct Input {
 }
 
 /// What only one kind of file has.
-const ALONE: [&str; 19] = [
+const ALONE: [&str; 21] = [
     "displayName",
     "outputs",
     "output",
@@ -51,17 +51,27 @@ const ALONE: [&str; 19] = [
     "icon",
     "languages",
     "connection",
+    "configuration",
     "provider",
     "apiType",
+    "api",
 ];
+
+/// Those that say where a model is served and by whom: nothing that a prompt says changes
+/// without them.
+const DEPLOYMENT: [&str; 3] = ["connection", "configuration", "provider"];
+
+/// Those that do so where they name the conversation that a prompt is anyway.
+const API: [&str; 2] = ["apiType", "api"];
 
 /// The same, deeper inside.
 const ALONE_INSIDE: [&str; 3] = ["function_choice_behavior", "sample", "example"];
 
 impl Parts {
-    /// The parts of a prompt, or what in it only its own kind of file has.
-    pub(super) fn of(prompt: &Prompt) -> Result<Self, Vec<Refusal>> {
-        let refusals = refusals(prompt);
+    /// The parts of a prompt, or what in it only its own kind of file has. Deployment data may
+    /// be left out.
+    pub(super) fn of(prompt: &Prompt, drop_deployment: bool) -> Result<Self, Vec<Refusal>> {
+        let refusals = refusals(prompt, drop_deployment);
         if !refusals.is_empty() {
             return Err(refusals);
         }
@@ -85,14 +95,20 @@ impl Parts {
     }
 }
 
-fn refusals(prompt: &Prompt) -> Vec<Refusal> {
+fn refusals(prompt: &Prompt, drop_deployment: bool) -> Vec<Refusal> {
     let mut keys: Vec<String> = Vec::new();
-    let said = match prompt.metadata.is_empty() {
+    let mut said = match prompt.metadata.is_empty() {
         true => prompt.raw.whole().map_or(Tree::Null, |raw| (**raw).clone()),
         false => Tree::Object(prompt.metadata.clone()),
     };
+    if drop_deployment {
+        without_deployment(&mut said);
+    }
     collect(&said, 0, &mut keys);
-    let reason = |key: &str| format!("{key} has no counterpart");
+    let reason = |key: &str| match is_deployment(key) {
+        true => format!("{key} has no counterpart (--drop-deployment leaves it out)"),
+        false => format!("{key} has no counterpart"),
+    };
     let mut refusals: Vec<Refusal> = keys
         .iter()
         .map(|key| Refusal::key(key, reason(key)))
@@ -110,6 +126,26 @@ fn refusals(prompt: &Prompt) -> Vec<Refusal> {
         refusals.push(Refusal::key("execution_settings", reason));
     }
     refusals
+}
+
+fn is_deployment(key: &str) -> bool {
+    DEPLOYMENT.contains(&key) || API.contains(&key)
+}
+
+/// Takes deployment data from the top and from what it says of the model. An interface that is
+/// no conversation stays.
+fn without_deployment(said: &mut Tree) {
+    let Tree::Object(front) = said else {
+        return;
+    };
+    let stays = |key: &String, value: &mut Tree| {
+        let is_chat = API.contains(&key.as_str()) && *value == "chat";
+        !DEPLOYMENT.contains(&key.as_str()) && !is_chat
+    };
+    front.retain(stays);
+    if let Some(Tree::Object(model)) = front.get_mut("model") {
+        model.retain(stays);
+    }
 }
 
 /// Keys that only one kind of file has, and that say something.
@@ -380,8 +416,8 @@ fn prompty(parts: &Parts, body: &Written) -> Result<Object<String, Tree>, Vec<Re
         let inputs: Result<Vec<Tree>, Vec<Refusal>> = parts.inputs.iter().map(property).collect();
         all.insert("inputs".into(), Tree::Array(inputs?));
     }
-    if body.format == "mustache" {
-        all.insert("template".into(), json!({"format": {"kind": "mustache"}}));
+    if let kind @ ("mustache" | "liquid") = body.format.as_str() {
+        all.insert("template".into(), json!({"format": {"kind": kind}}));
     }
     Ok(all)
 }
@@ -414,6 +450,7 @@ fn semantic_kernel(parts: &Parts, body: &Written) -> Result<Object<String, Tree>
     let format = match body.format.as_str() {
         "semantic-kernel-handlebars" => "handlebars",
         "semantic-kernel-jinja2" => "jinja2",
+        "semantic-kernel-liquid" => "liquid",
         _ => "semantic-kernel",
     };
     let mut all = Object::new();

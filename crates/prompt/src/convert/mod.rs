@@ -79,6 +79,17 @@ impl Refusal {
     }
 }
 
+/// How to convert a prompt file.
+#[derive(Clone, Debug, Default)]
+pub struct FileOptions {
+    /// How its template is converted.
+    pub template: ConvertOptions,
+    /// Whether what says where the model is served and by whom is left out, in place of being
+    /// refused: `connection`, `configuration`, `provider`, and `apiType` or `api` where it is
+    /// `chat`.
+    pub drop_deployment: bool,
+}
+
 /// Converts a prompt file, or a definition of our own in JSON. The kinds of
 /// variables are those that the file declares, and those of `options` over them.
 ///
@@ -90,7 +101,7 @@ pub fn convert(
     target: Target,
     outside: &dyn Surroundings,
     formats: &TemplateFactory,
-    options: &ConvertOptions,
+    options: &FileOptions,
 ) -> Result<Converted, Vec<Diagnostic>> {
     let prompt = read(source, outside)?;
     let lenient = match target {
@@ -103,11 +114,12 @@ pub fn convert(
             .map(|one| finding(source, &prompt, one));
         found.collect::<Vec<_>>()
     };
+    let drop_deployment = options.drop_deployment;
     let options = ConvertOptions {
-        shapes: declared(&prompt, options),
-        ..options.clone()
+        shapes: declared(&prompt, &options.template),
+        ..options.template.clone()
     };
-    let parts = document::Parts::of(&prompt);
+    let parts = document::Parts::of(&prompt, drop_deployment);
     let body = template::of(&prompt, target, formats, &options);
     let (parts, body) = match (parts, body, lenient) {
         (Ok(parts), Ok(body), Ok(())) => (parts, body),
@@ -121,6 +133,7 @@ pub fn convert(
         formats,
         shapes: &options.shapes,
         trees: &body.trees,
+        drop_deployment,
     };
     let held = proof.hold(&prompt, source.id, &text, target);
     held.map_err(tell)?;

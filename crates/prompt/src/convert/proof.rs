@@ -21,6 +21,8 @@ pub(super) struct Proof<'p> {
     pub(super) shapes: &'p Shape,
     /// What the templates say, where they were read.
     pub(super) trees: &'p [Nodes],
+    /// Whether deployment data is left out.
+    pub(super) drop_deployment: bool,
 }
 
 impl Proof<'_> {
@@ -40,7 +42,7 @@ impl Proof<'_> {
         if again.model != prompt.model || again.options != prompt.options {
             return whole("the model's settings would not be the same");
         }
-        let (before, after) = (Parts::of(prompt)?, Parts::of(&again)?);
+        let (before, after) = (self.parts(prompt)?, self.parts(&again)?);
         let takes = |parts: &Parts| {
             let one = |input: &super::document::Input| {
                 (input.name.clone(), input.required, input.default.clone())
@@ -54,6 +56,10 @@ impl Proof<'_> {
             (Some(before), Some(after)) if before == after => Ok(()),
             _ => whole("the template has no exact counterpart: its messages would not be the same"),
         }
+    }
+
+    fn parts(&self, prompt: &Prompt) -> Result<Parts, Vec<Refusal>> {
+        Parts::of(prompt, self.drop_deployment)
     }
 
     /// Who says what.

@@ -81,11 +81,12 @@ fn format_for(source: &str, target: Target) -> &str {
     let has: &[&str] = match target {
         Target::Definition => return source,
         Target::Dotprompt => &["dotprompt"],
-        Target::Prompty => &["jinja-plain", "mustache"],
+        Target::Prompty => &["jinja-plain", "mustache", "liquid"],
         Target::SemanticKernel => &[
             "semantic-kernel",
             "semantic-kernel-handlebars",
             "semantic-kernel-jinja2",
+            "semantic-kernel-liquid",
         ],
     };
     let same = has.iter().find(|format| **format == source);

@@ -92,16 +92,16 @@ fn with_base(mut metadata: Object<String, Tree>) -> Object<String, Tree> {
     metadata
 }
 
-/// The reference takes all of a file for the template when its front matter does
-/// not begin with the file, is empty, or has no end: people should know.
+/// The reference takes all of a file for the template when its front matter is
+/// indented, is empty, or has no end: people should know.
 fn warn_of_front_matter(text: &str, report: &mut Report<'_>) {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let bare = line.trim();
         if bare == "---" {
-            let help = match at {
-                0 => "end it with a line `---`, and put something between",
-                _ => "begin the file with the line `---`",
+            let help = match line.starts_with('-') {
+                true => "end it with a line `---`, and put something between",
+                false => "begin the line with `---`, without white space before it",
             };
             let message = "this is taken for text of the prompt, not for front matter";
             return report.warning(at, message, Some(help.into()));

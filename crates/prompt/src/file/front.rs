@@ -13,13 +13,17 @@ pub(super) struct Parts {
 
 /// Splits a dotprompt file as its reference does: the file begins with a line
 /// `---`, and a later line `---`, itself ended, closes it. In every other case,
-/// and if nothing stands between, the whole file is the template.
+/// and if nothing stands between, the whole file is the template. Comments and blank
+/// lines may stand above, as a licence does: newer versions of the reference skip them.
 pub(super) fn dotprompt(text: &str) -> Option<Parts> {
-    let first = text.split_inclusive('\n').next()?;
+    let above = text.split_inclusive('\n');
+    let above = above.take_while(|line| line.starts_with('#') || line.trim().is_empty());
+    let lead: usize = above.map(str::len).sum();
+    let first = text[lead..].split_inclusive('\n').next()?;
     if first.trim_end() != "---" || !first.ends_with('\n') {
         return None;
     }
-    let parts = closed(text, first.len(), "---", false)?;
+    let parts = closed(text, lead + first.len(), "---", false)?;
     let front = &text[parts.front.start..parts.front.end];
     (!front.trim().is_empty()).then_some(parts)
 }
@@ -88,7 +92,11 @@ mod tests {
                 "---\na: |\n  ---x\nb: 2\n---\nB",
                 Some(("a: |\n  ---x\nb: 2\n", "B")),
             ),
-            ("# c\n---\na: 1\n---\nB", None),
+            ("# c\n---\na: 1\n---\nB", Some(("a: 1\n", "B"))),
+            ("# c\n\n# d\n---\na: 1\n---\nB", Some(("a: 1\n", "B"))),
+            ("\n---\na: 1\n---\nB", Some(("a: 1\n", "B"))),
+            ("# c\nB\n---\na: 1\n---\nB", None),
+            ("# c\n", None),
             (" ---\na: 1\n---\nB", None),
             ("B", None),
             ("", None),

@@ -67,7 +67,10 @@ fn named(text: &str, at: usize, outside: &dyn Surroundings) -> Result<Tree, Refu
 fn unknown(name: &str, at: usize) -> Refusal {
     let near = quillet_core::nearest(name, SCALARS);
     let hint = near.map_or_else(
-        || format!("types are {}", SCALARS.join(", ")),
+        || {
+            let types = SCALARS.join(", ");
+            format!("types are {types}; schemas of your own: --schema {name}=FILE")
+        },
         |near| format!("did you mean {near}?"),
     );
     (at, format!("there is no type or schema {name:?} ({hint})"))

@@ -1,4 +1,5 @@
-//! prompty, version 2: front matter and a template with role lines.
+//! prompty, version 2: front matter and a template with role lines. Files of version 1 are read
+//! as well: what it calls otherwise is taken for what it means.
 //!
 //! Facts from microsoft/prompty and its conformance vectors. Values of inputs
 //! never become roles: only the role lines of the file's own text do, which is
@@ -19,13 +20,14 @@ use crate::definition::{Body, Checked, Prompt};
 use crate::parameters::Parameters;
 use crate::place::{Place, Standing};
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "name",
     "displayName",
     "description",
     "metadata",
     "model",
     "inputs",
+    "sample",
     "outputs",
     "tools",
     "template",
@@ -35,12 +37,14 @@ const KEYS: [&str; 12] = [
 ];
 
 /// Keys of version 1, and what they are now.
-const OLD_KEYS: [(&str, &str); 4] = [
-    ("sample", "the default of each of inputs"),
+const OLD_KEYS: [(&str, &str); 3] = [
     ("configuration", "model.connection"),
     ("parameters", "model.options"),
     ("authors", "metadata.authors"),
 ];
+
+/// What version 1 calls kinds.
+const OLD_KINDS: [(&str, &str); 3] = [("list", "array"), ("int", "integer"), ("bool", "boolean")];
 
 pub(super) fn read(file: &PromptFile<'_>, outside: &dyn Surroundings) -> Checked<Prompt> {
     let mut report = Report::new(file.name, file.text);
@@ -150,11 +154,12 @@ fn model(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
     let Some(model) = report.map(node, "model") else {
         return;
     };
-    prompt.model = report.text(model, "id");
+    prompt.model = report.text(model, "id").or_else(|| old_name(model));
     for key in ["provider", "apiType"] {
         report.text(model, key);
     }
-    let Some(options) = report.map(model, "options") else {
+    let options = report.map(model, "options");
+    let Some(options) = options.or_else(|| report.map(model, "parameters")) else {
         return;
     };
     let mut settings = options.object();
@@ -165,6 +170,15 @@ fn model(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
         Ok(settings) => prompt.options = settings.into(),
         Err(message) => report.error(options.at, message, None),
     }
+}
+
+/// The model in the connection of version 1, unless the environment names it.
+fn old_name(model: &Node) -> Option<String> {
+    let connection = model.get("configuration")?;
+    let names = ["name", "azure_deployment"];
+    let mut names = names.iter().filter_map(|key| connection.get(key)?.as_str());
+    let name = names.find(|name| !name.starts_with("${"))?;
+    Some(name.to_owned())
 }
 
 /// `template: {format: jinja2 | mustache, parser: prompty}`, each a name or `{kind}`.
@@ -184,12 +198,13 @@ fn template(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
         });
         let at = part.map_or(0, |part| part.at);
         match (key, kind) {
-            ("format", Some("jinja2" | "jinja")) => {}
-            ("format", Some("mustache")) => prompt.format = "mustache".into(),
+            // The TypeScript runtime calls its engine so.
+            ("format", Some("jinja2" | "jinja" | "nunjucks")) => {}
+            ("format", Some(format @ ("mustache" | "liquid"))) => prompt.format = format.into(),
             ("parser", Some("prompty")) => {}
             (_, kind) => {
                 let known = if key == "format" {
-                    "jinja2 and mustache"
+                    "jinja2, mustache and liquid"
                 } else {
                     "prompty"
                 };
@@ -264,6 +279,11 @@ fn property(name: &str, node: &Node, report: &mut Report<'_>) -> Option<Property
             kind_of(node).to_owned()
         }
     };
+    let old = OLD_KINDS.iter().find(|(old, _)| *old == kind);
+    let kind = old.map_or(kind, |(_, new)| (*new).to_owned());
+    if let Some(sample) = said.remove("sample") {
+        said.entry("default").or_insert(sample);
+    }
     said.remove("type");
     said.insert("kind".into(), kind.as_str().into());
     if json_type(&kind).is_none() && RichKind::parse(&kind).is_none() {
@@ -306,10 +326,24 @@ fn json_type(kind: &str) -> Option<&'static str> {
 /// What a request may send. An example is not a default; what is neither
 /// required nor there stays away.
 fn inputs(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
-    let Some(inputs) = node.get("inputs") else {
+    let samples = node
+        .get("sample")
+        .filter(|it| matches!(it.data, Data::Map(_)));
+    let Some(inputs) = node.get("inputs").or(samples) else {
         return;
     };
-    let found = properties(inputs, report);
+    let mut found = properties(inputs, report);
+    for sample in samples.map_or(&[][..], Node::entries) {
+        match found.iter_mut().find(|it| it.name == sample.key) {
+            Some(known) => drop(
+                known
+                    .said
+                    .entry("default")
+                    .or_insert_with(|| sample.value.tree()),
+            ),
+            None => found.extend(property(&sample.key, &sample.value, report)),
+        }
+    }
     let (mut schemas, mut required, mut presets) = (Object::new(), Vec::new(), Vec::new());
     for Property { name, kind, said } in &found {
         let default = said.get("default").filter(|value| !value.is_null());

@@ -10,6 +10,9 @@ use quillet_core::{Diagnostic, Span};
 use super::yaml::{self, Data, Node, Report};
 use super::{Refusal, Surroundings};
 
+/// Where the data of a connection stands: in version 2 of prompty, and in version 1.
+const CONNECTIONS: [&str; 2] = ["connection", "configuration"];
+
 /// Puts what is referenced in its place, everywhere in a value.
 pub(super) fn resolve(node: &mut Node, outside: &dyn Surroundings, report: &mut Report<'_>) {
     visit(node, true, outside, report);
@@ -25,7 +28,8 @@ fn visit(node: &mut Node, used: bool, outside: &dyn Surroundings, report: &mut R
         }
         Data::Map(entries) => {
             for entry in entries {
-                let kept = entry.key == "connection" && !outside.fills_connections();
+                let is_connection = CONNECTIONS.contains(&entry.key.as_str());
+                let kept = is_connection && !outside.fills_connections();
                 visit(&mut entry.value, used && !kept, outside, report);
             }
         }

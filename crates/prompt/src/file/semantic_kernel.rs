@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use quillet_core::{Position, Value, nearest};
+use quillet_template::structure::has_role_lines;
 use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};
 
@@ -42,11 +43,15 @@ const VARIABLE_KEYS: [&str; 7] = [
 ];
 
 /// Template formats of Semantic Kernel, and what they are here.
-const FORMATS: [(&str, &str); 3] = [
+const FORMATS: [(&str, &str); 4] = [
     ("semantic-kernel", "semantic-kernel"),
     ("handlebars", "semantic-kernel-handlebars"),
     ("jinja2", "semantic-kernel-jinja2"),
+    ("liquid", LIQUID),
 ];
+
+/// The one format whose messages may begin with role lines.
+const LIQUID: &str = "semantic-kernel-liquid";
 
 /// Settings that are no options of a chat.
 const NO_OPTIONS: [&str; 3] = ["service_id", "model_id", "function_choice_behavior"];
@@ -167,18 +172,19 @@ fn format(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
         .find(|(theirs, _)| theirs.eq_ignore_ascii_case(&name));
     if let Some((_, ours)) = known {
         prompt.format = (*ours).into();
+        let has_role_lines = match &prompt.body {
+            Body::Text(text) => has_role_lines(text, true),
+            Body::Messages(_) | Body::Script(_) => false,
+        };
+        if *ours == LIQUID && has_role_lines {
+            prompt.messages = MessageSyntax::RoleLines;
+        }
         return;
     }
     let at = node.get("template_format").map_or(0, |node| node.at);
-    let (message, help) = if name.eq_ignore_ascii_case("liquid") {
-        let message = "template_format liquid is not supported: it splits messages at any \
-             `user:` in a value, so data could forge them";
-        (message.to_owned(), "write it as handlebars".to_owned())
-    } else {
-        let names: Vec<&str> = FORMATS.iter().map(|(theirs, _)| *theirs).collect();
-        let message = format!("template_format {name:?} is not known");
-        (message, format!("there are {}", names.join(", ")))
-    };
+    let names: Vec<&str> = FORMATS.iter().map(|(theirs, _)| *theirs).collect();
+    let message = format!("template_format {name:?} is not known");
+    let help = format!("there are {}", names.join(", "));
     report.error(at, message, Some(help));
 }
 

@@ -113,7 +113,7 @@ impl Told {
 /// A failure in the middle of an answer, as those see it who know only models.
 fn as_model(error: ServiceError) -> ModelError {
     match error {
-        ServiceError::Model(error) => error,
+        ServiceError::Model { error, .. } => error,
         ServiceError::Script(failure) => match failure.model {
             Some(error) => error,
             None => ModelError::new(ModelErrorKind::Cut, failure.to_string()),

@@ -1,27 +1,28 @@
 //! Conversions: what has a counterpart, and what is refused where.
 
-use quillet_prompt::convert::{Target, convert};
+use quillet_prompt::convert::{FileOptions, Target, convert};
 use quillet_prompt::file::{self, Alone, PromptFile};
 use quillet_template::TemplateFactory;
-use quillet_template::convert::ConvertOptions;
 
 fn converted(name: &str, text: &str, target: Target) -> Result<String, String> {
+    converted_with(name, text, target, &FileOptions::default())
+}
+
+fn converted_with(
+    name: &str,
+    text: &str,
+    target: Target,
+    options: &FileOptions,
+) -> Result<String, String> {
     let file = PromptFile {
         id: file::stem(name),
         name,
         text,
         config: None,
     };
-    let options = ConvertOptions::default();
-    convert(
-        &file,
-        target,
-        &Alone,
-        &TemplateFactory::standard(),
-        &options,
-    )
-    .map(|converted| converted.text)
-    .map_err(|found| found.iter().map(|one| format!("{one}\n")).collect())
+    convert(&file, target, &Alone, &TemplateFactory::standard(), options)
+        .map(|converted| converted.text)
+        .map_err(|found| found.iter().map(|one| format!("{one}\n")).collect())
 }
 
 const PROMPTY: &str = "---
@@ -77,6 +78,38 @@ fn what_comes_back_says_the_same() {
         let inputs = "\ninputs:\n  - name: customer\n    kind: string\n    default: friend\n  - name: question\n    kind: string\n    required: true\n";
         assert!(back.contains(inputs), "{back}");
     }
+}
+
+#[test]
+fn deployment_data_is_left_out_where_that_is_asked() {
+    let models = [
+        "{id: m, provider: openai, apiType: chat, connection: {kind: key, apiKey: '${env:K}'}}",
+        "{api: chat, configuration: {type: azure_openai, name: m}}",
+    ];
+    let drops = FileOptions {
+        drop_deployment: true,
+        ..FileOptions::default()
+    };
+    for model in models {
+        let text = format!("---\nname: p\nmodel: {model}\n---\nuser:\nHi {{{{ x }}}}\n");
+        for target in [
+            Target::Dotprompt,
+            Target::SemanticKernel,
+            Target::Definition,
+        ] {
+            let refused = converted("p.prompty", &text, target).unwrap_err();
+            assert!(refused.contains("leaves it out"), "{refused}");
+            let there = converted_with("p.prompty", &text, target, &drops).unwrap();
+            assert!(there.contains(" m\n") || there.contains("\"m\""), "{there}");
+            for gone in ["openai", "apiKey", "chat", "configuration"] {
+                assert!(!there.contains(gone), "{gone}: {there}");
+            }
+        }
+    }
+    // What is no conversation is something else, and stays refused.
+    let text = "---\nname: p\nmodel: {id: m, apiType: embedding}\n---\nuser:\nHi\n";
+    let refused = converted_with("p.prompty", text, Target::Dotprompt, &drops).unwrap_err();
+    assert!(refused.contains("apiType has no counterpart"), "{refused}");
 }
 
 #[test]

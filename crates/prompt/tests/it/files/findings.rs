@@ -5,7 +5,10 @@ use super::read;
 /// The first error or warning about a file, as people read it.
 fn finding(name: &str, text: &str) -> String {
     match read(name, text) {
-        Ok((_, warnings)) => warnings[0].to_string(),
+        Ok((_, warnings)) => match warnings.first() {
+            Some(warning) => warning.to_string(),
+            None => panic!("nothing is found in {text:?}"),
+        },
         Err(errors) => errors[0].to_string(),
     }
 }
@@ -34,9 +37,9 @@ fn every_finding_has_its_place() {
         ),
         (
             "p.prompt",
-            "# note\n---\nmodel: x\n---\nB",
+            "# note\n ---\nmodel: x\n---\nB",
             "p.prompt:2:1: ",
-            "begin the file",
+            "begin the line",
         ),
         (
             "p.prompt",
@@ -77,9 +80,9 @@ fn every_finding_has_its_place() {
         ),
         (
             "p.prompty",
-            "---\nsample: {a: 1}\n---\nB",
+            "---\nauthors: [a]\n---\nB",
             "p.prompty:2:1: ",
-            "version 2",
+            "version 2 has it as metadata.authors",
         ),
         ("p.prompty", "---\nname: x\nB", "p.prompty:1:1: ", "no end"),
         (
@@ -121,9 +124,9 @@ fn every_finding_has_its_place() {
         // Semantic Kernel
         (
             "p.yaml",
-            "template: x\ntemplate_format: liquid\n",
+            "template: x\ntemplate_format: liqid\n",
             "p.yaml:2:18: ",
-            "forge",
+            "there are semantic-kernel, handlebars, jinja2, liquid",
         ),
         (
             "p.yaml",

@@ -296,3 +296,56 @@ fn models_and_options_are_there_for_chat() {
     assert_eq!(prompt.options.max_tokens, Some(9));
     assert_eq!(prompt.options.extra.get("seed"), Some(&json!(1)));
 }
+
+#[test]
+fn files_of_version_1_are_read_for_what_they_mean() {
+    let text = "---
+name: Support
+authors: [Ann]
+model:
+  api: chat
+  configuration:
+    type: azure_openai
+    azure_endpoint: ${env:AZURE_OPENAI_ENDPOINT}
+    azure_deployment: gpt-4o-mini
+  parameters:
+    max_tokens: 128
+    temperature: 0.2
+sample:
+  first: Jane
+  notes: [a, b]
+inputs:
+  count: {type: int, sample: 3}
+  items: {type: list}
+  last: {type: string}
+template: {format: nunjucks}
+---
+system:
+Help {{first}} {{last}}.
+
+user:
+{{count}} {{notes|length}} {{items|length}}
+";
+    let (prompt, warnings) = super::read("support.prompty", text).unwrap();
+    assert_eq!(prompt.model.as_deref(), Some("gpt-4o-mini"));
+    assert_eq!(prompt.options.max_tokens, Some(128));
+    assert_eq!(prompt.options.temperature, Some(0.2));
+    let given = map(&json!({"items": [1], "last": "Doe"}));
+    let done = rendered(&prompt, &[], &given).unwrap();
+    let messages = done.conversation(0, &[]);
+    let texts: Vec<Tree> = messages
+        .iter()
+        .flat_map(|it| it.parts.iter().map(part))
+        .collect();
+    let said = |text: &str| json!({"kind": "text", "value": text});
+    assert_eq!(texts, [said("Help Jane Doe."), said("3 2 1")]);
+    let named: Vec<&str> = warnings.iter().map(|it| it.message.as_str()).collect();
+    assert!(
+        named.iter().all(|it| it.contains("\"authors\"")),
+        "{named:?}"
+    );
+    // Where the environment says which model it is, nobody asks it.
+    let named_outside = text.replace("gpt-4o-mini", "${env:DEPLOYMENT}");
+    let (prompt, _) = super::read("support.prompty", &named_outside).unwrap();
+    assert_eq!(prompt.model, None);
+}

@@ -2,22 +2,25 @@
 //! round trip, and each is kept for at most five seconds. A store that takes its time is
 //! waited for a moment; then what is known is served, and one question goes on behind.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+mod cache;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use quillet_core::store::{Change, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind};
-use quillet_core::{BoxFuture, Diagnostic, Map, Value};
+use quillet_core::{Diagnostic, Map, Value};
 use quillet_template::References;
 use tokio::time::Instant;
 
+use self::cache::{Cache, PROMPT, SLOW, read, write};
 use crate::compile::Compiled;
 use crate::context;
 use crate::error::ServiceError;
 use crate::follow::Asks;
 
-/// A value older than this is fetched again (seed 000).
+/// A value older than this is fetched again.
 const MOST_AGE: Duration = Duration::from_secs(5);
 
 /// While the store is away, old values are served and looked at again after this.
@@ -26,14 +29,10 @@ const STALE_AGE: Duration = Duration::from_millis(250);
 /// How long a store is waited for where a value is known that can be served instead.
 const PATIENCE: Duration = Duration::from_millis(75);
 
-/// A question that goes on behind is given up after this, and asked again.
-const LONGEST_QUESTION: Duration = Duration::from_secs(5);
-
 /// How long to wait before asking a store for its keys again.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// Roots of the context that belong to the request: the deployed origin's name
-/// and the seed's.
+/// Roots of the context that belong to the request. Both names mean the same.
 pub(crate) const REQUEST_ROOTS: [&str; 2] = ["args", "variables"];
 
 /// The shared variables of a store, fetched when needed.
@@ -44,54 +43,6 @@ pub struct Variables {
     asks: Asks,
     /// Renders that found all they reference in the cache.
     hits: AtomicU64,
-}
-
-/// What is known, and the store that knows better.
-#[derive(Debug)]
-struct Cache {
-    store: Arc<dyn Store>,
-    /// Whether the store answers in time: [`PROMPT`], [`ASKED`] or [`SLOW`].
-    pace: AtomicU8,
-    keys: RwLock<Keys>,
-    cells: RwLock<Cells>,
-    /// Counts changes of the set of keys.
-    generation: AtomicU64,
-    /// Counts changes of values.
-    version: AtomicU64,
-    /// Questions to the store for values.
-    round_trips: AtomicU64,
-}
-
-/// The store answered in time when it was asked last.
-const PROMPT: u8 = 0;
-/// It did not, and a question is on its way.
-const ASKED: u8 = 1;
-/// It did not, and whoever needs a value is to ask behind.
-const SLOW: u8 = 2;
-
-#[derive(Debug, Default)]
-struct Keys {
-    set: BTreeSet<Key>,
-    loaded: bool,
-}
-
-#[derive(Debug, Default)]
-struct Cells {
-    values: HashMap<Key, Cell>,
-    /// Keys that are being fetched, by how many.
-    fetching: HashMap<Key, usize>,
-    /// Of those, the ones that changed meanwhile: what comes back may be old.
-    changed: HashSet<Key>,
-}
-
-#[derive(Clone, Debug)]
-struct Cell {
-    /// `None` if the store has no such key, or nothing that is a value.
-    value: Option<Value>,
-    /// Why what is there is no value.
-    problem: Option<Arc<Diagnostic>>,
-    /// When it stops being good; it is kept after that for when the store is away.
-    good_until: Instant,
 }
 
 /// What a compiled prompt needs of the shared variables, with the tree that was
@@ -181,15 +132,7 @@ impl Variables {
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         Variables {
-            cache: Arc::new(Cache {
-                store,
-                pace: AtomicU8::new(PROMPT),
-                keys: RwLock::default(),
-                cells: RwLock::default(),
-                generation: AtomicU64::new(0),
-                version: AtomicU64::new(0),
-                round_trips: AtomicU64::new(0),
-            }),
+            cache: Arc::new(Cache::new(store)),
             patience: PATIENCE,
             asks: Asks::default(),
             hits: AtomicU64::new(0),
@@ -572,125 +515,6 @@ impl Variables {
     }
 }
 
-impl Cache {
-    /// Whether this is the one question that is asked behind.
-    fn begins_behind(&self, pace: u8) -> bool {
-        let begun = self
-            .pace
-            .compare_exchange(pace, ASKED, Ordering::AcqRel, Ordering::Acquire);
-        begun.is_ok()
-    }
-
-    /// Waits for an answer behind those who were served without it.
-    async fn go_on(self: Arc<Self>, asking: BoxFuture<'static, Result<(), StoreError>>) {
-        match tokio::time::timeout(LONGEST_QUESTION, asking).await {
-            Ok(Ok(())) => {
-                self.pace.store(PROMPT, Ordering::Release);
-                self.version.fetch_add(1, Ordering::Release);
-            }
-            _ => self.pace.store(SLOW, Ordering::Release),
-        }
-    }
-
-    fn ask(self: Arc<Self>, keys: Vec<Key>) -> BoxFuture<'static, Result<(), StoreError>> {
-        Box::pin(async move {
-            let fetching = Fetching::begin(&self, &keys);
-            let started = Instant::now();
-            self.round_trips.fetch_add(1, Ordering::Relaxed);
-            let entries = self.store.entries(Kind::Environ, &keys).await?;
-            self.forget_absent(&keys, &entries);
-            let value = |(key, entry): (&Key, Option<Entry>)| match entry {
-                None => (None, None),
-                Some(Entry {
-                    problem: Some(problem),
-                    ..
-                }) => {
-                    tracing::warn!(%problem, "a shared variable cannot be used");
-                    (None, Some(Arc::new(problem)))
-                }
-                Some(entry) => (Some(context::read(key, &entry.text)), None),
-            };
-            let values = keys.iter().zip(entries).map(value).collect();
-            fetching.end(values, started + MOST_AGE);
-            Ok(())
-        })
-    }
-
-    fn knows_all(&self, keys: &[Key]) -> bool {
-        let cells = read(&self.cells);
-        keys.iter().all(|key| cells.values.contains_key(key))
-    }
-
-    fn forget_absent(&self, keys: &[Key], entries: &[Option<Entry>]) {
-        let pairs = keys.iter().zip(entries);
-        let absent: Vec<&Key> = pairs
-            .filter(|(_, entry)| entry.is_none())
-            .map(|(key, _)| key)
-            .collect();
-        if absent.is_empty() {
-            return;
-        }
-        let mut known = write(&self.keys);
-        let mut removed = false;
-        for key in absent {
-            removed |= known.set.remove(key);
-        }
-        drop(known);
-        if removed {
-            self.generation.fetch_add(1, Ordering::Release);
-        }
-    }
-}
-
-/// Marks keys as being fetched, so that a change in the meantime is noticed;
-/// takes the mark back also when the fetch is given up.
-struct Fetching<'a> {
-    cache: &'a Cache,
-    keys: &'a [Key],
-}
-
-impl<'a> Fetching<'a> {
-    fn begin(cache: &'a Cache, keys: &'a [Key]) -> Self {
-        let mut cells = write(&cache.cells);
-        for key in keys {
-            *cells.fetching.entry(key.clone()).or_default() += 1;
-        }
-        Fetching { cache, keys }
-    }
-
-    fn end(self, values: Vec<(Option<Value>, Option<Arc<Diagnostic>>)>, good_until: Instant) {
-        let mut cells = write(&self.cache.cells);
-        for (key, (value, problem)) in self.keys.iter().zip(values) {
-            let good_until = match cells.changed.contains(key) {
-                true => Instant::now(),
-                false => good_until,
-            };
-            let cell = Cell {
-                value,
-                problem,
-                good_until,
-            };
-            cells.values.insert(key.clone(), cell);
-        }
-    }
-}
-
-impl Drop for Fetching<'_> {
-    fn drop(&mut self) {
-        let mut cells = write(&self.cache.cells);
-        for key in self.keys {
-            let Some(count) = cells.fetching.get_mut(key) else {
-                continue;
-            };
-            *count -= 1;
-            if *count == 0 {
-                cells.fetching.remove(key);
-                cells.changed.remove(key);
-            }
-        }
-    }
-}
-
 /// The keys on the way to a path, at it and below it.
 fn covering(keys: &BTreeSet<Key>, path: &[String]) -> Vec<Key> {
     let mut found = Vec::new();
@@ -743,14 +567,4 @@ fn with_flat_names(keys: &[Key], fetched: &Fetched, references: &References) -> 
         }
     }
     Map::new(table)
-}
-
-// A thread that panicked while it held the lock left whole entries behind: the
-// tables are changed by single inserts and removals.
-fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(PoisonError::into_inner)
 }

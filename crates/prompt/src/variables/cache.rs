@@ -1,0 +1,208 @@
+//! Values that were read, and questions to the store for others.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use quillet_core::store::{Entry, Key, Kind, Store, StoreError};
+use quillet_core::{BoxFuture, Diagnostic, Value};
+use tokio::time::Instant;
+
+use super::MOST_AGE;
+use crate::context;
+
+/// A question that goes on behind is given up after this, and asked again.
+const LONGEST_QUESTION: Duration = Duration::from_secs(5);
+
+/// What is known, and the store that knows better.
+#[derive(Debug)]
+pub(super) struct Cache {
+    pub(super) store: Arc<dyn Store>,
+    /// Whether the store answers in time: [`PROMPT`], [`ASKED`] or [`SLOW`].
+    pub(super) pace: AtomicU8,
+    pub(super) keys: RwLock<Keys>,
+    pub(super) cells: RwLock<Cells>,
+    /// Counts changes of the set of keys.
+    pub(super) generation: AtomicU64,
+    /// Counts changes of values.
+    pub(super) version: AtomicU64,
+    /// Questions to the store for values.
+    pub(super) round_trips: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    pub(super) set: BTreeSet<Key>,
+    pub(super) loaded: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Cells {
+    pub(super) values: HashMap<Key, Cell>,
+    /// Keys that are being fetched, by how many.
+    pub(super) fetching: HashMap<Key, usize>,
+    /// Of those, the ones that changed meanwhile: what comes back may be old.
+    pub(super) changed: HashSet<Key>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Cell {
+    /// `None` if the store has no such key, or nothing that is a value.
+    pub(super) value: Option<Value>,
+    /// Why what is there is no value.
+    pub(super) problem: Option<Arc<Diagnostic>>,
+    /// When it stops being good; it is kept after that for when the store is away.
+    pub(super) good_until: Instant,
+}
+
+/// The store answered in time when it was asked last.
+pub(super) const PROMPT: u8 = 0;
+/// It did not, and a question is on its way.
+const ASKED: u8 = 1;
+/// It did not, and whoever needs a value is to ask behind.
+pub(super) const SLOW: u8 = 2;
+
+impl Cache {
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
+        Cache {
+            store,
+            pace: AtomicU8::new(PROMPT),
+            keys: RwLock::default(),
+            cells: RwLock::default(),
+            generation: AtomicU64::new(0),
+            version: AtomicU64::new(0),
+            round_trips: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether this is the one question that is asked behind.
+    pub(super) fn begins_behind(&self, pace: u8) -> bool {
+        let begun = self
+            .pace
+            .compare_exchange(pace, ASKED, Ordering::AcqRel, Ordering::Acquire);
+        begun.is_ok()
+    }
+
+    /// Waits for an answer behind those who were served without it.
+    pub(super) async fn go_on(self: Arc<Self>, asking: BoxFuture<'static, Result<(), StoreError>>) {
+        match tokio::time::timeout(LONGEST_QUESTION, asking).await {
+            Ok(Ok(())) => {
+                self.pace.store(PROMPT, Ordering::Release);
+                self.version.fetch_add(1, Ordering::Release);
+            }
+            _ => self.pace.store(SLOW, Ordering::Release),
+        }
+    }
+
+    pub(super) fn ask(
+        self: Arc<Self>,
+        keys: Vec<Key>,
+    ) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(async move {
+            let fetching = Fetching::begin(&self, &keys);
+            let started = Instant::now();
+            self.round_trips.fetch_add(1, Ordering::Relaxed);
+            let entries = self.store.entries(Kind::Environ, &keys).await?;
+            self.forget_absent(&keys, &entries);
+            let value = |(key, entry): (&Key, Option<Entry>)| match entry {
+                None => (None, None),
+                Some(Entry {
+                    problem: Some(problem),
+                    ..
+                }) => {
+                    tracing::warn!(%problem, "a shared variable cannot be used");
+                    (None, Some(Arc::new(problem)))
+                }
+                Some(entry) => (Some(context::read(key, &entry.text)), None),
+            };
+            let values = keys.iter().zip(entries).map(value).collect();
+            fetching.end(values, started + MOST_AGE);
+            Ok(())
+        })
+    }
+
+    pub(super) fn knows_all(&self, keys: &[Key]) -> bool {
+        let cells = read(&self.cells);
+        keys.iter().all(|key| cells.values.contains_key(key))
+    }
+
+    fn forget_absent(&self, keys: &[Key], entries: &[Option<Entry>]) {
+        let pairs = keys.iter().zip(entries);
+        let absent: Vec<&Key> = pairs
+            .filter(|(_, entry)| entry.is_none())
+            .map(|(key, _)| key)
+            .collect();
+        if absent.is_empty() {
+            return;
+        }
+        let mut known = write(&self.keys);
+        let mut removed = false;
+        for key in absent {
+            removed |= known.set.remove(key);
+        }
+        drop(known);
+        if removed {
+            self.generation.fetch_add(1, Ordering::Release);
+        }
+    }
+}
+
+/// Marks keys as being fetched, so that a change in the meantime is noticed;
+/// takes the mark back also when the fetch is given up.
+struct Fetching<'a> {
+    cache: &'a Cache,
+    keys: &'a [Key],
+}
+
+impl<'a> Fetching<'a> {
+    fn begin(cache: &'a Cache, keys: &'a [Key]) -> Self {
+        let mut cells = write(&cache.cells);
+        for key in keys {
+            *cells.fetching.entry(key.clone()).or_default() += 1;
+        }
+        Fetching { cache, keys }
+    }
+
+    fn end(self, values: Vec<(Option<Value>, Option<Arc<Diagnostic>>)>, good_until: Instant) {
+        let mut cells = write(&self.cache.cells);
+        for (key, (value, problem)) in self.keys.iter().zip(values) {
+            let good_until = match cells.changed.contains(key) {
+                true => Instant::now(),
+                false => good_until,
+            };
+            let cell = Cell {
+                value,
+                problem,
+                good_until,
+            };
+            cells.values.insert(key.clone(), cell);
+        }
+    }
+}
+
+impl Drop for Fetching<'_> {
+    fn drop(&mut self) {
+        let mut cells = write(&self.cache.cells);
+        for key in self.keys {
+            let Some(count) = cells.fetching.get_mut(key) else {
+                continue;
+            };
+            *count -= 1;
+            if *count == 0 {
+                cells.fetching.remove(key);
+                cells.changed.remove(key);
+            }
+        }
+    }
+}
+
+// A thread that panicked while it held the lock left whole entries behind: the
+// tables are changed by single inserts and removals.
+pub(super) fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}

@@ -16,7 +16,7 @@ pub enum ErrorKind {
     Output,
     /// A script, package, module or file was not found.
     NotFound,
-    /// Something was called that the caller may not call (seed 002: `MethodNotAllowed`).
+    /// Something was called that the caller may not call.
     MethodNotAllowed,
     /// Reading, writing, starting or connecting that nobody allowed.
     Denied,

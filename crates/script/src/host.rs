@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_core::chat::{ChatModel, TokenCounter};
+use quillet_core::chat::{ChatModel, TokenCounter, Usage};
 use quillet_core::tool::Tool;
-use quillet_core::{Diagnostic, Map, Value};
+use quillet_core::{BoxFuture, Diagnostic, Map, Value};
 
 /// Models by name.
 pub trait Models: Send + Sync + fmt::Debug {
@@ -16,6 +16,11 @@ pub trait Models: Send + Sync + fmt::Debug {
     /// # Errors
     /// That there is none, and which there are, for the script's author.
     fn model(&self, name: Option<&str>) -> Result<Answering, String>;
+
+    /// What an answer of a model cost in US dollars, where its price is known.
+    fn cost(&self, _model: &str, _usage: &Usage) -> Option<f64> {
+        None
+    }
 }
 
 /// A model and what it can do.
@@ -62,10 +67,50 @@ pub trait Tools: Send + Sync + fmt::Debug {
         None
     }
 
+    /// The way out for `$fetch`, where there is one. Whether a script may use it is its grants' to say.
+    fn network(&self) -> Option<Arc<dyn Network>> {
+        None
+    }
+
     /// Whether there are servers that were not asked for their tools, as in a dry run.
     fn has_unasked(&self) -> bool {
         false
     }
+}
+
+/// Requests to addresses, with whatever checks the host has.
+pub trait Network: Send + Sync + fmt::Debug {
+    /// Fetches what an address has.
+    ///
+    /// # Errors
+    /// Why there is no whole answer, for the script's author. A status of 400 or above is an answer.
+    fn fetch(&self, request: WebRequest) -> BoxFuture<'_, Result<WebAnswer, String>>;
+}
+
+/// What `$fetch` asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WebRequest {
+    /// `GET`, `POST`…; `GET` where it is empty.
+    pub method: String,
+    /// The address.
+    pub url: String,
+    /// Names and values.
+    pub headers: Vec<(String, String)>,
+    /// What is sent.
+    pub body: Option<Vec<u8>>,
+}
+
+/// What came.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WebAnswer {
+    /// The status.
+    pub status: u16,
+    /// The address that answered, after redirects.
+    pub url: String,
+    /// Names in lower case, and values.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
 }
 
 /// No tools.
@@ -126,14 +171,19 @@ impl Reach {
 }
 
 /// Bounds of a run. Each has an error that names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     /// Instructions and turns of loops, in all scripts of a run together. Default 1,000,000.
     pub steps: u64,
-    /// Scripts that call each other. Default 64 (note 73).
+    /// Scripts that call each other. Default 64.
     pub depth: usize,
     /// Calls of models in a run. Default 1,000.
     pub model_calls: u64,
+    /// Tokens of all requests and answers of a run together. None by default.
+    pub tokens: Option<u64>,
+    /// What all answers of a run may cost together, in US dollars. None by default. With it, a
+    /// model whose price nobody knows is not asked.
+    pub cost: Option<f64>,
     /// Messages in a dialogue. Default 100,000.
     pub messages: usize,
     /// Bytes of all texts that a run keeps. Default 256 MiB.
@@ -154,6 +204,8 @@ impl Default for Limits {
             steps: 1_000_000,
             depth: 64,
             model_calls: 1_000,
+            tokens: None,
+            cost: None,
             messages: 100_000,
             bytes: 256 << 20,
             own_time: Duration::from_secs(30),

@@ -62,7 +62,7 @@ pub struct Item {
     pub kind: ItemKind,
 }
 
-/// What an instruction is (note 2d).
+/// What an instruction is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ItemKind {
     /// `role: text`, a bare string, or an object with `role` and `content`.

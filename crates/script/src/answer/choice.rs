@@ -1,4 +1,4 @@
-//! `[[X:|a|b|c]]`: an answer that has to be one or some of the author's texts (note 61).
+//! `[[X:|a|b|c]]`: an answer that has to be one or some of the author's texts.
 
 use quillet_core::{Value, nearest};
 use serde_json::json;
@@ -18,7 +18,7 @@ pub struct Choice {
     pub prefix: String,
     /// What stands behind each.
     pub suffix: String,
-    /// Whether this machine draws, and no model is asked (seed 002: `type='random'`).
+    /// Whether this machine draws, and no model is asked.
     pub random: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `input`: what a script takes, and arguments brought to it (notes 31 to 33).
+//! `input`: what a script takes, and arguments brought to it.
 
 use std::fmt;
 
@@ -52,7 +52,7 @@ pub struct InputProblem {
 pub struct Bound {
     /// Values by name: what was given, and defaults. Names that are no input are in it, too.
     pub values: Map,
-    /// A single value that no input takes: a message of the user (note 33).
+    /// A single value that no input takes: a message of the user.
     pub rest: Option<Value>,
 }
 
@@ -205,6 +205,26 @@ impl Inputs {
         }
     }
 
+    /// A name that was given and that is no input, while an input of nearly that name was not
+    /// given. Names of the front matter (`configured`) are meant, and so is what is like nothing.
+    #[must_use]
+    pub fn misspelt(&self, given: &Map, configured: &Map) -> Option<InputProblem> {
+        let known = |name: &str| self.get(name).is_some() || configured.get(name).is_some();
+        let absent = self
+            .fields
+            .iter()
+            .filter(|field| given.get(&field.name).is_none());
+        let absent: Vec<&str> = absent.map(|field| field.name.as_str()).collect();
+        let unknown = given.table().keys().filter(|name| !known(name));
+        unknown.into_iter().find_map(|name| {
+            let near = nearest(name, absent.iter().copied())?;
+            Some(InputProblem {
+                help: Some(format!("did you mean `{near}`?")),
+                ..problem(name, "there is no such input")
+            })
+        })
+    }
+
     /// Arguments by their names, and what has none.
     fn named(&self, input: Input) -> (Map, Option<Value>) {
         match input {
@@ -337,7 +357,7 @@ impl InputField {
         }
     }
 
-    /// The input as JSON Schema tells models of it. Without a type it is text (seed 002).
+    /// The input as JSON Schema tells models of it. Without a type it is text.
     fn tell(&self) -> Json {
         let mut out = self.schema.tree().clone();
         let Json::Object(fields) = &mut out else {

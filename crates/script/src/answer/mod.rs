@@ -30,7 +30,7 @@ pub enum Format {
     Json,
     /// YAML.
     Yaml,
-    /// Natural Object: near to natural language (seed 002, note 45).
+    /// Natural Object: near to natural language.
     NObj,
 }
 
@@ -97,7 +97,7 @@ impl Unreadable {
     }
 }
 
-/// Reads an answer (note 39): one fence of code around it is taken off, whatever stands
+/// Reads an answer: one fence of code around it is taken off, whatever stands
 /// before and behind it; scalars are values too. A schema says what NObj's words are.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! How a model is told what its answer has to look like (notes 37 and 38).
+//! How a model is told what its answer has to look like.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! `|apple|pear:2:";":prefix="- "`: the model, or chance, picks from a list (notes 61, 62).
+//! `|apple|pear:2:";":prefix="- "`: the model, or chance, picks from a list.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The text between the parentheses of a call: `a, k=v, |x|y:2` (seed 002; notes 60 to 62).
+//! The text between the parentheses of a call: `a, k=v, |x|y:2`.
 //!
 //! Reading says what each place holds; it evaluates nothing. Whoever calls evaluates the
 //! values and hands them to [`Bound::new`], which sorts them into places and names.

@@ -24,7 +24,7 @@ pub struct Ask {
     /// The form that the answer has to have.
     pub constraint: Option<Constraint>,
     /// What the author wrote behind the answer in the same message; read together with it
-    /// where `response_format.conversionScope` is `message` (note 41).
+    /// where `response_format.conversionScope` is `message`.
     pub suffix: String,
     /// What the model may call. Who may call what is checked by the tools themselves.
     pub tools: Vec<Arc<dyn Tool>>,
@@ -57,7 +57,7 @@ impl Ask {
 /// The form that an answer has to have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Constraint {
-    /// Some of these texts (note 61).
+    /// Some of these texts.
     Choice(Choice),
     /// A value of this schema, written like this.
     Schema {
@@ -117,7 +117,7 @@ pub struct ToolUse {
 }
 
 impl Answer {
-    /// The whole result, for `llmReturnResult` and listeners of `llm` (note 44):
+    /// The whole result, for `llmReturnResult` and listeners of `llm`:
     /// `{content, finishReason, model, usage, retries, value?, thinking?, tools?}`.
     #[must_use]
     pub fn raw(&self) -> Map {

@@ -1,4 +1,4 @@
-//! `((text:bias))` as `logit_bias` (note 67).
+//! `((text:bias))` as `logit_bias`.
 
 use quillet_core::chat::ChatOptions;
 use serde_json::{Map as JsonMap, Value as Json};

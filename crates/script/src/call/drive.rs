@@ -186,7 +186,7 @@ impl Call<'_> {
         done.model.clone_from(&said.model);
     }
 
-    /// A value that a provider writes in one piece cannot be gone on with (seed 002).
+    /// A value that a provider writes in one piece cannot be gone on with.
     fn continues(&self) -> bool {
         self.ask.settings.continues && self.plan.by != EnforcedBy::Provider
     }

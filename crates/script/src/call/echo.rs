@@ -3,7 +3,7 @@
 /// Shorter beginnings are not taken for an echo: a word may well come twice.
 const SHORTEST: usize = 4;
 
-/// Takes an echo of the beginning out of an answer that comes in pieces (note 111).
+/// Takes an echo of the beginning out of an answer that comes in pieces.
 #[derive(Debug)]
 pub(super) struct Echo {
     beginning: Option<String>,

@@ -85,7 +85,7 @@ impl Form {
         matches!(self, Form::Value { force: false, .. })
     }
 
-    /// How often the model is asked again (notes 36 and 61).
+    /// How often the model is asked again.
     pub(super) fn repairs(&self) -> u32 {
         match self {
             Form::Choice(_) => 2,
@@ -157,7 +157,7 @@ fn check_choice(choice: &Choice, text: &str) -> Verdict {
     }
 }
 
-/// The whole message, then the answer alone (note 41).
+/// The whole message, then the answer alone.
 fn candidates(text: &str, (before, after): (&str, &str)) -> Vec<String> {
     let alone = text.to_owned();
     match before.is_empty() && after.is_empty() {

@@ -66,7 +66,7 @@ impl ChatModel for Guarded {
     }
 
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
-        // Only a stream can be ended before it is whole (seed 002).
+        // Only a stream can be ended before it is whole.
         let streams = request.options.extra.get("stream") != Some(&false.into());
         let repeats = Repeats::new(if streams { self.bounds.repeats } else { 0 });
         Box::pin(async move {

@@ -1,4 +1,4 @@
-//! Tools in natural language, for models whose provider takes none (seed 002, note 125).
+//! Tools in natural language, for models whose provider takes none.
 //!
 //! The model is told of the tools in the system message, and calls one with a line
 //! `@name(argument="value")`. What it writes is data: an argument is a value or a text, and

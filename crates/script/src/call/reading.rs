@@ -8,6 +8,8 @@ pub(super) struct Reading<'a> {
     pub(super) map: &'a Map,
     /// What was wrong.
     pub(super) warnings: Vec<String>,
+    /// Names that were asked for.
+    pub(super) asked: Vec<&'static str>,
 }
 
 impl<'a> Reading<'a> {
@@ -15,6 +17,7 @@ impl<'a> Reading<'a> {
         Reading {
             map,
             warnings: Vec::new(),
+            asked: Vec::new(),
         }
     }
 
@@ -23,7 +26,8 @@ impl<'a> Reading<'a> {
     }
 
     /// The first of these names that has a value.
-    fn first(&self, names: &[&'static str]) -> Option<(&'static str, &'a Value)> {
+    fn first(&mut self, names: &[&'static str]) -> Option<(&'static str, &'a Value)> {
+        self.asked.extend(names);
         let found = |name: &&'static str| Some((*name, self.map.get(name)?));
         names
             .iter()
@@ -90,7 +94,7 @@ impl<'a> Reading<'a> {
         text
     }
 
-    /// A list of texts, or one text with commas between them (note 110).
+    /// A list of texts, or one text with commas between them.
     pub(super) fn texts(&mut self, names: &[&'static str]) -> Vec<String> {
         let Some((name, value)) = self.first(names) else {
             return Vec::new();

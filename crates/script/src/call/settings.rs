@@ -1,24 +1,25 @@
 //! Parameters of a script, read into what a provider is sent and what the engine does itself.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use quillet_core::chat::ChatOptions;
-use quillet_core::{Map, Value};
+use quillet_core::{Map, Value, nearest};
 use serde_json::Value as Json;
 
 use super::Constraint;
 use super::reading::Reading;
 use crate::answer::{Format, Thinking};
 
-/// How long an answer may take by default (seed 002: 120 seconds).
+/// How long an answer may take by default.
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// Longest time that can be set: a day.
 const LONGEST: Duration = Duration::from_secs(86_400);
-/// Stop texts that OpenAI's chat wire takes; those of a longer list are cut out here (note 110).
+/// Stop texts that OpenAI's chat wire takes; those of a longer list are cut out here.
 const MOST_STOPS: usize = 4;
 
 /// How a model is to answer. Only what stands here reaches a provider: variables of a script
-/// never do (note 109).
+/// never do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// What the provider is sent.
@@ -103,7 +104,48 @@ pub const OUTSIDE_PARAMETERS: [&str; 7] = [
 /// Names that some local servers take and that hosted ones refuse.
 const LOCAL_ONLY: [&str; 5] = ["top_k", "min_p", "repeat_penalty", "mirostat", "typical_p"];
 
+/// Settings that are not read by their names here: objects, and what the engine does with an answer.
+const BESIDE: [&str; 15] = [
+    "SystemTemplate",
+    "apiKey",
+    "apiUrl",
+    "api_key",
+    "keepOrginal",
+    "keepOriginal",
+    "keepThinking",
+    "llmReturnResult",
+    "llmStream",
+    "provider",
+    "pushMessage",
+    "response_format",
+    "shouldAppendResponse",
+    "shouldThink",
+    "stop",
+];
+
 impl Settings {
+    /// The setting that a mistyped name means: one letter in three is another. `None` for
+    /// settings, and for names that are like none.
+    #[must_use]
+    pub fn meant(name: &str) -> Option<&'static str> {
+        static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
+        let names = NAMES.get_or_init(|| {
+            let nothing = Map::default();
+            let mut given = Reading::new(&nothing);
+            let _ = options(&mut given);
+            let mut settings = Settings::default();
+            settings.read_engine(&mut given);
+            settings.read_stops(&mut given);
+            given.asked.extend(BESIDE);
+            given.asked.extend(LOCAL_ONLY);
+            given.asked
+        });
+        match names.contains(&name) {
+            true => None,
+            false => nearest(name, names.iter().copied()),
+        }
+    }
+
     /// Reads merged parameters (`parameters` < `prompt` < arguments of the call). Names that
     /// are no setting are variables, and left alone. Gives what the author should know, too.
     #[must_use]
@@ -199,7 +241,7 @@ impl Settings {
         self.whole_message = scope != Some("response");
     }
 
-    /// The form that `output` and these settings ask for (notes 39 and 40). With a format and a
+    /// The form that `output` and these settings ask for. With a format and a
     /// schema, or with `forceJson`, the answer has to be readable; a format alone is read where
     /// it can be, else the answer stays text.
     #[must_use]

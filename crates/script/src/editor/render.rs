@@ -206,6 +206,7 @@ impl Renderer {
             functions: &NoFunctions,
             limits: &limits,
             authored: &|name| self.values.contains_key(name),
+            declared: &|_| true,
         };
         match self.templates.render(&job).await {
             Ok(text) => text,

@@ -1,4 +1,4 @@
-//! Key paths: `a.b[0].c` (seed 002, `$set/$get`).
+//! Key paths: `a.b[0].c`.
 //!
 //! Values are shared and never change; setting copies what lies on the path and shares the
 //! rest.

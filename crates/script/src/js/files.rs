@@ -23,6 +23,8 @@ pub(super) struct Files {
     read: Vec<PathBuf>,
     write: Vec<PathBuf>,
     here: PathBuf,
+    /// Whether there is a `fetch`.
+    net: bool,
     /// Set in a dry run, which touches no file at all.
     withheld: Option<Arc<Withheld>>,
 }
@@ -55,12 +57,17 @@ impl Files {
             read,
             write,
             here,
+            net: grants.net,
             withheld: None,
         }
     }
 
     /// Does what a script asks: what came of it, or `{failed: code, message}` for `fs` to throw.
     pub(super) fn call(&self, call: &FileCall) -> Result<Passed, JsError> {
+        if call.name == "net" {
+            let net = self.net || self.withheld.is_some();
+            return Ok(Passed::Value(Value::Bool(net)));
+        }
         if let Some(withheld) = &self.withheld {
             return left_out(call, withheld);
         }

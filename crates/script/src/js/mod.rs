@@ -178,7 +178,7 @@ impl Js {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Takes a function of a script in any written form (note 88). Only its head is read now:
+    /// Takes a function of a script in any written form. Only its head is read now:
     /// its body is compiled at its first call, or by [`Js::check`].
     ///
     /// # Errors

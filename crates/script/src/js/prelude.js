@@ -114,7 +114,7 @@
     try {
       if (kind !== CODE) module.exports = payload;
       else {
-        const internal = path.startsWith('node:') ? { file: host.file } : undefined;
+        const internal = path.startsWith('node:') ? { file: host.file, call: (name, args) => call(pieces.get(host.current()), name, args) } : undefined;
         apply(payload, module.exports,
           [module.exports, requireFrom(path), module, path, folder(path), internal]);
       }
@@ -285,13 +285,18 @@
   globalThis.setTimeout = (callback, delay, ...args) => start(callback, delay, args, false);
   globalThis.setInterval = (callback, delay, ...args) => start(callback, delay, args, true);
   globalThis.setImmediate = (callback, ...args) => start(callback, 0, args, false);
-  const later = (name, module) => Object.defineProperty(globalThis, name, {
-    get() { define(globalThis, name, load(module)[name]); return globalThis[name]; },
+  const later = (name, module, granted = () => true) => Object.defineProperty(globalThis, name, {
+    get() {
+      if (!granted()) return undefined;
+      define(globalThis, name, load(module)[name]); return globalThis[name];
+    },
     set(value) { define(globalThis, name, value); },
     configurable: true,
   });
   for (const name of ['TextEncoder', 'TextDecoder', 'atob', 'btoa', 'structuredClone']) later(name, 'node:internal/encoding');
   for (const name of ['AbortController', 'AbortSignal', 'Event', 'EventTarget']) later(name, 'node:internal/abort');
+  const net = () => host.file('net', []);
+  for (const name of ['fetch', 'Headers', 'Response']) later(name, 'node:internal/fetch', net);
   for (const name of ['URL', 'URLSearchParams']) later(name, 'node:url');
   later('Buffer', 'node:buffer');
   globalThis.clearTimeout = globalThis.clearInterval = globalThis.clearImmediate = stop;

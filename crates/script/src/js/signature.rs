@@ -34,7 +34,7 @@ pub struct Signature {
     pub(crate) keyword: Option<usize>,
 }
 
-/// Reads the head of a function in any of the forms of the seed (note 88): with or without
+/// Reads the head of a function in any of the forms of the seed: with or without
 /// `function`, `async` or not, arrows, anonymous, behind comments.
 ///
 /// # Errors

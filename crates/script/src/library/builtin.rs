@@ -1,4 +1,4 @@
-//! Scripts that are part of the program (note 79). A script of the same name in any other library
+//! Scripts that are part of the program. A script of the same name in any other library
 //! comes first.
 
 use std::sync::{Arc, OnceLock};

@@ -55,6 +55,37 @@ pub fn directive(name: &str) -> Option<&'static Directive> {
     DIRECTIVES.iter().find(named)
 }
 
+impl Directive {
+    /// Why it cannot be given a name, and how to mend that; `None` if it takes it.
+    #[must_use]
+    pub fn refusal(&self, name: &str) -> Option<(String, String)> {
+        let own = self.parameters.iter().map(|parameter| parameter.name);
+        let blocks: &[&str] = match self.form {
+            Form::Blocks(blocks) => blocks,
+            _ => &[],
+        };
+        let mut names: Vec<&str> = own.chain(blocks.iter().copied()).collect();
+        if self.open || names.contains(&name) {
+            return None;
+        }
+        let why = format!("`${}` takes no `{name}`", self.name);
+        let near = nearest(name, names.iter().copied());
+        let help = match (near, names.pop()) {
+            (Some(near), _) => format!("did you mean `{near}`?"),
+            (None, None) => "it takes nothing by name".to_owned(),
+            (None, Some(last)) => {
+                let rest = names.iter().map(|name| format!("`{name}`"));
+                let rest: Vec<String> = rest.collect();
+                match rest.is_empty() {
+                    true => format!("it takes `{last}`"),
+                    false => format!("it takes {} and `{last}`", rest.join(", ")),
+                }
+            }
+        };
+        Some((why, help))
+    }
+}
+
 /// The name, with `$`, that is most like a mistyped one among the directives and other names that are known.
 #[must_use]
 pub fn nearest_directive<'a>(
@@ -142,7 +173,12 @@ pub const DIRECTIVES: &[Directive] = &[
         &[116],
     ),
     plain("break", &[], "Leaves the loop.", &[96]).form(Form::InLoop),
-    plain("cleanResult", &[], "Forgets the latest result.", &[106]),
+    plain(
+        "cleanResult",
+        &[takes("content", "the text; the latest result by default")],
+        "Gives a text without the fence of code that a model put around it.",
+        &[106],
+    ),
     plain("continue", &[], "Goes on with the loop's next turn.", &[96]).form(Form::InLoop),
     plain(
         "countTokens",
@@ -166,7 +202,8 @@ pub const DIRECTIVES: &[Directive] = &[
         &[needs("content", "the value")],
         "Gives a value as the result.",
         &[102],
-    ),
+    )
+    .open(),
     plain(
         "emit",
         &[
@@ -191,13 +228,28 @@ pub const DIRECTIVES: &[Directive] = &[
         ],
         "Runs another script.",
         &[70, 134],
-    )
-    .open(),
+    ),
     plain(
         "exit",
         &[takes("value", "the result")],
-        "Ends the script with a result.",
+        "Ends the script, and all that called it, with a result.",
         &[100],
+    )
+    .open(),
+    plain(
+        "fetch",
+        &[
+            needs("url", "an http or https address"),
+            takes("method", "GET by default"),
+            takes("headers", "an object of names and values"),
+            takes("body", "a text, or a value that is sent as JSON"),
+            takes(
+                "encoding",
+                "`base64` for a body of bytes, and an answer that is no text",
+            ),
+        ],
+        "Fetches an address, where that was granted: ok, status, url, headers and text.",
+        &[93],
     ),
     plain(
         "for",
@@ -239,21 +291,33 @@ pub const DIRECTIVES: &[Directive] = &[
         "Runs `then` or `else`.",
         &[95],
     )
-    .open()
     .form(Form::Blocks(&["then", "else"])),
     plain(
         "isDir",
-        &[needs("path", "the path")],
+        &[
+            takes("path", "the path"),
+            takes("dir", "the same"),
+            takes("content", "the same, as a chain hands it on"),
+        ],
         "Whether a path is a folder.",
         &[107],
     ),
     plain(
         "listFilenames",
         &[
-            needs("path", "the folder"),
+            takes("path", "the folder; the script's own by default"),
             takes("pattern", "which files, such as *.md"),
+            takes("dir", "the same as `path`"),
+            takes(
+                "extname",
+                "endings of the files, such as .md: a text or a list",
+            ),
+            takes(
+                "recursive",
+                "whether folders inside are gone through, too; false by default",
+            ),
         ],
-        "Lists the files of a folder.",
+        "Lists the files of a folder, by their names in it.",
         &[107],
     ),
     plain(
@@ -325,7 +389,8 @@ pub const DIRECTIVES: &[Directive] = &[
         &[needs("content", "the value")],
         "Writes a line to standard output.",
         &[102],
-    ),
+    )
+    .open(),
     plain("prompt", &[], "Sets variables of the prompt.", &[103]).open(),
     plain(
         "push",
@@ -375,14 +440,16 @@ pub const DIRECTIVES: &[Directive] = &[
         &[takes("value", "the result")],
         "Ends the script with a result.",
         &[100],
-    ),
+    )
+    .open(),
     plain("set", &[], "Sets variables by key paths.", &[101]).open(),
     plain(
         "throw",
         &[needs("error", "what the error says")],
         "Fails.",
         &[100],
-    ),
+    )
+    .open(),
     plain(
         "tokenize",
         &[needs("text", "the text")],

@@ -1,4 +1,4 @@
-//! What a script exports (seed 002, "Export"; note 84).
+//! What a script exports.
 
 use quillet_core::{Diagnostic, Span};
 use quillet_yaml::{Entry, Node};

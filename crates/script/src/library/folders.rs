@@ -26,7 +26,7 @@ pub const MAX_FILE: u64 = 64 << 20;
 const MOST_KEPT: usize = 1_000;
 
 /// Scripts in folders: the folder of the script that names another first, then the roots in order,
-/// first by path and then by file name or `_id` at most four folders deep (note 72).
+/// first by path and then by file name or `_id` at most four folders deep.
 ///
 /// What lies deeper than a root's own folder is looked up once, the first time that a name needs it.
 #[derive(Clone, Debug)]

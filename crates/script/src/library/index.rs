@@ -7,7 +7,7 @@ use cap_std::fs::Dir;
 
 use super::name;
 
-/// Folders within folders that are looked into (note 72).
+/// Folders within folders that are looked into.
 const DEPTH: usize = 4;
 /// Entries of folders that are looked at: what lies behind them is not found.
 const MOST_ENTRIES: usize = 20_000;

@@ -1,4 +1,4 @@
-//! What a script takes over from others: `type` and `extends` (notes 74 to 78).
+//! What a script takes over from others: `type` and `extends`.
 //!
 //! The result is data. Bodies and functions stay parts of the scripts that they were written in, so
 //! that places, `__dirname` and relative names stay right.

@@ -1,4 +1,4 @@
-//! A child's front matter over its parents' (note 76), where more than [`crate::text::merge`] is to be
+//! A child's front matter over its parents', where more than [`crate::text::merge`] is to be
 //! known: `input`, `tools` and `roles` name things, and what two of them name is merged, not repeated.
 
 use std::sync::Arc;

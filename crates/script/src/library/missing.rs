@@ -38,7 +38,7 @@ pub(super) fn not_found(library: &dyn Library, name: &str, from: &Source, at: Sp
     let ids = library.ids();
     match nearest(name, ids.iter().map(String::as_str)) {
         Some(id) => found.help(format!("did you mean {id}?")),
-        None => found.help("its folder can be named with -s"),
+        None => found.help("its folder can be named with -I"),
     }
 }
 

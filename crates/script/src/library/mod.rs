@@ -31,6 +31,7 @@ mod start;
 
 pub use builtin::Builtin;
 pub use check::check;
+pub(crate) use check::{Spot, called_on_this};
 pub use export::{Export, exports};
 pub use folders::{Folders, MAX_FILE, MAX_SCRIPT};
 pub use gives::{Binding, Gives, Initialize, Offered, gives, js_initializer};
@@ -44,7 +45,7 @@ pub use start::{Opened, open};
 /// Where scripts come from: folders, a store, or both.
 pub trait Library: Send + Sync + fmt::Debug {
     /// The script of an id or of a relative file name, as a script names it, or `None` where there is none.
-    /// `from` is the script that names it: its own folder comes first (note 72). A name never leads out
+    /// `from` is the script that names it: its own folder comes first. A name never leads out
     /// of the library's roots.
     ///
     /// # Errors

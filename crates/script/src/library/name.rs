@@ -79,7 +79,7 @@ pub(crate) fn join(folder: &str, name: &str) -> Result<String, Refusal> {
 }
 
 /// Files that may hold the script of a path, the likeliest first: the path itself where it has a
-/// script's extension; else with one; else the entry of the package of that name (seed 002, "Package").
+/// script's extension; else with one; else the entry of the package of that name.
 pub(crate) fn candidates(path: &str) -> Vec<String> {
     if stem(path).is_some() {
         return vec![path.to_owned()];

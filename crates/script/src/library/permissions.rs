@@ -1,4 +1,4 @@
-//! `permissions.ai.call` of a front matter: what models may call (seed 002, "权限控制").
+//! `permissions.ai.call` of a front matter: what models may call.
 //!
 //! What is misspelt here would permit everything, so nothing is passed over: a key that nobody knows, a
 //! value of another kind and a key beside `permissions` that is nearly its name are errors, in a check, when

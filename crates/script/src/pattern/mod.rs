@@ -1,4 +1,4 @@
-//! The patterns of `$match` and the ranges of `$for` (seed 002; notes 97 and 99).
+//! The patterns of `$match` and the ranges of `$for`.
 //!
 //! A pattern is the key of a branch: a colon, then
 //! - `/RegEx/flags`, over texts and numbers; named groups become variables;

@@ -1,4 +1,4 @@
-//! Ranges: `1..5`, `1>..<5`, `1.5..5.5` (seed 002, `$match` and `$for`; note 97).
+//! Ranges: `1..5`, `1>..<5`, `1.5..5.5`.
 
 use quillet_core::{Map, Value};
 

@@ -6,6 +6,7 @@ use quillet_yaml::{Data, Entry, Problem};
 
 use super::item::Classifier;
 use super::placed::Placed;
+use crate::library::directives::{Directive, Form, directive};
 use crate::syntax::{Branch, Call, Target};
 
 /// Takes the blocks out of a call's fields, and out of its value where they
@@ -29,9 +30,16 @@ pub(super) fn split(call: &mut Call, classifier: &mut Classifier<'_>) {
     }
     let (blocks, fields): (Vec<Entry>, Vec<Entry>) =
         entries.into_iter().partition(|entry| holds(entry.name()));
-    if &*call.name.value == "match" {
-        let wrong = fields.iter().filter_map(no_pattern);
-        classifier.problems.extend(wrong);
+    match directive(&call.name.value) {
+        Some(known) if known.form == Form::Patterns => {
+            let wrong = fields.iter().filter_map(no_pattern);
+            classifier.problems.extend(wrong);
+        }
+        Some(known) => {
+            let wrong = fields.iter().filter_map(|field| no_parameter(known, field));
+            classifier.problems.extend(wrong);
+        }
+        None => {}
     }
     call.fields = fields;
     call.branches = blocks
@@ -54,6 +62,12 @@ fn no_pattern(entry: &Entry) -> Option<Problem> {
     }
     let message = format!("`{name}` is no pattern of `$match`: patterns begin with `:`");
     Some(Problem::new(entry.key.span, message).help(format!("write `:{name}:`, or `_:` for else")))
+}
+
+/// A key that is neither a block nor a parameter: what it holds would never run.
+fn no_parameter(known: &Directive, entry: &Entry) -> Option<Problem> {
+    let (why, help) = known.refusal(entry.name())?;
+    Some(Problem::new(entry.key.span, why).help(help))
 }
 
 fn branch(entry: &Entry, classifier: &mut Classifier<'_>) -> Branch {

@@ -1,4 +1,4 @@
-//! `!fn` and `!fn#`: functions in JavaScript and other languages (seed 002, `!fn`).
+//! `!fn` and `!fn#`: functions in JavaScript and other languages.
 
 use std::collections::HashMap;
 

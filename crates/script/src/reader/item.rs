@@ -1,4 +1,4 @@
-//! What an item is: a message, a separator, a call, a chain, an expression, a function (note 2d).
+//! What an item is: a message, a separator, a call, a chain, an expression, a function.
 
 use std::sync::Arc;
 
@@ -141,7 +141,7 @@ impl<'a> Classifier<'a> {
         self.text(node, Placed::of(node, &scalar.text, self.file))
     }
 
-    /// A text as an instruction (note 2d, "String"). `node` is the content if it is a message.
+    /// A text as an instruction. `node` is the content if it is a message.
     pub(super) fn text(&mut self, node: &Node, placed: Placed<'_>) -> Option<ItemKind> {
         let text = placed.text.trim_end();
         let placed = placed.trim();

@@ -1,4 +1,4 @@
-//! The line rules: a file to its front matter and the parts that are read one by one (note 2a, 2b).
+//! The line rules: a file to its front matter and the parts that are read one by one.
 
 use quillet_core::Span;
 
@@ -96,7 +96,7 @@ pub(super) fn open_front_matter(text: &str) -> Option<Span> {
     (dashes == "---" && rows.any(|(_, row)| configures(row))).then_some(first)
 }
 
-/// The parts of a body (note 2b). A line at the left edge begins a part,
+/// The parts of a body. A line at the left edge begins a part,
 /// whatever is indented belongs to the part before it.
 pub(super) fn parts(text: &str, body: usize) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();

@@ -10,6 +10,7 @@ mod item;
 mod layout;
 mod lines;
 mod message;
+mod misspelt;
 mod placed;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use quillet_core::{Diagnostic, Span};
 use quillet_yaml::{Data, Duplicates, Node, Options, Piece, Problem, Reader, Tags};
 
 use crate::syntax::{Block, Call, Function, Item, ItemKind, Script, Source};
+pub(crate) use function::is_function;
 use item::Classifier;
 pub(crate) use layout::{Row, after_dashes, classified, wide_colon};
 pub(crate) use lines::{Part, PartKind, split};
@@ -48,6 +50,9 @@ impl Read {
     }
 }
 
+/// Findings that are told of one script.
+const MOST_FINDINGS: usize = 100;
+
 /// What a script may hold: 10,000 messages are 30,000 values.
 const OPTIONS: Options = Options {
     code: "script.syntax",
@@ -68,6 +73,11 @@ pub fn read(source: Arc<Source>) -> Read {
     let roles = roles(&config);
     let config = (config, split.front.is_some());
     let mut read = read_parts(yaml, source, config, &split.parts, &roles);
+    let room = MOST_FINDINGS.saturating_sub(read.diagnostics.len());
+    let misspelt = misspelt::roles(&read.script, &roles);
+    read.diagnostics.extend(misspelt.into_iter().take(room));
+    read.diagnostics
+        .sort_by_key(|found| found.span.map(|span| span.start));
     if let (None, Some(at)) = (split.front, lines::open_front_matter(&text)) {
         let message = "this looks like front matter that is never closed: it is read as messages";
         let finding = read

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use quillet_core::Span;
+use quillet_core::chat::Usage;
 
+use super::instance::lock;
 use super::scope::Scope;
 use crate::error::{ErrorKind, ScriptError};
 use crate::host::Limits;
@@ -18,8 +20,16 @@ pub(crate) struct Budget {
     limits: Limits,
     steps: AtomicU64,
     calls: AtomicU64,
+    spent: Mutex<Spent>,
     started: Instant,
     waits: Mutex<Waits>,
+}
+
+/// What models have cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spent {
+    pub(crate) tokens: Usage,
+    pub(crate) cost: f64,
 }
 
 /// Time that went to models, tools and people. Waits overlap where branches run side by side.
@@ -36,6 +46,7 @@ impl Budget {
             limits,
             steps: AtomicU64::new(0),
             calls: AtomicU64::new(0),
+            spent: Mutex::default(),
             started: Instant::now(),
             waits: Mutex::default(),
         }
@@ -83,6 +94,49 @@ impl Budget {
         Err(limit(scope, at, message, "limits.model_calls"))
     }
 
+    /// Whether a model may be asked once more: an answer that has begun is never cut for its price.
+    pub(crate) fn check_spent(
+        &self,
+        (model, has_price): (&str, bool),
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
+        let spent = self.spent();
+        let tokens = spent.tokens.total_tokens();
+        if let Some(most) = self.limits.tokens.filter(|most| tokens >= *most) {
+            let message = format!("models have taken {tokens} tokens of the {most} of this run");
+            return Err(limit(scope, at, message, "limits.tokens"));
+        }
+        let Some(most) = self.limits.cost else {
+            return Ok(());
+        };
+        if spent.cost >= most {
+            let cost = rounded(spent.cost);
+            let message = format!("models have cost {cost} USD of the {most} of this run");
+            return Err(limit(scope, at, message, "limits.cost"));
+        }
+        if has_price {
+            return Ok(());
+        }
+        let message =
+            format!("the run may cost {most} USD, and the price of `{model}` is not known");
+        let finding = scope.source.error(ErrorKind::Limit.code(), message, at);
+        let help = "ask a model whose price `quillet models` knows, or leave the limit out";
+        Err(ScriptError::new(ErrorKind::Limit, finding.help(help)))
+    }
+
+    /// Books an answer.
+    pub(crate) fn spend(&self, usage: &Usage, cost: Option<f64>) {
+        let mut spent = lock(&self.spent);
+        spent.tokens += *usage;
+        spent.cost += cost.unwrap_or(0.0);
+    }
+
+    /// What models have cost so far.
+    pub(crate) fn spent(&self) -> Spent {
+        *lock(&self.spent)
+    }
+
     /// Calls of models so far.
     pub(crate) fn model_calls(&self) -> u64 {
         self.calls
@@ -110,11 +164,30 @@ impl Budget {
     }
 }
 
+/// Without the digits that only adding up has made.
+pub(crate) fn rounded(cost: f64) -> f64 {
+    (cost * 1e9).round() / 1e9
+}
+
 /// A failure that names a limit and how to raise it.
 pub(crate) fn limit(scope: &Scope, at: Span, message: String, setting: &str) -> ScriptError {
     let finding = scope.source.error(ErrorKind::Limit.code(), message, at);
-    let help = format!("if it is meant to take that much, raise {setting}");
+    let names = names_of(setting);
+    let help = format!("if it is meant to take that much, raise {setting}{names}");
     ScriptError::new(ErrorKind::Limit, finding.help(help))
+}
+
+/// What a bound is called on the command line and in settings.
+fn names_of(limit: &str) -> &'static str {
+    match limit {
+        "limits.steps" => " (--max-steps, scripts.steps)",
+        "limits.depth" => " (--max-depth, scripts.depth)",
+        "limits.model_calls" => " (--max-calls, scripts.model_calls)",
+        "limits.tokens" => " (--max-tokens-total, scripts.tokens)",
+        "limits.cost" => " (--max-cost, scripts.cost_usd)",
+        "limits.own_time" => " (scripts.own_ms)",
+        _ => "",
+    }
 }
 
 /// A task of the run that ended without a result: its thread broke off.

@@ -302,7 +302,7 @@ fn bind(condition: &Option<Value>, found: Bindings) -> Vec<(Arc<str>, Option<Val
     std::iter::once(own).chain(found).collect()
 }
 
-/// The names that a loop binds (seed 002: `value`, `index`, `items`).
+/// The names that a loop binds.
 struct LoopNames {
     value: Arc<str>,
     index: Arc<str>,

@@ -13,7 +13,7 @@ use super::params::Params;
 use super::scope::Scope;
 use super::stack::boxed;
 use super::state::{Entry, Stage};
-use super::values::refuse;
+use super::values::{refuse, refuse_with};
 use crate::error::{ErrorKind, ScriptError};
 use crate::library::directives::directive;
 
@@ -49,6 +49,7 @@ impl Instance {
                 self.tokens(canonical, &params, scope, at)
             }
             "readFile" => boxed(|| self.read_file(&params, scope, at)).await,
+            "fetch" => boxed(|| self.fetch(&params, scope, at)).await,
             "isDir" => self.is_folder(&params, scope, at),
             "listFilenames" => self.list_files(&params, scope, at),
             _ => {
@@ -66,6 +67,11 @@ impl Instance {
         scope: &Scope,
         at: Span,
     ) -> Option<Outcome> {
+        let known = directive(name);
+        let mut names = params.named.iter().map(|(name, _)| name);
+        if let Some((why, help)) = names.find_map(|name| known?.refusal(name)) {
+            return Some(Err(refuse_with(scope, at, why, help)));
+        }
         Some(match name {
             "echo" | "ret" | "exit" | "pipe" => Ok(params.whole()),
             "print" => Ok(self.print(params.whole())),
@@ -75,7 +81,7 @@ impl Instance {
             "unset" => self.unset(params, scope, at),
             "push" => self.push_value(params, scope, at),
             "ctx" => self.context(params),
-            "parameters" => Ok(self.set_parameters(params)),
+            "parameters" => self.set_parameters(params, scope, at),
             "off" => self.off(params, scope, at),
             "getMessages" => Ok(Some(self.state().message_values())),
             "pushMessage" => self.push_message(params, scope, at),
@@ -90,7 +96,7 @@ impl Instance {
         })
     }
 
-    /// `$print`: a line on standard output. The answers of a message print as the first of them (note 102).
+    /// `$print`: a line on standard output. The answers of a message print as the first of them.
     fn print(&self, value: Option<Value>) -> Option<Value> {
         let shown = match value.as_ref().and_then(Value::as_map) {
             Some(map) => map.get("0").or(value.as_ref()),
@@ -167,10 +173,12 @@ impl Instance {
         Ok(None)
     }
 
-    fn set_parameters(&self, params: &Params) -> Option<Value> {
+    fn set_parameters(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let names = params.named.iter().map(|(name, _)| &**name);
+        self.refuse_misspelt(names, scope, at)?;
         let mut state = self.state();
         state.parameters.extend(params.named.to_table());
-        None
+        Ok(None)
     }
 
     async fn format(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
@@ -223,7 +231,7 @@ impl Instance {
         self.tool(&name, params, scope, at).await
     }
 
-    /// `$exec`: another script, remembered by what it is given unless `memoized` is false (note 134).
+    /// `$exec`: another script, remembered by what it is given unless `memoized` is false.
     async fn exec(self: &Arc<Self>, params: Params, scope: &Scope, at: Span) -> Outcome {
         let name = ["id", "filename", "script", "tag"]
             .iter()
@@ -257,6 +265,9 @@ impl Instance {
         let Some(script) = self.find(&name, scope, at).await? else {
             return Err(self.unknown_call(&name, scope, at).await);
         };
+        if let (super::Input::Named(named), None) = (&input, &params.piped) {
+            self.check_names(&script, named, scope, at).await?;
+        }
         let value = self.run_script(script, input, scope, at).await?;
         if let Some(key) = key {
             let hidden = self.state().coming.clone();
@@ -283,6 +294,8 @@ impl Instance {
             .get("name")
             .and_then(Value::as_str)
             .map(str::to_owned);
+        let length = self.state().messages.len() + 1;
+        self.message_room(length, scope, at)?;
         let index = {
             let mut state = self.state();
             state.messages.push(entry);

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use quillet_core::Value;
 
 use super::instance::{Instance, World, lock};
-use super::messages::print;
+use super::messages::said;
 use super::state::{Entry, State};
 use super::{Engine, Job, Outcome, Turn, Withheld};
 use crate::error::ScriptError;
@@ -71,7 +71,7 @@ impl Engine {
 }
 
 impl Instance {
-    /// Keeps an earlier conversation until the hidden beginning is there (note 136).
+    /// Keeps an earlier conversation until the hidden beginning is there.
     pub(super) fn remember(&self, history: Vec<Turn>) {
         let root = self.root();
         let entries = history.into_iter().map(|turn| {
@@ -94,9 +94,12 @@ impl Instance {
     pub(super) fn outcome(&self, value: Option<Value>) -> Outcome {
         let mut tally = lock(&self.world.tally);
         let mut state = self.state();
-        let State { hidden, .. } = &mut *state;
+        let State {
+            hidden, printed, ..
+        } = &mut *state;
         Outcome {
             value,
+            printed: *printed,
             hidden: std::mem::take(hidden),
             prefix: state.prefix.unwrap_or(0),
             messages: state.messages.iter().map(turn).collect(),
@@ -111,7 +114,7 @@ impl Instance {
 fn turn(entry: &Entry) -> Turn {
     Turn {
         role: entry.role.clone(),
-        content: print(Some(&entry.content)),
+        content: said(&entry.content),
         name: entry.name.clone(),
         to: match entry.private {
             true => entry.to.clone(),

@@ -1,4 +1,4 @@
-//! `$on`, `$once`, `$off`, `$emit`, and the events that the engine raises itself (notes 128 to 133).
+//! `$on`, `$once`, `$off`, `$emit`, and the events that the engine raises itself.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ enum Callback {
     /// A function without a name.
     Function(Callable),
     /// An expression over `event`, `arg1` and `args`.
-    Expression(Arc<str>, Scope),
+    Expression(Arc<str>, Scope, Span),
 }
 
 /// What the listeners of an event said.
@@ -162,19 +162,23 @@ impl Instance {
     ) -> Result<bool, ScriptError> {
         let object = Value::Map(event_object(event, told.result.as_ref(), &self.id));
         let (value, object) = match &listener.callback {
-            Callback::Expression(text, around) => {
+            Callback::Expression(text, around, at) => {
                 let args: Vec<Value> = told
                     .arguments
                     .iter()
                     .skip(1)
                     .map(|value| value.clone().unwrap_or_default())
                     .collect();
-                let inner = around.with(vec![
+                let mut bound = vec![
                     (Arc::from("event"), Some(object.clone())),
                     (Arc::from("arg1"), told.arguments.first().cloned().flatten()),
                     (Arc::from("args"), Some(Value::from(args))),
-                ]);
-                (self.expression_text(text, &inner, at).await?, object)
+                ];
+                let names = argument_names(event).iter();
+                let named = names.zip(told.arguments.iter().cloned());
+                bound.extend(named.map(|(name, value)| (Arc::from(*name), value)));
+                let inner = around.with(bound);
+                (self.expression_text(text, &inner, *at).await?, object)
             }
             Callback::Named(name) => {
                 let Some(callable) = self.callable(name) else {
@@ -247,7 +251,7 @@ impl Instance {
             .push(listener);
     }
 
-    /// The `on:` list of the front matter (note 132).
+    /// The `on:` list of the front matter.
     pub(super) fn on_list(self: &Arc<Self>, node: &Node, scope: &Scope) -> Result<(), ScriptError> {
         let items = node.items().unwrap_or(std::slice::from_ref(node));
         for item in items {
@@ -325,7 +329,7 @@ impl Instance {
     /// A function's name with or without its `$`, or an expression.
     fn named(&self, text: &str, scope: &Scope, at: Span) -> Result<Callback, ScriptError> {
         if let Some(code) = text.trim().strip_prefix("?=") {
-            return Ok(Callback::Expression(Arc::from(code), scope.clone()));
+            return Ok(Callback::Expression(Arc::from(code), scope.clone(), at));
         }
         let name = text.trim().trim_start_matches('$');
         if self.callable(name).is_some() {
@@ -390,6 +394,24 @@ impl Instance {
 /// The callback as it was written.
 fn callback_node(call: &Call) -> Option<&Node> {
     field(call, "callback").or_else(|| call.value.as_ref()?.get("callback"))
+}
+
+/// What the arguments of the engine's own events are called in an expression that listens.
+fn argument_names(event: &str) -> &'static [&'static str] {
+    match event {
+        "beforeCall" => &["name", "params"],
+        "afterCall" => &["name", "params", "result"],
+        "llmParams" | "llmBefore" => &["params"],
+        "llm" => &["result"],
+        "llmStream" => &["chunk", "content", "retry"],
+        "llmMessagePushed" => &["message"],
+        "llmRequest" => &["messages", "options"],
+        "ready" => &["isReady"],
+        "load-chats" => &["filename"],
+        "save-chats" => &["messages", "filename"],
+        "beforeGenerateChats" | "afterGenerateChats" => &["data"],
+        _ => &[],
+    }
 }
 
 /// What listeners see as `event`.

@@ -146,17 +146,23 @@ impl Instance {
                 Flow::Return
             }
             (_, "ret") => Flow::Return,
+            (Target::Directive | Target::Script, "print") => {
+                self.state().printed = true;
+                Flow::Next
+            }
             _ => Flow::Next,
         })
     }
 
-    /// Whether the condition of `$if` or `$while` holds (notes 95, 96): an expression, a template
+    /// Whether the condition of `$if` or `$while` holds: an expression, a template
     /// that gives one, `[[@script()]]`, or a directive.
     pub(crate) async fn condition(
         self: &Arc<Self>,
         call: &Call,
         scope: &Scope,
     ) -> Result<bool, ScriptError> {
+        // A loop comes back here from the end of its body, where a message may still wait.
+        self.fill_holes().await?;
         let at = place(call);
         let Some(node) = call.value.as_ref().filter(|node| !node.is_null()) else {
             let Some(arguments) = &call.arguments else {

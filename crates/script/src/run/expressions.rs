@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use quillet_core::{Span, Value, nearest};
 
+use super::budget::rounded;
 use super::instance::{Instance, lock};
 use super::messages::Computed;
 use super::scope::Scope;
@@ -14,13 +15,11 @@ use crate::error::{ErrorKind, ScriptError};
 use crate::expression::{EvalError, Expression, Found, Names, Parsed};
 use crate::library::directives::directive;
 use crate::text::prefix::{self, Form};
+use crate::text::template::UNKNOWN_NAME;
 
 /// Expressions that are kept parsed; a script has fewer, a program that builds them is no reason
 /// to keep more.
 const KEPT: usize = 10_000;
-
-/// The code of a finding about a name that nothing has.
-pub(super) const UNKNOWN_NAME: &str = "script.unknown_name";
 
 /// Parsed expressions of a run, by their text.
 #[derive(Debug, Default)]
@@ -104,7 +103,7 @@ impl Instance {
         fail(scope, at, kind.code(), format!("`{text}`: {message}"))
     }
 
-    /// The value after `?=`: a text that begins with `#` is rendered at once (seed 002, prefixes).
+    /// The value after `?=`: a text that begins with `#` is rendered at once.
     pub(crate) async fn expression_text(
         self: &Arc<Self>,
         text: &str,
@@ -166,7 +165,7 @@ impl Instance {
         names
     }
 
-    /// The value of a name (note 51): what is bound around, `prompt`, variables, what every script has.
+    /// The value of a name: what is bound around, `prompt`, variables, what every script has.
     pub(crate) fn lookup(&self, name: &str, scope: &Scope) -> Found {
         if let Some(bound) = scope.get(name) {
             return bound.cloned().map_or(Found::Undefined, Found::Value);
@@ -208,12 +207,22 @@ impl Instance {
     }
 
     fn statistics(&self) -> Value {
-        let usage = lock(&self.world.tally).usage;
+        let budget = &self.world.budget;
+        let (spent, limits) = (budget.spent(), budget.limits());
         let number = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
+        let tokens = spent.tokens.total_tokens();
+        let tokens_left = limits.tokens.map(|most| most.saturating_sub(tokens));
+        let cost_left = limits
+            .cost
+            .map(|most| rounded((most - spent.cost).max(0.0)));
         Value::Map(quillet_core::Map::from_iter([
-            ("modelCalls", number(self.world.budget.model_calls())),
-            ("inputTokens", number(usage.input_tokens)),
-            ("outputTokens", number(usage.output_tokens)),
+            ("modelCalls", number(budget.model_calls())),
+            ("inputTokens", number(spent.tokens.input_tokens)),
+            ("outputTokens", number(spent.tokens.output_tokens)),
+            ("totalTokens", number(tokens)),
+            ("cost", Value::from(rounded(spent.cost))),
+            ("tokensLeft", tokens_left.map_or(Value::Null, number)),
+            ("costLeft", cost_left.map_or(Value::Null, Value::from)),
         ]))
     }
 }

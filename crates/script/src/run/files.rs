@@ -11,6 +11,7 @@ use super::params::Params;
 use super::scope::Scope;
 use super::values::refuse;
 use crate::error::{ErrorKind, ScriptError};
+use crate::syntax::Source;
 
 impl Instance {
     pub(super) async fn read_file(
@@ -24,46 +25,76 @@ impl Instance {
         };
         // The path is the caller's: a library script reads beside whoever asked it.
         let asker = self.caller.as_deref().unwrap_or(self);
-        let source = &asker.resolved.script.source;
+        let source = asker.resolved.script.source.clone();
+        let bytes = self.read_beside(name, &source, scope, at).await?;
+        text_of(&bytes, name, scope, at)
+    }
+
+    /// The bytes of a file that a message names: beside the script that says it, or granted.
+    pub(super) async fn bytes_of(
+        self: &Arc<Self>,
+        name: &str,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Arc<[u8]>, ScriptError> {
+        let source = scope.source.clone();
+        self.read_beside(name, &source, scope, at).await
+    }
+
+    async fn read_beside(
+        self: &Arc<Self>,
+        name: &str,
+        source: &Source,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Arc<[u8]>, ScriptError> {
         let found = self.world.engine.library.file(name, Some(source)).await;
         let found = found.map_err(|mut error| {
             self.locate(&mut error, scope, at);
             error
         })?;
         if let Some(bytes) = found {
-            return text_of(&bytes, name, scope, at);
+            return Ok(bytes);
         }
         let path = self.granted_path(name, scope, at)?;
         let waiting = self.world.budget.waiting();
         let read = tokio::fs::read(&path).await;
         drop(waiting);
         let bytes = read.map_err(|problem| not_read(name, &problem, scope, at))?;
-        text_of(&bytes, name, scope, at)
+        Ok(bytes.into())
     }
 
     pub(super) fn is_folder(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
-        let name = params.text("path", 0).unwrap_or_default();
-        let path = self.granted_path(name, scope, at);
+        let name = ["path", "dir", "content"]
+            .iter()
+            .find_map(|key| params.text(key, 0))
+            .or_else(|| params.piped.as_ref()?.as_str());
+        let path = self.granted_path(name.unwrap_or_default(), scope, at);
         Ok(Some(Value::Bool(path.is_ok_and(|path| path.is_dir()))))
     }
 
     pub(super) fn list_files(&self, params: &Params, scope: &Scope, at: Span) -> Outcome {
-        let name = params.text("path", 0).unwrap_or(".");
+        let name = params.text("path", 0).or_else(|| params.text("dir", 0));
+        let name = name.unwrap_or(".");
         let path = self.granted_path(name, scope, at)?;
-        let entries =
-            std::fs::read_dir(&path).map_err(|problem| not_read(name, &problem, scope, at))?;
-        let suffix = params
-            .text("pattern", 1)
-            .map(|pattern| pattern.trim_start_matches('*'));
-        let mut names: Vec<String> = entries
-            .flatten()
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .filter(|name| suffix.is_none_or(|suffix| name.ends_with(suffix)))
-            .collect();
+        let mut endings: Vec<&str> = Vec::new();
+        endings.extend(
+            params
+                .text("pattern", 1)
+                .map(|all| all.trim_start_matches('*')),
+        );
+        match params.named.get("extname") {
+            Some(Value::Str(one)) => endings.push(one),
+            Some(Value::List(list)) => endings.extend(list.iter().filter_map(Value::as_str)),
+            _ => {}
+        }
+        let deep = params.named.get("recursive") == Some(&Value::Bool(true));
+        let mut names = Vec::new();
+        listed(&path, deep, &mut names).map_err(|problem| not_read(name, &problem, scope, at))?;
+        names.retain(|name| endings.is_empty() || endings.iter().any(|end| name.ends_with(end)));
         names.sort();
-        Ok(Some(Value::from(
-            names.into_iter().map(Value::from).collect::<Vec<_>>(),
-        )))
+        let names: Vec<Value> = names.into_iter().map(Value::from).collect();
+        Ok(Some(Value::from(names)))
     }
 
     /// A path that the script was allowed to read, links followed.
@@ -98,6 +129,29 @@ impl Instance {
         let finding = finding.help("allow it with `--allow-read FOLDER`");
         Err(ScriptError::new(ErrorKind::Denied, finding))
     }
+}
+
+/// Most entries that a listing goes through.
+const MOST_ENTRIES: usize = 100_000;
+
+/// Names in a folder, and with `deep` the files in the folders inside, by their paths from it. Links
+/// to folders are not followed: they may lead out of what was granted.
+fn listed(root: &Path, deep: bool, names: &mut Vec<String>) -> std::io::Result<()> {
+    let mut folders = vec![(root.to_owned(), String::new())];
+    while let Some((folder, before)) = folders.pop() {
+        for entry in std::fs::read_dir(&folder)?.flatten() {
+            if names.len() + folders.len() >= MOST_ENTRIES {
+                let why = format!("it has more than {MOST_ENTRIES} entries");
+                return Err(std::io::Error::other(why));
+            }
+            let name = format!("{before}{}", entry.file_name().to_string_lossy());
+            match deep && entry.file_type()?.is_dir() {
+                true => folders.push((entry.path(), format!("{name}/"))),
+                false => names.push(name),
+            }
+        }
+    }
+    Ok(())
 }
 
 fn text_of(bytes: &[u8], name: &str, scope: &Scope, at: Span) -> Outcome {

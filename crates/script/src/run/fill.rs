@@ -1,7 +1,7 @@
 //! `[[…]]`: what is put into messages and texts, and how templates render around it.
 //!
 //! Only the author's text is read. Holes are found before a template renders and stand in it as
-//! marks that no value can know; so what a variable brings is never taken for a hole (note 63).
+//! marks that no value can know; so what a variable brings is never taken for a hole.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -190,7 +190,7 @@ impl Instance {
         }
     }
 
-    /// `[[/pattern/flags:VARIABLE:group]]` (note 66): without a match it is all of the variable.
+    /// `[[/pattern/flags:VARIABLE:group]]`: without a match it is all of the variable.
     fn matched_part(
         &self,
         pattern: &str,
@@ -383,7 +383,7 @@ impl Instance {
         .await
     }
 
-    /// Renders a text in a format, the script's where none is named; `data` goes first (note 51).
+    /// Renders a text in a format, the script's where none is named; `data` goes first.
     pub(crate) async fn render_template(
         self: &Arc<Self>,
         text: &str,
@@ -407,6 +407,7 @@ impl Instance {
             data.is_some_and(|data| data.get(name).is_some()) || scope.get(name).is_some()
         };
         let authored = |name: &str| !covered(name) && self.state().authored.contains(name);
+        let declared = |name: &str| !matches!(self.lookup(name, scope), Found::Missing);
         let job = TemplateJob {
             format,
             text,
@@ -414,6 +415,7 @@ impl Instance {
             functions: &functions,
             limits: &self.world.template_limits,
             authored: &authored,
+            declared: &declared,
         };
         let rendered = templates.render(&job).await;
         rendered.map_err(|problem| self.template_error(problem, text, scope, at))
@@ -422,7 +424,7 @@ impl Instance {
     /// Everything that a template can name.
     fn template_variables(&self, text: &str, data: Option<&Map>, scope: &Scope) -> Map {
         let state = self.state();
-        // What a script may see of the environment stands behind all of its own (note 51).
+        // What a script may see of the environment stands behind all of its own.
         let environment = &self.world.environment;
         let mut table = environment.to_table();
         table.insert("ENV".into(), Value::Map(environment.clone()));
@@ -456,6 +458,13 @@ impl Instance {
         if text.contains("output") {
             self.describe_output(&mut table);
         }
+        for name in ["__dirname", "__filename", "stats"] {
+            if !table.contains_key(name)
+                && let Found::Value(value) = self.lookup(name, scope)
+            {
+                table.insert(name.into(), value);
+            }
+        }
         table.extend(scope.bound());
         if let Some(data) = data {
             table.extend(data.iter().map(|(key, value)| (key.clone(), value.clone())));
@@ -463,7 +472,7 @@ impl Instance {
         Map::new(table)
     }
 
-    /// `{{output}}` is the schema in words, unless `naturalOutput` is false (note 37).
+    /// `{{output}}` is the schema in words, unless `naturalOutput` is false.
     fn describe_output(&self, table: &mut Table) {
         let natural = self.state().parameters.get("naturalOutput").cloned();
         if natural == Some(Value::Bool(false)) {

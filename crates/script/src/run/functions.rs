@@ -15,6 +15,7 @@ use crate::error::{ErrorKind, ScriptError};
 use crate::expression::Found;
 use crate::host::RunEvent;
 use crate::js::{self, Called, Code, Definition, JsError, JsErrorKind, Level, Passed, Runtime};
+use crate::library::called_on_this;
 use crate::library::directives::directive;
 use crate::reader;
 use crate::syntax::{Function, Source, Text};
@@ -27,7 +28,7 @@ const MOST_CALLS: u8 = 16;
 const MOST_RAISED: usize = 256;
 
 impl Instance {
-    /// Declares the script's functions, before anything else of it is done (note 89).
+    /// Declares the script's functions, before anything else of it is done.
     pub(super) fn declare(&self) -> Result<(), ScriptError> {
         for (script, index) in &self.resolved.functions {
             let Some(function) = script.functions.get(*index) else {
@@ -273,6 +274,11 @@ impl Instance {
             JsErrorKind::Denied => ErrorKind::Denied,
             JsErrorKind::Thrown => ErrorKind::Thrown,
         };
+        if error.message.contains("not a function")
+            && let Some(unknown) = self.called_in_vain(place.as_ref(), scope, at)
+        {
+            return unknown;
+        }
         let finding = match place {
             Some((source, span)) => source.error(kind.code(), &error.message, span),
             None => scope.source.error(kind.code(), &error.message, at),
@@ -280,6 +286,40 @@ impl Instance {
         let mut failure = ScriptError::new(kind, finding);
         failure.partial = error.value;
         failure
+    }
+
+    /// JavaScript does not say what is no function: the call of `this.$name(…)` at the place, of
+    /// which there is none.
+    fn called_in_vain(
+        &self,
+        place: Option<&(Arc<Source>, Span)>,
+        scope: &Scope,
+        at: Span,
+    ) -> Option<ScriptError> {
+        let (source, code) = match place {
+            Some((source, span)) => {
+                let rest = source.text.get(span.start..)?;
+                let before = source.text.get(..span.start)?;
+                let start = before.rfind('\n').map_or(0, |end| end + 1);
+                let end = span.start + rest.find('\n').unwrap_or(rest.len());
+                (source, Span { start, end })
+            }
+            None => (&scope.source, at),
+        };
+        let text = source.text.get(code.start..code.end)?;
+        if text.contains("fetch(") && !self.world.grants.net {
+            let why = "nobody allowed this script to fetch";
+            let finding = source.error(ErrorKind::Denied.code(), why, code);
+            let finding = finding.help("allow it with `--allow-net` (scripts.allow_net)");
+            return Some(ScriptError::new(ErrorKind::Denied, finding));
+        }
+        let mut calls = called_on_this(text);
+        let (range, name) = calls.find(|(_, name)| !self.can_call(name))?;
+        let span = Span {
+            start: code.start + range.start,
+            end: code.start + range.end,
+        };
+        Some(self.no_call(&format!("${name}"), &Scope::of(source), span))
     }
 
     /// The place in a script that a failure of JavaScript comes from, if it is in one of its functions.

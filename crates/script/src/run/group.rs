@@ -1,11 +1,11 @@
-//! Group chat, and other scripts as partners in conversation (notes 19 to 29).
+//! Group chat, and other scripts as partners in conversation.
 //!
 //! All that is said stands once, in the dialogue of the script in charge. What a role sees is made
 //! from it anew for each answer: its own lines are the assistant's, private ones of others are missing.
 
 use std::sync::Arc;
 
-use quillet_core::{Map, Span, Table, Value};
+use quillet_core::{Map, Span, Table, Value, nearest};
 use quillet_yaml::Node;
 
 use super::Input;
@@ -15,10 +15,11 @@ use super::model::{Granted, Wish};
 use super::params::Params;
 use super::scope::Scope;
 use super::state::{Entry, Stage};
+use super::values::refuse_with;
 use crate::error::ScriptError;
 use crate::syntax::Script;
 
-/// The name that stands for all roles (seed 002, "角色群聊").
+/// The name that stands for all roles.
 pub(super) const EVERYBODY: &str = "all";
 
 /// A script that others talk to: started, and as long as its own messages.
@@ -32,11 +33,31 @@ pub(crate) struct Partner {
 impl Instance {
     /// The roles of the front matter: a name and the id of its script.
     pub(super) fn roles(&self) -> Table {
-        match self.setting("roles") {
-            Some(Value::Map(roles)) => roles.to_table(),
-            Some(Value::List(roles)) => roles.as_slice().iter().filter_map(listed_role).collect(),
-            _ => Table::default(),
+        role_table(self.setting("roles").as_ref())
+    }
+
+    /// Refuses a role that nobody has: what is said to it would be said to nobody.
+    pub(super) fn check_role(
+        &self,
+        name: &str,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
+        let roles = self.roles();
+        if speaks_here(name) || roles.contains_key(name) || self.own_name() == name {
+            return Ok(());
         }
+        let near = nearest(name, roles.keys().map(|role| &**role));
+        let help = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "name its script under `roles`".to_owned(),
+        };
+        Err(refuse_with(
+            scope,
+            at,
+            format!("nobody has the role `{name}`"),
+            help,
+        ))
     }
 
     /// The id of the script that plays a role.
@@ -90,7 +111,7 @@ impl Instance {
                 entry.span,
             );
             if entry.private {
-                // What is answered to a private message is as private (note 22b).
+                // What is answered to a private message is as private.
                 reply.private = true;
                 reply.to.clone_from(&entry.to);
                 reply.to.push(entry.role.clone());
@@ -322,6 +343,20 @@ impl Instance {
 }
 
 /// A role of a list: the id of its script, or `{id, name}` where it has another name.
+/// The roles that a front matter gives: a name and the id of its script.
+pub(crate) fn role_table(roles: Option<&Value>) -> Table {
+    match roles {
+        Some(Value::Map(roles)) => roles.to_table(),
+        Some(Value::List(roles)) => roles.as_slice().iter().filter_map(listed_role).collect(),
+        _ => Table::default(),
+    }
+}
+
+/// Whether a name needs no script: those of every dialogue, and all at once.
+pub(crate) fn speaks_here(name: &str) -> bool {
+    matches!(name, EVERYBODY | "user" | "assistant" | "system")
+}
+
 fn listed_role(role: &Value) -> Option<(Arc<str>, Value)> {
     if let Some(id) = role.as_str() {
         return Some((Arc::from(id), role.clone()));
@@ -359,7 +394,7 @@ fn chosen(value: &Value, scope: &Scope, at: Span) -> Option<Vec<Entry>> {
     )
 }
 
-/// A line without the name that models like to begin it with (note 25).
+/// A line without the name that models like to begin it with.
 fn without_name(text: &str, role: &str, name: &str) -> String {
     let trimmed = text.trim_start();
     for name in [role, name] {

@@ -1,4 +1,4 @@
-//! What the front matter imports becomes functions of the script (notes 81 to 86).
+//! What the front matter imports becomes functions of the script.
 
 use std::sync::Arc;
 
@@ -260,7 +260,7 @@ impl Instance {
     }
 
     /// A module's own initializer: `this` and the second argument are the importing script, which it
-    /// may change (seed 002, `$initializeModule`).
+    /// may change.
     async fn initialize_javascript(
         self: &Arc<Self>,
         initializer: Callable,
@@ -286,7 +286,7 @@ impl Instance {
         vec![Some(data), Some(Value::Map(caller))]
     }
 
-    /// Gives the script a function; a name that it has already keeps what it is (note 83).
+    /// Gives the script a function; a name that it has already keeps what it is.
     fn bind_function(&self, name: &str, callable: Callable, template: bool) {
         let name: Arc<str> = name.trim_start_matches('$').into();
         let mut state = self.state();

@@ -32,7 +32,7 @@ pub(crate) struct World {
     pub(crate) kept: Kept,
     pub(crate) expressions: Expressions,
     pub(crate) tally: Mutex<Tally>,
-    /// Results of `$exec`, and what is hidden beside them, by caller, callee and arguments (note 134).
+    /// Results of `$exec`, and what is hidden beside them, by caller, callee and arguments.
     pub(crate) memory: Mutex<HashMap<String, (Option<Value>, Map)>>,
     /// Parameters of whoever runs the script; they win.
     pub(crate) parameters: Map,

@@ -128,9 +128,7 @@ impl Instance {
             if params.named.get("message").is_some() {
                 return boxed(|| self.talk(name, script, params, scope, at)).await;
             }
-            return self
-                .run_script(script, params.for_script(), scope, at)
-                .await;
+            return self.call_script(script, &params, scope, at).await;
         }
         if self.world.engine.tools.tool(name).is_some() {
             return boxed(|| self.tool(name, params, scope, at)).await;
@@ -150,10 +148,7 @@ impl Instance {
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         match callable {
-            Callable::Script(script) => {
-                self.run_script(script.clone(), params.for_script(), scope, at)
-                    .await
-            }
+            Callable::Script(script) => self.call_script(script.clone(), &params, scope, at).await,
             Callable::Interact(script) => {
                 let name = crate::library::id(script).to_owned();
                 boxed(|| self.talk(&name, script.clone(), params, scope, at)).await
@@ -230,6 +225,18 @@ impl Instance {
         scope: &Scope,
         at: Span,
     ) -> ScriptError {
+        self.no_call(name, scope, at)
+    }
+
+    /// Whether `$name` is something that can be called.
+    pub(super) fn can_call(&self, name: &str) -> bool {
+        directive(name).is_some()
+            || self.callable(name).is_some()
+            || self.world.engine.tools.tool(name).is_some()
+    }
+
+    /// That there is nothing of a name.
+    pub(super) fn no_call(&self, name: &str, scope: &Scope, at: Span) -> ScriptError {
         let mut known: Vec<String> = DIRECTIVES
             .iter()
             .map(|known| format!("${}", known.name))

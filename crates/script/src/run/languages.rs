@@ -1,4 +1,4 @@
-//! Functions that are not JavaScript: those in Python, and what wasm modules export (notes 86 and 88).
+//! Functions that are not JavaScript: those in Python, and what wasm modules export.
 
 use std::sync::Arc;
 

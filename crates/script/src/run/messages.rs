@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quillet_core::{BoxFuture, Map, Span, Table, Value};
+use quillet_core::{BoxFuture, Map, Span, Table, Value, nearest};
 use quillet_yaml::{Data, Node};
 
 use super::group;
@@ -121,11 +121,27 @@ impl Instance {
         let (named, rest) = recipients::leading(&text);
         let known = |name: &str| name == group::EVERYBODY || roles.contains_key(name);
         if named.is_empty() || !named.iter().all(|recipient| known(&recipient.name)) {
+            for recipient in named.iter().filter(|one| !known(&one.name)) {
+                let near = nearest(&recipient.name, roles.keys().map(|role| &**role));
+                self.said_to_nobody(&recipient.name, near, entry);
+            }
             return text;
         }
         entry.private = named.iter().any(|recipient| recipient.private);
         entry.to = named.into_iter().map(|recipient| recipient.name).collect();
         rest.to_owned()
+    }
+
+    /// `@name` that is nearly a role. Other names in a text are handles and addresses.
+    fn said_to_nobody(&self, name: &str, near: Option<&str>, entry: &Entry) {
+        let Some(near) = near else {
+            return;
+        };
+        let why = format!("`@{name}` is said to nobody");
+        let source = &entry.scope.source;
+        let finding = source.warning("script.role", why, entry.span);
+        self.world
+            .warn(finding.help(format!("did you mean `@{near}`?")));
     }
 
     /// What stands beside a message's text.
@@ -140,6 +156,9 @@ impl Instance {
                 .map_err(|problem| refuse(scope, to.span, problem.message))?;
             entry.private = named.iter().any(|recipient| recipient.private);
             entry.to = named.into_iter().map(|recipient| recipient.name).collect();
+            for name in &entry.to {
+                self.check_role(name, scope, to.span)?;
+            }
         }
         for field in &message.fields {
             let value = self.node(&field.value, scope).await?;
@@ -175,22 +194,17 @@ impl Instance {
             // Its templates are rendered later, like those of any message.
             Data::Map(_) if role == "system" => Ok(node.value()),
             Data::Scalar(scalar) => Ok(Value::from(print(Some(&scalar.value)))),
-            _ => Ok(self.node(node, scope).await?.unwrap_or_default()),
+            _ => {
+                let value = self.node(node, scope).await?.unwrap_or_default();
+                self.with_parts(value, scope, node.span).await
+            }
         }
     }
 
     /// Puts a message where its mark says.
     async fn place(self: &Arc<Self>, entry: Entry, place: Place<'_>) -> Result<(), ScriptError> {
-        let limit = self.world.budget.limits().messages;
-        if self.state().messages.len() >= limit {
-            let message = format!("a dialogue cannot have more than {limit} messages");
-            return Err(super::budget::limit(
-                &entry.scope,
-                entry.span,
-                message,
-                "limits.messages",
-            ));
-        }
+        let length = self.state().messages.len() + 1;
+        self.message_room(length, &entry.scope, entry.span)?;
         self.world.kept.add(entry.content.weight());
         let pending = entry.stage != Stage::Done;
         let holes = entry.stage == Stage::Holes;
@@ -204,6 +218,21 @@ impl Instance {
         state.pending_from = state.pending_from.min(at);
         state.holes |= holes;
         Ok(())
+    }
+
+    /// Whether a dialogue may have so many messages.
+    pub(super) fn message_room(
+        &self,
+        length: usize,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
+        let limit = self.world.budget.limits().messages;
+        if length <= limit {
+            return Ok(());
+        }
+        let message = format!("a dialogue cannot have more than {limit} messages");
+        Err(super::budget::limit(scope, at, message, "limits.messages"))
     }
 
     fn insert(&self, mut entry: Entry, place: Place<'_>) -> Result<usize, ScriptError> {
@@ -241,7 +270,7 @@ impl Instance {
         Ok(at)
     }
 
-    /// Begins a new dialogue: back to the messages before the first separator (notes 4, 6).
+    /// Begins a new dialogue: back to the messages before the first separator.
     pub(crate) async fn separate(
         self: &Arc<Self>,
         pin: bool,
@@ -264,7 +293,7 @@ impl Instance {
         }
     }
 
-    /// Puts an earlier conversation behind the hidden beginning (note 136). A listener of `load-chats`
+    /// Puts an earlier conversation behind the hidden beginning. A listener of `load-chats`
     /// may give another one.
     pub(super) async fn recall(
         self: &Arc<Self>,
@@ -282,6 +311,7 @@ impl Instance {
                 )
                 .await?;
             if let Some(Value::List(list)) = told.result {
+                self.message_room(list.len(), scope, at)?;
                 let entries = list.as_slice().iter();
                 recalled = entries
                     .map(|message| super::variables::message_of(message, scope, at))
@@ -296,6 +326,7 @@ impl Instance {
             .take_while(|entry| system(entry))
             .count();
         let place = state.prefix.unwrap_or(begin);
+        state.greeted = (!recalled.is_empty()).then_some(place..place + recalled.len());
         state.messages.splice(place..place, recalled);
         state.pending_from = place.min(state.pending_from);
         Ok(())
@@ -335,7 +366,7 @@ impl Instance {
         self.render_messages_with(None).await
     }
 
-    /// Completes all messages; `data` goes before all other variables (note 51), and holes are
+    /// Completes all messages; `data` goes before all other variables, and holes are
     /// asked for with it.
     pub(crate) fn render_messages_with<'a>(
         self: &'a Arc<Self>,
@@ -369,6 +400,8 @@ impl Instance {
         self.change(at, |entry| entry.stage = Stage::Filling);
         if entry.stage == Stage::Holes {
             boxed(|| self.fill(at, &entry, data)).await?;
+            // What a model says anew is no repetition.
+            self.state().greeted = None;
         } else {
             let content = self.render_content(&entry, data).await?;
             self.change(at, |entry| entry.content = content.clone());
@@ -403,7 +436,7 @@ impl Instance {
         }
     }
 
-    /// Renders every text of an author's structure (note 18).
+    /// Renders every text of an author's structure.
     fn render_deep<'a>(
         self: &'a Arc<Self>,
         entry: &'a Entry,
@@ -432,8 +465,38 @@ impl Instance {
         })
     }
 
+    /// Takes a greeting out again that an earlier conversation begins with: the script says it
+    /// each time, and it was said.
+    fn was_said(&self, at: usize) -> bool {
+        let mut state = self.state();
+        let Some(said) = state.greeted.clone() else {
+            return false;
+        };
+        let message = state.messages.get(at);
+        let before = state.messages.get(said.start).filter(|_| !said.is_empty());
+        let same = match (message, before) {
+            (Some(message), Some(before)) => {
+                message.role != "user"
+                    && message.role == before.role
+                    && message.content == before.content
+            }
+            _ => false,
+        };
+        if at < said.end || !same {
+            state.greeted = None;
+            return false;
+        }
+        state.messages.remove(at);
+        state.pending_from = state.pending_from.min(at);
+        state.greeted = Some(said.start + 1..said.end);
+        true
+    }
+
     /// A message has its text: those that it is for answer, and the observer hears of it.
     async fn completed(self: &Arc<Self>, at: usize) -> Result<(), ScriptError> {
+        if self.was_said(at) {
+            return Ok(());
+        }
         self.show(at);
         self.deliver(at).await
     }
@@ -452,7 +515,7 @@ impl Instance {
             entry.shown = true;
             RunEvent::Message {
                 role: entry.name.clone().unwrap_or_else(|| entry.role.clone()),
-                content: print(Some(&entry.content)),
+                content: said(&entry.content),
             }
         };
         self.world.observer.event(shown);
@@ -470,6 +533,11 @@ pub(crate) enum Computed {
 fn no_message(entry: &Entry, index: i64, length: usize) -> ScriptError {
     let message = format!("there is no message {index}: the dialogue has {length}");
     refuse(&entry.scope, entry.span, message)
+}
+
+/// What a message says, for people: media are named, and not written out.
+pub(crate) fn said(content: &Value) -> String {
+    super::parts::told(content).unwrap_or_else(|| print(Some(content)))
 }
 
 /// A value as text: texts as they are, nothing for `null` and `undefined`, else JSON.

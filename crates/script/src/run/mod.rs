@@ -24,8 +24,10 @@ mod invoke;
 mod kept;
 mod languages;
 mod messages;
+mod meter;
 mod model;
 mod params;
+mod parts;
 mod request;
 mod scope;
 mod scripts;
@@ -37,10 +39,12 @@ mod tools;
 mod values;
 mod variables;
 mod watch;
+mod web;
 
 use std::sync::Arc;
 
 pub use dry::{DRY_RUN, Withheld};
+pub(crate) use group::{role_table, speaks_here};
 pub use session::Session;
 pub use tools::script_spec;
 
@@ -100,11 +104,11 @@ pub enum Input {
     None,
     /// Values by their names.
     Named(Map),
-    /// One text or value: the input of index 0, or else a message of the user (note 33).
+    /// One text or value: the input of index 0, or else a message of the user.
     Single(Value),
 }
 
-/// A message of a dialogue, as people see it and as chat files keep it (note 136).
+/// A message of a dialogue, as people see it and as chat files keep it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Turn {
     /// Whose it is: `system`, `user`, `assistant`, or the name of a role of the script.
@@ -124,6 +128,8 @@ pub struct Turn {
 pub struct Outcome {
     /// The script's result: `None` is JavaScript's `undefined`.
     pub value: Option<Value>,
+    /// Whether the result is the line that `$print` wrote last: who shows results need not repeat it.
+    pub printed: bool,
     /// Fields that `keepOriginal` and `keepThinking` add, and that do not count as the result's own.
     pub hidden: Map,
     /// The dialogue as it stands at the end, the hidden beginning too.

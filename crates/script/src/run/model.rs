@@ -6,14 +6,17 @@ use quillet_core::{Map, Message as ChatMessage, Role, Span, Table, Value};
 
 use super::instance::{Instance, lock};
 use super::messages::print;
+use super::meter::Metered;
 use super::params::Params;
 use super::scope::Scope;
 use super::state::{Entry, Stage};
+use super::values::refuse_with;
 use super::watch::Watch;
 use crate::answer::{self, Choice, Mode};
 use crate::argument::{ArgumentValue, Words};
 use crate::call::{self, Answer, Ask, Constraint, OUTSIDE_PARAMETERS, Settings};
 use crate::error::{ErrorKind, ScriptError};
+use crate::expression::Found;
 use crate::pattern::Regex;
 use crate::syntax::{ItemKind, Text};
 
@@ -133,7 +136,26 @@ impl Instance {
             choice.random |= random("type") || bare;
         }
         table.shift_remove("choice");
+        self.refuse_misspelt(table.keys().map(|name| &**name), &entry.scope, entry.span)?;
         Ok((table, chosen))
+    }
+
+    /// A setting of a model that is nearly one, and no variable of the script either.
+    pub(super) fn refuse_misspelt<'n>(
+        &self,
+        names: impl Iterator<Item = &'n str>,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
+        for name in names {
+            let variable = || matches!(self.lookup(name, scope), Found::Value(_));
+            if let Some(near) = Settings::meant(name).filter(|_| !variable()) {
+                let why = format!("a model has no setting `{name}`");
+                let help = format!("did you mean `{near}`?");
+                return Err(refuse_with(scope, at, why, help));
+            }
+        }
+        Ok(())
     }
 
     fn drawn(&self, choice: &Choice, variable: &str) -> Granted {
@@ -194,6 +216,7 @@ impl Instance {
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
         let given = params.named.clone();
+        self.refuse_misspelt(given.iter().map(|(name, _)| &**name), scope, at)?;
         let asked_before = self.asked_by_hole();
         self.render_messages_with(Some(&given)).await?;
         if asked_before {
@@ -245,7 +268,7 @@ impl Instance {
         Ok(Some(value))
     }
 
-    /// Whether an answer is a new message where `shouldAppendResponse` says nothing (seed 002, `$AI`):
+    /// Whether an answer is a new message where `shouldAppendResponse` says nothing:
     /// always with `add_generation_prompt`, or else unless the last message has text. An empty
     /// message of the assistant waits to be filled.
     fn appends(&self, until: usize, generates: bool) -> bool {
@@ -289,7 +312,7 @@ impl Instance {
         Ok(())
     }
 
-    /// What a script gets of an answer: its text or value, or as `llmReturnResult` says (note 44).
+    /// What a script gets of an answer: its text or value, or as `llmReturnResult` says.
     fn result_of(&self, answer: &Answer) -> Value {
         let plain = || {
             answer
@@ -394,7 +417,7 @@ impl Instance {
         }
     }
 
-    /// Parameters by their rank (seed 002): the call's, `prompt`, `parameters`; whoever runs the
+    /// Parameters by their rank: the call's, `prompt`, `parameters`; whoever runs the
     /// script goes before all.
     fn call_parameters(&self, own: &Map) -> Map {
         let state = self.state();
@@ -502,7 +525,7 @@ impl Instance {
         Ok(answer)
     }
 
-    /// `keepOriginal` and `keepThinking` (notes 42, 43): fields beside the result, never over one of
+    /// `keepOriginal` and `keepThinking`: fields beside the result, never over one of
     /// its own.
     fn keep_hidden(&self, answer: &Answer) {
         let original = self.kept_name(&["keepOriginal", "keepOrginal"], "_original");
@@ -562,6 +585,12 @@ impl Instance {
                 question.prefix.trim_end_matches('\n'),
             ));
         }
+        let mut model = model;
+        model.model = Arc::new(Metered {
+            inner: model.model,
+            counter: model.counter.clone(),
+            world: self.world.clone(),
+        });
         let mut ask = Ask::new(model, messages);
         ask.tools = self.tools(scope, at).await?;
         ask.seed = match parameters.get("seed") {

@@ -98,7 +98,7 @@ impl Params {
 
     /// As a function is given them. Names go to the parameters of those names, or together as one
     /// object to a function that takes one apart (`({a, b})`). What is piped is the first parameter,
-    /// or the `content` of that object (note 69).
+    /// or the `content` of that object.
     pub(crate) fn for_function(&self, parameters: Option<&[Parameter]>) -> Vec<Option<Value>> {
         let mut list = self.positional.clone();
         let plain =
@@ -143,7 +143,7 @@ impl Params {
         Some(list)
     }
 
-    /// As a script is given them (seed 002, chains): a scalar that is piped is its `content`, the
+    /// As a script is given them: a scalar that is piped is its `content`, the
     /// fields of an object are its own; what is written wins.
     pub(crate) fn for_script(&self) -> Input {
         let named = match &self.piped {

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use quillet_core::{Map, Message as ChatMessage, Role, Span, Value};
+use quillet_core::{Content, ContentPart, Map, Message as ChatMessage, Role, Span, Value};
 
 use super::instance::Instance;
-use super::messages::print;
+use super::messages::{print, said};
 use super::model::Question;
+use super::parts::parts;
 use super::scope::Scope;
 use super::state::{Entry, Stage};
 use crate::answer;
@@ -17,7 +18,7 @@ use crate::text::system::{System, Titles};
 
 impl Instance {
     /// The dialogue as a provider is sent it: one system message, then turns with the roles that
-    /// providers know (note 3).
+    /// providers know.
     pub(super) async fn request(
         self: &Arc<Self>,
         question: &Question,
@@ -79,6 +80,19 @@ impl Instance {
 /// A message as a provider's role has it: what the script says under its own name is the
 /// assistant's, others are people who say their name.
 fn turn(entry: &Entry, own: &str) -> Option<ChatMessage> {
+    if let Some(mut parts) = parts(&entry.content) {
+        let role = match Role::parse(&entry.role) {
+            Some(role) => role,
+            None if entry.role == own => Role::Assistant,
+            None => {
+                parts.insert(0, ContentPart::text(format!("{}:", entry.role)));
+                Role::User
+            }
+        };
+        let mut message = ChatMessage::new(role, Content::Parts(parts));
+        message.name = entry.name.clone().filter(|name| is_wire_name(name));
+        return Some(message);
+    }
     let text = print(Some(&entry.content));
     if text.is_empty() {
         return None;
@@ -92,7 +106,7 @@ fn turn(entry: &Entry, own: &str) -> Option<ChatMessage> {
     Some(message)
 }
 
-/// Whether providers take a name (note 30): letters, digits, `_` and `-`, at most 64.
+/// Whether providers take a name: letters, digits, `_` and `-`, at most 64.
 fn is_wire_name(name: &str) -> bool {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     (1..=64).contains(&name.len()) && name.bytes().all(letter)
@@ -100,9 +114,6 @@ fn is_wire_name(name: &str) -> bool {
 
 /// All texts of a dialogue, to see what is said already.
 fn entries_text(entries: &[Entry]) -> String {
-    let texts: Vec<String> = entries
-        .iter()
-        .map(|entry| print(Some(&entry.content)))
-        .collect();
+    let texts: Vec<String> = entries.iter().map(|entry| said(&entry.content)).collect();
     texts.join("\n")
 }

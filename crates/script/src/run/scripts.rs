@@ -3,21 +3,22 @@
 use std::sync::Arc;
 
 use quillet_core::{BoxFuture, Map, Span, Table, Value};
-use quillet_yaml::Node;
+use quillet_yaml::{Data, Node};
 use tokio::task::JoinSet;
 
 use super::control::Flow;
 use super::instance::Instance;
+use super::params::Params;
 use super::scope::Scope;
 use super::state::{Entry, Stage};
 use super::{Input, budget};
-use crate::answer::Inputs;
-use crate::error::ScriptError;
+use crate::answer::{InputProblem, Inputs};
+use crate::error::{ErrorKind, ScriptError};
 use crate::library::{Resolved, resolve};
 use crate::syntax::Script;
 use crate::text::prefix::Position;
 
-/// What a caller may not set (note 34), unless `ProtectedStartup` names fewer.
+/// What a caller may not set, unless `ProtectedStartup` names fewer.
 const PROTECTED: [&str; 12] = [
     "_id",
     "_hash",
@@ -48,6 +49,7 @@ impl Instance {
     pub(crate) async fn start(self: &Arc<Self>, input: Input) -> Result<(), ScriptError> {
         let scope = self.root();
         let messages = self.configure();
+        self.check_parameters(&scope)?;
         let rest = self.bind_input(input, &scope)?;
         self.declare()?;
         self.check_permissions(&scope)?;
@@ -85,6 +87,15 @@ impl Instance {
         }
     }
 
+    /// `parameters` of the front matter: a name that is nearly a setting would do nothing.
+    fn check_parameters(&self, scope: &Scope) -> Result<(), ScriptError> {
+        let written = self.resolved.script.config.get("parameters");
+        for entry in written.and_then(Node::entries).unwrap_or_default() {
+            self.refuse_misspelt(std::iter::once(entry.name()), scope, entry.key.span)?;
+        }
+        Ok(())
+    }
+
     /// Messages of `prompt.messages`: with the marks, templates and holes of those in the body.
     async fn put_configured(
         self: &Arc<Self>,
@@ -110,24 +121,24 @@ impl Instance {
         Ok(())
     }
 
-    /// Gives the inputs their values; what is no input of the script is left over (note 33).
+    /// Gives the inputs their values; what is no input of the script is left over.
     fn bind_input(&self, input: Input, scope: &Scope) -> Result<Option<Value>, ScriptError> {
-        let source = &scope.source;
-        let at = self
-            .resolved
-            .script
-            .config
-            .get("input")
-            .map_or(Span { start: 0, end: 0 }, |node| node.span);
+        let declared = self.resolved.script.config.get("input");
+        let at = declared.map_or(Span { start: 0, end: 0 }, |node| node.span);
         let declared = self
             .resolved
             .config
             .get("input")
             .cloned()
             .unwrap_or_default();
-        let refuse = |problems| super::values::input_error(source, at, problems);
+        let refuse = |problems| self.input_error(problems, scope, at);
         let inputs = Inputs::read(&declared).map_err(refuse)?;
         let (input, left) = placed(input, &inputs);
+        if let (None, Input::Named(given)) = (&self.caller, &input)
+            && let Some(problem) = inputs.misspelt(given, &self.resolved.config)
+        {
+            return Err(refuse(vec![problem]));
+        }
         let bound = inputs.bind(input, &self.resolved.config).map_err(refuse)?;
         let open = self.unprotected();
         let mut state = self.state();
@@ -138,6 +149,10 @@ impl Instance {
             .map(|field| Arc::from(field.name.as_str()));
         state.undefined.extend(names);
         state.arguments = bound.values.clone();
+        // What no input takes is said by the user; a template may ask for it by this name as well.
+        if bound.rest.is_some() || left.is_some() {
+            state.undefined.insert("content".into());
+        }
         for (name, value) in bound.values.iter() {
             if PROTECTED.contains(&&**name) && !open.iter().any(|known| known == &**name) {
                 continue;
@@ -154,6 +169,27 @@ impl Instance {
             }
         }
         Ok(bound.rest.or(left))
+    }
+
+    /// Arguments that do not fit, told where the input is declared: in this script or in a parent.
+    fn input_error(&self, problems: Vec<InputProblem>, scope: &Scope, at: Span) -> ScriptError {
+        let first = problems.first().map(|problem| problem.field.clone());
+        let name = first.unwrap_or_default();
+        let declares = |node: &Node| match &node.data {
+            Data::Map(entries) => entries.iter().any(|entry| entry.name() == name),
+            Data::List(items) => items.iter().any(|item| {
+                item.as_str() == Some(&name)
+                    || item.get(&name).is_some()
+                    || item.get("name").and_then(Node::as_str) == Some(&name)
+            }),
+            Data::Scalar(_) => false,
+        };
+        for script in self.resolved.bodies.iter().rev() {
+            if let Some(node) = script.config.get("input").filter(|node| declares(node)) {
+                return super::values::input_error(&script.source, node.span, problems);
+            }
+        }
+        super::values::input_error(&scope.source, at, problems)
     }
 
     /// Keys that the author lets callers set all the same.
@@ -225,7 +261,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Whether the model is asked once more at the end (seed 002, tips; note 10): there are messages,
+    /// Whether the model is asked once more at the end: there are messages,
     /// and no model was asked yet or the user has the last word.
     fn asks_at_end(&self) -> bool {
         if self.flag("autoRunLLMIfPromptAvailable") == Some(false) {
@@ -274,13 +310,70 @@ impl Instance {
             tasks.spawn(async move { task.run(input).await });
             let ended = tasks.join_next().await;
             let value = match ended {
-                Some(Ok(result)) => result.map_err(|error| inner.chained(error))?,
+                Some(Ok(result)) => result.map_err(|error| {
+                    let mut error = inner.chained(error);
+                    self.of_caller(&mut error, scope, at);
+                    error
+                })?,
                 _ => return Err(budget::broke(scope, at)),
             };
             let hidden = std::mem::take(&mut inner.state().hidden);
             self.state().coming = hidden;
             Ok(value)
         })
+    }
+
+    /// Runs another script as a call wrote its arguments. What a chain hands on may have any names.
+    pub(crate) async fn call_script(
+        self: &Arc<Self>,
+        script: Arc<Script>,
+        params: &Params,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Option<Value>, ScriptError> {
+        self.check_names(&script, &params.named, scope, at).await?;
+        self.run_script(script, params.for_script(), scope, at)
+            .await
+    }
+
+    /// Refuses a name that is nearly an input of the script that is called.
+    pub(crate) async fn check_names(
+        &self,
+        script: &Arc<Script>,
+        named: &Map,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
+        if named.is_empty() {
+            return Ok(());
+        }
+        let resolved = resolve(script.clone(), &*self.world.engine.library).await?;
+        let declared = resolved.config.get("input").cloned().unwrap_or_default();
+        // What is wrong with the inputs themselves is told when the script starts.
+        let Ok(inputs) = Inputs::read(&declared) else {
+            return Ok(());
+        };
+        match inputs.misspelt(named, &resolved.config) {
+            None => Ok(()),
+            Some(problem) => {
+                let message = format!("`{}` has no input `{}`", resolved.id, problem.field);
+                let code = ErrorKind::Input.code();
+                let finding = scope.source.error(code, message, at);
+                let finding = finding.help(problem.help.unwrap_or_default());
+                Err(ScriptError::new(ErrorKind::Input, finding))
+            }
+        }
+    }
+
+    /// A failure inside of a built-in script is told where that was called: nobody has its file.
+    fn of_caller(&self, error: &mut ScriptError, scope: &Scope, at: Span) {
+        if let Some(first) = error.diagnostics.first_mut()
+            && first.source.starts_with("builtin/")
+            && !scope.source.name.starts_with("builtin/")
+        {
+            first.source.clone_from(&scope.source.name);
+            *first = first.clone().at(&scope.source.text, at);
+        }
     }
 
     /// Another script, ready to start.
@@ -363,7 +456,7 @@ fn configured_message(message: &Value, scope: &Scope, at: Span) -> Entry {
 }
 
 /// Arguments by place beside others by name: `0` is the input of index 0, and wins over what a
-/// chain passes on under its name. What has no input is left over, as a text alone is (note 33).
+/// chain passes on under its name. What has no input is left over, as a text alone is.
 fn placed(input: Input, inputs: &Inputs) -> (Input, Option<Value>) {
     let Input::Named(map) = input else {
         return (input, None);

@@ -1,4 +1,4 @@
-//! A dialogue that goes on after its script has ended: what people talk with in a terminal (note 140).
+//! A dialogue that goes on after its script has ended: what people talk with in a terminal.
 
 use std::sync::Arc;
 

@@ -25,7 +25,7 @@ pub(crate) struct State {
     pub(crate) parameters: Table,
     /// Variables that were set to `undefined`: they are there, and have no value.
     pub(crate) undefined: HashSet<Arc<str>>,
-    /// Variables whose text is the author's and may be a template itself (note 46).
+    /// Variables whose text is the author's and may be a template itself.
     pub(crate) authored: HashSet<Arc<str>>,
     /// Names in `prompt` that a model answered: they are no parameters of the next call.
     pub(crate) answered: HashSet<Arc<str>>,
@@ -57,6 +57,8 @@ pub(crate) struct State {
     pub(crate) given: Option<Value>,
     /// An earlier conversation, for when the hidden beginning is there.
     pub(crate) recalled: Vec<Entry>,
+    /// Where that conversation stands, from the message on that the script may say once more.
+    pub(crate) greeted: Option<std::ops::Range<usize>>,
     /// Events that are being told inside of each other.
     pub(crate) events: usize,
     /// Whether the next call takes the last result (`$pipe`, `|`).
@@ -71,6 +73,8 @@ pub(crate) struct State {
     pub(crate) hidden: Map,
     /// The same, of a result that is about to become `last`.
     pub(crate) coming: Map,
+    /// Whether `last` is what `$print` has just written.
+    pub(crate) printed: bool,
 }
 
 /// What `$name` calls, besides directives.
@@ -195,10 +199,11 @@ impl State {
         self.last = value;
         self.answer = answer;
         self.hidden = std::mem::take(&mut self.coming);
+        self.printed = false;
     }
 
     /// `LatestResult` for a text that speaks of it: with the fields beside it that the text names.
-    /// They are not the result's own, so nothing else sees them (note 42).
+    /// They are not the result's own, so nothing else sees them.
     pub(crate) fn latest(&self, text: &str) -> Option<Value> {
         let last = self.last.clone()?;
         let named: Vec<_> = self
@@ -269,7 +274,7 @@ impl State {
         self.variables.insert(name.clone(), value.clone());
     }
 
-    /// Gives `prompt` other fields. A text that a script computed is data, not a template (note 46).
+    /// Gives `prompt` other fields. A text that a script computed is data, not a template.
     pub(crate) fn replace_prompt(&mut self, prompt: Table) {
         let changed = |name: &&Arc<str>| self.prompt.get(*name) != prompt.get(*name);
         let changed: Vec<Arc<str>> = prompt.keys().filter(changed).cloned().collect();

@@ -1,4 +1,4 @@
-//! Functions of a script, as its templates call them (note 55).
+//! Functions of a script, as its templates call them.
 
 use std::sync::Arc;
 
@@ -9,6 +9,8 @@ use super::instance::Instance;
 use super::scope::Scope;
 use super::state::Callable;
 use crate::error::{ErrorKind, ScriptError};
+use crate::library::Spot;
+use crate::syntax::Text;
 use crate::text::template::TemplateError;
 
 /// What a template can call: functions declared with `!fn#`, and those imported for templates.
@@ -94,7 +96,9 @@ impl Instance {
         };
         let inner = problem.span.filter(|_| problem.variable.is_none());
         let place = inner
-            .and_then(|span| part_of(scope, text, at, span))
+            .and_then(|span| {
+                part_of(scope, text, at, span).or_else(|| within(scope, text, at, span))
+            })
             .unwrap_or(at);
         let finding = scope.source.error(problem.code, message, place);
         let finding = match problem.help {
@@ -103,6 +107,19 @@ impl Instance {
         };
         ScriptError::new(ErrorKind::Template, finding)
     }
+}
+
+/// The place of a part of a text that stands in the file in another way, such as indented. A text in
+/// which holes were marked is none of the file's.
+fn within(scope: &Scope, text: &str, at: Span, part: Span) -> Option<Span> {
+    if text.contains('\u{f8ff}') {
+        return None;
+    }
+    let text = Text {
+        span: at,
+        value: text.into(),
+    };
+    Some(Spot::new(&text, part.start..part.end).span(&scope.source))
 }
 
 /// The place of a part of a text, where the text stands in the file as it is.

@@ -1,4 +1,4 @@
-//! Tools that a script lets its model call, and who may call what (notes 123 to 127).
+//! Tools that a script lets its model call, and who may call what.
 
 use std::fmt;
 use std::sync::Arc;
@@ -201,7 +201,7 @@ impl Instance {
     }
 }
 
-/// A script as a tool: its `title`, or else its `description`, and its `input` (seed 002).
+/// A script as a tool: its `title`, or else its `description`, and its `input`.
 ///
 /// # Errors
 /// That its `input` declares nothing that can be read.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use quillet_core::{BoxFuture, Map, Span, Table, Value};
 use quillet_yaml::{Data, Node, Style};
 
-use super::expressions::{UNKNOWN_NAME, fail};
+use super::expressions::fail;
 use super::instance::Instance;
 use super::messages::print;
 use super::params::Params;
@@ -15,10 +15,11 @@ use crate::argument::{self, Argument, ArgumentValue, Arguments, Slot, Words};
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::{Source, Text};
 use crate::text::prefix::{self, Form, Position};
+use crate::text::template::UNKNOWN_NAME;
 
 impl Instance {
     /// The value of a node: expressions are evaluated and templates rendered, at every depth
-    /// (notes 50, 92).
+    ///.
     pub(crate) fn node<'a>(
         self: &'a Arc<Self>,
         node: &'a Node,
@@ -65,6 +66,9 @@ impl Instance {
             if let Some(instead) = read.deprecated {
                 self.deprecated(text, instead, at, scope);
             }
+            if read.form == Form::Default {
+                self.check_call_in_text(read.text, at, scope)?;
+            }
             match read.form {
                 Form::Raw => Ok(Some(Value::from(read.text))),
                 Form::Expression => self.expression_text(read.text, scope, at).await,
@@ -75,7 +79,7 @@ impl Instance {
     }
 
     /// The value of an argument string: `f(…)`. `piped` is `content` and `result` inside of it
-    /// (note 68).
+    ///.
     pub(crate) async fn arguments(
         self: &Arc<Self>,
         text: &Text,
@@ -225,6 +229,22 @@ impl Instance {
         self.fill_text(text, at, scope).await.map(Some)
     }
 
+    /// A value that looks like a call is a text, and was hardly meant as one.
+    fn check_call_in_text(&self, text: &str, at: Span, scope: &Scope) -> Result<(), ScriptError> {
+        let Some(name) = prefix::looks_like_call(text) else {
+            return Ok(());
+        };
+        let root = name.split('.').next().unwrap_or(name);
+        if !self.can_call(root) {
+            return Err(self.no_call(&format!("${name}"), scope, at));
+        }
+        let why = "this is a text: a call in a value is an expression";
+        let finding = scope.source.warning("script.text", why, at);
+        let help = format!("write `?=this.{text}`, or `~{text}` for the text");
+        self.world.warn(finding.help(help));
+        Ok(())
+    }
+
     fn formats_nothing(&self) -> bool {
         let strategy = self.setting("formatStringStrategy");
         matches!(&strategy, Some(Value::Str(name)) if name.eq_ignore_ascii_case("raw"))
@@ -235,7 +255,7 @@ impl Instance {
         let message = format!("`{first}` here is an old mark of the language");
         let finding = scope.source.warning("script.deprecated", message, at);
         self.world
-            .warn(finding.help(format!("since v0.9.0 it is written `{instead}`")));
+            .warn(finding.help(format!("write {instead}, since version 0.9.0")));
     }
 }
 
@@ -264,6 +284,12 @@ fn content_of(value: &Value) -> Value {
 /// That a node is not what a directive takes.
 pub(crate) fn refuse(scope: &Scope, at: Span, message: impl Into<String>) -> ScriptError {
     fail(scope, at, "script.invalid", message.into())
+}
+
+/// The same, with the mend.
+pub(crate) fn refuse_with(scope: &Scope, at: Span, why: String, help: String) -> ScriptError {
+    let finding = scope.source.error("script.invalid", why, at).help(help);
+    ScriptError::new(ErrorKind::Script, finding)
 }
 
 /// Arguments that do not fit a script.

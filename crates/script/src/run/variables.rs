@@ -110,7 +110,7 @@ impl Instance {
         match (name, value) {
             ("prompt", Some(Value::Map(map))) => {
                 if let Some(messages) = map.get("messages") {
-                    self.set_messages(messages, scope, at);
+                    self.set_messages(messages, scope, at)?;
                 }
                 let mut table = map.to_table();
                 table.shift_remove("messages");
@@ -127,11 +127,15 @@ impl Instance {
     }
 
     /// The messages that a script wrote: complete as they are.
-    fn set_messages(&self, messages: &Value, scope: &Scope, at: Span) {
-        let Value::List(list) = messages else { return };
+    fn set_messages(&self, messages: &Value, scope: &Scope, at: Span) -> Result<(), ScriptError> {
+        let Value::List(list) = messages else {
+            return Ok(());
+        };
+        // Before they are looked at: each of them takes more room as a message.
+        self.message_room(list.len(), scope, at)?;
         let mut state = self.state();
         if *messages == state.message_values() {
-            return;
+            return Ok(());
         }
         state.messages = list
             .as_slice()
@@ -141,10 +145,11 @@ impl Instance {
         state.pending_from = state.messages.len();
         let length = state.messages.len();
         state.prefix = state.prefix.map(|prefix| prefix.min(length));
+        Ok(())
     }
 
     /// `$get`: one path gives its value, several an object of them. A function gives what it returns
-    /// for its name (note 101).
+    /// for its name.
     pub(super) async fn get(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
         let paths = get_paths(params);
         let one = paths.len() == 1 && !matches!(params.get("key", 0), Some(Value::List(_)));
@@ -238,7 +243,7 @@ impl Instance {
         Ok(Some(list))
     }
 
-    /// `$ctx`: what this script keeps with whoever called it (note 104).
+    /// `$ctx`: what this script keeps with whoever called it.
     pub(super) fn context(&self, params: &Params) -> Outcome {
         let root = params.named.get("rootScope") == Some(&Value::Bool(true));
         let mut holder = self.caller.as_deref().unwrap_or(self);

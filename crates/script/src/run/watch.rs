@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quillet_core::chat::ChatRequest;
+use quillet_core::chat::{ChatRequest, Usage};
 use quillet_core::{BoxFuture, Map, Span, Value};
 
 use super::instance::Instance;
@@ -65,10 +65,14 @@ impl Watch {
     }
 
     fn request(&self, request: &ChatRequest) -> Result<(), ScriptError> {
-        self.instance
-            .world
-            .budget
-            .model_call(&self.scope, self.at)?;
+        let budget = &self.instance.world.budget;
+        let model = request.model.as_deref().unwrap_or_default();
+        // Asked for any amount: whether there is a price at all.
+        let usage = Usage::default();
+        let models = &self.instance.world.engine.models;
+        let has_price = models.cost(model, &usage).is_some();
+        budget.check_spent((model, has_price), &self.scope, self.at)?;
+        budget.model_call(&self.scope, self.at)?;
         let event = RunEvent::Request(call::request_map(request));
         self.instance.world.observer.event(event);
         Ok(())

@@ -15,7 +15,7 @@ use crate::syntax::{Script, Source};
 pub struct Fixture {
     /// Where it came from.
     pub source: Arc<Source>,
-    /// Scripts that it names; empty for those beside it that have its name (note 145).
+    /// Scripts that it names; empty for those beside it that have its name.
     pub scripts: Vec<String>,
     /// Its tests in order.
     pub cases: Vec<Case>,
@@ -46,6 +46,9 @@ pub struct Case {
     pub seed: Option<u64>,
     /// Who answers.
     pub answers: Answers,
+    /// The answers that the test itself lists, each of which has to be asked for; those of the
+    /// front matter are for all tests.
+    pub(super) own_replies: Option<Span>,
     /// Whether the fixture says what the output has to be like.
     pub wants_output: bool,
     /// How values are compared: whether objects have no other fields, and white space around
@@ -56,7 +59,7 @@ pub struct Case {
     pub(super) variables: Map,
 }
 
-/// Who answers in place of a model (note 151).
+/// Who answers in place of a model.
 #[derive(Clone, Debug, Default)]
 pub enum Answers {
     /// Nobody: the model of whoever runs the test.
@@ -122,7 +125,7 @@ impl Aspect {
     }
 }
 
-/// What a script says about tests of itself: `test: {skip, only}` in its front matter (note 145).
+/// What a script says about tests of itself: `test: {skip, only}` in its front matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
     /// Not to be tested.

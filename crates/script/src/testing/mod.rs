@@ -1,4 +1,4 @@
-//! Tests of scripts: `name.fixture.yaml` beside `name.ai.yaml` (notes 145 to 151 on seed 002).
+//! Tests of scripts: `name.fixture.yaml` beside `name.ai.yaml`.
 //!
 //! A fixture is read once, with everything that is wrong in it told at once ([`read`]). A
 //! [`Bench`] runs its tests over an [`Engine`](crate::run::Engine) and says in which places a

@@ -1,4 +1,4 @@
-//! From the nodes of a fixture file to its tests (notes 145 to 148 and 151 on seed 002).
+//! From the nodes of a fixture file to its tests.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(super) const KEYS: [&str; 16] = [
     "title",
 ];
 
-/// Keys of the reference's fixtures that are not supported (notes 147, 149 and 150).
+/// Keys of the reference's fixtures that are not supported.
 const UNSUPPORTED: [&str; 13] = [
     "allowOperatorOverride",
     "autoConfidence",
@@ -189,6 +189,7 @@ impl<'a> Reader<'a> {
             parameters: Map::default(),
             seed: None,
             answers: Answers::Model,
+            own_replies: fields.own("replies").map(|node| node.span),
             wants_output: fields.get("output").is_some(),
             strict,
             expectations: Vec::new(),

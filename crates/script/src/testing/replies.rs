@@ -1,4 +1,4 @@
-//! A model that answers what a fixture says (note 151): tests need no key and no network.
+//! A model that answers what a fixture says: tests need no key and no network.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -74,6 +74,14 @@ impl Scripted {
             Some(message) => Err(ModelError::new(ModelErrorKind::Refused, message.clone())),
             None => Ok(events(reply, request)),
         }
+    }
+
+    /// How many answers, of those that come in order, nobody asked for.
+    pub(super) fn unused(&self) -> usize {
+        let in_order = self.replies.iter().filter(|reply| reply.when.is_none());
+        in_order
+            .count()
+            .saturating_sub(self.used.load(Ordering::Relaxed))
     }
 
     /// Why the list did not answer, if it once did not.

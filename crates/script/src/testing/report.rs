@@ -52,6 +52,20 @@ pub enum Verdict {
     Broken(Box<ScriptError>),
 }
 
+impl Verdict {
+    /// The same, with one thing more that is not as wanted.
+    pub(super) fn and(self, mismatch: Mismatch) -> Self {
+        match self {
+            Verdict::Passed => Verdict::Failed(vec![mismatch]),
+            Verdict::Failed(mut others) => {
+                others.push(mismatch);
+                Verdict::Failed(others)
+            }
+            other => other,
+        }
+    }
+}
+
 /// One test with one script.
 #[derive(Clone, Debug)]
 pub struct CaseReport {

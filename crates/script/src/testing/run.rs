@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use quillet_core::chat::Usage;
-use quillet_core::{Map, Value};
+use quillet_core::{Map, Span, Value};
 
 use super::compare::Compare;
 use super::expression::Names;
@@ -91,6 +91,7 @@ impl Bench {
             (_, None) => {}
         }
         let ran = engine.run(self.job(case, script, witness.clone())).await;
+        let unused = scripted.as_ref().map_or(0, |model| model.unused());
         if let Some(why) = scripted.and_then(|model| model.missed()) {
             return broken(ScriptError::plain(
                 ErrorKind::Model,
@@ -102,7 +103,11 @@ impl Bench {
             Err(error) if !case.wants_failure() => return broken(error),
             ran => Found::new(ran, witness.told()),
         };
-        let verdict = self.decide(fixture, case, script, &found).await;
+        let mut verdict = self.decide(fixture, case, script, &found).await;
+        // A failure that was wanted ends the script before its last question.
+        if let (Some(span), 1.., None) = (case.own_replies, unused, &found.error) {
+            verdict = verdict.and(left_over(unused, span));
+        }
         Ran {
             verdict,
             usage: found.usage,
@@ -207,6 +212,15 @@ impl Bench {
             }
         }
     }
+}
+
+/// That a script asked less often than its test has answers.
+fn left_over(unused: usize, span: Span) -> Mismatch {
+    let wanted = match unused {
+        1 => "one more request: the last reply was not asked for".to_owned(),
+        more => format!("{more} more requests: the last {more} replies were not asked for"),
+    };
+    Mismatch::new("requests", wanted, None, span)
 }
 
 fn broken(error: ScriptError) -> Ran {

@@ -23,7 +23,7 @@ pub(super) fn split(text: &str) -> (Option<Span>, Span) {
 }
 
 /// Of the names of files, those of the scripts that belong to a fixture: `name.ai.yaml` and
-/// `name.VARIANT.ai.yaml` for `name.fixture.yaml`, sorted (note 145). `None` if the file is no
+/// `name.VARIANT.ai.yaml` for `name.fixture.yaml`, sorted. `None` if the file is no
 /// fixture by its name.
 #[must_use]
 pub fn script_names<'a>(

@@ -1,5 +1,5 @@
 //! `{{…}}` in fixtures: filled in before a test is read further. A text that is nothing but
-//! `{{name}}` becomes the value itself, whatever its type (note 146).
+//! `{{name}}` becomes the value itself, whatever its type.
 
 use quillet_core::{BoxFuture, Diagnostic, Map, Span, Value, nearest};
 use quillet_template::{

@@ -2,7 +2,7 @@
 //!
 //! Scalars are equal, `/re/flags` and `!re` are searched for, lists fit item by item,
 //! objects are a part of the actual object. Keys that begin with `$` are operators
-//! (notes 146 and 147 on seed 002).
+//!.
 
 use jsonschema::Validator;
 use quillet_core::{Diagnostic, Map, Span, Value, nearest};
@@ -142,7 +142,7 @@ const OPERATORS: [&str; 26] = [
     "$regex",
 ];
 
-/// Keys that weigh and compare in ways that are not supported (notes 149 and 150).
+/// Keys that weigh and compare in ways that are not supported.
 const SCORING: [&str; 9] = [
     "$by",
     "$critical",

@@ -1,4 +1,4 @@
-//! `((text:bias))` and `((!text:bias))` (seed 002, "动态调整生成概率"; note 67).
+//! `((text:bias))` and `((!text:bias))`.
 //!
 //! The marks never reach a model, whether its provider can shift probabilities or not.
 

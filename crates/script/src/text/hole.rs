@@ -1,4 +1,4 @@
-//! `[[…]]` in a message (seed 002, "高级模板化消息替换"; notes 57 to 66).
+//! `[[…]]` in a message.
 //!
 //! Only the author's text is looked at: what is put into a hole is never read again.
 //! What is no hole stays text: `[[1,2],[3]]`, `[[ "x" ]]`, and what is not closed.

@@ -1,4 +1,4 @@
-//! What a script has of the scripts that it extends (seed 002, "智能体脚本的继承"; note 76).
+//! What a script has of the scripts that it extends.
 
 use std::sync::Arc;
 

@@ -1,6 +1,17 @@
-//! Marks at the beginning of a string (seed 002, "字符串前缀约定"; notes 49 to 53).
+//! Marks at the beginning of a string.
 //!
 //! What has no mark, or one that is not well formed, is plain text.
+
+/// The name in a text that is nothing but `$name(…)`, without its sign.
+#[must_use]
+pub fn looks_like_call(text: &str) -> Option<&str> {
+    let (name, rest) = text.trim().strip_prefix('$')?.split_once('(')?;
+    let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && name
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
+    (is_name && rest.ends_with(')')).then_some(name)
+}
 
 /// Where a string stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +118,7 @@ fn formatted(text: &str) -> Option<Prefixed<'_>> {
         return None;
     }
     Some(Prefixed {
-        deprecated: Some("write ! instead of #"),
+        deprecated: Some("`!` in place of `#`"),
         ..without(text, rest, Form::Immediate)
     })
 }
@@ -145,7 +156,7 @@ fn placed(text: &str, position: Position) -> Option<Prefixed<'_>> {
             true => Place::Replace { index, role },
             false => Place::Insert { index, role },
         },
-        deprecated: (mark == "!").then_some("write #: and #+ instead of !: and !+"),
+        deprecated: (mark == "!").then_some("`#:` and `#+` in place of `!:` and `!+`"),
         ..without(text, rest, form)
     })
 }

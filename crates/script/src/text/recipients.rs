@@ -1,4 +1,4 @@
-//! Whom a message is for (seed 002, "角色群聊"; notes 20 to 27).
+//! Whom a message is for.
 
 use std::ops::Range;
 

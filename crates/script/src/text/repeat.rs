@@ -1,4 +1,4 @@
-//! Answers that go round in circles (seed 002, `minTailRepeatCount`; note 113).
+//! Answers that go round in circles.
 //!
 //! The end of what was written so far is looked at again whenever it has grown by a part of
 //! itself, so that a whole stream costs a constant for each of its bytes.

@@ -1,4 +1,4 @@
-//! Structured system messages (seed 002, "结构化系统（角色）消息规范"; notes 13 to 18).
+//! Structured system messages.
 //!
 //! All system messages of a dialogue become one: they are added in order and printed once.
 

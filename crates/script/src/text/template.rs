@@ -1,4 +1,4 @@
-//! Templates in messages (seed 002, "模板化消息"; notes 46 to 51, 55, 56).
+//! Templates in messages.
 //!
 //! Only the author's text is a template. Values are put in as they are, but for values that
 //! the author wrote as templates themselves, in the front matter say: those are rendered first.
@@ -9,8 +9,8 @@ use quick_cache::{Weighter, sync::Cache};
 use quillet_core::{BoxFuture, Diagnostic, Map, Span, Value, nearest};
 use quillet_template::format::jinja::JinjaFormat;
 use quillet_template::{
-    Arguments, CallError, CompileError, CompileOptions, Functions, Limits, Missing, Render,
-    RenderError, Source, Template, TemplateFactory, render,
+    Arguments, CallError, CompileError, CompileOptions, Functions, Limits, Missing, References,
+    Render, RenderError, Source, Template, TemplateFactory, render,
 };
 
 use crate::text::markdown::to_markdown;
@@ -30,7 +30,7 @@ const KEPT: usize = 1024;
 /// Bytes of text of those that are kept.
 const KEPT_BYTES: u64 = 8 << 20;
 
-/// The names that scripts have for formats (seed 002, "模板格式"), and what they are here.
+/// The names that scripts have for formats, and what they are here.
 const FORMATS: [(&str, &str); 9] = [
     ("hf", "jinja-script"),
     ("huggingface", "jinja-script"),
@@ -79,6 +79,8 @@ pub struct Job<'a> {
     pub limits: &'a Limits,
     /// Whether the variable of that name is the author's text, and so a template too.
     pub authored: &'a (dyn Fn(&str) -> bool + Sync),
+    /// Whether a name that has no value may be missing: a declared input that was not given, say.
+    pub declared: &'a (dyn Fn(&str) -> bool + Sync),
 }
 
 /// Formats by name, and templates that were compiled before.
@@ -154,11 +156,12 @@ impl Templates {
         Ok(compiled)
     }
 
-    /// The text with its values in it. A variable that is not there prints nothing.
+    /// The text with its values in it. What a value does not hold prints nothing, and so does a
+    /// name that is declared without a value.
     ///
     /// # Errors
-    /// The text is no template, a function failed, a limit was reached, or a template of the
-    /// author's names itself.
+    /// The text is no template, a function failed, a limit was reached, a template of the
+    /// author's names itself, or it reads a name that nothing has.
     pub async fn render(&self, job: &Job<'_>) -> Result<String, TemplateError> {
         if !self.needs_rendering(job.text, job.format) {
             return Ok(job.text.to_owned());
@@ -173,7 +176,11 @@ impl Templates {
         path: Vec<&'a str>,
     ) -> BoxFuture<'a, Result<String, TemplateError>> {
         Box::pin(async move {
-            let template = self.compile(job.format, job.text)?;
+            let mut template = self.compile(job.format, job.text)?;
+            let unknown = unknown(&job, template.references());
+            if let Some(first) = unknown.first() {
+                template = self.requiring(&job, &unknown, first)?;
+            }
             let expanded = self.expanded(job, template.as_ref(), &path).await?;
             let what = Render {
                 template: template.as_ref(),
@@ -182,8 +189,37 @@ impl Templates {
                 functions: &WithOwn(job.functions),
                 limits: job.limits,
             };
-            Ok(render(&what).await?.into_text())
+            let rendered = render(&what).await.map_err(|error| {
+                let read = unknown.iter().find(|unknown| unknown.is_reason_of(&error));
+                match read {
+                    Some(unknown) => unknown.error(&job, error.span),
+                    None => error.into(),
+                }
+            });
+            Ok(rendered?.into_text())
         })
+    }
+
+    /// The template again, such that it fails where it reads one of these names. Jinja tells
+    /// where that is, so a branch that is not taken may name what nothing has; the other formats
+    /// read all that they name.
+    fn requiring(
+        &self,
+        job: &Job<'_>,
+        unknown: &[Unknown],
+        first: &Unknown,
+    ) -> Result<Arc<dyn Template>, TemplateError> {
+        let format = self.format(job.format)?;
+        if !matches!(format, "jinja" | "jinja-plain" | "jinja-script") {
+            return Err(first.error(job, Some(first.span)));
+        }
+        let options = CompileOptions {
+            missing: Missing::Empty,
+            required: unknown.iter().map(|name| name.name.clone()).collect(),
+            ..CompileOptions::default()
+        };
+        let sources = [Source::new(ENTRY, job.text)];
+        Ok(self.factory.compile(format, &sources, &options)?)
     }
 
     /// The variables, where some of those that the template names are the author's templates.
@@ -267,6 +303,60 @@ impl Templates {
         }
     }
 }
+
+/// A name in a template that nothing has.
+struct Unknown {
+    name: String,
+    span: Span,
+}
+
+/// Names that a template reads without asking whether they are there, and that nothing has.
+fn unknown(job: &Job<'_>, references: &References) -> Vec<Unknown> {
+    let mut found: Vec<Unknown> = Vec::new();
+    for reference in references.variables.iter().filter(|known| !known.optional) {
+        let Some(name) = reference.path.first() else {
+            continue;
+        };
+        let has = |name: &str| job.variables.get(name).is_some() || (job.declared)(name);
+        if has(name) || has(name.trim()) || found.iter().any(|known| known.name == *name) {
+            continue;
+        }
+        found.push(Unknown {
+            name: name.clone(),
+            span: reference.span,
+        });
+    }
+    found
+}
+
+impl Unknown {
+    /// Whether a render ended because it read this name.
+    fn is_reason_of(&self, error: &RenderError) -> bool {
+        error.kind == quillet_template::ErrorKind::MissingVariable
+            && error.reason == format!("'{}' is undefined", self.name)
+    }
+
+    fn error(&self, job: &Job<'_>, span: Option<Span>) -> TemplateError {
+        let name = self.name.trim();
+        let known = job.variables.iter().map(|(known, _)| &**known);
+        TemplateError {
+            code: UNKNOWN_NAME,
+            message: format!("there is no variable `{name}`"),
+            span,
+            variable: None,
+            help: Some(match nearest(name, known) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!(
+                    "declare it under `input`, set it, or write `{{{{ {name} | default('') }}}}` \
+                     where it may be missing"
+                ),
+            }),
+        }
+    }
+}
+
+/// The code of a finding about a name that nothing has.
+pub(crate) const UNKNOWN_NAME: &str = "script.unknown_name";
 
 /// `{ name }` of the format `fstring`: to Python the blanks are a part of the name.
 fn trimmed<'v>(job: &Job<'v>, reference: &'v [String]) -> Option<(&'v str, &'v Value)> {

@@ -369,7 +369,7 @@ pub(crate) async fn ran_beside(files: &[(&str, &str)]) -> Result<Option<Value>, 
 }
 
 #[tokio::test]
-async fn the_script_file_reads_beside_whoever_calls_it_and_url_wants_its_tool() {
+async fn the_script_file_reads_beside_whoever_calls_it_and_url_wants_a_grant() {
     let table = [
         ("-> file(path=\"notes.txt\")\n", Ok("remember")),
         (
@@ -383,7 +383,7 @@ async fn the_script_file_reads_beside_whoever_calls_it_and_url_wants_its_tool() 
         ("- $exec: {id: file, args: {path: /etc/passwd}}\n", Err("")),
         (
             "- $exec: {id: url, args: {url: \"http://localhost/\"}}\n",
-            Err("fetch_url"),
+            Err("http://localhost/"),
         ),
     ];
     for (text, expected) in table {
@@ -466,6 +466,7 @@ async fn built_in_scripts_have_no_findings_and_a_character_says_who_it_is() {
             functions: &NoFunctions,
             limits: &Limits::default(),
             authored: &|_| false,
+            declared: &|_| true,
         };
         let text = templates.render(&job).await.unwrap();
         assert!(text.starts_with(begin) && text.ends_with(end), "{text}");

@@ -39,12 +39,12 @@ async fn what_is_right_has_no_findings() {
         "---\nname: x\n---\nsystem: \"{{name}}\"\nassistant: \"[[JOKE]]\"\n-> $print(JOKE)\n$ret('')\n",
         "- $set: {i: 5}\n- $while: \"i >= 0\"\n  do:\n    - $set: {i: \"?=i-1\"}\n    - $if: \"i == 2\"\n      then: $break\n",
         "user: joke\nassistant: \"[[JOKE]]\"\n-> translator(lang=\"pt\") -> $print\n",
-        "!fn |-\n  hi() {}\n$hi: {a: 1}\n$echo: \"?=anything\"\n",
+        "!fn |-\n  hi() {}\n$hi: {a: 1}\n$echo: \"?=this.anything\"\n",
         "---\nimport: {./tools.js: '*'}\n---\n$tools.hi(\"x\")\n",
         "---\nimport: \"js:path\"\n---\n$basename(\"x\")\n",
         "user: \"[[@weather]] and [[@weather(location='Oslo')]]\"\n",
         "user: \"[[/<R>(.+)</R>/i:Answer]]\"\nassistant: \"[[Answer]]\"\n",
-        "$match(x):\n  :1..5:\n    - $echo: a\n  _:\n    - $echo: b\n",
+        "---\ninput: [x]\n---\n$match(x):\n  :1..5:\n    - $echo: a\n  _:\n    - $echo: b\n",
         "---\nimport: translator.ai.yaml\n---\n$translator(content=\"x\", lang=\"de\")\n",
         "---\nparameters: {response_format: {type: json}, temperature: 0.1}\nshouldThink: deep\noutput: {type: object}\n---\nuser: x\n",
         "---\ntools: [weather]\npermissions: {ai: {call: [\"w*\", \"!search\"]}}\n---\nuser: x\n",
@@ -115,7 +115,7 @@ async fn what_is_wrong_is_told_with_its_place_and_the_mend() {
         ),
         (
             "---\nimport: lodash\n---\nuser: x\n",
-            "2:9: there is no script \"lodash\" (its folder can be named with -s; an npm package is written \"js:lodash\")",
+            "2:9: there is no script \"lodash\" (its folder can be named with -I; an npm package is written \"js:lodash\")",
         ),
         (
             "---\nexport: [./nothing.rb]\n---\nuser: x\n",
@@ -157,10 +157,10 @@ async fn what_is_wrong_is_told_with_its_place_and_the_mend() {
             "warning: 2:1: this is never run: $ret before it ends the block",
         ),
         (
-            "$match(x):\n  _:\n    - $echo: a\n  :1..5:\n    - $echo: b\n",
+            "$match(1):\n  _:\n    - $echo: a\n  :1..5:\n    - $echo: b\n",
             "warning: 4:3: this branch is never run: `_` before it matches everything (put `_` last)",
         ),
-        ("$match(x):\n  :/(/:\n    - $echo: a\n", "2:"),
+        ("$match(1):\n  :/(/:\n    - $echo: a\n", "2:"),
         // Texts.
         ("user: \"{% if x %}\"\n", "1:"),
         (
@@ -231,10 +231,6 @@ async fn what_is_wrong_is_told_with_its_place_and_the_mend() {
         (
             "user: my key is sk-abcdefghijklmnopqrstuv\n",
             "warning: 1:17: this looks like a secret key",
-        ),
-        (
-            "- $for: 3\n  stp: 1\n  do: [$break]\n",
-            "warning: 2:3: $for takes no \"stp\" (did you mean step?)",
         ),
     ];
     let mut wrong = Vec::new();

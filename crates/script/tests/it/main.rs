@@ -5,12 +5,16 @@
 
 mod answer;
 mod argument;
+mod budgets;
 mod call;
 mod call_form;
 mod call_models;
 mod call_tools;
 mod cases;
 mod cases_published;
+mod conditions;
+mod dialogue;
+mod directives_page;
 mod editor;
 mod editor_schema;
 mod expression;
@@ -28,7 +32,10 @@ mod library;
 mod library_check;
 mod library_import;
 mod library_inherit;
+mod misspelt;
+mod names;
 mod parse_blocks;
+mod parts;
 mod pattern;
 mod pattern_regex;
 mod permissions;

@@ -41,7 +41,7 @@ fn every_sample_is_read_and_has_its_items() {
         if block["must_parse"] == false {
             continue;
         }
-        // This sample shows two ways to write one function, under one name (note 89).
+        // This sample shows two ways to write one function, under one name.
         let expected: &[&str] = match line.as_u64() {
             Some(1160) => &["the function `func1` is declared twice: first on line 1"],
             _ => &[],

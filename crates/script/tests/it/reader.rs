@@ -1,4 +1,4 @@
-//! What a script is read as, rule by rule (note 2).
+//! What a script is read as, rule by rule.
 
 use std::sync::Arc;
 

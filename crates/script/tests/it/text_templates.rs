@@ -39,6 +39,7 @@ fn rendered(
         functions,
         limits: &limits,
         authored: &authored,
+        declared: &|_| true,
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

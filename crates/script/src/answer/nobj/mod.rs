@@ -1,4 +1,4 @@
-//! NObj: objects in nearly natural language (note 45, level 1).
+//! NObj: objects in nearly natural language.
 //!
 //! `name is John`, `age: 30`, `city = Paris`, `名字是张三`, `tags have a, b`; inner objects are
 //! indented. Models dress it up, so bullets, numbers, bold names and back ticks do not count.

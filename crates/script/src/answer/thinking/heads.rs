@@ -42,7 +42,7 @@ enum Verdict {
 impl Heads {
     pub(super) fn new(thinking: &Thinking, tagged: bool) -> Self {
         let default = Thinking::default();
-        // Mode `last` knows the default headings only (seed 002).
+        // Mode `last` knows the default headings only.
         let (think, answer) = match tagged {
             true => (&thinking.think, &thinking.answer),
             false => (&default.think, &default.answer),

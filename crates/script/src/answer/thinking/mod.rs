@@ -1,4 +1,4 @@
-//! `shouldThink`: a model that is told to think, and its answer taken apart (note 117).
+//! `shouldThink`: a model that is told to think, and its answer taken apart.
 
 mod heads;
 mod pairs;

@@ -208,7 +208,7 @@ fn variables(list: &mut List, document: &Document) {
     }
 }
 
-/// Variables that every script has (notes 9, 59 and 105).
+/// Variables that every script has.
 const GIVEN: [(&str, &str); 3] = [
     ("LatestResult", "the result of the instruction before"),
     ("RESPONSE", "the model's latest answer"),
@@ -260,7 +260,7 @@ fn patterns(list: &mut List) {
     }
 }
 
-/// A pattern of each kind (note 99).
+/// A pattern of each kind.
 const PATTERNS: [(&str, &str); 9] = [
     (":/re/i", "a text in which the expression is found"),
     (":\"text\"", "this text"),

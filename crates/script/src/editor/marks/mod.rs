@@ -257,7 +257,7 @@ impl Walk<'_> {
     }
 }
 
-/// Directives whose names are those of variables (notes 101 and 103).
+/// Directives whose names are those of variables.
 fn sets_variables(call: &Call) -> bool {
     matches!(&*call.name.value, "set" | "prompt" | "parameters" | "push")
 }

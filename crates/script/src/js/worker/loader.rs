@@ -110,6 +110,7 @@ fn shim(name: &str) -> &'static str {
         "util" => include_str!("../node/util.js"),
         "internal/encoding" => include_str!("../node/encoding.js"),
         "internal/abort" => include_str!("../node/abort.js"),
+        "internal/fetch" => include_str!("../node/fetch.js"),
         _ => "",
     }
 }

@@ -1,6 +1,6 @@
 //! Scripts that a script calls: whether they are there, and whether they get what they need.
 
-use quillet_core::Span;
+use quillet_core::{Span, Value};
 use quillet_yaml::{Data, Node};
 
 use super::Findings;
@@ -37,6 +37,8 @@ pub(super) enum Way {
 pub(super) enum Given {
     /// These names, and so many values by their places.
     Names(Vec<String>, usize),
+    /// These names, and what a chain hands on.
+    Some(Vec<String>),
     /// Only a run can tell.
     Unknown,
 }
@@ -74,6 +76,7 @@ async fn called(
     match library.find(&call.name, Some(from)).await {
         Ok(Some(script)) => {
             if let Ok(callee) = resolve(script, library).await {
+                misspelt_input(&call.name, &call.at, &callee, &call.given, findings);
                 missing_input(&call.name, &call.at, &callee, &call.given, findings);
             }
         }
@@ -137,6 +140,25 @@ pub(super) fn missing_input(
             let help = format!("write {name}({input}=…)");
             findings.error_in("script.input", why, at, &help);
         }
+    }
+}
+
+/// A name that is nearly an input of the script that is called.
+pub(super) fn misspelt_input(
+    name: &str,
+    at: &Spot,
+    callee: &Resolved,
+    given: &Given,
+    findings: &mut Findings<'_>,
+) {
+    let (Given::Names(names, _) | Given::Some(names)) = given else {
+        return;
+    };
+    let given = names.iter().map(|name| (name.as_str(), Value::Null));
+    let inputs = schema::inputs(&callee.config);
+    if let Some(problem) = inputs.misspelt(&given.collect(), &callee.config) {
+        let why = format!("{name} has no input {:?}", problem.field);
+        findings.error_in("script.input", why, at, &problem.help.unwrap_or_default());
     }
 }
 

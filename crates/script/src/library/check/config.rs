@@ -9,7 +9,7 @@ use crate::library::Resolved;
 use crate::library::permissions::permissions;
 use crate::text::template::Templates;
 
-/// When strings are formatted (note 49).
+/// When strings are formatted.
 const STRATEGIES: [&str; 3] = ["Deferred", "Immediate", "Raw"];
 
 pub(super) fn check(resolved: &Resolved, templates: &Templates, findings: &mut Findings<'_>) {
@@ -52,6 +52,14 @@ fn text_at<'n>(config: &'n Node, key: &str) -> Option<(&'n str, Span)> {
 
 /// What the call of a model would say of its parameters.
 fn settings(config: &Node, findings: &mut Findings<'_>) {
+    let written = config.get("parameters").and_then(Node::entries);
+    for entry in written.unwrap_or_default() {
+        if let Some(near) = Settings::meant(entry.name()) {
+            let why = format!("a model has no setting `{}`", entry.name());
+            let help = format!("did you mean `{near}`?");
+            findings.error("script.setting", why, entry.key.span, &help);
+        }
+    }
     for key in ["parameters", "prompt"] {
         let node = config.get(key);
         let Some((node, Value::Map(map))) = node.map(|node| (node, node.value())) else {
@@ -59,7 +67,7 @@ fn settings(config: &Node, findings: &mut Findings<'_>) {
         };
         told(node, &map, findings);
     }
-    // Those that also stand in the front matter itself (seed 002, "模型参数配置").
+    // Those that also stand in the front matter itself.
     let apart = ["shouldThink", "response_format", "forceJson"];
     let apart = apart
         .into_iter()

@@ -4,17 +4,20 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quillet_core::{Value, nearest};
-use quillet_yaml::Entry;
+use quillet_yaml::{Data, Entry, Node};
 
 use super::Findings;
+use super::code::{Sets, sets, sets_in_expression, words};
 use crate::argument::{self, ArgumentValue};
+use crate::call::Settings;
 use crate::library::directives::{DIRECTIVES, directive, nearest_directive};
 use crate::library::import::{Import, ImportKind, Names, bare_name};
 use crate::library::{Library, Resolved, gives, missing, resolve};
+use crate::reader::is_function;
 use crate::syntax::{Block, Call, ItemKind, Message, Text};
 use crate::text::hole::{HoleKind, Piece, holes};
 
-/// Names that the engine gives to every script (notes 9, 59, 68, 90, 98, 99, 105, 128).
+/// Names that the engine gives to every script.
 const RUNTIME: [&str; 34] = [
     "AI",
     "COND__",
@@ -64,8 +67,8 @@ pub(super) struct Known {
     variables: BTreeSet<String>,
     /// Whether code may set variables that nothing here shows.
     open_variables: bool,
-    /// Whether the script says what it is given.
-    pub(super) declares_input: bool,
+    /// Whether others inherit from the script, and give its names values.
+    is_base: bool,
     /// Names that were compared with all variables.
     compared: AtomicUsize,
     /// Scripts that were imported under names of their own.
@@ -106,17 +109,43 @@ impl Known {
                 .extend(inner.iter().flat_map(|map| map.table().keys().map(name)));
         }
         let input = super::schema::inputs(&resolved.config).fields;
-        self.declares_input = !input.is_empty();
+        let kind = resolved.config.get("type").and_then(Value::as_str);
+        self.is_base = matches!(kind, Some("type" | "lib"));
         self.variables
             .extend(input.into_iter().map(|field| field.name));
         for body in &resolved.bodies {
             self.block(&body.body);
-            self.open_variables |= !body.functions.is_empty();
         }
         for (script, index) in &resolved.functions {
             let function = script.functions.get(*index);
+            // Functions in other languages are given values and give one back.
+            if let Some(function) = function.filter(|function| function.language == "js") {
+                self.code(sets(&function.code.value));
+            }
             self.functions
                 .extend(function.map(|function| bare_name(&function.name).to_owned()));
+        }
+    }
+
+    /// Variables that a piece of JavaScript sets.
+    fn code(&mut self, sets: Sets<'_>) {
+        match sets {
+            Sets::Words(words) => self.variables.extend(words.into_iter().map(str::to_owned)),
+            Sets::Unknown => self.open_variables = true,
+        }
+    }
+
+    /// Variables that are set by functions and expressions inside of a value.
+    fn values(&mut self, node: &Node) {
+        match &node.data {
+            Data::Scalar(scalar) if is_function(node) => self.code(sets(&scalar.text)),
+            Data::Scalar(scalar) => {
+                if let Some(code) = scalar.text.trim_start().strip_prefix("?=") {
+                    self.code(sets_in_expression(code));
+                }
+            }
+            Data::List(items) => items.iter().for_each(|item| self.values(item)),
+            Data::Map(entries) => entries.iter().for_each(|entry| self.values(&entry.value)),
         }
     }
 
@@ -128,12 +157,14 @@ impl Known {
                 ItemKind::Call(call) => self.call(call),
                 ItemKind::Chain(links) => links.iter().for_each(|link| self.call(link)),
                 ItemKind::Block(block) => self.block(block),
-                ItemKind::Separator { .. } | ItemKind::Expression(_) => {}
+                ItemKind::Expression(text) => self.code(sets_in_expression(&text.value)),
+                ItemKind::Separator { .. } => {}
             }
         }
     }
 
     fn message(&mut self, message: &Message) {
+        self.values(&message.content);
         super::text::every(&message.content, &mut |text| {
             for piece in holes(&text.value) {
                 if let Piece::Hole(hole) = piece
@@ -146,6 +177,13 @@ impl Known {
     }
 
     fn call(&mut self, call: &Call) {
+        call.value.iter().for_each(|value| self.values(value));
+        call.fields
+            .iter()
+            .for_each(|field| self.values(&field.value));
+        if let Some(text) = &call.arguments {
+            self.code(sets_in_expression(&text.value));
+        }
         let sets = ["set", "prompt", "parameters", "push", "format"];
         if sets.contains(&bare_name(&call.name.value)) {
             let entries = call
@@ -153,7 +191,11 @@ impl Known {
                 .iter()
                 .filter_map(|value| value.entries())
                 .flatten();
-            self.keys(entries.chain(&call.fields));
+            // What is nearly a setting of a model is no variable.
+            let sets_model = bare_name(&call.name.value) == "parameters";
+            let entries = entries.chain(&call.fields);
+            let slips = |entry: &&Entry| sets_model && Settings::meant(entry.name()).is_some();
+            self.keys(entries.filter(|entry| !slips(entry)));
             self.named(call.arguments.as_ref());
         }
         let scope = call.fields.iter().find(|field| field.name() == "as");
@@ -162,12 +204,12 @@ impl Known {
             self.variables
                 .extend(entry.value.as_str().map(str::to_owned));
         }
-        // Names in array patterns are variables of their branch (note 99); arguments may be, in a call of a function.
-        self.open_variables |= call
-            .branches
-            .iter()
-            .any(|branch| branch.key.value.contains('['));
         for branch in &call.branches {
+            // Names in the pattern of a list are variables of its branch.
+            if branch.key.value.contains('[') {
+                let names = words(&branch.key.value).map(|(_, name)| name.to_owned());
+                self.variables.extend(names);
+            }
             self.block(&branch.block);
         }
     }
@@ -286,6 +328,11 @@ impl Known {
         directives.chain(self.functions.iter().map(String::as_str))
     }
 
+    /// Whether the script has a variable of that name, besides those that `$parameters` sets.
+    pub(super) fn has_variable(&self, name: &str) -> bool {
+        self.variables.contains(name)
+    }
+
     /// Whether a variable is certainly nobody's: then the nearest, if one is near.
     pub(super) fn unknown_variable(&self, name: &str) -> Option<Option<&str>> {
         if self.open_variables || self.variables.contains(name) || self.functions.contains(name) {
@@ -296,8 +343,10 @@ impl Known {
             return None;
         }
         let near = nearest(name, self.variables.iter().map(String::as_str));
-        // Who calls a script that does not say what it is given may give it anything.
-        (self.declares_input || near.is_some_and(|_| name.len() > 3)).then_some(near)
+        match self.is_base {
+            true => near.filter(|_| name.len() > 3).map(Some),
+            false => Some(near),
+        }
     }
 }
 

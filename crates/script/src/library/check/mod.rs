@@ -16,17 +16,20 @@ use crate::syntax::{Script, Source};
 use crate::text::template::Templates;
 
 mod callee;
+mod code;
 mod config;
 mod flow;
 mod known;
+mod mention;
 pub(crate) mod place;
 mod schema;
 mod secret;
 mod text;
 mod walk;
 
+pub(crate) use code::called_on_this;
 use known::Known;
-use place::Spot;
+pub(crate) use place::Spot;
 use walk::Walk;
 
 /// Findings that are told of one script.

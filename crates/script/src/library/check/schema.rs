@@ -1,4 +1,4 @@
-//! `input` and `output` (seed 002, "定义输入与输出"; notes 31, 32 and 36).
+//! `input` and `output`.
 
 use quillet_core::{Map, Span, Value};
 use quillet_yaml::Node;

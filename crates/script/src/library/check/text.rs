@@ -7,9 +7,11 @@ use quillet_yaml::{Data, Node};
 
 use super::Findings;
 use super::callee::{Callee, Given, Way};
+use super::code::called_on_this;
 use super::known::{Known, root};
 use super::place::{Spot, text_of};
 use crate::argument::{self, ArgumentValue, Arguments, Words};
+use crate::call::Settings;
 use crate::expression::{Expression, Parsed};
 use crate::pattern::Regex;
 use crate::syntax::Text;
@@ -119,7 +121,81 @@ impl Texts<'_> {
                 self.variable(root(&variable), &at, findings);
                 None
             }
-            HoleKind::Ai { .. } => None,
+            HoleKind::Ai { parameters, .. } => {
+                self.settings(text, moved(&parameters?, start), findings);
+                None
+            }
+        }
+    }
+
+    /// `[[X:temperature=0.1]]`: names that are nearly settings of a model.
+    fn settings(&self, text: &Text, range: Range<usize>, findings: &mut Findings<'_>) {
+        let inner = text.value.get(range.clone()).unwrap_or_default();
+        let (start, end) = (range.start, range.end);
+        // What is no argument is told where the hole is read.
+        let read = argument::parse_with(inner, Span { start, end }, Words::Text);
+        for item in read.unwrap_or_default().items {
+            let Some(name) = &item.name else {
+                continue;
+            };
+            if let Some(near) = Settings::meant(name) {
+                let why = format!("a model has no setting `{name}`");
+                let at = Spot::of(text, item.span);
+                findings.error_in(
+                    "script.setting",
+                    why,
+                    &at,
+                    &format!("did you mean `{near}`?"),
+                );
+            }
+        }
+    }
+
+    /// Code that calls `this.$name(…)`, of which there is none.
+    pub(super) fn calls_on_this(
+        &self,
+        text: &Text,
+        body: &Range<usize>,
+        findings: &mut Findings<'_>,
+    ) {
+        let inner = text.value.get(body.clone()).unwrap_or_default();
+        for (range, name) in called_on_this(inner) {
+            if self.known.calls(name) == Some(false) {
+                let why = format!("there is no directive or function ${name}");
+                let near = self.known.meant_call(name);
+                let help = near.map(|near| format!("did you mean {near}?"));
+                let at = Spot::new(text, moved(&range, body.start));
+                findings.error_in("script.directive", why, &at, &help.unwrap_or_default());
+            }
+        }
+    }
+
+    /// A value that looks like a call is a text; one that names nothing is a mistake.
+    pub(super) fn call_in_text(&self, text: &Text, findings: &mut Findings<'_>) {
+        let read = prefix::read(&text.value, Position::Argument);
+        if read.form != Form::Default {
+            return;
+        }
+        let body = read.start..text.value.len();
+        let inner = text.value.get(body.clone()).unwrap_or_default();
+        let Some(name) = prefix::looks_like_call(inner) else {
+            return;
+        };
+        let at = Spot::new(text, body);
+        match self.known.calls(name) {
+            Some(false) => {
+                let why = format!("there is no directive or function ${name}");
+                let near = self.known.meant_call(name);
+                let help = near.map(|near| format!("did you mean {near}?"));
+                findings.error_in("script.directive", why, &at, &help.unwrap_or_default());
+            }
+            _ if !findings.full() => {
+                let why = "this is a text: a call in a value is an expression";
+                let help = format!("write `?=this.{inner}`, or `~{inner}` for the text");
+                let at = at.span(findings.source);
+                findings.warning("script.text", why, at, &help);
+            }
+            _ => {}
         }
     }
 
@@ -161,7 +237,7 @@ impl Texts<'_> {
         };
         let at = |span: Span| Spot::new(text, moved(&(span.start..span.end), body.start));
         match Expression::parse(inner) {
-            Parsed::JavaScript => {}
+            Parsed::JavaScript => self.calls_on_this(text, &body, findings),
             Parsed::Invalid(error) => {
                 findings.error_in("script.expression", error.message, &at(error.span), "");
             }

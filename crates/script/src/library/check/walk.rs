@@ -1,16 +1,17 @@
 //! Through a script's body, instruction by instruction.
 
-use quillet_core::Value;
+use quillet_core::{Span, Value};
 use quillet_yaml::{Data, Node};
 
 use super::callee::{Callee, Given, Way};
 use super::known::Known;
 use super::place::{Spot, text_of};
 use super::text::{Texts, every};
-use super::{Findings, flow, meant};
-use crate::argument::Words;
+use super::{Findings, flow, mention};
+use crate::argument::{self, Words};
+use crate::call::Settings;
 use crate::library::Resolved;
-use crate::library::directives::{Directive, directive};
+use crate::library::directives::{Directive, Form, directive};
 use crate::library::import::bare_name;
 use crate::syntax::{Block, Call, ItemKind, Message, Target, Text};
 use crate::text::prefix::Position;
@@ -53,7 +54,17 @@ impl<'a, 'f> Walk<'a, 'f> {
     pub(super) fn script(&mut self) {
         let body = &self.resolved.script.body;
         flow::block(body, false, self.findings);
+        let configured = self.resolved.script.config.get("prompt");
+        if let Some(messages) = configured.and_then(|prompt| prompt.get("messages")) {
+            self.values(messages, Position::Argument);
+        }
         self.block(body);
+        let functions = self.resolved.script.functions.iter();
+        for function in functions.filter(|function| function.language == "js") {
+            let all = 0..function.code.value.len();
+            self.texts
+                .calls_on_this(&function.code, &all, self.findings);
+        }
     }
 
     pub(super) fn finish(self) -> Vec<Callee> {
@@ -74,6 +85,7 @@ impl<'a, 'f> Walk<'a, 'f> {
     }
 
     fn message(&mut self, message: &Message) {
+        mention::check(message, self.resolved, self.findings);
         let position = match message.role {
             Some(_) => Position::Argument,
             None => Position::Message,
@@ -115,7 +127,10 @@ impl<'a, 'f> Walk<'a, 'f> {
                 name: call.name.value.to_string(),
                 at: Spot::all(&call.name),
                 way: Way::Chain,
-                given: Given::Unknown,
+                given: match given {
+                    Given::Names(names, _) => Given::Some(names),
+                    given => given,
+                },
             }),
         }
         if let Some(known) = known.filter(|_| call.target == Target::Directive) {
@@ -124,6 +139,13 @@ impl<'a, 'f> Walk<'a, 'f> {
         self.condition(known, call);
         for field in &call.fields {
             self.values(&field.value, Position::Argument);
+        }
+        if known.is_none_or(|known| known.form == Form::Plain && known.name != "pipe") {
+            let (texts, findings) = (&self.texts, &mut *self.findings);
+            let fields = call.fields.iter().map(|field| &field.value);
+            for node in call.value.iter().chain(fields) {
+                every(node, &mut |text| texts.call_in_text(text, findings));
+            }
         }
         for branch in &call.branches {
             self.block(&branch.block);
@@ -147,32 +169,48 @@ impl<'a, 'f> Walk<'a, 'f> {
         if let Some((_, script)) = self.known.imported.iter().find(imported) {
             let name = format!("${}", bare_name(name));
             let at = Spot::all(&call.name);
+            super::callee::misspelt_input(&name, &at, script, given, self.findings);
             super::callee::missing_input(&name, &at, script, given, self.findings);
         }
     }
 
     fn directive(&mut self, known: &Directive, call: &Call) {
-        if !known.open {
-            for field in &call.fields {
-                self.parameter(known, field.name(), field.key.span);
+        // The reader has looked at those that take blocks.
+        if known.form == Form::Plain {
+            let inside = call.value.as_ref().and_then(Node::entries);
+            for entry in inside.unwrap_or_default().iter().chain(&call.fields) {
+                self.parameter(known, entry.name(), entry.key.span);
+            }
+            for (name, at) in named(call) {
+                self.parameter(known, &name, at);
             }
         }
         match known.name {
             "exec" => self.exec(call),
+            "AI" | "parameters" => self.settings(call),
             "on" | "once" => self.listener(call),
             _ => {}
         }
     }
 
-    fn parameter(&mut self, known: &Directive, name: &str, at: quillet_core::Span) {
-        let mut names = known.parameters.iter().map(|parameter| parameter.name);
-        if !name.starts_with([':', '$', '_']) && !names.any(|known| known == name) {
-            let names = known.parameters.iter().map(|parameter| parameter.name);
-            let near = meant(name, names);
-            if !near.is_empty() {
-                let why = format!("${} takes no {name:?}", known.name);
-                self.findings.warning("script.argument", why, at, &near);
+    /// Names that are nearly settings of a model, and no variables.
+    fn settings(&mut self, call: &Call) {
+        let inside = call.value.as_ref().and_then(Node::entries);
+        let entries = inside.unwrap_or_default().iter().chain(&call.fields);
+        let entries = entries.map(|entry| (entry.name().to_owned(), entry.key.span));
+        for (name, at) in entries.chain(named(call)) {
+            let variable = self.known.has_variable(&name);
+            if let Some(near) = Settings::meant(&name).filter(|_| !variable) {
+                let why = format!("a model has no setting `{name}`");
+                let help = format!("did you mean `{near}`?");
+                self.findings.error("script.setting", why, at, &help);
             }
+        }
+    }
+
+    fn parameter(&mut self, known: &Directive, name: &str, at: Span) {
+        if let Some((why, help)) = known.refusal(name) {
+            self.findings.error("script.argument", why, at, &help);
         }
     }
 
@@ -233,6 +271,16 @@ impl<'a, 'f> Walk<'a, 'f> {
                 .error("script.directive", why, node.span, &help);
         }
     }
+}
+
+/// Names that a call gives in its parentheses, and where they stand.
+fn named(call: &Call) -> Vec<(String, Span)> {
+    let Some(text) = &call.arguments else {
+        return Vec::new();
+    };
+    let read = argument::parse(&text.value, text.span).unwrap_or_default();
+    let name = |item: argument::Argument| Some((item.name?.to_string(), item.span));
+    read.items.into_iter().filter_map(name).collect()
 }
 
 /// A value of a call, in its object or beside it.

@@ -1,4 +1,4 @@
-//! What a script imports, in all forms that it can be written (seed 002, "Import"; notes 81 to 83).
+//! What a script imports, in all forms that it can be written.
 //!
 //! A plan is data: it names modules and scripts, and loads none. Names are without `$`; whoever binds
 //! them adds it, and leaves a name alone that the script already has.

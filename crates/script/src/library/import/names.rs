@@ -45,7 +45,7 @@ pub(crate) fn bare_name(name: &str) -> &str {
     name.strip_prefix('$').unwrap_or(name)
 }
 
-/// Whether a name is that of a module's initializer (note 85 has the second).
+/// Whether a name is that of a module's initializer.
 pub(crate) fn is_initializer(name: &str) -> bool {
     matches!(bare_name(name), "initializeModule" | "initializeExec")
 }

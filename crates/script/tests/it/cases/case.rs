@@ -164,6 +164,10 @@ pub(crate) struct LimitCase {
     pub(crate) steps: Option<u64>,
     pub(crate) depth: Option<usize>,
     pub(crate) model_calls: Option<u64>,
+    pub(crate) tokens: Option<u64>,
+    pub(crate) cost: Option<f64>,
+    /// US dollars for a million tokens of the model; not known where it is left out.
+    pub(crate) price: Option<f64>,
     pub(crate) messages: Option<usize>,
     pub(crate) bytes: Option<usize>,
     pub(crate) js_time: Option<u64>,

@@ -6,7 +6,8 @@ use fancy_regex::Regex;
 use futures_util::{StreamExt, stream};
 use quillet_core::BoxFuture;
 use quillet_core::chat::{
-    Bytes4, ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError, ModelErrorKind,
+    Bytes4, ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError,
+    ModelErrorKind, Usage,
 };
 use quillet_core::{Content, Message};
 use quillet_script::host::{self, Answering, Models};
@@ -16,6 +17,8 @@ use super::case::{Abilities, Rule};
 /// Answers by rules.
 #[derive(Debug)]
 pub(super) struct Scripted {
+    /// US dollars for a million tokens.
+    pub(super) price: Option<f64>,
     rules: Vec<(Regex, Rule)>,
     abilities: Abilities,
     /// Whether answers come in pieces of three characters.
@@ -31,6 +34,7 @@ impl Scripted {
             Ok::<_, String>((pattern, rule.clone()))
         };
         Ok(Scripted {
+            price: None,
             rules: rules.iter().map(rule).collect::<Result<_, _>>()?,
             abilities,
             pieces,
@@ -170,6 +174,11 @@ fn kind_of(code: &str) -> ModelErrorKind {
 pub(super) struct OneModel(pub(super) Arc<Scripted>);
 
 impl Models for OneModel {
+    #[allow(clippy::cast_precision_loss)]
+    fn cost(&self, _: &str, usage: &Usage) -> Option<f64> {
+        Some(usage.total_tokens() as f64 * self.0.price? / 1e6)
+    }
+
     fn model(&self, name: Option<&str>) -> Result<Answering, String> {
         if name.is_some_and(|name| name.ends_with("nobody")) {
             return Err("there is no model `nobody`".to_owned());

@@ -103,7 +103,9 @@ fn only_read(case: &Case, folder: &Folder, name: &str) -> Result<Vec<String>, St
 async fn once(case: &Case, folder: &Folder, stream: bool) -> Result<Ran, String> {
     let name = case.run.as_deref().ok_or("the case runs nothing")?;
     let path = folder.path().join(name);
-    let model = Arc::new(Scripted::new(&case.llm, case.abilities, stream)?);
+    let mut model = Scripted::new(&case.llm, case.abilities, stream)?;
+    model.price = case.limits.price;
+    let model = Arc::new(model);
     let watcher = Arc::new(Watcher::default());
     let opened = library::open(&path.to_string_lossy(), &[]).await;
     let outcome = match opened {
@@ -165,6 +167,8 @@ fn limits(case: &Case) -> Limits {
         steps: given.steps.unwrap_or(usual.steps),
         depth: given.depth.unwrap_or(usual.depth),
         model_calls: given.model_calls.unwrap_or(usual.model_calls),
+        tokens: given.tokens,
+        cost: given.cost,
         messages: given.messages.unwrap_or(usual.messages),
         bytes: given.bytes.unwrap_or(usual.bytes),
         js_time: given.js_time.map_or(usual.js_time, Duration::from_millis),

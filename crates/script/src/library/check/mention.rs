@@ -1,0 +1,55 @@
+//! Whom a message is for: `user[@dobby]`, and `@dobby` at the beginning of a text.
+
+use quillet_core::nearest;
+use quillet_yaml::Node;
+
+use super::{Findings, meant};
+use crate::library::Resolved;
+use crate::run::{role_table, speaks_here};
+use crate::syntax::Message;
+use crate::text::recipients;
+
+pub(super) fn check(message: &Message, resolved: &Resolved, findings: &mut Findings<'_>) {
+    let roles = names(resolved);
+    let known = || roles.iter().map(String::as_str);
+    let has = |name: &str| speaks_here(name) || known().any(|role| role == name);
+    if let Some(to) = &message.to {
+        // What is no list of names is told at its run.
+        for named in recipients::bracketed(&to.value).unwrap_or_default() {
+            if !has(&named.name) {
+                let why = format!("nobody has the role `{}`", named.name);
+                findings.error("script.role", why, to.span, &help(&named.name, known()));
+            }
+        }
+    }
+    let text = message.content.as_str().unwrap_or_default();
+    if roles.is_empty() || !text.trim_start().starts_with('@') {
+        return;
+    }
+    // `@name` may be a handle or a part of an address: only what is nearly a role is told.
+    for named in recipients::leading(text).0 {
+        if !has(&named.name) && nearest(&named.name, known()).is_some() {
+            let why = format!("`@{}` is said to nobody", named.name);
+            let help = meant(&named.name, known());
+            findings.warning("script.role", why, message.content.span, &help);
+        }
+    }
+}
+
+/// The mend for a role that there is not.
+fn help<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let near = meant(name, known);
+    match near.is_empty() {
+        true => "name its script under `roles`".to_owned(),
+        false => near,
+    }
+}
+
+/// The roles of a script, its own name among them.
+fn names(resolved: &Resolved) -> Vec<String> {
+    let own = resolved.script.config.get("name").and_then(Node::as_str);
+    let mut names: Vec<String> = own.map(str::to_owned).into_iter().collect();
+    let roles = role_table(resolved.config.get("roles"));
+    names.extend(roles.keys().map(ToString::to_string));
+    names
+}

@@ -1,0 +1,105 @@
+//! What models may cost in a run: tokens and money, as the script sees them and as they end it.
+
+use serde_json::json;
+
+use crate::cases::case::Case;
+use crate::cases::run_cases;
+
+fn hold(cases: impl Iterator<Item = Case>) {
+    let report = run_cases(cases).unwrap();
+    report.print(false);
+    assert_eq!(report.failed(), 0);
+}
+
+const LOOP: &str = "- $for: 9\n  do:\n    - user: 'again {{value}}'\n    - assistant: '[[A]]'\n- $ret: '?=stats.modelCalls'\n";
+
+#[test]
+fn a_run_ends_with_an_error_that_names_the_bound() {
+    let table = [
+        (json!({}), Ok(9)),
+        (json!({"tokens": 100_000}), Ok(9)),
+        (
+            json!({"tokens": 40}),
+            Err(vec![
+                "of the 40 of this run",
+                "limits.tokens (--max-tokens-total",
+            ]),
+        ),
+        (
+            json!({"tokens": 0}),
+            Err(vec!["of the 0 of this run", "limits.tokens"]),
+        ),
+        (json!({"cost": 1000.0, "price": 10.0}), Ok(9)),
+        (
+            json!({"cost": 0.001, "price": 10.0}),
+            Err(vec![
+                "models have cost 0.0",
+                "USD of the 0.001 of this run",
+                "limits.cost (--max-cost",
+            ]),
+        ),
+        (
+            json!({"cost": 1.0}),
+            Err(vec![
+                "the price of `scripted-1` is not known",
+                "`quillet models`",
+            ]),
+        ),
+    ];
+    let cases = table.into_iter().map(|(limits, wanted)| {
+        let expect = match wanted {
+            Ok(calls) => json!({"result": calls, "request_count": calls}),
+            Err(parts) => json!({"error_code": "script.limit", "error_contains": parts}),
+        };
+        let json = json!({
+            "id": limits.to_string(),
+            "files": {"main.ai.yaml": format!("---\nparameters: {{model: scripted-1}}\n---\n{LOOP}")},
+            "run": "main.ai.yaml",
+            "llm": [{"match": "", "reply": "four words of answer"}],
+            "limits": limits,
+            "expect": expect,
+        });
+        serde_json::from_value(json).unwrap()
+    });
+    hold(cases);
+}
+
+/// Who asks makes no difference: a repair, a tool's turn, a script that is called.
+#[test]
+fn every_request_counts() {
+    let table = [
+        "user: x\nassistant: '[[A:|yes|no]]'\n$ret: done\n",
+        "$exec: {id: inner, memoized: false}\n$exec: {id: inner, memoized: false}\n$ret: done\n",
+        "---\nshouldThink: {mode: first, depth: 3}\n---\nuser: x\nassistant: '[[A]]'\n$ret: done\n",
+    ];
+    let cases = table.into_iter().map(|script| {
+        let json = json!({
+            "id": script,
+            "files": {
+                "main.ai.yaml": script,
+                "inner.ai.yaml": "user: x\nassistant: '[[A]]'\n",
+            },
+            "run": "main.ai.yaml",
+            "llm": [{"match": "", "reply": "neither of them"}],
+            "limits": {"tokens": 5},
+            // One answer is more than that; a second is not asked for.
+            "expect": {"error_contains": ["of the 5 of this run"], "request_count": 1},
+        });
+        serde_json::from_value(json).unwrap()
+    });
+    hold(cases);
+}
+
+#[test]
+fn a_script_sees_what_is_left() {
+    let script = "---\nparameters: {model: scripted-1}\n---\n- $set: {before: '?=stats.tokensLeft'}\n- user: x\n- assistant: '[[A]]'\n- $ret: '?=[before, stats.totalTokens == stats.inputTokens + stats.outputTokens, stats.tokensLeft == before - stats.totalTokens, stats.cost > 0, stats.costLeft < 1, stats.modelCalls]'\n";
+    let json = json!({
+        "id": "stats",
+        "files": {"main.ai.yaml": script},
+        "run": "main.ai.yaml",
+        "llm": [{"match": "", "reply": "an answer"}],
+        "limits": {"tokens": 1000, "cost": 1.0, "price": 100.0},
+        "expect": {"result": [1000, true, true, true, true, 1]},
+    });
+    hold(std::iter::once(serde_json::from_value(json).unwrap()));
+}

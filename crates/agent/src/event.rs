@@ -178,7 +178,7 @@ pub enum AgentError {
     /// It could not begin: what it needs is wrong or not there.
     #[error("{message}")]
     Setup {
-        /// Stable code, as in the events (note 1.10 on seed 004).
+        /// Stable code, as in the events.
         code: &'static str,
         /// What, and how to mend it.
         message: String,
@@ -189,7 +189,7 @@ pub enum AgentError {
 }
 
 impl AgentError {
-    /// Stable code, as in the events (note 1.10 on seed 004).
+    /// Stable code, as in the events.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Which tools may be called, by patterns of their names (seed 002, 权限控制).
+//! Which tools may be called, by patterns of their names.
 
 use std::fmt;
 

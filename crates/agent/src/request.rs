@@ -12,7 +12,7 @@ use crate::toolbox::Toolbox;
 use crate::{AgentError, AgentEvent, CompactionReport};
 
 /// How often a conversation that the provider found too long is cut by a quarter and
-/// sent again (note 1.7 on seed 004).
+/// sent again.
 const SHORTER: u32 = 3;
 
 /// Brings the conversation to what the next turn needs: the instructions and tools of

@@ -14,7 +14,7 @@ pub(crate) struct Sources(Vec<Source>);
 
 impl Sources {
     /// Takes up the sources that a result names: it is an object with a list
-    /// `sources` (seed 004). Gives those of this result with their numbers in the run.
+    /// `sources`. Gives those of this result with their numbers in the run.
     pub(crate) fn collect(&mut self, output: &Value) -> Vec<Source> {
         let listed = output.as_map().and_then(|map| map.get("sources"));
         let Some(Value::List(listed)) = listed else {
@@ -42,7 +42,7 @@ impl Sources {
     }
 }
 
-/// The same document of the same collection (note 1.4 on seed 004). What is in no
+/// The same document of the same collection. What is in no
 /// collection, such as pages of the web, is told apart by its address.
 fn same(a: &Source, b: &Source) -> bool {
     let place = |source: &Source| match source.kb_id {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::Skill;
 use crate::skills::Loaded;
 
-/// The tool with which a model ends a run without a word (seed 004).
+/// The tool with which a model ends a run without a word.
 pub(crate) const SILENT_EXIT: &str = "silent_exit";
 /// Problems with arguments that the model is told at once.
 const MOST_PROBLEMS: usize = 5;

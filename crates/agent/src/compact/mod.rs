@@ -3,7 +3,7 @@
 //! [`Conversation`] holds the messages of a run and counts each of them at most once.
 //! [`fit`] is called before every call of the model and mostly does nothing; where
 //! the conversation is over the trigger, the seed's three strategies are applied
-//! in the seed's order until it is at the target (seed 004, 消息压缩):
+//! in the seed's order until it is at the target:
 //! attachments, the middle, then token by token.
 //!
 //! What always holds: a turn that makes calls and the results of those calls go or
@@ -33,14 +33,14 @@ pub fn available(window: Window) -> u64 {
 }
 
 /// Above this, a conversation is cut: 90 % of what is available, 85 % for models
-/// that are not known (seed 004).
+/// that are not known.
 #[must_use]
 pub fn trigger(window: Window) -> u64 {
     percent(available(window), if window.known { 90 } else { 85 })
 }
 
 /// What a conversation is cut down to: 70 % of what is available, 65 % for models
-/// that are not known (seed 004).
+/// that are not known.
 #[must_use]
 pub fn target(window: Window) -> u64 {
     percent(available(window), if window.known { 70 } else { 65 })

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::files::ReadSkillFile;
 use crate::run::{Skill, Skills};
 
-/// The tool that loads a skill (seed 004).
+/// The tool that loads a skill.
 pub const TOOL_NAME: &str = "load_skill";
 
 /// The skills of a run, and which of them are loaded.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use quillet_core::Role;
 use quillet_core::session::Turn;
 
-/// Turns after the one that loaded it that a skill lives through (note 1.6 on seed 004).
+/// Turns after the one that loaded it that a skill lives through.
 pub const RETAINED_TURNS: usize = 5;
 
 /// The skills that earlier turns loaded and that are loaded still, in the order they

@@ -1,4 +1,4 @@
-//! Which tools may be called (seed 002).
+//! Which tools may be called.
 
 use quillet_agent::{BadPermissions, Permissions};
 

@@ -1,5 +1,5 @@
 //! Prints how many of the right tables are among the best by rank, for every file of questions in
-//! a folder, beside the figures of the prototype (note 3.3):
+//! a folder, beside the figures of the prototype:
 //!
 //!     cargo run --release -p quillet-sql --example recall -- ../shared/nl2sql
 
@@ -85,12 +85,12 @@ fn is_first(database: &str) -> bool {
 }
 
 fn recall(measured: &Measured, k: usize) -> f64 {
-    let at = measured.at.iter().find(|at| at.k == k);
+    let at = measured.order.at.iter().find(|at| at.k == k);
     at.map_or(0.0, |at| 100.0 * at.recall)
 }
 
 fn complete(measured: &Measured, k: usize) -> f64 {
-    let at = measured.at.iter().find(|at| at.k == k);
+    let at = measured.order.at.iter().find(|at| at.k == k);
     at.map_or(0.0, |at| 100.0 * at.complete)
 }
 

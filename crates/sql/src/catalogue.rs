@@ -108,7 +108,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// `schema.table`, without quotes: how the chain and its models name it (seed 001).
+    /// `schema.table`, without quotes: how the chain and its models name it.
     #[must_use]
     pub fn qualified(&self) -> String {
         format!("{}.{}", self.schema_name, self.table_name)

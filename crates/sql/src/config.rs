@@ -79,9 +79,13 @@ pub struct SqlConfig {
     pub tool_rows: usize,
     /// Most characters of one result of a tool, rows or tables (origin: 10,000).
     pub tool_characters: usize,
+    /// Connections to one database that are open at a time; more queries wait for their turn, as
+    /// long as they may run. Each process has its own.
+    pub connections: usize,
     /// How connections are made.
     pub connect: ConnectOptions,
-    /// How long a catalogue is trusted before its fingerprint is asked for again.
+    /// How long a catalogue is trusted before its fingerprint is asked for again. Queries never
+    /// wait for that, and questions only where nobody asked one for this long.
     pub catalogue_age: Duration,
     /// Words of the users and what they stand for.
     pub glossary: Glossary,
@@ -115,6 +119,7 @@ impl Default for SqlConfig {
             },
             tool_rows: 100,
             tool_characters: 10_000,
+            connections: 16,
             connect: ConnectOptions::default(),
             catalogue_age: Duration::from_secs(60),
             glossary: Glossary::default(),

@@ -9,6 +9,7 @@ use quillet_core::BoxFuture;
 use crate::mysql::MySql;
 use crate::postgres::Postgres;
 use crate::sqlite::Sqlite;
+use crate::stream::{Ended, RowSink};
 use crate::{Catalogue, ConnectionUrl, Dialect, Rows};
 
 /// Bounds on one query. All of them hold whatever the query says.
@@ -128,12 +129,28 @@ pub trait Database: Send + Sync + fmt::Debug {
 
     /// Runs one query, whoever wrote it: prepared (which takes one statement only), in a
     /// read-only transaction that is always rolled back, with the server's own time limit,
-    /// and reads no more than the limits allow. Trusts no check of the text.
+    /// and reads no more than the limits allow. Trusts no check of the text. Rows go into the sink
+    /// as they come; of a query that fails it may have taken some.
+    fn query_into<'a>(
+        &'a self,
+        sql: &'a str,
+        limits: &'a QueryLimits,
+        sink: &'a mut dyn RowSink,
+    ) -> BoxFuture<'a, Result<Ended, DatabaseError>>;
+
+    /// The same with all rows at once: the folded stream, so that there is one way only.
     fn query<'a>(
         &'a self,
         sql: &'a str,
         limits: &'a QueryLimits,
-    ) -> BoxFuture<'a, Result<Rows, DatabaseError>>;
+    ) -> BoxFuture<'a, Result<Rows, DatabaseError>> {
+        Box::pin(async move {
+            let mut rows = Rows::default();
+            let ended = self.query_into(sql, limits, &mut rows).await?;
+            rows.truncated = ended.truncated();
+            Ok(rows)
+        })
+    }
 }
 
 /// What a first look at a database found.

@@ -5,6 +5,7 @@ use quillet_core::chat::{FinishReason, ModelError};
 use quillet_core::store::StoreError;
 
 use crate::database::{DatabaseError, DatabaseErrorKind};
+use crate::export::ExportError;
 use crate::guard::GuardError;
 use crate::url::UrlError;
 
@@ -72,6 +73,9 @@ pub enum SqlError {
         /// Why.
         message: String,
     },
+    /// The form that was asked for cannot hold the rows.
+    #[error(transparent)]
+    Export(#[from] ExportError),
     /// The store does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -125,6 +129,7 @@ impl SqlError {
             SqlError::Answer { .. } => "sql.answer",
             SqlError::Cut { .. } => "sql.answer_cut",
             SqlError::Prompt { .. } => "sql.prompt",
+            SqlError::Export(error) => error.code(),
             SqlError::Store(error) => error.kind.code(),
         }
     }

@@ -8,6 +8,7 @@
 //!
 //! The crate knows no provider and no HTTP. Models, stores and archives are contracts of core.
 
+mod bounded;
 pub mod catalogue;
 pub mod chain;
 mod config;
@@ -25,6 +26,7 @@ pub mod rank;
 pub mod rows;
 mod service;
 mod sqlite;
+pub mod stream;
 pub mod tools;
 mod tunnel;
 mod url;
@@ -35,5 +37,7 @@ pub use database::{Database, DatabaseError, DatabaseErrorKind, QueryLimits, conn
 pub use dialect::Dialect;
 pub use error::SqlError;
 pub use rows::{Cell, ColumnInfo, Rows};
-pub use service::{Connection, Databases, Definition, Parts, Put, Ran, RunOptions, SshConfig};
+pub use service::{
+    Connection, Databases, Definition, Parts, Put, Ran, RunOptions, SshAuth, SshConfig, Streamed,
+};
 pub use url::{ConnectionUrl, UrlError};

@@ -84,6 +84,17 @@ pub enum Truncated {
     Bytes,
 }
 
+impl Truncated {
+    /// Its name, as in answers.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Truncated::Rows => "rows",
+            Truncated::Bytes => "bytes",
+        }
+    }
+}
+
 /// What a query gave.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {

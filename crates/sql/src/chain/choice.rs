@@ -108,7 +108,7 @@ pub fn chosen(
 }
 
 /// Adds the best tables by rank that the model left out: one or two more tables halve the
-/// questions that silently lose one (note 3.3). The seed's chain adds none.
+/// questions that silently lose one. The seed's chain adds none.
 fn repaired(tables: Vec<usize>, ranked: &[Ranked], config: &SqlConfig) -> Choice {
     let mut choice = Choice {
         chosen_by: vec!["model"; tables.len()],

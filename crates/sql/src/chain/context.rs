@@ -23,7 +23,7 @@ pub fn build_table_summary_context(catalogue: &Catalogue) -> (String, usize) {
 }
 
 /// The schema of the tables of these names (`schema.table`, or a bare name for all schemas
-/// that have it), in their order; of all tables where there is no list (seed 001).
+/// that have it), in their order; of all tables where there is no list.
 #[must_use]
 pub fn build_schema_context(catalogue: &Catalogue, table_names: Option<&[String]>) -> String {
     let text = |table: &Table| table_text(table, catalogue.dialect);
@@ -47,7 +47,7 @@ pub(super) fn seed_line(table: &Table) -> String {
     line(table, table.comment.as_deref().unwrap_or(NO_COMMENT))
 }
 
-/// The same without words for a comment that is not there, which cost 2 to 55 % of a list (note 3.4).
+/// The same without words for a comment that is not there, which cost 2 to 55 % of a list.
 pub(super) fn short_line(table: &Table) -> String {
     match table
         .comment

@@ -73,6 +73,8 @@ pub struct Chain<'a> {
 /// One call of a model.
 #[derive(Clone, Debug, Default)]
 struct Asked {
+    /// Who answered.
+    model: String,
     text: String,
     /// Why it is not whole, where it is not.
     cut: Option<FinishReason>,
@@ -83,6 +85,8 @@ struct Asked {
 /// A way through the chain, as far as it has gone.
 #[derive(Debug, Default)]
 struct Account {
+    /// Who answered last.
+    model: String,
     phases: Vec<PhaseTime>,
     tokens: TokenReport,
 }
@@ -96,11 +100,12 @@ impl Account {
     fn paid(&mut self, asked: &Asked) {
         self.tokens.prompt += asked.prompt;
         self.tokens.completion += asked.completion;
+        self.model.clone_from(&asked.model);
     }
 }
 
 impl Chain<'_> {
-    /// Phase 1 (seed 001): names of the tables for a question, `schema.table`, and whether they are a fallback.
+    /// Phase 1: names of the tables for a question, `schema.table`, and whether they are a fallback.
     ///
     /// # Errors
     /// The prompt cannot be rendered. A model that fails is a fallback, not an error.
@@ -117,7 +122,7 @@ impl Chain<'_> {
         Ok((names, choice.fallback.is_some()))
     }
 
-    /// Both phases (seed 001): the query and its explanation.
+    /// Both phases: the query and its explanation.
     ///
     /// # Errors
     /// As [`Chain::run`].
@@ -158,6 +163,7 @@ impl Chain<'_> {
             .await?;
         let generated = Generated {
             generated_sql: accepted.sql,
+            model: account.model,
             explanation: written.explanation,
             export_format: export_format(prompt).map(str::to_owned),
             selected_tables: choice.report(self.prepared, &ranked),
@@ -202,6 +208,7 @@ impl Chain<'_> {
             .await?;
         let generated = Generated {
             generated_sql: accepted.sql,
+            model: account.model,
             explanation: written.explanation,
             phases: account.phases,
             tokens: account.tokens,
@@ -403,6 +410,7 @@ impl Chain<'_> {
         let (text, cut) = (choice.text, choice.finish_reason.filter(|it| is_cut(*it)));
         let usage = reply.usage;
         Ok(Asked {
+            model: reply.model,
             prompt: usage.map_or(estimated, |usage| usage.input_tokens),
             completion: usage.map_or_else(|| self.tokens.text(&text), |usage| usage.output_tokens),
             cut,

@@ -8,6 +8,8 @@ use serde::Serialize;
 pub struct Generated {
     /// The query, approved by the guard.
     pub generated_sql: String,
+    /// The model that wrote it, as it calls itself.
+    pub model: String,
     /// What it does, in the language of the question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<String>,

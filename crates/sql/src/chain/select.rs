@@ -1,4 +1,4 @@
-//! A model's answer of phase 1 as a choice of tables (seed 001's table of errors; notes 1.2 and 1.3).
+//! A model's answer of phase 1 as a choice of tables.
 
 use serde_json::Value;
 

@@ -6,27 +6,15 @@ use foldhash::HashSet;
 use quillet_core::chat::TokenCounter;
 use serde::Serialize;
 
+use super::order::{DEPTHS, Order};
+use super::plain::Plain;
 use super::suite::{Asked, Suite};
 use crate::SqlConfig;
 use crate::chain::{Plan, Prepared, chosen, plan};
 use crate::database::Progress;
 use crate::rank::Ranked;
 
-/// How many of the best tables are looked at.
-pub const DEPTHS: [usize; 5] = [5, 10, 15, 20, 50];
-
-/// What the best `k` tables hold, in shares from 0 to 1, as means over the questions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct At {
-    /// How many of the best tables.
-    pub k: usize,
-    /// Share of the right tables that are among them.
-    pub recall: f64,
-    /// Share of the questions all of whose tables are among them.
-    pub complete: f64,
-    /// Share of them that are right.
-    pub precision: f64,
-}
+const DEEPEST: usize = DEPTHS[DEPTHS.len() - 1];
 
 /// Tokens of prompts, as means over the questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -61,8 +49,11 @@ pub struct Measured {
     pub questions: usize,
     /// Tables of all catalogues.
     pub tables: usize,
-    /// One for each of [`DEPTHS`].
-    pub at: Vec<At>,
+    /// What the ranking's order holds.
+    #[serde(flatten)]
+    pub order: Order,
+    /// What the order of BM25F alone holds.
+    pub plain: Order,
     /// Tokens.
     pub tokens: Tokens,
     /// Times.
@@ -87,13 +78,14 @@ pub fn measure(
         ));
         sums.build += start.elapsed();
         let prepared = Prepared::new(catalogue, &config.glossary, tokens);
+        let plain = Plain::new(&prepared.catalogue.tables);
         for i in asked {
             progress(
                 sums.times.len() as u64,
                 suite.questions.len() as u64,
                 &suite.name,
             );
-            sums.add(&prepared, &suite.questions[i], config);
+            sums.add(&prepared, &plain, &suite.questions[i], config);
         }
     }
     sums.means(&suite.name)
@@ -104,29 +96,22 @@ struct Sums {
     tables: usize,
     build: Duration,
     times: Vec<Duration>,
-    at: [At; DEPTHS.len()],
+    order: Order,
+    plain: Order,
     tokens: Tokens,
 }
 
 impl Sums {
-    fn add(&mut self, prepared: &Prepared, asked: &Asked, config: &SqlConfig) {
+    fn add(&mut self, prepared: &Prepared, plain: &Plain, asked: &Asked, config: &SqlConfig) {
         let start = Instant::now();
-        let ranked = prepared
-            .index
-            .rank(&asked.question, DEPTHS[DEPTHS.len() - 1]);
+        let ranked = prepared.index.rank(&asked.question, DEEPEST);
         self.times.push(start.elapsed());
-        let gold: HashSet<&str> = asked.gold.iter().map(String::as_str).collect();
-        let right = |ranked: &Ranked| {
-            let table = prepared.catalogue.tables.get(ranked.table);
-            table.is_some_and(|table| gold.contains(table.qualified().as_str()))
-        };
-        for (sum, k) in self.at.iter_mut().zip(DEPTHS) {
-            let shown = ranked.len().min(k);
-            let found = ranked.iter().take(k).filter(|ranked| right(ranked)).count();
-            sum.recall += found as f64 / gold.len().max(1) as f64;
-            sum.complete += f64::from(u8::from(found == gold.len()));
-            sum.precision += found as f64 / shown.max(1) as f64;
-        }
+        let tables = prepared.catalogue.tables.iter().enumerate();
+        let gold = tables.filter(|(_, table)| asked.gold.contains(&table.qualified()));
+        let gold: HashSet<usize> = gold.map(|(i, _)| i).collect();
+        let order: Vec<usize> = ranked.iter().map(|ranked| ranked.table).collect();
+        self.order.add(&order, &gold);
+        self.plain.add(&plain.rank(&asked.question, DEEPEST), &gold);
         self.tokens.full += prepared.full_tokens() as f64;
         self.tokens.chain += shown_tokens(prepared, &ranked, asked, config) as f64;
     }
@@ -139,17 +124,12 @@ impl Sums {
             let time = self.times.get(self.times.len() * share / 100);
             time.copied().map_or(0.0, ms)
         };
-        let mean = |(sum, k): (&At, usize)| At {
-            k,
-            recall: sum.recall / count,
-            complete: sum.complete / count,
-            precision: sum.precision / count,
-        };
         Measured {
             name: name.to_owned(),
             questions: self.times.len(),
             tables: self.tables,
-            at: self.at.iter().zip(DEPTHS).map(mean).collect(),
+            order: self.order.mean(self.times.len()),
+            plain: self.plain.mean(self.times.len()),
             tokens: Tokens {
                 full: self.tokens.full / count,
                 chain: self.tokens.chain / count,

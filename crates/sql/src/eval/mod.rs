@@ -6,10 +6,14 @@
 
 mod execution;
 mod measure;
+mod order;
+mod plain;
 mod replay;
 mod suite;
 
 pub use execution::{Accuracy, Outcome, execution, same_rows};
-pub use measure::{At, DEPTHS, Measured, Timings, Tokens, measure};
+pub use measure::{Measured, Timings, Tokens, measure};
+pub use order::{At, DEPTHS, Order};
+pub use plain::Plain;
 pub use replay::{Recording, Replayed, Selection, replay};
 pub use suite::{Asked, Scope, Set, Suite};

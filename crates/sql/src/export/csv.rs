@@ -2,8 +2,11 @@
 
 use std::borrow::Cow;
 
+use super::ExportError;
 use super::text::text;
-use crate::{Cell, Rows};
+use super::writer::Form;
+use crate::rows::Truncated;
+use crate::{Cell, ColumnInfo};
 
 /// How CSV is written. Always UTF-8 with CRLF, quoted where needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,30 +35,49 @@ impl Default for CsvOptions {
     }
 }
 
-pub(super) fn write(rows: &Rows, options: &CsvOptions) -> Vec<u8> {
-    let mut out = String::new();
-    if options.bom {
-        out.push('\u{feff}');
+/// A file that grows.
+pub(super) struct Csv {
+    options: CsvOptions,
+    has_columns: bool,
+}
+
+impl Csv {
+    pub(super) fn begin(columns: &[ColumnInfo], options: &CsvOptions, out: &mut Vec<u8>) -> Self {
+        let mut head = String::new();
+        if options.bom {
+            head.push('\u{feff}');
+        }
+        if options.header && !columns.is_empty() {
+            let names = columns.iter().map(|column| column.name.as_str());
+            let names = names.map(|name| Some(guarded(Cow::Borrowed(name), options)));
+            line(&mut head, names, options);
+        }
+        out.append(&mut head.into_bytes());
+        Csv {
+            options: options.clone(),
+            has_columns: !columns.is_empty(),
+        }
     }
-    if rows.columns.is_empty() {
-        return out.into_bytes();
+}
+
+impl Form for Csv {
+    fn rows(&mut self, rows: Vec<Vec<Cell>>, out: &mut Vec<u8>) -> Result<(), ExportError> {
+        if !self.has_columns {
+            return Ok(());
+        }
+        let mut lines = String::new();
+        for row in &rows {
+            let fields = row.iter().map(|cell| field(cell, &self.options));
+            line(&mut lines, fields, &self.options);
+        }
+        out.append(&mut lines.into_bytes());
+        Ok(())
     }
-    if options.header {
-        let names = rows.columns.iter().map(|column| column.name.as_str());
-        line(
-            &mut out,
-            names.map(|name| Some(guarded(Cow::Borrowed(name), options))),
-            options,
-        );
+
+    /// The last line is the last row: nothing that readers would take for one may follow.
+    fn end(self: Box<Self>, _: Option<Truncated>, _: &mut Vec<u8>) -> Result<(), ExportError> {
+        Ok(())
     }
-    for row in &rows.rows {
-        line(
-            &mut out,
-            row.iter().map(|cell| field(cell, options)),
-            options,
-        );
-    }
-    out.into_bytes()
 }
 
 fn line<'a>(

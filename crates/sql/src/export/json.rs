@@ -8,6 +8,9 @@ use serde_json::value::RawValue;
 
 use super::keys::keys;
 use super::text::float;
+use super::writer::Form;
+use super::{ExportError, Format};
+use crate::rows::Truncated;
 use crate::{Cell, ColumnInfo, Rows};
 
 /// The largest whole number that every reader of JSON takes as it is: they read numbers as
@@ -27,6 +30,11 @@ const MAX_EXACT: u64 = (1 << 53) - 1;
 #[derive(Clone, Copy, Debug)]
 pub struct AsJson<'a>(pub &'a Rows);
 
+/// The same where columns are known by their keys alone: `columns` lists those, as the rows have
+/// them, and `columnInfo` has what `columns` of [`AsJson`] says.
+#[derive(Clone, Copy, Debug)]
+pub struct AsNamed<'a>(pub &'a Rows);
+
 /// The same as a tree. Numbers inside embedded JSON are 64-bit ones here, as in every such
 /// tree; [`AsJson`] keeps their digits.
 #[must_use]
@@ -35,42 +43,116 @@ pub fn rows_json(rows: &Rows) -> Value {
     serde_json::to_value(AsJson(rows)).unwrap_or_default()
 }
 
-pub(super) fn document(rows: &Rows) -> Vec<u8> {
-    // Writing to memory does not fail, and neither do these values.
-    serde_json::to_vec(&AsJson(rows)).unwrap_or_default()
+/// The document of [`AsJson`] as it grows: what only the end knows stands at its end.
+pub(super) struct Document {
+    keys: Vec<String>,
+    count: usize,
+}
+
+impl Document {
+    pub(super) fn begin(columns: &[ColumnInfo], out: &mut Vec<u8>) -> Result<Self, ExportError> {
+        let keys = keys(columns);
+        out.extend_from_slice(b"{\"columns\":");
+        put(Format::Json, out, &columns_json(columns, &keys))?;
+        out.extend_from_slice(b",\"rows\":[");
+        Ok(Document { keys, count: 0 })
+    }
+}
+
+impl Form for Document {
+    fn rows(&mut self, rows: Vec<Vec<Cell>>, out: &mut Vec<u8>) -> Result<(), ExportError> {
+        let keys = &self.keys;
+        for cells in &rows {
+            if self.count > 0 {
+                out.push(b',');
+            }
+            put(Format::Json, out, &RowJson { keys, cells })?;
+            self.count += 1;
+        }
+        Ok(())
+    }
+
+    fn end(
+        self: Box<Self>,
+        truncated: Option<Truncated>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ExportError> {
+        let (count, cut) = (self.count, truncated.is_some());
+        out.extend(format!("],\"rowCount\":{count},\"truncated\":{cut}").into_bytes());
+        if let Some(limit) = truncated {
+            out.extend_from_slice(b",\"truncatedBy\":");
+            put(Format::Json, out, &limit)?;
+        }
+        out.push(b'}');
+        Ok(())
+    }
 }
 
 /// A row a line, each with a line feed.
-pub(super) fn lines(rows: &Rows) -> Vec<u8> {
-    let keys = keys(&rows.columns);
-    let mut out = Vec::new();
-    for cells in &rows.rows {
-        let row = RowJson { keys: &keys, cells };
-        if serde_json::to_writer(&mut out, &row).is_ok() {
-            out.push(b'\n');
+pub(super) struct Lines {
+    keys: Vec<String>,
+}
+
+impl Lines {
+    pub(super) fn begin(columns: &[ColumnInfo]) -> Self {
+        Lines {
+            keys: keys(columns),
         }
     }
-    out
+}
+
+impl Form for Lines {
+    fn rows(&mut self, rows: Vec<Vec<Cell>>, out: &mut Vec<u8>) -> Result<(), ExportError> {
+        let keys = &self.keys;
+        for cells in &rows {
+            put(Format::Ndjson, out, &RowJson { keys, cells })?;
+            out.push(b'\n');
+        }
+        Ok(())
+    }
+
+    /// The last line is the last row.
+    fn end(self: Box<Self>, _: Option<Truncated>, _: &mut Vec<u8>) -> Result<(), ExportError> {
+        Ok(())
+    }
+}
+
+fn put(format: Format, out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), ExportError> {
+    serde_json::to_writer(out, value).map_err(|error| ExportError {
+        format,
+        message: error.to_string(),
+    })
 }
 
 impl Serialize for AsJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let AsJson(rows) = self;
-        let keys = keys(&rows.columns);
-        let mut out = serializer.serialize_struct("Rows", 5)?;
-        let columns = rows.columns.iter().zip(&keys);
-        let columns: Vec<ColumnJson<'_>> = columns
-            .map(|(column, key)| ColumnJson { key, column })
-            .collect();
-        out.serialize_field("columns", &columns)?;
-        out.serialize_field("rows", &List(&keys, &rows.rows))?;
-        out.serialize_field("rowCount", &rows.rows.len())?;
-        out.serialize_field("truncated", &rows.truncated.is_some())?;
-        if let Some(limit) = rows.truncated {
-            out.serialize_field("truncatedBy", &limit)?;
-        }
-        out.end()
+        whole(self.0, false, serializer)
     }
+}
+
+impl Serialize for AsNamed<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        whole(self.0, true, serializer)
+    }
+}
+
+fn whole<S: Serializer>(rows: &Rows, is_named: bool, serializer: S) -> Result<S::Ok, S::Error> {
+    let keys = keys(&rows.columns);
+    let mut out = serializer.serialize_struct("Rows", 6)?;
+    let columns = columns_json(&rows.columns, &keys);
+    if is_named {
+        out.serialize_field("columns", &keys)?;
+        out.serialize_field("columnInfo", &columns)?;
+    } else {
+        out.serialize_field("columns", &columns)?;
+    }
+    out.serialize_field("rows", &List(&keys, &rows.rows))?;
+    out.serialize_field("rowCount", &rows.rows.len())?;
+    out.serialize_field("truncated", &rows.truncated.is_some())?;
+    if let Some(limit) = rows.truncated {
+        out.serialize_field("truncatedBy", &limit)?;
+    }
+    out.end()
 }
 
 #[derive(serde::Serialize)]
@@ -78,6 +160,13 @@ struct ColumnJson<'a> {
     key: &'a str,
     #[serde(flatten)]
     column: &'a ColumnInfo,
+}
+
+fn columns_json<'a>(columns: &'a [ColumnInfo], keys: &'a [String]) -> Vec<ColumnJson<'a>> {
+    let columns = columns.iter().zip(keys);
+    columns
+        .map(|(column, key)| ColumnJson { key, column })
+        .collect()
 }
 
 /// Rows under keys.

@@ -2,21 +2,29 @@
 //!
 //! All forms say the same values exactly, as far as they can; where one cannot hold a value
 //! there is an error that names the cell, never another value.
+//!
+//! A form grows with the rows of a running query ([`Writer`], [`Export`]) and holds a bounded number
+//! of them; [`write()`] does the same with rows that are all there.
 
 mod arrow;
 mod csv;
 mod json;
 mod keys;
+mod stream;
 mod text;
 mod values;
+mod writer;
 mod xlsx;
 
 use std::str::FromStr;
 
 use crate::Rows;
+use crate::stream::BATCH_ROWS;
 
 pub use csv::CsvOptions;
-pub use json::{AsJson, rows_json};
+pub use json::{AsJson, AsNamed, rows_json};
+pub use stream::{ByteSink, Export};
+pub use writer::Writer;
 
 /// A form that rows are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,13 +160,11 @@ impl ExportError {
 /// # Errors
 /// The form cannot hold a value.
 pub fn write(rows: &Rows, format: Format, options: &CsvOptions) -> Result<Vec<u8>, ExportError> {
-    match format {
-        Format::Json => Ok(json::document(rows)),
-        Format::Ndjson => Ok(json::lines(rows)),
-        Format::Csv => Ok(csv::write(rows, options)),
-        Format::Arrow => arrow::file(rows),
-        Format::ArrowStream => arrow::stream(rows),
-        Format::Parquet => arrow::parquet(rows),
-        Format::Xlsx => xlsx::write(rows),
+    let mut writer = Writer::new(rows.columns.clone(), format, options)?;
+    let mut all = Vec::new();
+    for batch in rows.rows.chunks(BATCH_ROWS) {
+        all.append(&mut writer.rows(batch.to_vec())?);
     }
+    all.append(&mut writer.end(rows.truncated)?);
+    Ok(all)
 }

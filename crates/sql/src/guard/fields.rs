@@ -14,10 +14,11 @@ use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    AccessExpr, Expr, Ident, JoinConstraint, JoinOperator, ObjectName, Query, Select, SetExpr,
-    TableAlias, TableFactor, TableWithJoins, Visit, Visitor,
+    AccessExpr, Expr, Ident, JoinConstraint, ObjectName, Query, Select, SetExpr, TableAlias,
+    TableFactor, TableWithJoins, Visit, Visitor,
 };
 
+use super::names::constraint;
 use super::{Policy, functions};
 use crate::Dialect;
 
@@ -272,21 +273,6 @@ fn conditions(table: &TableWithJoins) -> Vec<*const Expr> {
         }
     }
     found
-}
-
-fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
-    match operator {
-        JoinOperator::Join(constraint)
-        | JoinOperator::Inner(constraint)
-        | JoinOperator::Left(constraint)
-        | JoinOperator::LeftOuter(constraint)
-        | JoinOperator::Right(constraint)
-        | JoinOperator::RightOuter(constraint)
-        | JoinOperator::FullOuter(constraint)
-        | JoinOperator::CrossJoin(constraint)
-        | JoinOperator::StraightJoin(constraint) => Some(constraint),
-        _ => None,
-    }
 }
 
 /// What something in FROM is called, and what it is.

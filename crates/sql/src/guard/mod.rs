@@ -26,6 +26,8 @@ use std::ops::Range;
 
 use quillet_core::{Position, Span};
 
+pub(crate) use self::relations::PRAGMAS;
+pub(crate) use self::text::STATEMENTS;
 use self::text::Text;
 use crate::{Catalogue, Dialect};
 

@@ -54,14 +54,13 @@ pub(super) const SQLITE_SCHEMA: [&str; 4] = [
 ];
 
 /// PRAGMAs of SQLite that only describe the schema; as functions their names begin with `pragma_`.
-pub(super) const PRAGMAS: [&str; 10] = [
-    "collation_list",
+/// Those of the file's path, of settings, of checks and of what SQLite was built with are not
+/// among them.
+pub(crate) const PRAGMAS: [&str; 7] = [
     "foreign_key_list",
-    "function_list",
     "index_info",
     "index_list",
     "index_xinfo",
-    "module_list",
     "table_info",
     "table_list",
     "table_xinfo",

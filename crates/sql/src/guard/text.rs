@@ -141,7 +141,7 @@ fn reads(word: &str, mode: Mode) -> bool {
 }
 
 /// Words that other statements begin with, in any of the dialects.
-const STATEMENTS: [&str; 84] = [
+pub(crate) const STATEMENTS: [&str; 84] = [
     "ABORT",
     "ALTER",
     "ANALYZE",

@@ -18,18 +18,32 @@ const LEVELS: usize = 40;
 /// The text, laid out. Laying it out again changes nothing.
 ///
 /// # Errors
-/// A text, a quoted name or a comment has no end.
+/// A text, a quoted name or a comment has no end; or no statement begins like this.
 pub fn format(sql: &str, dialect: Dialect) -> Result<String, GuardError> {
     let tokens = lexer::tokens(sql, dialect);
     if let Some(open) = tokens.iter().find(|token| !token.closed) {
         let message = "this text, name or comment has no end";
         return Err(GuardError::new(codes::SYNTAX, message).at(sql, &open.span));
     }
+    begins(sql, &tokens)?;
     let mut layout = Layout::new(pieces(sql, &tokens));
     for i in 0..layout.pieces.len() {
         layout.put(i);
     }
     Ok(layout.text.trim_end().to_owned())
+}
+
+/// Refuses what is no SQL: it would come back with some of its words in capitals.
+fn begins(sql: &str, tokens: &[Token]) -> Result<(), GuardError> {
+    let Some(first) = tokens.iter().find(|token| token.speaks()) else {
+        return Err(GuardError::new(codes::EMPTY, "there is no SQL in the text"));
+    };
+    let text = first.text(sql);
+    if text == "(" || words::begins_a_statement(text) {
+        return Ok(());
+    }
+    let message = format!("no statement of SQL begins with {text:?}");
+    Err(GuardError::new(codes::SYNTAX, message).at(sql, &first.span))
 }
 
 /// A token that is not blank, and what stood before it.

@@ -1,5 +1,7 @@
 //! Words of SQL, as far as the layout has to know them.
 
+use crate::guard::STATEMENTS;
+
 /// Words that are keywords wherever they stand without quotes, and not behind a dot or AS.
 const RESERVED: [&str; 78] = [
     "ALL",
@@ -187,4 +189,13 @@ pub(super) fn stands_apart(word: &str) -> bool {
             | "LIMIT"
             | "FILTER"
     )
+}
+
+/// Words that statements begin with which read.
+const READING: [&str; 4] = ["SELECT", "TABLE", "VALUES", "WITH"];
+
+/// Whether a statement can begin with a word.
+pub(super) fn begins_a_statement(word: &str) -> bool {
+    let mut all = READING.iter().chain(&STATEMENTS);
+    all.any(|first| first.eq_ignore_ascii_case(word))
 }

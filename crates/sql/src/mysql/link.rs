@@ -220,16 +220,19 @@ impl Server {
 /// What makes a connection one that only reads, whatever the server's own settings are. Quotes
 /// and backslashes mean what they mean to the guard: no mode of SQL but the server's wish about
 /// GROUP BY. A recursion ends by the time limit: MariaDB would silently cut it after 1,000 rounds, which is
-/// less than three years of days. MariaDB skips comments for MySQL 5.7 and later, and MySQL those for MariaDB.
+/// less than three years of days. Whoever takes rows slowly has as long as the query: the
+/// server would hang up after a minute. MariaDB skips comments for MySQL 5.7 and later, and MySQL those for MariaDB.
 fn settings(time: Duration) -> [String; 2] {
     let millis = time.as_millis().clamp(1, u128::from(u32::MAX));
     let seconds = time.as_secs_f64().clamp(0.001, 31_536_000.0);
+    let wait = seconds.ceil();
     [
         format!(
             "SET NAMES utf8mb4, SESSION sql_mode = \
              IF(FIND_IN_SET('ONLY_FULL_GROUP_BY', @@sql_mode), 'ONLY_FULL_GROUP_BY', '') \
              /*M!100201 , SESSION max_statement_time = {seconds:.3}, \
-             SESSION max_recursive_iterations = 4294967295 */ \
+             SESSION max_recursive_iterations = 4294967295 */, \
+             SESSION net_write_timeout = {wait} \
              /*!50708 , SESSION max_execution_time = {millis} */"
         ),
         "SET SESSION TRANSACTION READ ONLY".to_owned(),

@@ -24,7 +24,8 @@ use tokio::time::timeout;
 
 use self::link::{Server, Session};
 use crate::database::{Checked, ConnectOptions, Database, Progress, QueryLimits};
-use crate::{Catalogue, ConnectionUrl, DatabaseError, DatabaseErrorKind, Dialect, Rows};
+use crate::stream::{Ended, RowSink};
+use crate::{Catalogue, ConnectionUrl, DatabaseError, DatabaseErrorKind, Dialect};
 
 /// Bytes of one row of a catalogue: comments and defaults are short.
 const PACKET: usize = 16 << 20;
@@ -115,11 +116,12 @@ impl Database for MySql {
         Box::pin(self.with_session(async |conn| catalogue::fingerprint(conn, &self.schemas).await))
     }
 
-    fn query<'a>(
+    fn query_into<'a>(
         &'a self,
         sql: &'a str,
         limits: &'a QueryLimits,
-    ) -> BoxFuture<'a, Result<Rows, DatabaseError>> {
-        Box::pin(query::run(&self.server, sql, limits))
+        sink: &'a mut dyn RowSink,
+    ) -> BoxFuture<'a, Result<Ended, DatabaseError>> {
+        Box::pin(query::run(&self.server, sql, limits, sink))
     }
 }

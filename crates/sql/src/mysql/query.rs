@@ -24,7 +24,8 @@ use tokio::time::timeout;
 use super::link::{Server, Session};
 use super::values::{Reader, size};
 use super::{error, text};
-use crate::rows::{Rows, Truncated};
+use crate::rows::Truncated;
+use crate::stream::{Ended, Feed, RowSink, Stop};
 use crate::{DatabaseError, DatabaseErrorKind, QueryLimits};
 
 /// How much later than the server we end a query: it does so more gently.
@@ -37,9 +38,10 @@ pub(super) async fn run(
     server: &Arc<Server>,
     sql: &str,
     limits: &QueryLimits,
-) -> Result<Rows, DatabaseError> {
+    sink: &mut dyn RowSink,
+) -> Result<Ended, DatabaseError> {
     text::check(sql)?;
-    execute(server, sql, limits).await
+    execute(server, sql, limits, sink).await
 }
 
 /// The same for any text.
@@ -47,22 +49,23 @@ async fn execute(
     server: &Arc<Server>,
     sql: &str,
     limits: &QueryLimits,
-) -> Result<Rows, DatabaseError> {
+    sink: &mut dyn RowSink,
+) -> Result<Ended, DatabaseError> {
     let mut session =
         Session::open(server, limits.bytes.saturating_add(FRAME), limits.timeout).await?;
     let started = Instant::now();
-    let reading = read(server, session.conn(), sql, limits);
+    let reading = read(server, session.conn(), sql, limits, sink);
     let read = timeout(limits.timeout + GRACE, reading).await;
     // A call of SLEEP or BENCHMARK that the server's time limit ended counts as a success.
     let is_late = started.elapsed() >= limits.timeout;
     match read {
-        Ok(Ok((rows, Ended::Whole))) if !is_late => {
+        Ok(Ok((ended, Sent::All))) if !is_late => {
             session.finished();
-            Ok(rows)
+            Ok(ended)
         }
-        Ok(Ok((rows, Ended::Early))) if !is_late => {
+        Ok(Ok((ended, Sent::Part))) if !is_late => {
             session.end().await;
-            Ok(rows)
+            Ok(ended)
         }
         Ok(Err(error)) if !is_late || error.kind == DatabaseErrorKind::Timeout => {
             session.end().await;
@@ -86,9 +89,9 @@ fn late(limits: &QueryLimits) -> DatabaseError {
 }
 
 /// Whether the server has nothing more to send.
-enum Ended {
-    Whole,
-    Early,
+enum Sent {
+    All,
+    Part,
 }
 
 async fn read(
@@ -96,7 +99,8 @@ async fn read(
     conn: &mut Conn,
     sql: &str,
     limits: &QueryLimits,
-) -> Result<(Rows, Ended), DatabaseError> {
+    sink: &mut dyn RowSink,
+) -> Result<(Ended, Sent), DatabaseError> {
     server.check_role(conn).await?;
     let failed = |error: Error| error::of_query(&error, sql);
     // Where the query sets no limit itself, the server stops by itself.
@@ -109,12 +113,13 @@ async fn read(
     refuse_without_columns(&statement)?;
     let result = conn.exec_iter(&statement, Params::Empty).await;
     let mut result = result.map_err(failed)?;
-    let (rows, ended) = collect(&mut result, limits).await.map_err(failed)?;
-    if matches!(ended, Ended::Whole) {
+    let passed_on = pass_on(&mut result, limits, sink).await;
+    let (ended, sent) = passed_on.map_err(failed)?;
+    if matches!(sent, Sent::All) {
         drop(result);
         conn.query_drop("ROLLBACK").await.map_err(failed)?;
     }
-    Ok((rows, ended))
+    Ok((ended, sent))
 }
 
 fn refuse_without_columns(statement: &Statement) -> Result<(), DatabaseError> {
@@ -133,45 +138,45 @@ fn refuse_without_columns(statement: &Statement) -> Result<(), DatabaseError> {
     Ok(())
 }
 
-/// Reads rows up to the limits, and so far beyond as it takes to know that more are there.
-async fn collect(
+/// Passes rows on up to the limits, and reads so far beyond as it takes to know that more are there.
+async fn pass_on(
     result: &mut QueryResult<'_, '_, BinaryProtocol>,
     limits: &QueryLimits,
-) -> Result<(Rows, Ended), Error> {
+    sink: &mut dyn RowSink,
+) -> Result<(Ended, Sent), Error> {
     let readers: Vec<Reader> = result.columns_ref().iter().map(Reader::of).collect();
-    let mut rows = Rows {
-        columns: readers.iter().map(|reader| reader.info.clone()).collect(),
-        ..Rows::default()
-    };
+    let columns = readers.iter().map(|reader| reader.info.clone()).collect();
+    let mut feed = Feed::new(sink, columns, limits);
     let Some(mut stream) = result.stream::<Row>().await? else {
-        return Ok((rows, Ended::Early));
+        return Ok((feed.finish(Ended::Whole).await, Sent::Part));
     };
-    let mut bytes = 0_usize;
-    loop {
+    let (ended, sent) = loop {
         let row = match stream.try_next().await {
             Ok(Some(row)) => row,
-            Ok(None) => return Ok((rows, Ended::Whole)),
+            Ok(None) => break (Ended::Whole, Sent::All),
             Err(error) if is_too_large(&error) => {
-                rows.truncated = Some(Truncated::Bytes);
-                return Ok((rows, Ended::Early));
+                break (Ended::Cut(Truncated::Bytes), Sent::Part);
             }
             Err(error) => return Err(error),
         };
-        if rows.rows.len() == limits.rows {
-            rows.truncated = Some(Truncated::Rows);
-            let is_last = stream.try_next().await?.is_none();
-            return Ok((rows, if is_last { Ended::Whole } else { Ended::Early }));
-        }
+        // It panics where a value was taken out before, and none was.
         let values = row.unwrap();
-        bytes = bytes.saturating_add(values.iter().map(size).sum());
-        if bytes > limits.bytes {
-            rows.truncated = Some(Truncated::Bytes);
-            return Ok((rows, Ended::Early));
+        match feed.admit(values.iter().map(size).sum()) {
+            Some(Truncated::Rows) => {
+                let is_last = stream.try_next().await?.is_none();
+                let sent = if is_last { Sent::All } else { Sent::Part };
+                break (Ended::Cut(Truncated::Rows), sent);
+            }
+            Some(Truncated::Bytes) => break (Ended::Cut(Truncated::Bytes), Sent::Part),
+            None => {}
         }
         let cells = readers.iter().zip(values);
-        rows.rows
-            .push(cells.map(|(reader, value)| reader.cell(value)).collect());
-    }
+        let row = cells.map(|(reader, value)| reader.cell(value)).collect();
+        if let Err(Stop) = feed.push(row).await {
+            return Ok((Ended::Stopped, Sent::Part));
+        }
+    };
+    Ok((feed.finish(ended).await, sent))
 }
 
 /// Whether a row is larger than the packets that the connection takes.
@@ -184,6 +189,7 @@ mod tests {
     use quillet_real_servers::MariaDb;
 
     use super::*;
+    use crate::Rows;
     use crate::database::ConnectOptions;
 
     /// The servers' owners ask.
@@ -268,7 +274,8 @@ mod tests {
         let mut wrong = Vec::new();
         for (sql, part) in STOPPED {
             let sql = sql.replace("{file}", file.to_str().unwrap());
-            let result = execute(&server, &sql, &QueryLimits::default()).await;
+            let limits = QueryLimits::default();
+            let result = execute(&server, &sql, &limits, &mut Rows::default()).await;
             if !result
                 .as_ref()
                 .is_err_and(|error| error.message.contains(part))
@@ -289,12 +296,12 @@ mod tests {
         let server = Server::new(&url, &powerful()).unwrap();
         let file = database.folder().join("data/stolen");
         let sql = format!("ANALYZE SELECT 1 INTO OUTFILE '{}'", file.display());
-        let refused = run(&server, &sql, &QueryLimits::default()).await;
+        let (limits, mut rows) = (QueryLimits::default(), Rows::default());
+        let refused = run(&server, &sql, &limits, &mut rows).await;
         assert_eq!(refused.unwrap_err().kind, DatabaseErrorKind::ReadOnly);
         assert!(!file.exists());
-        execute(&server, &sql, &QueryLimits::default())
-            .await
-            .unwrap();
+        let ran = execute(&server, &sql, &limits, &mut rows).await;
+        ran.unwrap();
         assert!(file.exists());
     }
 }

@@ -31,7 +31,8 @@ use std::time::Duration;
 use quillet_core::BoxFuture;
 
 use crate::database::{Checked, ConnectOptions, Database, Progress};
-use crate::{Catalogue, ConnectionUrl, DatabaseError, Dialect, QueryLimits, Rows};
+use crate::stream::{Ended, RowSink};
+use crate::{Catalogue, ConnectionUrl, DatabaseError, Dialect, QueryLimits};
 use server::Server;
 
 /// A database of a PostgreSQL server.
@@ -90,11 +91,12 @@ impl Database for Postgres {
         Box::pin(catalogue::fingerprint(&self.server, self.catalogue_timeout))
     }
 
-    fn query<'a>(
+    fn query_into<'a>(
         &'a self,
         sql: &'a str,
         limits: &'a QueryLimits,
-    ) -> BoxFuture<'a, Result<Rows, DatabaseError>> {
-        Box::pin(query::run(&self.server, sql, limits))
+        sink: &'a mut dyn RowSink,
+    ) -> BoxFuture<'a, Result<Ended, DatabaseError>> {
+        Box::pin(query::run(&self.server, sql, limits, sink))
     }
 }

@@ -14,7 +14,8 @@ use super::session::Session;
 use super::value::{self, Reading};
 use crate::guard::lexer;
 use crate::rows::{ColumnInfo, Truncated};
-use crate::{DatabaseError, DatabaseErrorKind as Kind, Dialect, QueryLimits, Rows};
+use crate::stream::{Ended, Feed, RowSink, Stop};
+use crate::{DatabaseError, DatabaseErrorKind as Kind, Dialect, QueryLimits};
 
 /// Bytes above a query's own limit that may be on the wire: descriptions, notices, and what is
 /// read ahead. A row that does not fit is cut off below the library.
@@ -28,9 +29,10 @@ pub(super) async fn run(
     server: &Arc<Server>,
     sql: &str,
     limits: &QueryLimits,
-) -> Result<Rows, DatabaseError> {
+    sink: &mut dyn RowSink,
+) -> Result<Ended, DatabaseError> {
     let mut session = Session::open(server).await?;
-    let work = work(&mut session, sql, limits);
+    let work = work(&mut session, sql, limits, sink);
     let Ok(result) = tokio::time::timeout(limits.timeout, work).await else {
         session.cancel().await;
         let message = format!("the query took longer than {:?}", limits.timeout);
@@ -43,11 +45,12 @@ async fn work(
     session: &mut Session,
     sql: &str,
     limits: &QueryLimits,
-) -> Result<Rows, DatabaseError> {
-    let read = judged(session, sql, limits).await;
+    sink: &mut dyn RowSink,
+) -> Result<Ended, DatabaseError> {
+    let read = judged(session, sql, limits, sink).await;
     match &read {
         // Rows are still coming: the session is cancelled as it is dropped, which undoes everything too.
-        Ok(rows) if rows.truncated.is_some() => {}
+        Ok(Ended::Cut(_) | Ended::Stopped) => {}
         Err(error) if error.kind == Kind::Unreachable => {}
         _ => session.roll_back().await?,
     }
@@ -59,12 +62,13 @@ async fn judged(
     session: &mut Session,
     sql: &str,
     limits: &QueryLimits,
-) -> Result<Rows, DatabaseError> {
+    sink: &mut dyn RowSink,
+) -> Result<Ended, DatabaseError> {
     let begin = begin(limits.timeout);
     let reading = format!("BEGIN READ ONLY; {begin}");
     let prepared = approve(session, sql, &begin).await?;
     session.run(&format!("ROLLBACK; {reading}")).await?;
-    read(session, sql, prepared, limits).await
+    read(session, sql, prepared, limits, sink).await
 }
 
 /// Has the server read a query and say what it would do; nothing of it runs. The session is in a
@@ -124,7 +128,8 @@ async fn read(
     sql: &str,
     mut prepared: Prepared,
     limits: &QueryLimits,
-) -> Result<Rows, DatabaseError> {
+    sink: &mut dyn RowSink,
+) -> Result<Ended, DatabaseError> {
     let described = prepared.statement.columns();
     let readings: Vec<Reading> = described.iter().map(|c| Reading::of(c.type_())).collect();
     let names = type_names(session, &prepared.statement).await?;
@@ -134,16 +139,13 @@ async fn read(
         value_type: reading.value_type(),
     };
     let columns = described.iter().zip(&readings).zip(names).map(column);
-    let mut rows = Rows {
-        columns: columns.collect(),
-        ..Rows::default()
-    };
+    let columns: Vec<ColumnInfo> = columns.collect();
     if readings.iter().any(|reading| reading.cast().is_some()) {
         let (text, start) = through_text(sql, &readings);
         prepared = prepare(session, text, start).await?;
     }
-    collect(session, &prepared, &readings, limits, &mut rows).await?;
-    Ok(rows)
+    let mut feed = Feed::new(sink, columns, limits);
+    pass_on(session, &prepared, &readings, limits, &mut feed).await
 }
 
 /// Has the server read a text, which runs nothing of it.
@@ -195,44 +197,37 @@ async fn type_names(
     names.map_err(|error| error::of(&error))
 }
 
-/// Runs a statement and reads its rows up to the limits. Without a count of rows in the
+/// Runs a statement and passes its rows on up to the limits. Without a count of rows in the
 /// request, which would keep the server from working in parallel: it is held up
 /// when we stop reading, and cancelled.
-async fn collect(
+async fn pass_on(
     session: &Session,
     prepared: &Prepared,
     readings: &[Reading],
     limits: &QueryLimits,
-    rows: &mut Rows,
-) -> Result<(), DatabaseError> {
+    feed: &mut Feed<'_>,
+) -> Result<Ended, DatabaseError> {
     let wire = u64::try_from(limits.bytes).unwrap_or(u64::MAX);
     session.meter.allow(wire.saturating_add(SLACK));
     let failed = |error| error::of_query(&error, &prepared.text, prepared.start);
     let no_parameters: [&(dyn ToSql + Sync); 0] = [];
     let stream = session.client.query_raw(&prepared.statement, no_parameters);
     let mut stream = std::pin::pin!(stream.await.map_err(failed)?);
-    let mut bytes = 0_usize;
-    loop {
+    let ended = loop {
         let row = match stream.as_mut().try_next().await {
             Ok(Some(row)) => row,
-            Ok(None) => return Ok(()),
-            Err(_) if session.meter.is_used_up() => {
-                rows.truncated = Some(Truncated::Bytes);
-                return Ok(());
-            }
+            Ok(None) => break Ended::Whole,
+            Err(_) if session.meter.is_used_up() => break Ended::Cut(Truncated::Bytes),
             Err(error) => return Err(failed(error)),
         };
-        bytes = bytes.saturating_add(row.raw_size_bytes());
-        rows.truncated = match () {
-            () if rows.rows.len() >= limits.rows => Some(Truncated::Rows),
-            () if bytes > limits.bytes => Some(Truncated::Bytes),
-            () => None,
-        };
-        if rows.truncated.is_some() {
-            return Ok(());
+        if let Some(limit) = feed.admit(row.raw_size_bytes()) {
+            break Ended::Cut(limit);
         }
-        rows.rows.push(value::row(&row, readings)?);
-    }
+        if let Err(Stop) = feed.push(value::row(&row, readings)?).await {
+            return Ok(Ended::Stopped);
+        }
+    };
+    Ok(feed.finish(ended).await)
 }
 
 /// The query with a cast on the columns that only the server can write, and the byte at which the

@@ -1,46 +1,58 @@
-//! Tables that are one table cut into pieces: `orders_2023_01`, `orders_2023_02`, and so on.
+//! Tables that are one table kept in pieces: `orders_2023_01` and `orders_2023_02`, the partition
+//! `orders_p7`, the copy `orders_archive`.
 //!
-//! A family is ranked once, as its newest member; a question that names a number of another
-//! member gets that one.
+//! A family is ranked once, as the table without such a mark, else as its newest member; a
+//! question that names the mark of another member gets that one.
 
 use foldhash::{HashMap, HashMapExt, HashSet};
 
-use super::split::{Piece, pieces};
+use super::copies::{self, Mark, marks};
 use crate::catalogue::Table;
 
-/// Fewer tables alike are tables of their own.
+/// Fewer tables that differ in any number are tables of their own: `address1`, `address2`.
 const SMALLEST: usize = 3;
 /// Most members that one question gets.
 const MOST_MEMBERS: usize = 5;
+/// Share of their columns that tables have in common which are alike: a copy lags behind by some.
+const ALIKE: f32 = 0.8;
+/// Most kinds of tables that are told apart under one name.
+const MOST_KINDS: usize = 16;
 
 /// The families of a catalogue.
 #[derive(Debug, Default)]
 pub(super) struct Families {
-    /// Members by their newest, each in order of name.
+    /// Members by the one that they are ranked as, which is the last; the others in order of mark.
     members: HashMap<usize, Vec<usize>>,
     /// Those that are ranked as another.
     older: HashSet<usize>,
 }
 
+/// Tables whose names and columns are alike.
+struct Kind<'a> {
+    columns: HashSet<&'a str>,
+    tables: Vec<(Mark, usize)>,
+}
+
 impl Families {
-    /// Tables of one schema whose names differ in digits only and whose columns have the same names.
+    /// Tables of one schema whose names differ in marks only and whose columns are alike.
     pub(super) fn read(tables: &[Table]) -> Self {
-        let mut groups: HashMap<(&str, String, Vec<&str>), Vec<usize>> = HashMap::new();
+        let mut groups: HashMap<(&str, String), Vec<Kind<'_>>> = HashMap::new();
         for (i, table) in tables.iter().enumerate() {
-            if let Some(pattern) = pattern(&table.table_name) {
-                let columns = table.columns.iter().map(|c| c.name.as_str()).collect();
-                let key = (table.schema_name.as_str(), pattern, columns);
-                groups.entry(key).or_default().push(i);
-            }
+            let (stem, mark) = marks(&table.table_name);
+            let kinds = groups
+                .entry((table.schema_name.as_str(), stem))
+                .or_default();
+            put(kinds, mark, i, table);
         }
         let mut families = Families::default();
-        for mut group in groups.into_values().filter(|group| group.len() >= SMALLEST) {
-            group.sort_by_cached_key(|i| values(&tables[*i].table_name));
-            let Some((newest, older)) = group.split_last() else {
-                continue;
-            };
-            families.older.extend(older);
-            families.members.insert(*newest, group);
+        for kind in groups.into_values().flatten().filter(Kind::is_family) {
+            let mut tables = kind.tables;
+            tables.sort();
+            let members: Vec<usize> = tables.into_iter().map(|(_, table)| table).collect();
+            if let Some((newest, older)) = members.split_last() {
+                families.older.extend(older);
+                families.members.insert(*newest, members);
+            }
         }
         families
     }
@@ -55,60 +67,64 @@ impl Families {
         self.members.get(&table).map_or(1, Vec::len)
     }
 
-    /// The members that a question with these numbers means: those that most of their numbers
-    /// are named of; the newest where none is.
+    /// The members that a question means: those most of whose marks it names, before the table
+    /// that has none; the one that stands for all where it names none.
     pub(super) fn meant(
         &self,
-        newest: usize,
+        table: usize,
         tables: &[Table],
-        asked: &HashSet<u64>,
+        asked: &copies::Asked,
     ) -> Vec<usize> {
-        let Some(members) = self.members.get(&newest) else {
-            return vec![newest];
+        let Some(members) = self.members.get(&table) else {
+            return vec![table];
         };
-        let named = |i: &usize| {
-            let values = values(&tables[*i].table_name);
-            values.iter().filter(|value| asked.contains(value)).count()
-        };
-        let most = members.iter().map(named).max().unwrap_or(0);
+        let mark = |i: &usize| marks(&tables[*i].table_name).1;
+        let most = members.iter().map(|i| asked.named(&mark(i))).max();
+        let most = most.unwrap_or(0);
         if most == 0 {
-            return vec![newest];
+            return vec![table];
         }
-        let meant = members.iter().rev().filter(|i| named(i) == most);
-        meant.take(MOST_MEMBERS).copied().collect()
+        let named = members
+            .iter()
+            .rev()
+            .filter(|i| asked.named(&mark(i)) == most);
+        let mut meant: Vec<usize> = named.take(MOST_MEMBERS).copied().collect();
+        if mark(&table).is_empty() {
+            meant.push(table);
+        }
+        meant
     }
 }
 
-/// The numbers of a question, `2023-01` and `202301` alike.
-pub(super) fn numbers(question: &str) -> HashSet<u64> {
-    let single = values(question);
-    let joined = single.windows(2).filter(|pair| (1..=31).contains(&pair[1]));
-    let joined: Vec<u64> = joined
-        .filter_map(|pair| pair[0].checked_mul(100)?.checked_add(pair[1]))
-        .collect();
-    let parts = single.iter().filter(|n| (190_001..=210_012).contains(*n));
-    let parts: Vec<u64> = parts.flat_map(|n| [n / 100, n % 100]).collect();
-    single.into_iter().chain(joined).chain(parts).collect()
-}
-
-/// A name with its digits taken out, if it has any and something besides.
-fn pattern(name: &str) -> Option<String> {
-    let has_digit = name.contains(|c: char| c.is_ascii_digit());
-    let mut pattern = String::new();
-    for c in name.chars() {
-        match c {
-            '0'..='9' if pattern.ends_with('#') => {}
-            '0'..='9' => pattern.push('#'),
-            _ => pattern.push(c),
-        }
+impl Kind<'_> {
+    fn is_family(&self) -> bool {
+        let is_plain = |(mark, _): &(Mark, usize)| mark.is_empty();
+        let sure = self
+            .tables
+            .iter()
+            .filter(|(mark, _)| mark.is_sure())
+            .count();
+        let plain = self.tables.iter().filter(|table| is_plain(table)).count();
+        self.tables.len() >= SMALLEST || (sure > 0 && sure + plain > 1)
     }
-    (has_digit && pattern.len() > 1).then_some(pattern)
 }
 
-fn values(text: &str) -> Vec<u64> {
-    let numbers = pieces(text).into_iter().filter_map(|piece| match piece {
-        Piece::Number(digits) => digits.parse().ok(),
-        _ => None,
-    });
-    numbers.collect()
+fn put<'a>(kinds: &mut Vec<Kind<'a>>, mark: Mark, i: usize, table: &'a Table) {
+    let columns: HashSet<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
+    let known = kinds
+        .iter()
+        .position(|kind| are_alike(&kind.columns, &columns));
+    match known {
+        Some(place) => kinds[place].tables.push((mark, i)),
+        None if kinds.len() < MOST_KINDS => kinds.push(Kind {
+            columns,
+            tables: vec![(mark, i)],
+        }),
+        None => {}
+    }
+}
+
+fn are_alike(a: &HashSet<&str>, b: &HashSet<&str>) -> bool {
+    let common = a.intersection(b).count();
+    common as f32 >= ALIKE * (a.len() + b.len() - common).max(1) as f32
 }

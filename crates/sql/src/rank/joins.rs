@@ -8,7 +8,10 @@ use crate::catalogue::Table;
 
 /// More tables than this that share a column say nothing by it.
 const MOST_SHARING: usize = 8;
-/// Words at the end of a column that make it a key (notes 3.2).
+/// How much less a table hears of each child with every doubling of their number: what all say
+/// that have a `tenant_id`, tenants are not about.
+const CROWD_OF_CHILDREN: f32 = 0.15;
+/// Words at the end of a column that make it a key.
 const KEY_WORDS: &[&str] = &["id", "key", "code", "no", "sn", "uuid", "fk"];
 
 /// The ways from each table to others, with how much each says: up to 1.
@@ -18,6 +21,10 @@ pub(super) struct Joins {
     pub(super) parents: Vec<Vec<(u32, f32)>>,
     /// For each table the tables whose rows point to it.
     pub(super) children: Vec<Vec<(u32, f32)>>,
+    /// For each table how much it hears of one of those: from 1, the less the more they are.
+    pub(super) hears: Vec<f32>,
+    /// The tables that are joined with any.
+    pub(super) joined: Vec<u32>,
 }
 
 /// From a table to another, with how much it says.
@@ -38,11 +45,22 @@ impl Joins {
         let mut joins = Joins {
             parents: vec![Vec::new(); tables.len()],
             children: vec![Vec::new(); tables.len()],
+            ..Joins::default()
         };
         for (from, to, says) in edges {
             joins.parents[from as usize].push((to, says));
             joins.children[to as usize].push((from, says));
         }
+        joins.hears = joins
+            .children
+            .iter()
+            .map(|children| hears(children.len()))
+            .collect();
+        let around = joins.parents.iter().zip(&joins.children);
+        let joined = (0u32..)
+            .zip(around)
+            .filter(|(_, (up, down))| !up.is_empty() || !down.is_empty());
+        joins.joined = joined.map(|(table, _)| table).collect();
         joins
     }
 
@@ -52,6 +70,10 @@ impl Joins {
         let joins = self.parents[table].len() + self.children[table].len();
         (1.0 + joins as f32).log2().max(1.0)
     }
+}
+
+fn hears(children: usize) -> f32 {
+    1.0 / (1.0 + CROWD_OF_CHILDREN * (children.max(1) as f32).log2())
 }
 
 /// Declared foreign keys. A column that leads to several tables leads to none in particular:

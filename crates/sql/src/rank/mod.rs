@@ -1,10 +1,13 @@
 //! Which tables a question is about, by words alone: no model, no network.
 //!
 //! The way of a question: its words become terms of the schema (`question`, `terms`, `words`),
-//! tables that hold them get scores (`postings`), tables that are joined to those or stand in the
-//! same small schema get their share (`score`, `joins`).
+//! tables that hold them get scores (`postings`), the more the larger the part of their names that
+//! was said (`coverage`), and tables that are joined to those or stand in the same small schema get
+//! their share (`score`, `joins`). Copies and pieces of one table are ranked as one (`families`).
 
 mod blend;
+mod copies;
+mod coverage;
 mod families;
 mod joins;
 mod postings;
@@ -19,13 +22,13 @@ mod words;
 use std::ops::Range;
 use std::sync::Arc;
 
+use self::coverage::Wholes;
 use self::families::Families;
 use self::joins::Joins;
 use self::postings::Postings;
-use self::terms::Terms;
+pub(crate) use self::terms::Terms;
 use self::thesaurus::Thesaurus;
 use crate::Catalogue;
-use foldhash::HashSet;
 
 /// What a user says about words: a term of questions and the terms of the schema that it stands for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +55,7 @@ pub struct Index {
     terms: Terms,
     thesaurus: Thesaurus,
     postings: Postings,
+    wholes: Wholes,
     joins: Joins,
     families: Families,
     small_schemas: Vec<Range<usize>>,
@@ -61,15 +65,10 @@ impl Index {
     /// Reads the names and comments of a catalogue.
     #[must_use]
     pub fn build(catalogue: Arc<Catalogue>, glossary: &Glossary) -> Self {
-        let mut terms = Terms::default();
-        for table in &catalogue.tables {
-            terms.learn(&table.table_name);
-            for column in &table.columns {
-                terms.learn(&column.name);
-            }
-        }
+        let terms = Terms::of_tables(&catalogue.tables);
         let families = Families::read(&catalogue.tables);
         let postings = Postings::read(&catalogue.tables, &terms, |i| families.is_older(i));
+        let wholes = Wholes::read(&postings, catalogue.tables.len());
         let thesaurus = Thesaurus::new(glossary, &terms);
         let joins = Joins::read(&catalogue.tables);
         let small_schemas = score::small_schemas(&catalogue.tables);
@@ -78,6 +77,7 @@ impl Index {
             terms,
             thesaurus,
             postings,
+            wholes,
             joins,
             families,
             small_schemas,
@@ -101,22 +101,22 @@ impl Index {
     ) -> Vec<Ranked> {
         let asked = question::read(question, &self.terms, &self.thesaurus, &self.postings);
         let best = score::best(self, &asked, most, fits);
-        let numbers = families::numbers(question);
+        let marks = copies::Asked::read(question);
         let members = best
             .into_iter()
-            .flat_map(|ranked| self.members(ranked, &numbers))
+            .flat_map(|ranked| self.members(ranked, &marks))
             .filter(|ranked| fits(ranked.table));
         members.take(most).collect()
     }
 
     /// The tables that a table of a family stands for.
-    fn members(&self, ranked: Ranked, numbers: &HashSet<u64>) -> Vec<Ranked> {
+    fn members(&self, ranked: Ranked, marks: &copies::Asked) -> Vec<Ranked> {
         let size = self.families.size(ranked.table);
         if size == 1 {
             return vec![ranked];
         }
         let tables = &self.catalogue.tables;
-        let meant = self.families.meant(ranked.table, tables, numbers);
+        let meant = self.families.meant(ranked.table, tables, marks);
         let mut why = ranked.why;
         why.push(format!("one of {size} alike"));
         let member = |table| Ranked {

@@ -25,7 +25,7 @@ const COLUMN_COMMENT: usize = 4;
 const FIELDS: [Field; 5] = [
     Field::new(OF_SCHEMA, 0.3),
     Field::new(OF_NAME, OF_NAME_LENGTH),
-    Field::new(OF_COMMENT, 0.5),
+    Field::new(OF_COMMENT, 0.75),
     Field::new(OF_COLUMN, OF_COLUMN_LENGTH),
     Field::new(OF_COLUMN_COMMENT, 0.6),
 ];
@@ -34,7 +34,7 @@ const OF_NAME: f32 = 4.0;
 const OF_COMMENT: f32 = 3.0;
 const OF_COLUMN: f32 = 1.0;
 const OF_COLUMN_COMMENT: f32 = 1.0;
-const OF_NAME_LENGTH: f32 = 0.4;
+const OF_NAME_LENGTH: f32 = 0.75;
 const OF_COLUMN_LENGTH: f32 = 0.3;
 
 /// What a term is worth that all tables have.
@@ -43,6 +43,16 @@ const RARITY_FLOOR: f32 = 0.5;
 /// A term's number.
 pub(super) type Term = u32;
 
+/// A table that holds a term.
+#[derive(Clone, Copy)]
+pub(super) struct Holder {
+    pub(super) table: u32,
+    /// How much the table is about the term: below 2.2.
+    pub(super) amount: f32,
+    /// Whether its name has the term, and whether its comment has it.
+    pub(super) is_called: [bool; 2],
+}
+
 /// Terms with the tables that hold them.
 #[derive(Debug, Default)]
 pub(super) struct Postings {
@@ -50,6 +60,8 @@ pub(super) struct Postings {
     starts: Vec<u32>,
     tables: Vec<u32>,
     weights: Vec<f32>,
+    /// The fields in which they hold them, a bit for each.
+    fields: Vec<u8>,
     rarity: Vec<f32>,
     /// Terms of one family by their root.
     families: HashMap<String, Vec<Term>>,
@@ -149,6 +161,8 @@ impl Postings {
                 .sum();
             postings.starts[term as usize + 1] += 1;
             postings.tables.push(table);
+            let bits = same.iter().map(|(_, _, field)| 1 << field);
+            postings.fields.push(bits.fold(0, |all, bit| all | bit));
             postings
                 .weights
                 .push(amount * (SATURATION + 1.0) / (amount + SATURATION));
@@ -172,14 +186,23 @@ impl Postings {
         self.numbers.get(term).copied()
     }
 
-    /// The tables that hold a term, with how much each is about it: below 2.2.
-    pub(super) fn of(&self, term: Term) -> impl Iterator<Item = (u32, f32)> {
-        let range = self.range(term);
-        let weights = &self.weights[range.clone()];
-        self.tables[range]
+    /// The tables that hold a term.
+    pub(super) fn of(&self, term: Term) -> impl Iterator<Item = Holder> {
+        self.range(term).map(|at| {
+            let has = |field: usize| self.fields[at] & (1 << field) != 0;
+            Holder {
+                table: self.tables[at],
+                amount: self.weights[at],
+                is_called: [has(NAME), has(COMMENT)],
+            }
+        })
+    }
+
+    /// All terms.
+    pub(super) fn terms(&self) -> impl Iterator<Item = (&str, Term)> {
+        self.numbers
             .iter()
-            .copied()
-            .zip(weights.iter().copied())
+            .map(|(text, term)| (text.as_str(), *term))
     }
 
     /// How much a term tells tables apart.

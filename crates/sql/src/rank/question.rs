@@ -17,11 +17,9 @@ const RELATED_BESIDE: f32 = 0.25;
 /// A word of the same family counts for this much: `distraction` for `distracted`.
 const FAMILY: f32 = 0.7;
 /// And for this much where the schema has the word itself.
-const FAMILY_BESIDE: f32 = 0.3;
-/// An abbreviation counts for this much (notes 3.2).
+const FAMILY_BESIDE: f32 = 0.15;
+/// An abbreviation counts for this much, where the schema does not have the word itself.
 const SHORTENED: f32 = 0.4;
-/// And for this much where the schema has the word itself.
-const SHORTENED_BESIDE: f32 = 0.15;
 /// Initials of three or more words count for this much, and of two.
 const INITIALS: f32 = 0.8;
 const TWO_INITIALS: f32 = 0.4;
@@ -31,6 +29,8 @@ const LONGEST_INITIALS: usize = 5;
 const NUMBER: f32 = 0.5;
 /// A single character counts for this much, where no pair of it is found.
 const CHARACTER: f32 = 0.3;
+/// What is counted ends with one of these: `订单数` asks for `订单`, and no table of it is called so.
+const COUNTERS: [char; 4] = ['数', '量', '率', '额'];
 /// A character that more terms have says nothing.
 const MOST_HOLDERS: usize = 12;
 
@@ -188,7 +188,8 @@ impl Reader<'_> {
         }
     }
 
-    /// `high school` may be `HS` in the schema.
+    /// `high school` may be `HS` in the schema: where it does not have all of the words, and for
+    /// two letters, which stand for much else, where it has none of them.
     fn initials(&mut self, words: &[&str]) {
         let full: Vec<&str> = words
             .iter()
@@ -204,13 +205,26 @@ impl Reader<'_> {
                 } else {
                     INITIALS
                 };
-                let term = self
-                    .postings
-                    .find(&short)
-                    .filter(|_| short.len() > 1 && !is_known(&short));
+                if !self.may_be_initials(&short, &full[start..]) {
+                    continue;
+                }
+                let term = self.postings.find(&short);
                 self.put(&short, term.map(|term| (term, sure)).into_iter().collect());
             }
         }
+    }
+
+    fn may_be_initials(&self, short: &str, words: &[&str]) -> bool {
+        if short.len() < 2 || is_known(short) {
+            return false;
+        }
+        let words = words.iter().take(short.chars().count());
+        let (mut found, mut all) = (0, 0);
+        for word in words {
+            found += usize::from(self.postings.find(&base(word)).is_some());
+            all += 1;
+        }
+        found == 0 || (all > 2 && found < all)
     }
 
     /// `zip code` may be `zipcode` in the schema.
@@ -270,7 +284,9 @@ impl Reader<'_> {
         };
         let family = self.postings.family(&term).iter();
         meant.extend(family.filter(|t| Some(**t) != direct).map(|t| (*t, sure)));
-        self.shortened(&term, direct.is_some(), &mut meant);
+        if direct.is_none() {
+            self.shortened(&term, &mut meant);
+        }
         self.put(&term, meant);
     }
 
@@ -286,22 +302,17 @@ impl Reader<'_> {
     }
 
     /// Terms that may be short for a word.
-    fn shortened(&self, word: &str, is_direct: bool, meant: &mut Vec<(Term, f32)>) {
+    fn shortened(&self, word: &str, meant: &mut Vec<(Term, f32)>) {
         if word.len() < 4 || !word.is_ascii() {
             return;
         }
         let share = |part: usize, whole: usize| (part as f32 / whole as f32).sqrt();
-        let sure = if is_direct {
-            SHORTENED_BESIDE
-        } else {
-            SHORTENED
-        };
         for (short, term) in self
             .postings
             .short_for(word)
             .filter(|(short, _)| short.len() > 2)
         {
-            meant.push((term, sure * share(short.len(), word.len())));
+            meant.push((term, SHORTENED * share(short.len(), word.len())));
         }
     }
 
@@ -319,7 +330,9 @@ impl Reader<'_> {
     fn pairs(&mut self, chars: &[char], is_found: &mut [bool]) {
         for (i, pair) in bigrams(chars).into_iter().enumerate() {
             if let Some(term) = self.postings.find(&pair) {
-                self.put(&pair, vec![(term, 1.0)]);
+                let is_count = is_found[i] && COUNTERS.iter().any(|c| pair.ends_with(*c));
+                let sure = if is_count { CHARACTER } else { 1.0 };
+                self.put(&pair, vec![(term, sure)]);
                 is_found
                     .iter_mut()
                     .skip(i)

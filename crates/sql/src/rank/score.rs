@@ -1,10 +1,11 @@
 //! From terms to tables: what a table says itself, and what those around it say.
 
+use super::coverage::Said;
 use super::question::Asked;
 use super::{Index, Ranked};
 
 /// What a table gets of a word that a table says whose rows point to it.
-const FROM_CHILD: f32 = 0.6;
+const FROM_CHILD: f32 = 0.72;
 /// What a table gets of a word that a table says which its rows point to, the less the more
 /// others point there, too.
 const FROM_PARENT: f32 = 0.4;
@@ -25,10 +26,19 @@ pub(super) fn best(
     most: usize,
     fits: &dyn Fn(usize) -> bool,
 ) -> Vec<Ranked> {
-    let own: Vec<Row> = asked.iter().map(|word| own(index, word)).collect();
+    let mut said = vec![Said::default(); index.catalogue.tables.len()];
+    let own: Vec<Row> = asked
+        .iter()
+        .map(|word| own(index, word, &mut said))
+        .collect();
     let mut total = vec![0.0; index.catalogue.tables.len()];
     for row in &own {
         add(&mut total, &with_context(index, row));
+    }
+    for (table, score) in total.iter_mut().enumerate() {
+        if said[table] != Said::default() {
+            *score *= index.wholes.gain(table, said[table]);
+        }
     }
     let may_be = |t: &usize| total[*t] > 0.0 && !index.families.is_older(*t) && fits(*t);
     let found = (0..total.len()).filter(may_be);
@@ -51,13 +61,15 @@ pub(super) fn best(
 }
 
 /// How much each table is itself about a word: the best of what the word may mean.
-fn own(index: &Index, word: &Asked) -> Row {
+/// Notes in `said` which of their names' words that are.
+fn own(index: &Index, word: &Asked, said: &mut [Said]) -> Row {
     let mut row = vec![0.0f32; index.catalogue.tables.len()];
     for (term, sure) in &word.meant {
         let rarity = index.postings.rarity(*term);
-        for (table, amount) in index.postings.of(*term) {
-            let slot = &mut row[table as usize];
-            *slot = slot.max(amount * rarity * sure);
+        for holder in index.postings.of(*term) {
+            let slot = &mut row[holder.table as usize];
+            *slot = slot.max(holder.amount * rarity * sure);
+            holder.say(said, rarity * sure);
         }
     }
     row
@@ -68,8 +80,9 @@ fn with_context(index: &Index, own: &Row) -> Row {
     let mut row = own.clone();
     for _ in 0..STEPS {
         let before = row.clone();
-        for (table, slot) in row.iter_mut().enumerate() {
-            *slot = slot.max(from_joins(index, &before, table));
+        for table in &index.joins.joined {
+            let table = *table as usize;
+            row[table] = row[table].max(from_joins(index, &before, table));
         }
     }
     for schema in &index.small_schemas {
@@ -84,7 +97,8 @@ fn with_context(index: &Index, own: &Row) -> Row {
 fn from_joins(index: &Index, row: &Row, table: usize) -> f32 {
     let joins = &index.joins;
     let children = joins.children[table].iter();
-    let below = children.map(|(child, says)| FROM_CHILD * says * row[*child as usize]);
+    let from_child = FROM_CHILD * joins.hears[table];
+    let below = children.map(|(child, says)| from_child * says * row[*child as usize]);
     let parents = joins.parents[table].iter();
     let above = parents.map(|(p, says)| FROM_PARENT * says * row[*p as usize] / joins.crowd(*p));
     below.chain(above).fold(0.0, f32::max)

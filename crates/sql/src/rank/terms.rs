@@ -5,6 +5,7 @@ use foldhash::HashMap;
 use super::split::{Piece, bigrams, pieces};
 use super::stem::stem;
 use super::words::ENGLISH;
+use crate::catalogue::Table;
 
 /// Shorter words are not looked into for words without a seam.
 const SHORTEST_TO_CUT: usize = 6;
@@ -31,13 +32,25 @@ const LINKS: &[&str] = &[
 
 /// What a schema's words are made of: its own words beside the dictionary's.
 #[derive(Debug, Default)]
-pub(super) struct Terms {
+pub(crate) struct Terms {
     own: HashMap<String, u32>,
 }
 
 impl Terms {
+    /// The words of names of tables and columns.
+    pub(crate) fn of_tables(tables: &[Table]) -> Self {
+        let mut terms = Terms::default();
+        for table in tables {
+            terms.learn(&table.table_name);
+            for column in &table.columns {
+                terms.learn(&column.name);
+            }
+        }
+        terms
+    }
+
     /// Notes a name's words, so that they are found inside longer ones: `tbl` in `tblorder`.
-    pub(super) fn learn(&mut self, text: &str) {
+    fn learn(&mut self, text: &str) {
         for piece in pieces(text) {
             if let Piece::Word(word) = piece
                 && (3..=12).contains(&word.len())
@@ -48,7 +61,7 @@ impl Terms {
     }
 
     /// The terms of a text, in order. A word without seams gives itself and its parts.
-    pub(super) fn of(&self, text: &str, mut each: impl FnMut(String)) {
+    pub(crate) fn of(&self, text: &str, mut each: impl FnMut(String)) {
         for piece in pieces(text) {
             match piece {
                 Piece::Number(digits) => each(digits),

@@ -1,5 +1,7 @@
 //! A connection as it is put in, as it rests, and as it is shown.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{ConnectionUrl, Dialect, SqlError};
@@ -31,22 +33,74 @@ pub struct Definition {
 }
 
 /// A tunnel over SSH.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SshConfig {
+    /// Whether it is used; a form sends all members also where it is not.
+    #[serde(default = "yes")]
+    pub enabled: bool,
     /// Host of the SSH server.
+    #[serde(default)]
     pub host: String,
     /// Its port; 22 where `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
     /// User there.
+    #[serde(default)]
     pub username: String,
+    /// How the user logs in; where `None`, with whatever is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth_type: Option<SshAuth>,
+    /// The user's password there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+    /// The text of the private key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private_key: Option<String>,
+    /// What opens the private key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_passphrase: Option<String>,
     /// File of the private key; else what `ssh` itself takes, such as its agent's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity_file: Option<String>,
     /// File of the hosts that are known; else that of `ssh` itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_hosts_file: Option<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// How a user logs in over SSH.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SshAuth {
+    /// With a password.
+    Password,
+    /// With a key: the text, the file, or what `ssh`'s agent has.
+    Key,
+}
+
+impl SshConfig {
+    /// The same without secrets.
+    #[must_use]
+    pub fn shown(&self) -> Self {
+        SshConfig {
+            password: None,
+            private_key: None,
+            key_passphrase: None,
+            ..self.clone()
+        }
+    }
+}
+
+/// Without secrets.
+impl fmt::Debug for SshConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let port = self.port.unwrap_or(22);
+        write!(f, "SshConfig({}@{}:{port})", self.username, self.host)
+    }
 }
 
 impl Definition {
@@ -110,7 +164,7 @@ impl Connection {
             url: url.map(ToString::to_string).unwrap_or_default(),
             db_type: url.map(|url| url.dialect),
             ssl_disabled: definition.ssl_disabled,
-            ssh_config: definition.ssh_config.clone(),
+            ssh_config: definition.ssh_config.as_ref().map(SshConfig::shown),
             description: definition.description.clone(),
             created_at: definition.created_at,
             updated_at: definition.updated_at,

@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 use quillet_core::BoxFuture;
 
 use super::slot::Slot;
+use super::streamed::{Counted, Streamed};
 use super::{Parts, Ran, RunOptions};
-use crate::SqlError;
 use crate::chain::{Accepted, Judge, Prepared};
 use crate::database::QueryLimits;
 use crate::error::Refusal;
 use crate::guard::{self, Approved, GuardError, Policy};
+use crate::stream::RowSink;
+use crate::{Rows, SqlError};
 
 /// A query on its way into one database.
 #[derive(Clone, Copy, Debug)]
@@ -60,15 +62,27 @@ impl Gate<'_> {
 
     /// Runs a query that was approved.
     pub(super) async fn run(&self, approved: Approved) -> Result<Ran, SqlError> {
+        let mut rows = Rows::default();
+        let streamed = self.run_into(approved, &mut rows).await?;
+        Ok(streamed.with(rows))
+    }
+
+    /// The same, its rows into a sink.
+    pub(super) async fn run_into(
+        &self,
+        approved: Approved,
+        sink: &mut dyn RowSink,
+    ) -> Result<Streamed, SqlError> {
         let begun = Instant::now();
-        let rows = self
-            .slot
-            .database
-            .query(&approved.sql, self.limits())
+        let mut counted = Counted { sink, rows: 0 };
+        let database = &self.slot.database;
+        let ended = database
+            .query_into(&approved.sql, self.limits(), &mut counted)
             .await?;
-        Ok(Ran {
+        Ok(Streamed {
             sql: approved.shown,
-            rows,
+            row_count: counted.rows,
+            ended,
             execution_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
             tables: approved.tables,
         })

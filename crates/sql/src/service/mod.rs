@@ -5,6 +5,9 @@ mod definition;
 mod judges;
 mod names;
 mod slot;
+mod streamed;
+#[cfg(test)]
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,6 +25,7 @@ use crate::chain::{Chain, Generated, Prepared, Prompts};
 use crate::database::{Checked, Progress, QueryLimits};
 use crate::eval::{Outcome, execution};
 use crate::guard::Mode;
+use crate::stream::RowSink;
 use crate::{
     Catalogue, ConnectionUrl, DatabaseError, DatabaseErrorKind, Rows, SqlConfig, SqlError,
 };
@@ -29,7 +33,8 @@ use crate::{
 use judges::Gate;
 use slot::Slot;
 
-pub use definition::{Connection, Definition, SshConfig};
+pub use definition::{Connection, Definition, SshAuth, SshConfig};
+pub use streamed::Streamed;
 
 /// What the service is made of.
 #[derive(Clone, Debug)]
@@ -340,7 +345,7 @@ impl Databases {
         let judge = judges::Run(asking.gate(self, options));
         let chain = asking.chain(&self.inner.parts)?;
         let (generated, ran) = chain.run(question, &judge).await?;
-        self.record(name, &ran, Some(question)).await;
+        self.record(name, &Streamed::of(&ran), Some(question)).await;
         Ok((generated, ran))
     }
 
@@ -349,23 +354,32 @@ impl Databases {
     /// # Errors
     /// The guard refuses it, or the database does.
     pub async fn run(&self, name: &str, sql: &str, options: &RunOptions) -> Result<Ran, SqlError> {
+        let mut rows = Rows::default();
+        let streamed = self.run_into(name, sql, options, &mut rows).await?;
+        Ok(streamed.with(rows))
+    }
+
+    /// The same with its rows into a sink as they come; of a query that fails it may have taken some.
+    ///
+    /// # Errors
+    /// As [`Databases::run`].
+    pub async fn run_into(
+        &self,
+        name: &str,
+        sql: &str,
+        options: &RunOptions,
+        sink: &mut dyn RowSink,
+    ) -> Result<Streamed, SqlError> {
         let slot = self.slot(name).await?;
         let parts = self.inner.parts.as_ref();
-        let reading = slot.prepared(parts, parts.config.catalogue_age, &nobody);
-        let prepared = match tokio::time::timeout(PATIENCE, reading).await {
-            Ok(prepared) => Some(prepared?),
-            Err(_) => {
-                self.read_in_background(&slot);
-                None
-            }
-        };
+        let prepared = self.at_hand(&slot).await?;
         let gate = Gate {
             parts,
             slot: &slot,
             prepared: prepared.as_ref(),
             options,
         };
-        let ran = gate.run(gate.approve(sql).await?).await?;
+        let ran = gate.run_into(gate.approve(sql).await?, sink).await?;
         self.record(name, &ran, options.question.as_deref()).await;
         Ok(ran)
     }
@@ -478,7 +492,29 @@ impl Databases {
         Ok(slot)
     }
 
+    /// What a query is checked against. It waits for a catalogue only where there is none yet, and
+    /// then not for long.
+    async fn at_hand(&self, slot: &Arc<Slot>) -> Result<Option<Arc<Prepared>>, SqlError> {
+        let parts = self.inner.parts.as_ref();
+        if let Some(prepared) = slot.at_hand(parts).await {
+            if slot.is_older(parts.config.catalogue_age) {
+                self.read_in_background(slot);
+            }
+            return Ok(Some(prepared));
+        }
+        let reading = slot.prepared(parts, parts.config.catalogue_age, &nobody);
+        if let Ok(prepared) = tokio::time::timeout(PATIENCE, reading).await {
+            return Ok(Some(prepared?));
+        }
+        self.read_in_background(slot);
+        Ok(None)
+    }
+
+    /// Compares the catalogue, and reads it anew where it is another, behind those who use it.
     fn read_in_background(&self, slot: &Arc<Slot>) {
+        if !slot.begins_comparing() {
+            return;
+        }
         let (parts, slot) = (self.inner.parts.clone(), slot.clone());
         let mut reading = locked(&self.inner.reading);
         while reading.try_join_next().is_some() {}
@@ -486,6 +522,7 @@ impl Databases {
             if let Err(error) = slot.prepared(&parts, Duration::ZERO, &nobody).await {
                 warn!(database = %slot.name, %error, "the catalogue cannot be read");
             }
+            slot.ends_comparing();
         });
     }
 
@@ -516,12 +553,16 @@ impl Databases {
         let prepared = slot
             .prepared(parts, parts.config.catalogue_age, &nobody)
             .await?;
+        // Ahead of the time at which the next question would have to wait for it.
+        if slot.is_older(parts.config.catalogue_age / 2) {
+            self.read_in_background(&slot);
+        }
         self.embed_in_background(&slot.name, &prepared);
         Ok(Asking { slot, prepared })
     }
 
     /// A record that cannot be kept is no reason to keep the rows back.
-    async fn record(&self, name: &str, ran: &Ran, question: Option<&str>) {
+    async fn record(&self, name: &str, ran: &Streamed, question: Option<&str>) {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
@@ -530,7 +571,7 @@ impl Databases {
             database: name.to_owned(),
             sql: ran.sql.clone(),
             question: question.map(str::to_owned),
-            row_count: ran.rows.rows.len() as u64,
+            row_count: ran.row_count,
             execution_ms: ran.execution_ms,
             executed_at: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
         };

@@ -1,15 +1,16 @@
 //! One connection that is open: its database, and its catalogue as it was last read.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use quillet_core::archive::Archive;
 use serde::{Deserialize, Serialize};
-use tokio::sync::Mutex;
 use tokio::task::{JoinError, spawn_blocking};
 use tracing::warn;
 
-use super::{Definition, Parts};
+use super::{Definition, Parts, locked};
+use crate::bounded::Bounded;
 use crate::chain::Prepared;
 use crate::database::Progress;
 use crate::rank::Glossary;
@@ -31,13 +32,17 @@ pub(super) struct Slot {
     /// Address without secrets, which says whether a kept catalogue is of this database.
     shown: String,
     kept: Mutex<Option<Kept>>,
+    /// Who compares or reads the catalogue holds this, so that one does it for all.
+    reader: tokio::sync::Mutex<()>,
+    /// Whether somebody compares it behind those who use it.
+    is_compared: AtomicBool,
 }
 
 #[derive(Clone, Debug)]
 struct Kept {
     prepared: Arc<Prepared>,
     /// When its fingerprint was last compared; `None` for one that was read from the archive.
-    checked: Option<Instant>,
+    compared: Option<Instant>,
 }
 
 /// A catalogue as it rests in the archive.
@@ -61,8 +66,47 @@ impl Slot {
             shown: url.to_string(),
             definition,
             text,
-            kept: Mutex::new(None),
+            kept: Mutex::default(),
+            reader: tokio::sync::Mutex::default(),
+            is_compared: AtomicBool::new(false),
         })
+    }
+
+    /// The catalogue as it is kept, however old, for queries: their database says for itself what
+    /// is there and who may see it. `None` where nothing is kept.
+    pub(super) async fn at_hand(&self, parts: &Parts) -> Option<Arc<Prepared>> {
+        if let Some(known) = self.known() {
+            return Some(known.prepared);
+        }
+        let _reader = self.reader.try_lock().ok()?;
+        let resting = self.resting(parts).await;
+        locked(&self.kept).clone_from(&resting);
+        Some(resting?.prepared)
+    }
+
+    /// Whether nobody has compared the catalogue for so long.
+    pub(super) fn is_older(&self, age: Duration) -> bool {
+        let compared = self.known().and_then(|known| known.compared);
+        compared.is_none_or(|at| at.elapsed() >= age)
+    }
+
+    /// Whether the caller is the one who compares the catalogue behind the others; it says when it
+    /// is done.
+    pub(super) fn begins_comparing(&self) -> bool {
+        !self.is_compared.swap(true, Ordering::AcqRel)
+    }
+
+    pub(super) fn ends_comparing(&self) {
+        self.is_compared.store(false, Ordering::Release);
+    }
+
+    fn known(&self) -> Option<Kept> {
+        locked(&self.kept).clone()
+    }
+
+    fn keep(&self, kept: &Kept) -> Arc<Prepared> {
+        *locked(&self.kept) = Some(kept.clone());
+        kept.prepared.clone()
     }
 
     /// The catalogue, made ready for questions: kept while it is younger than `age` or its fingerprint
@@ -76,31 +120,39 @@ impl Slot {
         age: Duration,
         progress: Progress<'_>,
     ) -> Result<Arc<Prepared>, SqlError> {
-        let mut kept = self.kept.lock().await;
-        if kept.is_none() {
-            *kept = self.resting(parts).await;
+        let young = |known: &Kept| known.compared.is_some_and(|at| at.elapsed() < age);
+        if let Some(known) = self.known().filter(young) {
+            return Ok(known.prepared);
         }
-        if let Some(known) = kept.as_mut() {
-            if known.checked.is_some_and(|at| at.elapsed() < age) {
-                return Ok(known.prepared.clone());
+        let _reader = self.reader.lock().await;
+        let known = match self.known() {
+            Some(known) => Some(known),
+            None => self.resting(parts).await,
+        };
+        let Some(mut known) = known else {
+            return Ok(self.keep(&self.read(parts, progress).await?));
+        };
+        if young(&known) {
+            return Ok(known.prepared);
+        }
+        match self.database.fingerprint().await {
+            Ok(now) if now != known.prepared.catalogue.fingerprint => {
+                Ok(self.keep(&self.read(parts, progress).await?))
             }
-            match self.database.fingerprint().await {
-                Ok(now) if now != known.prepared.catalogue.fingerprint => {}
-                Ok(_) => {
-                    known.checked = Some(Instant::now());
-                    return Ok(known.prepared.clone());
-                }
-                // Who may not ask the database now learns nothing of what it said before.
-                Err(error) if !is_away(&error) => return Err(error.into()),
-                Err(error) => {
-                    warn!(database = %self.name, %error, "the catalogue cannot be compared; it is used as it is kept");
-                    return Ok(known.prepared.clone());
-                }
+            Ok(_) => {
+                known.compared = Some(Instant::now());
+                Ok(self.keep(&known))
+            }
+            Err(error) if is_away(&error) => {
+                warn!(database = %self.name, %error, "the catalogue cannot be compared; it is used as it is kept");
+                Ok(self.keep(&known))
+            }
+            // Who may not ask the database now learns nothing of what it said before.
+            Err(error) => {
+                *locked(&self.kept) = None;
+                Err(error.into())
             }
         }
-        let read = self.read(parts, progress).await?;
-        *kept = Some(read.clone());
-        Ok(read.prepared)
     }
 
     /// The catalogue, read anew whatever is kept.
@@ -112,10 +164,8 @@ impl Slot {
         parts: &Parts,
         progress: Progress<'_>,
     ) -> Result<Arc<Prepared>, SqlError> {
-        let mut kept = self.kept.lock().await;
-        let read = self.read(parts, progress).await?;
-        *kept = Some(read.clone());
-        Ok(read.prepared)
+        let _reader = self.reader.lock().await;
+        Ok(self.keep(&self.read(parts, progress).await?))
     }
 
     async fn read(&self, parts: &Parts, progress: Progress<'_>) -> Result<Kept, SqlError> {
@@ -132,10 +182,10 @@ impl Slot {
                     ),
                 )
             })??;
-        self.keep(parts.archive.as_ref(), &catalogue).await;
+        self.rest(parts.archive.as_ref(), &catalogue).await;
         Ok(Kept {
             prepared: self.prepare(Arc::new(catalogue), parts).await?,
-            checked: Some(Instant::now()),
+            compared: Some(Instant::now()),
         })
     }
 
@@ -174,12 +224,12 @@ impl Slot {
             .ok()?;
         Some(Kept {
             prepared,
-            checked: None,
+            compared: None,
         })
     }
 
     /// Keeps a catalogue; one that cannot be kept is read again after a restart, which is no error.
-    async fn keep(&self, archive: &dyn Archive, catalogue: &Catalogue) {
+    async fn rest(&self, archive: &dyn Archive, catalogue: &Catalogue) {
         let resting = Resting {
             address: self.shown.clone(),
             catalogue,
@@ -202,10 +252,14 @@ pub(super) fn open(
     let mut options = parts.config.connect.clone();
     options.ssl_disabled |= definition.ssl_disabled;
     options.functions.clone_from(&parts.config.functions);
-    Ok(match &definition.ssh_config {
+    let ssh = definition.ssh_config.as_ref();
+    let database = match ssh.filter(|ssh| ssh.enabled) {
         Some(ssh) => tunnel::through(url, ssh, &options)?,
         None => connect(url, &options)?,
-    })
+    };
+    let connections = parts.config.connections;
+    let patience = options.catalogue_timeout;
+    Ok(Arc::new(Bounded::new(database, connections, patience)))
 }
 
 fn is_away(error: &DatabaseError) -> bool {

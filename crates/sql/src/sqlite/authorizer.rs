@@ -9,18 +9,11 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 
 use super::functions;
 use crate::database::DatabaseErrorKind as Kind;
+use crate::guard;
 
-/// PRAGMAs that describe tables. Those of the file's path, of settings and of checks are not among them.
-const PRAGMAS: [&str; 8] = [
-    "foreign_key_list",
-    "index_info",
-    "index_list",
-    "index_xinfo",
-    "schema_version",
-    "table_info",
-    "table_list",
-    "table_xinfo",
-];
+/// PRAGMAs that a query may run besides those that describe tables ([`guard::PRAGMAS`]). Full-text
+/// tables ask `data_version` whether what they keep in memory is still so.
+const NUMBERS: [&str; 2] = ["data_version", "schema_version"];
 
 /// The names of the table of the schema; every other name that begins with `sqlite_` is SQLite's own.
 const SCHEMA: [&str; 4] = [
@@ -80,7 +73,7 @@ fn hidden(table: &str) -> Option<(Kind, String)> {
     let name = table.to_ascii_lowercase();
     let pragma = name.strip_prefix("pragma_");
     let is_hidden = match pragma {
-        Some(pragma) => !PRAGMAS.contains(&pragma),
+        Some(pragma) => !guard::PRAGMAS.contains(&pragma),
         None => name == "dbstat" || (name.starts_with("sqlite_") && !SCHEMA.contains(&&*name)),
     };
     is_hidden.then(|| {
@@ -98,9 +91,10 @@ fn unlisted(function: &str) -> Option<(Kind, String)> {
 }
 
 fn setting(name: &str, has_value: bool) -> Option<(Kind, String)> {
-    let listed = PRAGMAS.contains(&name.to_ascii_lowercase().as_str());
+    let folded = name.to_ascii_lowercase();
+    let is_number = NUMBERS.contains(&folded.as_str());
     // `schema_version = 5` would write; the others take the name of a table.
-    if listed && !(has_value && name.eq_ignore_ascii_case("schema_version")) {
+    if guard::PRAGMAS.contains(&folded.as_str()) || (is_number && !has_value) {
         return None;
     }
     let message = format!("PRAGMA {name} does more than describe tables, and may not be run");

@@ -13,24 +13,28 @@ mod authorizer;
 mod catalogue;
 mod comments;
 mod fault;
-mod functions;
+pub(crate) mod functions;
 mod maths;
 mod open;
 mod query;
 mod scan;
 mod values;
+mod virtual_tables;
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use quillet_core::BoxFuture;
 use rusqlite::Connection;
+use tokio::sync::mpsc;
 
 use crate::database::{Checked, ConnectOptions, Database, DatabaseError, Progress, QueryLimits};
-use crate::{Catalogue, ConnectionUrl, Dialect, Rows};
+use crate::stream::{Ended, RowSink, Stop};
+use crate::{Catalogue, ConnectionUrl, Dialect};
 
-use open::Stop;
+use query::Piece;
 
 /// An SQLite file. It is not opened before it is asked for something.
 #[derive(Clone, Debug)]
@@ -62,7 +66,7 @@ impl Sqlite {
         time: Duration,
         work: impl FnOnce(&mut Connection, &Work) -> Result<T, DatabaseError> + Send + 'static,
     ) -> Result<T, DatabaseError> {
-        let stop = Arc::new(Stop::default());
+        let stop = Arc::new(open::Stop::default());
         let _guard = StopOnDrop(Arc::clone(&stop));
         let deadline = Instant::now().checked_add(time);
         let path = self.path.clone();
@@ -95,11 +99,40 @@ impl Work {
 }
 
 /// Ends the work when the future that waits for it is dropped.
-struct StopOnDrop(Arc<Stop>);
+struct StopOnDrop(Arc<open::Stop>);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.ask();
+    }
+}
+
+/// Passes on what the thread gives out. A thread whose pieces nobody takes ends.
+async fn pass_on(mut taken: mpsc::Receiver<Piece>, sink: &mut dyn RowSink) -> Result<(), Stop> {
+    while let Some(piece) = taken.recv().await {
+        match piece {
+            Piece::Columns(columns) => sink.columns(columns).await?,
+            Piece::Rows(rows) => sink.rows(rows).await?,
+        }
+    }
+    Ok(())
+}
+
+/// Reads and passes on side by side. A failure does not wait for a slow sink.
+async fn both(
+    reading: impl Future<Output = Result<Ended, DatabaseError>>,
+    passing: impl Future<Output = Result<(), Stop>>,
+) -> Result<Ended, DatabaseError> {
+    let (mut reading, mut passing) = (pin!(reading), pin!(passing));
+    tokio::select! {
+        read = &mut reading => {
+            let ended = read?;
+            Ok(passing.await.map_or(Ended::Stopped, |()| ended))
+        }
+        passed = &mut passing => match passed {
+            Ok(()) => reading.await,
+            Err(Stop) => Ok(Ended::Stopped),
+        },
     }
 }
 
@@ -156,14 +189,22 @@ impl Database for Sqlite {
         }))
     }
 
-    fn query<'a>(
+    fn query_into<'a>(
         &'a self,
         sql: &'a str,
         limits: &'a QueryLimits,
-    ) -> BoxFuture<'a, Result<Rows, DatabaseError>> {
-        let (sql, limits) = (sql.to_owned(), limits.clone());
-        Box::pin(self.with(limits.timeout, move |connection, work| {
-            query::run(connection, &sql, &limits, work)
-        }))
+        sink: &'a mut dyn RowSink,
+    ) -> BoxFuture<'a, Result<Ended, DatabaseError>> {
+        // One batch is on its way while the thread makes the next.
+        let (given, taken) = mpsc::channel(1);
+        let (text, bounds) = (sql.to_owned(), limits.clone());
+        let reading = self.with(limits.timeout, move |connection, work| {
+            query::run(connection, &text, &bounds, work, &given)
+        });
+        Box::pin(async move {
+            let both = both(reading, pass_on(taken, sink));
+            let done = tokio::time::timeout(limits.timeout, both).await;
+            done.unwrap_or_else(|_| Err(fault::too_long(limits.timeout)))
+        })
     }
 }

@@ -3,12 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::fallible_iterator::FallibleIterator;
-use rusqlite::{Batch, Connection, Statement};
+use rusqlite::{Connection, Statement};
+use tokio::sync::mpsc::Sender;
 
 use super::authorizer::{self, Seen};
-use super::{Work, catalogue, open, values};
+use super::{Work, catalogue, open, values, virtual_tables};
 use crate::database::{DatabaseError, DatabaseErrorKind as Kind, QueryLimits};
-use crate::rows::{Rows, Truncated};
+use crate::rows::{Cell, ColumnInfo};
+use crate::stream::{Batch, Ended, Stop};
 
 /// Bytes that a value may always have, whatever the bound on all of them is.
 const VALUE_LEAST: usize = 1 << 20;
@@ -18,25 +20,33 @@ const VALUE_MOST: usize = 64 << 20;
 /// arguments, such as `instr`: two values of 8 MB would keep one instruction busy for hours.
 const VALUE_SLOW: usize = 200_000;
 
-/// Runs one query and reads what the limits allow.
+/// What the thread of a query gives out: the columns before the first rows.
+pub(super) enum Piece {
+    Columns(Vec<ColumnInfo>),
+    Rows(Vec<Vec<Cell>>),
+}
+
+/// Runs one query and gives out what the limits allow. Waits while nobody takes it.
 pub(super) fn run(
     connection: &mut Connection,
     sql: &str,
     limits: &QueryLimits,
     work: &Work,
-) -> Result<Rows, DatabaseError> {
+    out: &Sender<Piece>,
+) -> Result<Ended, DatabaseError> {
     if sql.contains('\0') {
         let message = "the query contains a NUL character, behind which SQLite reads nothing";
         return Err(DatabaseError::new(Kind::Syntax, message));
     }
     let failed = |error: rusqlite::Error| work.fault(&error);
     catalogue::probe(connection).map_err(failed)?;
+    virtual_tables::connect(connection, sql).map_err(failed)?;
     let value = limits.bytes.clamp(VALUE_LEAST, VALUE_MOST);
     open::confine(connection, value).map_err(failed)?;
     let seen = Arc::new(Mutex::new(Seen::default()));
     authorizer::install(connection, &seen).map_err(failed)?;
     let ran = prepare(connection, sql, &seen, work)
-        .and_then(|mut statement| read(&mut statement, limits).map_err(failed));
+        .and_then(|mut statement| read(&mut statement, limits, out).map_err(failed));
     let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
     ran.map_err(|fault| explain(fault, &seen, value))
 }
@@ -50,7 +60,7 @@ fn prepare<'c>(
     work: &Work,
 ) -> Result<Statement<'c>, DatabaseError> {
     let failed = |error: rusqlite::Error| work.fault(&error);
-    let mut statements = Batch::new(connection, sql);
+    let mut statements = rusqlite::Batch::new(connection, sql);
     let statement = statements.next().map_err(failed)?;
     let statement = statement.ok_or_else(|| wrong(Kind::Syntax, "the text holds no statement"))?;
     // The next one is prepared only, never run.
@@ -61,6 +71,10 @@ fn prepare<'c>(
     if !statement.readonly() || statement.column_count() == 0 {
         let message = "the statement gives no rows or would change something; write a SELECT";
         return Err(wrong(Kind::ReadOnly, message));
+    }
+    if statement.parameter_count() > 0 {
+        let message = "the query has a parameter, and nobody gives its value; write the value";
+        return Err(wrong(Kind::Syntax, message));
     }
     let slow = seen
         .lock()
@@ -95,31 +109,57 @@ fn explain(mut fault: DatabaseError, seen: &Seen, value: usize) -> DatabaseError
 }
 
 /// Steps through the rows until one too many is there.
-fn read(statement: &mut Statement<'_>, limits: &QueryLimits) -> rusqlite::Result<Rows> {
-    let mut columns = values::columns(statement);
-    let mut found = Vec::new();
-    let mut truncated = None;
-    let mut bytes = 0_usize;
+fn read(
+    statement: &mut Statement<'_>,
+    limits: &QueryLimits,
+    out: &Sender<Piece>,
+) -> rusqlite::Result<Ended> {
+    let columns = values::columns(statement);
     let width = columns.len();
+    let mut out = Out {
+        columns: Some(columns),
+        out,
+    };
+    let mut batch = Batch::new(limits);
+    let mut ended = Ended::Whole;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        if found.len() >= limits.rows {
-            truncated = Some(Truncated::Rows);
+        if let Some(limit) = batch.admit(values::row_size(row, width)?) {
+            ended = Ended::Cut(limit);
             break;
         }
-        let size = values::row_size(row, width)?;
-        bytes = bytes.saturating_add(size);
-        if bytes > limits.bytes {
-            truncated = Some(Truncated::Bytes);
-            break;
+        if let Some(full) = batch.push(values::row(row, width)?)
+            && out.give(full).is_err()
+        {
+            return Ok(Ended::Stopped);
         }
-        found.push(values::row(row, width)?);
     }
-    drop(rows);
-    values::name_types(&mut columns, &found);
-    Ok(Rows {
-        columns,
-        rows: found,
-        truncated,
+    Ok(match out.give(batch.take()) {
+        Ok(()) => ended,
+        Err(Stop) => Ended::Stopped,
     })
+}
+
+/// Where rows go, and the columns until the first of them go there.
+struct Out<'a> {
+    columns: Option<Vec<ColumnInfo>>,
+    out: &'a Sender<Piece>,
+}
+
+impl Out<'_> {
+    /// Gives rows out; computed columns have the types of the first batch.
+    fn give(&mut self, rows: Vec<Vec<Cell>>) -> Result<(), Stop> {
+        if let Some(mut columns) = self.columns.take() {
+            values::name_types(&mut columns, &rows);
+            self.send(Piece::Columns(columns))?;
+        }
+        match rows.is_empty() {
+            true => Ok(()),
+            false => self.send(Piece::Rows(rows)),
+        }
+    }
+
+    fn send(&self, piece: Piece) -> Result<(), Stop> {
+        self.out.blocking_send(piece).map_err(|_| Stop)
+    }
 }

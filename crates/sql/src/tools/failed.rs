@@ -33,6 +33,7 @@ fn kind(error: &SqlError) -> ToolErrorKind {
         | SqlError::Answer { .. }
         | SqlError::Cut { .. }
         | SqlError::Prompt { .. }
+        | SqlError::Export(_)
         | SqlError::Store(_) => ToolErrorKind::Remote,
     }
 }

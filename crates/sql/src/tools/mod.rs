@@ -1,4 +1,4 @@
-//! Databases as tools: what the origin's agent could do (note 1.1 on seed 001), for whoever
+//! Databases as tools: what the origin's agent could do, for whoever
 //! calls tools. Results are data, and bounded: what was cut off is said in them.
 
 mod cut;

@@ -69,12 +69,26 @@ fn queries_are_laid_out() {
             "SELECT\n  extract(year FROM d),\n  substring(a FROM 1 FOR 2),\n  percentile_cont(0.5) WITHIN GROUP (ORDER BY x)\nFROM t",
         ),
         (PostgreSql, "select 'a'\n'b'", "SELECT 'a'\n'b'"),
-        (PostgreSql, "", ""),
     ] {
         let once = format(sql, dialect).unwrap();
         assert_eq!(once, expected, "{sql}");
         assert_eq!(format(&once, dialect).unwrap(), once, "{sql}");
     }
+}
+
+#[test]
+fn what_is_no_sql_is_refused() {
+    for (text, code) in [
+        ("", "sql.guard.empty"),
+        (" -- nothing", "sql.guard.empty"),
+        ("This is not SQL at all!!!", "sql.guard.syntax"),
+        ("请列出所有订单", "sql.guard.syntax"),
+        ("'select'", "sql.guard.syntax"),
+    ] {
+        assert_eq!(format(text, PostgreSql).expect_err(text).code, code);
+    }
+    let place = format("-- c\n what?", PostgreSql).unwrap_err().position;
+    assert_eq!(place.map(|p| (p.line, p.column)), Some((2, 2)));
 }
 
 #[test]
@@ -161,8 +175,10 @@ fn pieces() -> impl Strategy<Value = String> {
         "中文",
     ]);
     let blank = prop::sample::select(vec!["", " ", "\n", "  \n "]);
-    prop::collection::vec((piece, blank), 0..40)
-        .prop_map(|all| all.into_iter().map(|(a, b)| format!("{a}{b}")).collect())
+    prop::collection::vec((piece, blank), 0..40).prop_map(|all: Vec<_>| {
+        let rest: String = all.into_iter().map(|(a, b)| format!("{a}{b}")).collect();
+        format!("select {rest}")
+    })
 }
 
 proptest! {

@@ -2,106 +2,198 @@
 //!
 //! A column has the type of its values: what a driver says of it is only asked where there are
 //! none, for a column of SQLite may hold anything, and nobody says how many digits a decimal has.
+//! The type stands before the rows in all of these files, so it is found from the first
+//! [`SAMPLE`] rows; a later value that the type cannot hold is an error, never another value.
 
 mod array;
+mod held;
 mod shape;
+mod target;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
 
 use super::keys::keys;
+use super::writer::Form;
 use super::{ExportError, Format};
-use crate::{Cell, ColumnInfo, Rows};
+use crate::rows::Truncated;
+use crate::{Cell, ColumnInfo};
+use held::Held;
 use shape::Shape;
+use target::Target;
+
+/// Rows that types are found from.
+const SAMPLE: usize = 32_768;
 
 /// Rows of one batch.
-const BATCH: usize = 65_536;
+const BATCH: usize = 16_384;
 
 /// The name under which a column keeps the database's name of its type.
 const DATABASE_TYPE: &str = "database_type";
 
-pub(super) fn file(rows: &Rows) -> Result<Vec<u8>, ExportError> {
-    let write = || -> Result<Vec<u8>, ArrowError> {
-        let schema = schema(rows);
-        let mut writer = FileWriter::try_new(Vec::new(), &schema)?;
-        for batch in batches(rows, &schema) {
-            writer.write(&batch?)?;
-        }
-        writer.into_inner()
-    };
-    write().map_err(|error| failed(Format::Arrow, &error))
+/// A file that grows.
+pub(super) struct Arrow {
+    format: Format,
+    columns: Vec<ColumnInfo>,
+    /// Rows that are no batch yet.
+    held: Held,
+    /// Rows that were written.
+    written: usize,
+    open: Option<Open>,
 }
 
-pub(super) fn stream(rows: &Rows) -> Result<Vec<u8>, ExportError> {
-    let write = || -> Result<Vec<u8>, ArrowError> {
-        let schema = schema(rows);
-        let mut writer = StreamWriter::try_new(Vec::new(), &schema)?;
-        for batch in batches(rows, &schema) {
-            writer.write(&batch?)?;
-        }
-        writer.into_inner()
-    };
-    write().map_err(|error| failed(Format::ArrowStream, &error))
+/// What is known as soon as the types are.
+struct Open {
+    shapes: Vec<Shape>,
+    schema: SchemaRef,
+    target: Target,
 }
 
-/// Compressed with Snappy, which every reader of Parquet knows.
-pub(super) fn parquet(rows: &Rows) -> Result<Vec<u8>, ExportError> {
-    let write = || -> Result<Vec<u8>, ParquetError> {
-        let schema = schema(rows);
-        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
-        let mut writer =
-            ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties.build()))?;
-        for batch in batches(rows, &schema) {
-            writer.write(&batch?)?;
+impl Arrow {
+    pub(super) fn begin(columns: Vec<ColumnInfo>, format: Format) -> Self {
+        Arrow {
+            format,
+            columns,
+            held: Held::default(),
+            written: 0,
+            open: None,
         }
-        writer.into_inner()
-    };
-    write().map_err(|error| failed(Format::Parquet, &error))
-}
+    }
 
-fn failed(format: Format, error: &dyn std::error::Error) -> ExportError {
-    ExportError {
-        format,
-        message: error.to_string(),
+    /// Writes the rows that are held. The first of them say the types; if more rows are to come,
+    /// with room for them.
+    fn flush(&mut self, has_more: bool, out: &mut Vec<u8>) -> Result<(), ExportError> {
+        let rows = self.held.take();
+        let open = match &mut self.open {
+            Some(open) => {
+                let misfit = misfit(&rows, &self.columns, open);
+                if let Some(misfit) = misfit {
+                    return Err(self.failed(misfit));
+                }
+                open
+            }
+            none => none.insert(begin(self.format, &self.columns, &rows, has_more)?),
+        };
+        self.written += rows.len();
+        // Rows that are in a batch are dropped with it: nobody needs them twice.
+        let mut rows = rows.into_iter();
+        while rows.len() > 0 {
+            let some: Vec<Vec<Cell>> = rows.by_ref().take(BATCH).collect();
+            let batch = batch(&some, &open.schema).map_err(|error| of(self.format, &error))?;
+            open.target.write(&batch, out)?;
+        }
+        Ok(())
+    }
+
+    fn failed(&self, misfit: Misfit) -> ExportError {
+        let (row, name) = (self.written + misfit.row + 1, misfit.column);
+        ExportError {
+            format: self.format,
+            message: format!(
+                "row {row} of column {name:?} is {}, and the rows before made the column {}; \
+                 cast the column to text or to a wider type in the query, or write csv or ndjson",
+                misfit.found, misfit.fixed
+            ),
+        }
     }
 }
 
-fn schema(rows: &Rows) -> SchemaRef {
-    let columns = keys(&rows.columns)
-        .into_iter()
-        .zip(&rows.columns)
-        .enumerate();
-    let fields: Vec<Field> = columns
-        .map(|(place, (key, column))| field(key, column, cells(&rows.rows, place)))
-        .collect();
-    Arc::new(Schema::new(fields))
+impl Form for Arrow {
+    fn rows(&mut self, rows: Vec<Vec<Cell>>, out: &mut Vec<u8>) -> Result<(), ExportError> {
+        // Not before more rows are there: the types of what is whole need no room.
+        let most = match self.open {
+            Some(_) => BATCH,
+            None => SAMPLE,
+        };
+        if self.held.is_full(most) && !rows.is_empty() {
+            self.flush(true, out)?;
+        }
+        self.held.add(rows);
+        Ok(())
+    }
+
+    fn end(
+        mut self: Box<Self>,
+        truncated: Option<Truncated>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ExportError> {
+        self.flush(false, out)?;
+        match self.open {
+            Some(open) => open.target.finish(truncated, out),
+            None => Ok(()),
+        }
+    }
 }
 
-fn field<'a>(key: String, column: &ColumnInfo, cells: impl Iterator<Item = &'a Cell>) -> Field {
+/// Finds the types of columns and begins the file with them.
+fn begin(
+    format: Format,
+    columns: &[ColumnInfo],
+    rows: &[Vec<Cell>],
+    has_more: bool,
+) -> Result<Open, ExportError> {
+    let shape = |(place, column): (usize, &ColumnInfo)| {
+        let shape = Shape::of(column, cells(rows, place));
+        match has_more {
+            true => {
+                let has_values = cells(rows, place).any(|cell| *cell != Cell::Null);
+                shape.with_room(column, has_values)
+            }
+            false => shape,
+        }
+    };
+    let shapes: Vec<Shape> = columns.iter().enumerate().map(shape).collect();
+    let named = keys(columns).into_iter().zip(columns).zip(&shapes);
+    let fields: Vec<Field> = named
+        .map(|((key, column), shape)| field(key, column, shape))
+        .collect();
+    let schema: SchemaRef = Arc::new(Schema::new(fields));
+    let target = Target::begin(format, &schema)?;
+    Ok(Open {
+        shapes,
+        schema,
+        target,
+    })
+}
+
+fn field(key: String, column: &ColumnInfo, shape: &Shape) -> Field {
     let about = [(DATABASE_TYPE.to_owned(), column.data_type.clone())];
-    let kind = Shape::of(column, cells).data_type();
-    Field::new(key, kind, true).with_metadata(HashMap::from(about))
+    Field::new(key, shape.data_type(), true).with_metadata(HashMap::from(about))
+}
+
+/// A value that the type of its column cannot hold.
+struct Misfit {
+    row: usize,
+    column: String,
+    found: String,
+    fixed: String,
+}
+
+fn misfit(rows: &[Vec<Cell>], columns: &[ColumnInfo], open: &Open) -> Option<Misfit> {
+    let columns = columns.iter().zip(&open.shapes).enumerate();
+    for (place, (column, shape)) in columns {
+        let mut cells = cells(rows, place);
+        if let Some(row) = cells.position(|cell| !shape.holds(cell, column.value_type)) {
+            let cell = rows.get(row).and_then(|row| row.get(place));
+            let found = cell.and_then(|cell| Shape::of_cell(cell, column.value_type));
+            return Some(Misfit {
+                row,
+                column: column.name.clone(),
+                found: found.map_or_else(String::new, |found| found.data_type().to_string()),
+                fixed: shape.data_type().to_string(),
+            });
+        }
+    }
+    None
 }
 
 /// The values of one column; a row that is too short has NULL there.
 fn cells(rows: &[Vec<Cell>], place: usize) -> impl Iterator<Item = &Cell> {
     rows.iter()
         .map(move |row| row.get(place).unwrap_or(&Cell::Null))
-}
-
-fn batches(
-    rows: &Rows,
-    schema: &SchemaRef,
-) -> impl Iterator<Item = Result<RecordBatch, ArrowError>> {
-    rows.rows.chunks(BATCH).map(move |rows| batch(rows, schema))
 }
 
 fn batch(rows: &[Vec<Cell>], schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
@@ -113,4 +205,11 @@ fn batch(rows: &[Vec<Cell>], schema: &SchemaRef) -> Result<RecordBatch, ArrowErr
     let columns: Vec<ArrayRef> = columns.collect::<Result<_, _>>()?;
     let count = RecordBatchOptions::new().with_row_count(Some(rows.len()));
     RecordBatch::try_new_with_options(schema.clone(), columns, &count)
+}
+
+fn of(format: Format, error: &dyn std::error::Error) -> ExportError {
+    ExportError {
+        format,
+        message: error.to_string(),
+    }
 }

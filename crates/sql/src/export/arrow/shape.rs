@@ -60,6 +60,47 @@ impl Shape {
         }
     }
 
+    /// The shape with room for rows that nobody has seen yet, as far as the database's type of the
+    /// column lets expect them: large unsigned numbers, decimals with more digits before the point.
+    /// How many a decimal has behind it, nobody knows where no value was seen: texts have room.
+    pub(super) fn with_room(self, column: &ColumnInfo, has_values: bool) -> Shape {
+        match self {
+            Shape::Integer {
+                negative: false,
+                small,
+                ..
+            } if column.data_type == "bigint unsigned" => Shape::Integer {
+                negative: false,
+                large: true,
+                small,
+            },
+            Shape::Decimal { whole, fraction } if declared_decimal(&column.data_type).is_none() => {
+                if !has_values {
+                    return Shape::Text;
+                }
+                let digits = [DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION].map(usize::from);
+                let fitting = digits.into_iter().find(|most| whole + fraction <= *most);
+                Shape::Decimal {
+                    whole: fitting.map_or(whole, |most| most - fraction),
+                    fraction,
+                }
+            }
+            Shape::List(None) => Shape::List(Some(Box::new(Shape::Text))),
+            shape => shape,
+        }
+    }
+
+    /// Whether a value can be in a column of this shape as it is.
+    pub(super) fn holds(&self, cell: &Cell, kind: ValueType) -> bool {
+        if *self == Shape::Text {
+            return true;
+        }
+        let Some(shape) = Shape::of_cell(cell, kind) else {
+            return true;
+        };
+        shape == *self || self.clone().with(shape).data_type() == self.data_type()
+    }
+
     fn by_type(kind: ValueType) -> Shape {
         match kind {
             ValueType::Boolean => Shape::Boolean,
@@ -84,7 +125,7 @@ impl Shape {
     }
 
     /// `None` for NULL, which is of every shape.
-    fn of_cell(cell: &Cell, kind: ValueType) -> Option<Shape> {
+    pub(super) fn of_cell(cell: &Cell, kind: ValueType) -> Option<Shape> {
         Some(match cell {
             Cell::Null => return None,
             Cell::Bool(_) => Shape::Boolean,

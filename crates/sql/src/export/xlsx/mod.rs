@@ -10,9 +10,10 @@ use std::io;
 
 use super::text::text;
 use super::values;
+use super::writer::Form;
 use super::{ExportError, Format};
-use crate::rows::ValueType;
-use crate::{Cell, Rows};
+use crate::rows::{Truncated, ValueType};
+use crate::{Cell, ColumnInfo};
 use zip::Zip;
 
 /// Most rows of a sheet, the header among them (Excel's specifications and limits).
@@ -71,9 +72,99 @@ const STYLES: &str = "<styleSheet xmlns=\"http://schemas.openxmlformats.org/spre
 const SHEET: &str = "<worksheet xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\">\
 <sheetViews><sheetView workbookViewId=\"0\"><pane ySplit=\"1\" topLeftCell=\"A2\" activePane=\"bottomLeft\" state=\"frozen\"/></sheetView></sheetViews><sheetData>";
 
-pub(super) fn write(rows: &Rows) -> Result<Vec<u8>, ExportError> {
-    let sheet = sheet(rows)?;
-    pack(&sheet).map_err(|error| failed(error.to_string()))
+/// Bytes that are kept until they are given out together: a small workbook comes whole, with its
+/// sizes where readers look first.
+const PIECE: usize = 256 << 10;
+
+const PARTS_BEFORE: [(&str, &str); 5] = [
+    ("[Content_Types].xml", TYPES),
+    ("_rels/.rels", ROOT),
+    ("xl/workbook.xml", WORKBOOK),
+    ("xl/_rels/workbook.xml.rels", PARTS),
+    ("xl/styles.xml", STYLES),
+];
+
+/// A workbook that grows: its only sheet is its last part.
+pub(super) struct Workbook {
+    zip: Zip,
+    columns: Vec<ColumnInfo>,
+    /// Rows so far, the header among them.
+    height: usize,
+}
+
+impl Workbook {
+    pub(super) fn begin(columns: Vec<ColumnInfo>) -> Result<Self, ExportError> {
+        let width = columns.len();
+        if width > MAX_COLUMNS {
+            return Err(failed(format!(
+                "a sheet has {MAX_COLUMNS} columns, and there are {width}; \
+                 csv and parquet have no such bound"
+            )));
+        }
+        let mut head = format!("{HEAD}{SHEET}<row>");
+        for column in &columns {
+            let place = || ("its header".to_owned(), column.name.as_str());
+            string(&mut head, &column.name, BOLD).map_err(|length| too_long(length, place()))?;
+        }
+        head.push_str("</row>");
+        Ok(Workbook {
+            zip: parts(&head).map_err(|error| unpacked(&error))?,
+            columns,
+            height: 1,
+        })
+    }
+}
+
+impl Form for Workbook {
+    fn rows(&mut self, rows: Vec<Vec<Cell>>, out: &mut Vec<u8>) -> Result<(), ExportError> {
+        let mut sheet = String::new();
+        for row in &rows {
+            if self.height == MAX_ROWS {
+                return Err(failed(format!(
+                    "a sheet has {MAX_ROWS} rows, the header among them, and there are more; \
+                     csv and parquet have no such bound"
+                )));
+            }
+            sheet.push_str("<row>");
+            for (cell, column) in row.iter().zip(&self.columns) {
+                let place = || (format!("row {}", self.height), column.name.as_str());
+                let written = value(&mut sheet, cell, column.value_type);
+                written.map_err(|length| too_long(length, place()))?;
+            }
+            sheet.push_str("</row>");
+            self.height += 1;
+        }
+        self.zip
+            .write(sheet.as_bytes())
+            .map_err(|error| unpacked(&error))?;
+        if self.zip.ready() > PIECE {
+            self.zip.take(out);
+        }
+        Ok(())
+    }
+
+    fn end(
+        mut self: Box<Self>,
+        _: Option<Truncated>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ExportError> {
+        let sheet = self.zip.write(b"</sheetData></worksheet>");
+        let ended = sheet.and_then(|()| self.zip.end());
+        ended
+            .and_then(|()| self.zip.finish(out))
+            .map_err(|error| unpacked(&error))
+    }
+}
+
+/// The archive up to the first rows of the sheet.
+fn parts(head: &str) -> io::Result<Zip> {
+    let mut zip = Zip::default();
+    for (name, content) in PARTS_BEFORE {
+        zip.add(name, format!("{HEAD}{content}").as_bytes())?;
+    }
+    zip.begin("xl/worksheets/sheet1.xml")?;
+    zip.write(head.as_bytes())?;
+    Ok(zip)
 }
 
 fn failed(message: impl Into<String>) -> ExportError {
@@ -83,47 +174,8 @@ fn failed(message: impl Into<String>) -> ExportError {
     }
 }
 
-fn pack(sheet: &str) -> io::Result<Vec<u8>> {
-    let mut zip = Zip::default();
-    let parts = [
-        ("[Content_Types].xml", TYPES),
-        ("_rels/.rels", ROOT),
-        ("xl/workbook.xml", WORKBOOK),
-        ("xl/_rels/workbook.xml.rels", PARTS),
-        ("xl/styles.xml", STYLES),
-    ];
-    for (name, content) in parts {
-        zip.add(name, format!("{HEAD}{content}").as_bytes())?;
-    }
-    zip.add("xl/worksheets/sheet1.xml", sheet.as_bytes())?;
-    zip.finish()
-}
-
-fn sheet(rows: &Rows) -> Result<String, ExportError> {
-    let (height, width) = (rows.rows.len() + 1, rows.columns.len());
-    for (what, found, most) in [("rows", height, MAX_ROWS), ("columns", width, MAX_COLUMNS)] {
-        if found > most {
-            return Err(failed(format!(
-                "a sheet has {most} {what}, and with the header there are {found}; csv and parquet have no such bound"
-            )));
-        }
-    }
-    let mut out = format!("{HEAD}{SHEET}<row>");
-    for column in &rows.columns {
-        let place = || ("its header".to_owned(), column.name.as_str());
-        string(&mut out, &column.name, BOLD).map_err(|length| too_long(length, place()))?;
-    }
-    out.push_str("</row>");
-    for (number, row) in rows.rows.iter().enumerate() {
-        out.push_str("<row>");
-        for (cell, column) in row.iter().zip(&rows.columns) {
-            let place = || (format!("row {}", number + 1), column.name.as_str());
-            value(&mut out, cell, column.value_type).map_err(|length| too_long(length, place()))?;
-        }
-        out.push_str("</row>");
-    }
-    out.push_str("</sheetData></worksheet>");
-    Ok(out)
+fn unpacked(error: &io::Error) -> ExportError {
+    failed(error.to_string())
 }
 
 fn too_long(length: usize, (place, column): (String, &str)) -> ExportError {

@@ -5,7 +5,6 @@
 
 mod mysql;
 mod postgres;
-mod sqlite;
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -14,7 +13,7 @@ use sqlparser::ast::{ObjectName, ObjectNamePart, Spanned};
 
 use super::text::Text;
 use super::{GuardError, Policy, codes, parse, relations};
-use crate::Dialect;
+use crate::{Dialect, sqlite};
 
 /// Operators of well-known extensions of PostgreSQL (pgvector, pg_trgm, PostGIS) that compute.
 pub(super) const OPERATORS: [&str; 10] = [
@@ -25,7 +24,11 @@ type Names = LazyLock<HashSet<&'static str>>;
 
 static POSTGRES: Names = LazyLock::new(|| postgres::NAMES.split_whitespace().collect());
 static MYSQL: Names = LazyLock::new(|| mysql::NAMES.split_whitespace().collect());
-static SQLITE: Names = LazyLock::new(|| sqlite::NAMES.split_whitespace().collect());
+/// What the linked SQLite has, and words of SQL that the parser reads as calls.
+static SQLITE: Names = LazyLock::new(|| {
+    let words = ["any", "collate", "exists", "row"];
+    sqlite::functions::of_texts().chain(words).collect()
+});
 
 fn list(dialect: Dialect) -> &'static HashSet<&'static str> {
     match dialect {

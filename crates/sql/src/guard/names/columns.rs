@@ -107,12 +107,13 @@ impl Checker<'_> {
     pub(super) fn check_bare(&self, ident: &Ident) -> Result<(), GuardError> {
         let key = self.key(ident);
         let dialect = self.text.dialect;
-        // What SQLite does not find in double quotes it takes for a text.
-        let is_text = dialect == Dialect::Sqlite && ident.quote_style == Some('"');
-        if is_word(dialect, ident) || is_text || is_hidden(dialect, &key) {
+        if is_word(dialect, ident) || is_hidden(dialect, &key) {
             return Ok(());
         }
+        // What SQLite does not find in double quotes it takes for a text.
+        let may_be_text = dialect == Dialect::Sqlite && ident.quote_style == Some('"');
         match self.find(&key) {
+            Found::Nowhere if may_be_text && !self.is_misspelt(ident) => Ok(()),
             Found::Here => Ok(()),
             Found::Several(tables) => Err(self
                 .error(
@@ -128,6 +129,22 @@ impl Checker<'_> {
             Found::Nowhere if self.source_named(&key).is_some() => Ok(()),
             Found::Nowhere => Err(self.unknown_column(ident)),
         }
+    }
+
+    /// Whether it is a column's name but for white space and marks. A text would then stand where
+    /// the column was meant, in every row, and nobody would be told.
+    fn is_misspelt(&self, ident: &Ident) -> bool {
+        let letters = |name: &str| -> String {
+            let letters = name.chars().filter(|c| c.is_alphanumeric());
+            letters.flat_map(char::to_lowercase).collect()
+        };
+        let written = letters(&ident.value);
+        let mut columns = self
+            .visible()
+            .flat_map(|frame| &frame.sources)
+            .filter_map(|source| source.columns.as_ref())
+            .flat_map(|columns| &columns.names);
+        !written.is_empty() && columns.any(|name| letters(name) == written)
     }
 
     fn find(&self, key: &str) -> Found {

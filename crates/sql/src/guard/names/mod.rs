@@ -17,6 +17,7 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Span;
 
+pub(super) use self::scope::constraint;
 use self::scope::{Columns, Frame};
 use super::fields::clipped;
 use super::text::Text;

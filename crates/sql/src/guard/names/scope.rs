@@ -338,7 +338,8 @@ pub(super) fn last(name: &ObjectName) -> Option<&Ident> {
     }
 }
 
-fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
+/// What a join says of its two sides.
+pub(in super::super) fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
     match operator {
         JoinOperator::Join(constraint)
         | JoinOperator::Inner(constraint)

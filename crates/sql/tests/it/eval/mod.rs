@@ -52,11 +52,12 @@ fn files_are_read_and_measured() {
     let measured = measure(&suite, &SqlConfig::default(), &Bytes4, &|_, _, _| {});
     assert_eq!((measured.questions, measured.tables), (2, 3));
     assert_eq!(
-        measured.at.iter().map(|at| at.k).collect::<Vec<_>>(),
+        measured.order.at.iter().map(|at| at.k).collect::<Vec<_>>(),
         DEPTHS
     );
     assert!(
         measured
+            .order
             .at
             .iter()
             .all(|at| at.recall == 1.0 && at.complete == 1.0),

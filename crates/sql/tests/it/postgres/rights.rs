@@ -172,38 +172,3 @@ async fn without_temporary_views_the_server_prints_what_it_read() {
     assert_eq!(error.kind, Kind::Unjudged);
     assert!(error.hint.unwrap().contains("GRANT TEMPORARY"));
 }
-
-/// `cargo test … what_the_second_judge_costs -- --ignored --nocapture`: each query with and without.
-#[tokio::test]
-#[ignore = "measures"]
-async fn what_the_second_judge_costs() {
-    let server = Postgres::start();
-    let url = server.create_role("reader");
-    server.execute(
-        "CREATE TABLE t (a int, name text); INSERT INTO t SELECT g, 'n' || g FROM generate_series(1, 100) g;
-         CREATE VIEW v AS SELECT a, upper(name) AS name FROM t; GRANT SELECT ON t, v TO reader",
-    );
-    let judged = with(&url, &ConnectOptions::default());
-    let off = ConnectOptions {
-        second_judge: SecondJudge::Off,
-        ..ConnectOptions::default()
-    };
-    let unjudged = with(&url, &off);
-    for sql in [
-        "SELECT 1",
-        "SELECT name, count(*) AS n, max(a) FROM t WHERE a > 3 AND name LIKE 'n%' GROUP BY name ORDER BY n LIMIT 5",
-        "SELECT name FROM v LIMIT 5",
-    ] {
-        let (mut with, mut without) = (Vec::new(), Vec::new());
-        for _ in 0..300 {
-            for (database, times) in [(&judged, &mut with), (&unjudged, &mut without)] {
-                let begun = std::time::Instant::now();
-                database.query(sql, &QueryLimits::default()).await.unwrap();
-                times.push(begun.elapsed());
-            }
-        }
-        with.sort_unstable();
-        without.sort_unstable();
-        println!("{:?} with, {:?} without: {sql}", with[150], without[150]);
-    }
-}

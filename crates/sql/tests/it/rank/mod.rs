@@ -1,7 +1,11 @@
 //! Tables for questions, by words alone.
 
+mod abbreviations;
 mod blend;
+mod chinese;
+mod families;
 mod hostile;
+mod lengths;
 mod questions;
 mod recall;
 

@@ -31,7 +31,7 @@ fn right_tables_are_among_the_best() {
         let suite = Suite::open(&folder.join(format!("{name}.json"))).unwrap();
         let measured = measure(&suite, &SqlConfig::default(), &Bytes4, &|_, _, _| {});
         for (k, floor) in [(10, at_10), (20, at_20)] {
-            let at = measured.at.iter().find(|at| at.k == k).unwrap();
+            let at = measured.order.at.iter().find(|at| at.k == k).unwrap();
             assert!(100.0 * at.recall >= floor, "{name}@{k}: {at:?}");
         }
     }

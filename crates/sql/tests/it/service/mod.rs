@@ -2,6 +2,8 @@
 
 mod catalogues;
 mod connections;
+mod crowd;
 mod errors;
+mod exports;
 mod repair;
 mod shop;

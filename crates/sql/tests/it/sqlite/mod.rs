@@ -5,3 +5,4 @@ pub(crate) mod folder;
 mod names;
 mod querying;
 mod safety;
+mod virtual_tables;

@@ -61,22 +61,29 @@ async fn every_name_comes_back_and_can_be_asked_for() {
     }
 }
 
+/// As SQLite reads it wherever else it runs: a name where there is one, else a text.
 #[tokio::test]
-async fn a_misspelt_quoted_name_is_no_text() {
+async fn a_quoted_word_that_names_nothing_is_a_text() {
     let folder = Folder::with(SCHEMA);
-    let sql = "SELECT \"金 额\" FROM 订单";
-    let error = folder
-        .database()
-        .query(sql, &QueryLimits::default())
-        .await
-        .unwrap_err();
-    assert_eq!(error.kind.code(), "sql.unknown_name");
-    assert_eq!(error.position, Some(7));
-    let sql = "SELECT 'a' FROM 订单";
-    let rows = folder
-        .database()
-        .query(sql, &QueryLimits::default())
-        .await
-        .unwrap();
-    assert_eq!(rows.rows, [[Cell::Text("a".to_owned())]]);
+    let cases = [
+        ("SELECT 'a' FROM 订单", Cell::Text("a".to_owned())),
+        ("SELECT \"a\" FROM 订单", Cell::Text("a".to_owned())),
+        ("SELECT \"金额\" FROM 订单", Cell::Float(9.5)),
+        (
+            "SELECT count(*) FROM 订单 WHERE \"客户 名\" = \"安\"",
+            Cell::Int(1),
+        ),
+        (
+            "SELECT \"客户 名\" FROM 订单 WHERE \"客户 名\" IN (\"安\", \"x\")",
+            Cell::Text("安".to_owned()),
+        ),
+        (
+            "SELECT count(*) FROM 订单 GROUP BY \"客户 名\" HAVING max(\"客户 名\") <> \"金\"",
+            Cell::Int(1),
+        ),
+    ];
+    for (sql, expected) in cases {
+        let rows = folder.database().query(sql, &QueryLimits::default()).await;
+        assert_eq!(rows.unwrap().rows, [[expected]], "{sql}");
+    }
 }

@@ -198,7 +198,7 @@ async fn texts_that_are_no_single_query_are_refused() {
         (many.as_str(), "sql.syntax"),
         ("SELECT 1\0; DELETE FROM t", "sql.syntax"),
         ("SELEC 1", "sql.syntax"),
-        ("SELECT ?", "sql.limit"),
+        ("SELECT ?", "sql.syntax"),
         (deep.as_str(), "sql.limit"),
         (parts.as_str(), "sql.limit"),
         ("SELECT a FROM nope", "sql.unknown_name"),

@@ -1,9 +1,11 @@
 //! A database behind an SSH server: the system's `ssh` forwards a local port, and the
 //! database is asked there.
 //!
-//! Who may log in is `ssh`'s business: its agent, its configuration, its known hosts, or the files
-//! that the definition names. It never asks anybody (`BatchMode`), so that passwords are of no
-//! use and a host that is not known is refused. A certificate is checked against 127.0.0.1.
+//! Who may log in is `ssh`'s business: its agent, its configuration, its known hosts, or what the
+//! definition says ([`secrets`]). It never asks anybody at a terminal, and a host that is not known
+//! is refused. A certificate is checked against 127.0.0.1.
+
+mod secrets;
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -20,9 +22,12 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use crate::database::{Checked, ConnectOptions, Database, Progress, QueryLimits};
+use crate::stream::{Ended, RowSink};
 use crate::{
-    Catalogue, ConnectionUrl, DatabaseError, DatabaseErrorKind, Dialect, Rows, SshConfig, connect,
+    Catalogue, ConnectionUrl, DatabaseError, DatabaseErrorKind, Dialect, SshAuth, SshConfig,
+    connect,
 };
+use secrets::Secrets;
 
 /// Starts `ssh` and ends it when its own input ends: a pipe that closes when we drop it or die.
 const SUPERVISOR: &str = r#"
@@ -56,6 +61,10 @@ pub(crate) fn through(
         if text.is_empty() || text.starts_with('-') || !text.chars().all(is_word) {
             return Err(unreachable(format!("sshConfig.{what} cannot be {text:?}")));
         }
+    }
+    if ssh.auth_type == Some(SshAuth::Password) && secrets::answer(ssh).is_none() {
+        let message = "sshConfig.password is missing; with authType \"key\" none is needed";
+        return Err(unreachable(message));
     }
     // What is wrong with the address is said now.
     connect(url, options)?;
@@ -119,6 +128,7 @@ struct Tunnel {
     port: u16,
     supervisor: Child,
     _lifeline: Option<ChildStdin>,
+    _secrets: Option<Secrets>,
 }
 
 impl Tunnel {
@@ -128,9 +138,17 @@ impl Tunnel {
         time: Duration,
     ) -> Result<Self, DatabaseError> {
         let port = free_port().map_err(|error| unreachable(format!("no port is free: {error}")))?;
+        let secrets = Secrets::of(ssh);
+        let secrets = secrets.map_err(|error| {
+            unreachable(format!("ssh cannot be given its key or password: {error}"))
+        })?;
         let mut command = Command::new("sh");
         command.args(["-c", SUPERVISOR, "tunnel", "ssh"]);
-        command.args(arguments(ssh, url, port, time)).arg(&ssh.host);
+        let arguments = arguments(ssh, url, port, time, secrets.as_ref());
+        command.args(arguments).arg(&ssh.host);
+        if let Some(secrets) = secrets.as_ref().filter(|_| secrets::answer(ssh).is_some()) {
+            secrets.hand_over(&mut command);
+        }
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -142,6 +160,7 @@ impl Tunnel {
         let mut tunnel = Tunnel {
             port,
             _lifeline: supervisor.stdin.take(),
+            _secrets: secrets,
             supervisor,
         };
         match timeout(time, tunnel.wait()).await {
@@ -180,19 +199,42 @@ impl Tunnel {
 }
 
 /// What `ssh` is told before the host.
-fn arguments(ssh: &SshConfig, url: &ConnectionUrl, port: u16, time: Duration) -> Vec<String> {
+fn arguments(
+    ssh: &SshConfig,
+    url: &ConnectionUrl,
+    port: u16,
+    time: Duration,
+    secrets: Option<&Secrets>,
+) -> Vec<String> {
     let forward = format!("127.0.0.1:{port}:{}:{}", url.host, url.port);
     let mut arguments: Vec<String> = ["-N", "-T", "-L", &forward, "-l", &ssh.username]
         .map(str::to_owned)
         .into();
     let seconds = time.as_secs().max(1).to_string();
     let known = ssh.known_hosts_file.as_ref();
+    let key = secrets.filter(|_| ssh.private_key.is_some());
+    let key = key.and_then(|secrets| secrets.key().to_str().map(str::to_owned));
+    let key = key.or_else(|| ssh.identity_file.clone());
+    // In batch mode ssh asks nobody, not even our program.
+    let batch = if secrets::answer(ssh).is_some() {
+        "no"
+    } else {
+        "yes"
+    };
+    let methods = match ssh.auth_type {
+        Some(SshAuth::Password) => Some("password,keyboard-interactive"),
+        Some(SshAuth::Key) => Some("publickey"),
+        None => None,
+    };
     for (name, value) in [
-        ("BatchMode", Some("yes")),
+        ("BatchMode", Some(batch)),
+        ("StrictHostKeyChecking", Some("yes")),
+        ("NumberOfPasswordPrompts", Some("1")),
+        ("PreferredAuthentications", methods),
         ("ExitOnForwardFailure", Some("yes")),
         ("ServerAliveInterval", Some("15")),
         ("ConnectTimeout", Some(seconds.as_str())),
-        ("IdentityFile", ssh.identity_file.as_deref()),
+        ("IdentityFile", key.as_deref()),
         ("UserKnownHostsFile", known.map(String::as_str)),
     ] {
         let option = value.map(|value| format!("-o{name}={}", quoted(value)));
@@ -254,12 +296,13 @@ impl Database for Tunneled {
         Box::pin(async { self.database().await?.fingerprint().await })
     }
 
-    fn query<'a>(
+    fn query_into<'a>(
         &'a self,
         sql: &'a str,
         limits: &'a QueryLimits,
-    ) -> BoxFuture<'a, Result<Rows, DatabaseError>> {
-        Box::pin(async move { self.database().await?.query(sql, limits).await })
+        sink: &'a mut dyn RowSink,
+    ) -> BoxFuture<'a, Result<Ended, DatabaseError>> {
+        Box::pin(async move { self.database().await?.query_into(sql, limits, sink).await })
     }
 }
 
@@ -276,7 +319,86 @@ mod tests {
             username: sshd.username().to_owned(),
             identity_file: sshd.identity().to_str().map(str::to_owned),
             known_hosts_file: sshd.known_hosts().to_str().map(str::to_owned),
+            ..SshConfig::default()
         }
+    }
+
+    /// The key as a text that a passphrase opens.
+    fn locked(sshd: &Sshd, passphrase: &str) -> String {
+        let copy = sshd.identity().with_extension("locked");
+        std::fs::copy(sshd.identity(), &copy).unwrap();
+        let done = std::process::Command::new("ssh-keygen")
+            .args(["-q", "-p", "-P", "", "-N", passphrase, "-f"])
+            .arg(&copy)
+            .status();
+        assert!(done.unwrap().success());
+        std::fs::read_to_string(copy).unwrap()
+    }
+
+    /// As a browser's form sends them: texts in place of files.
+    #[tokio::test]
+    async fn a_key_can_be_a_text_with_a_passphrase() {
+        let (server, sshd) = (MariaDb::start(), Sshd::start());
+        let plain = std::fs::read_to_string(sshd.identity()).unwrap();
+        let base = SshConfig {
+            identity_file: None,
+            auth_type: Some(SshAuth::Key),
+            ..config(&sshd)
+        };
+        let (right, wrong) = ("op en \"sesame\" $1", "shut");
+        for (key, passphrase, refused) in [
+            (plain.replace('\n', "\r\n").trim().to_owned(), None, None),
+            (locked(&sshd, right), Some(right), None),
+            (locked(&sshd, right), Some(wrong), Some("Permission denied")),
+            (locked(&sshd, right), None, Some("Permission denied")),
+        ] {
+            let ssh = SshConfig {
+                private_key: Some(key),
+                key_passphrase: passphrase.map(str::to_owned),
+                ..base.clone()
+            };
+            let checked = open(&server, &ssh).check().await;
+            match (checked, refused) {
+                (Ok(_), None) => {}
+                (Err(error), Some(part)) => {
+                    assert!(error.message.contains(part), "{passphrase:?}: {error}");
+                }
+                (checked, _) => panic!("{passphrase:?}: {checked:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_secret_is_shown() {
+        let ssh = SshConfig {
+            password: Some("s3cret".to_owned()),
+            private_key: Some("s3cret".to_owned()),
+            key_passphrase: Some("s3cret".to_owned()),
+            ..SshConfig::default()
+        };
+        let shown = format!("{ssh:?} {}", serde_json::to_string(&ssh.shown()).unwrap());
+        assert!(!shown.contains("s3cret"), "{shown}");
+    }
+
+    /// Where they stand, nobody else may look, and they go with the tunnel.
+    #[test]
+    fn secrets_are_files_of_ours_for_a_while() {
+        use std::os::unix::fs::PermissionsExt;
+        let ssh = SshConfig {
+            password: Some("s3cret".to_owned()),
+            private_key: Some("k".to_owned()),
+            ..SshConfig::default()
+        };
+        let secrets = Secrets::of(&ssh).unwrap().unwrap();
+        let folder = secrets.key().parent().unwrap().to_owned();
+        let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&folder), 0o700);
+        assert_eq!(mode(&secrets.key()), 0o600);
+        let asked = std::process::Command::new(folder.join("askpass")).output();
+        assert_eq!(asked.unwrap().stdout, b"s3cret\n");
+        drop(secrets);
+        assert!(!folder.exists());
+        assert!(Secrets::of(&SshConfig::default()).unwrap().is_none());
     }
 
     fn open(server: &MariaDb, ssh: &SshConfig) -> Arc<dyn Database> {

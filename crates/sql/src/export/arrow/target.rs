@@ -1,0 +1,128 @@
+//! The libraries that write Arrow and Parquet, emptied after each batch.
+
+use std::mem::take;
+
+use arrow_array::RecordBatch;
+use arrow_ipc::writer::{FileWriter, StreamWriter};
+use arrow_schema::{ArrowError, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+
+use super::of;
+use crate::export::{ExportError, Format};
+use crate::rows::Truncated;
+
+/// Bytes of packed rows after which a row group of Parquet ends: it is held in memory until then.
+const ROW_GROUP: usize = 8 << 20;
+
+/// Under which name a file says that rows are missing in it, and why.
+const TRUNCATED: &str = "quillet.truncated";
+
+pub(super) enum Target {
+    File(Box<FileWriter<Vec<u8>>>),
+    Stream(Box<StreamWriter<Vec<u8>>>),
+    Parquet(Box<ArrowWriter<Vec<u8>>>),
+}
+
+impl Target {
+    /// Begins a file of one of the three forms.
+    pub(super) fn begin(format: Format, schema: &SchemaRef) -> Result<Self, ExportError> {
+        match format {
+            Format::Parquet => parquet(schema).map_err(|error| of(format, &error)),
+            _ => arrow(format, schema).map_err(|error| of(format, &error)),
+        }
+    }
+
+    pub(super) fn write(
+        &mut self,
+        batch: &RecordBatch,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ExportError> {
+        match self {
+            Target::File(writer) => {
+                let written = writer.write(batch);
+                written.map_err(|error| of(Format::Arrow, &error))?;
+                give_out(take(writer.get_mut()), out);
+            }
+            Target::Stream(writer) => {
+                let written = writer.write(batch);
+                written.map_err(|error| of(Format::ArrowStream, &error))?;
+                give_out(take(writer.get_mut()), out);
+            }
+            Target::Parquet(writer) => {
+                let written = add(writer, batch);
+                written.map_err(|error| of(Format::Parquet, &error))?;
+                give_out(take(writer.inner_mut()), out);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the file. Only the forms whose end is a directory can say there that rows are missing.
+    pub(super) fn finish(
+        self,
+        truncated: Option<Truncated>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ExportError> {
+        let why = truncated.map(Truncated::name);
+        let (format, rest) = match self {
+            Target::File(mut writer) => {
+                if let Some(why) = why {
+                    writer.write_metadata(TRUNCATED, why);
+                }
+                let rest = writer.into_inner();
+                (Format::Arrow, rest.map_err(|error| error.to_string()))
+            }
+            Target::Stream(writer) => {
+                let rest = writer.into_inner();
+                (Format::ArrowStream, rest.map_err(|error| error.to_string()))
+            }
+            Target::Parquet(mut writer) => {
+                if let Some(why) = why {
+                    let about = KeyValue::new(TRUNCATED.to_owned(), why.to_owned());
+                    writer.append_key_value_metadata(about);
+                }
+                let rest = writer.into_inner();
+                (Format::Parquet, rest.map_err(|error| error.to_string()))
+            }
+        };
+        match rest {
+            Ok(rest) => give_out(rest, out),
+            Err(message) => return Err(ExportError { format, message }),
+        }
+        Ok(())
+    }
+}
+
+/// A row group is handed on as it is where nothing waits before it: it is not there twice.
+fn give_out(mut ready: Vec<u8>, out: &mut Vec<u8>) {
+    match out.is_empty() {
+        true => *out = ready,
+        false => out.append(&mut ready),
+    }
+}
+
+fn arrow(format: Format, schema: &SchemaRef) -> Result<Target, ArrowError> {
+    Ok(match format {
+        Format::Arrow => Target::File(Box::new(FileWriter::try_new(Vec::new(), schema)?)),
+        _ => Target::Stream(Box::new(StreamWriter::try_new(Vec::new(), schema)?)),
+    })
+}
+
+/// Compressed with Snappy, which every reader of Parquet knows.
+fn parquet(schema: &SchemaRef) -> Result<Target, ParquetError> {
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+    let writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties.build()))?;
+    Ok(Target::Parquet(Box::new(writer)))
+}
+
+fn add(writer: &mut ArrowWriter<Vec<u8>>, batch: &RecordBatch) -> Result<(), ParquetError> {
+    writer.write(batch)?;
+    match writer.in_progress_size() >= ROW_GROUP {
+        true => writer.flush(),
+        false => Ok(()),
+    }
+}

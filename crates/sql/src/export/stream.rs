@@ -1,0 +1,117 @@
+//! The rows of a running query as bytes of a form.
+
+use std::fmt;
+
+use quillet_core::BoxFuture;
+use tokio::task::spawn_blocking;
+
+use super::{CsvOptions, ExportError, Format, Writer};
+use crate::stream::{Ended, RowSink, Stop};
+use crate::{Cell, ColumnInfo};
+
+/// Takes the bytes of a form as they come: a file, a pipe, the body of an answer.
+pub trait ByteSink: Send {
+    /// Takes the next bytes. The query is read on when the future is done.
+    ///
+    /// # Errors
+    /// Nothing more is wanted; why is the sink's to know.
+    fn bytes<'a>(&'a mut self, bytes: Vec<u8>) -> BoxFuture<'a, Result<(), Stop>>;
+}
+
+/// Where the rows of a query go to become a form: the sink between a database and bytes.
+pub struct Export<'a> {
+    format: Format,
+    options: CsvOptions,
+    out: &'a mut dyn ByteSink,
+    /// Begun with the first rows.
+    writer: Option<Writer>,
+    failed: Option<ExportError>,
+}
+
+impl<'a> Export<'a> {
+    /// Rows in a form. `options` are those of CSV; the other forms have none.
+    pub fn new(format: Format, options: CsvOptions, out: &'a mut dyn ByteSink) -> Self {
+        Export {
+            format,
+            options,
+            out,
+            writer: None,
+            failed: None,
+        }
+    }
+
+    /// Whether rows have come, so that the same sink cannot take those of another query.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.writer.is_some() || self.failed.is_some()
+    }
+
+    /// Ends the file of a query that ended so. One that was stopped has no end.
+    ///
+    /// # Errors
+    /// The form could not hold a value.
+    pub async fn finish(mut self, ended: Ended) -> Result<Ended, ExportError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let (Some(writer), true) = (self.writer.take(), ended != Ended::Stopped) else {
+            return Ok(Ended::Stopped);
+        };
+        let end = beside(self.format, move || writer.end(ended.truncated())).await?;
+        Ok(match self.out.bytes(end).await {
+            Ok(()) => ended,
+            Err(Stop) => Ended::Stopped,
+        })
+    }
+
+    async fn take(&mut self, rows: Vec<Vec<Cell>>) -> Result<Vec<u8>, ExportError> {
+        let Some(mut writer) = self.writer.take() else {
+            return Ok(Vec::new());
+        };
+        let work = move || writer.rows(rows).map(|bytes| (writer, bytes));
+        let (writer, bytes) = beside(self.format, work).await?;
+        self.writer = Some(writer);
+        Ok(bytes)
+    }
+}
+
+impl RowSink for Export<'_> {
+    fn columns<'a>(&'a mut self, columns: Vec<ColumnInfo>) -> BoxFuture<'a, Result<(), Stop>> {
+        let begun = Writer::new(columns, self.format, &self.options);
+        let begun = begun.map(|writer| self.writer = Some(writer));
+        let told = begun.map_err(|error| self.failed = Some(error));
+        Box::pin(std::future::ready(told.map_err(|()| Stop)))
+    }
+
+    fn rows<'a>(&'a mut self, rows: Vec<Vec<Cell>>) -> BoxFuture<'a, Result<(), Stop>> {
+        Box::pin(async move {
+            match self.take(rows).await {
+                Ok(bytes) if bytes.is_empty() => Ok(()),
+                Ok(bytes) => self.out.bytes(bytes).await,
+                Err(error) => {
+                    self.failed = Some(error);
+                    Err(Stop)
+                }
+            }
+        })
+    }
+}
+
+impl fmt::Debug for Export<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Export({})", self.format.name())
+    }
+}
+
+/// Packing rows takes a while, so it is done beside the tasks.
+async fn beside<T: Send + 'static>(
+    format: Format,
+    work: impl FnOnce() -> Result<T, ExportError> + Send + 'static,
+) -> Result<T, ExportError> {
+    let done = spawn_blocking(work).await;
+    done.unwrap_or_else(|error| {
+        Err(ExportError {
+            format,
+            message: error.to_string(),
+        })
+    })
+}

@@ -1,0 +1,183 @@
+//! What a name says of a copy or a piece of a table: `orders_2023`, `orders_p7`, `orders_archive`.
+
+use foldhash::{HashSet, HashSetExt};
+
+use super::split::{Piece, pieces};
+
+/// Words of copies, those of one meaning together.
+const COPIES: [&[&str]; 6] = [
+    &["archive", "archives", "archived", "arch", "归档", "存档"],
+    &["history", "histories", "historical", "hist", "历史"],
+    &["backup", "backups", "bak", "bkp", "bk", "备份"],
+    &["old", "旧"],
+    &["copy", "copies", "副本"],
+    &["tmp", "temp", "temporary", "临时"],
+];
+/// Words of pieces, where the number of the piece follows: `p7`, `y2023m01`.
+const PIECES: [&str; 13] = [
+    "p",
+    "part",
+    "partition",
+    "y",
+    "year",
+    "m",
+    "month",
+    "q",
+    "quarter",
+    "w",
+    "week",
+    "d",
+    "shard",
+];
+/// Numbers that are years, months and days.
+const DATES: [std::ops::RangeInclusive<u64>; 3] =
+    [1980..=2100, 198_001..=210_012, 19_800_101..=21_001_231];
+
+/// What tells a copy or a piece from others of its kind. Copies are less than pieces, older pieces
+/// less than newer ones, and the table that has no mark is the greatest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Mark {
+    kind: Kind,
+    numbers: Vec<u64>,
+    /// Places in [`COPIES`].
+    copies: Vec<usize>,
+    /// Whether nothing but a copy or a piece is called so.
+    is_sure: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Copy,
+    Piece,
+    #[default]
+    Whole,
+}
+
+impl Mark {
+    pub(super) fn is_empty(&self) -> bool {
+        self.kind == Kind::Whole
+    }
+
+    pub(super) fn is_sure(&self) -> bool {
+        self.is_sure
+    }
+
+    fn number(&mut self, digits: &str, is_piece: bool) {
+        let Ok(number) = digits.parse() else { return };
+        self.is_sure |= is_piece || DATES.iter().any(|dates| dates.contains(&number));
+        self.numbers.push(number);
+        self.kind = self.kind.min(Kind::Piece);
+    }
+
+    fn copy(&mut self, place: usize) {
+        self.copies.push(place);
+        self.is_sure = true;
+        self.kind = Kind::Copy;
+    }
+}
+
+/// A name without its marks, and the marks. A name that is nothing but marks has none.
+pub(super) fn marks(name: &str) -> (String, Mark) {
+    let mut mark = Mark::default();
+    let mut stem = String::new();
+    let pieces = pieces(name);
+    for (i, piece) in pieces.iter().enumerate() {
+        let is_numbered = matches!(pieces.get(i + 1), Some(Piece::Number(_)));
+        let is_piece = |word: &str| i > 0 && PIECES.contains(&word);
+        match piece {
+            Piece::Number(digits) => {
+                let before = i.checked_sub(1).and_then(|before| pieces.get(before));
+                let follows = matches!(before, Some(Piece::Word(word)) if PIECES.contains(&word.as_str()) && i > 1);
+                mark.number(digits, follows);
+            }
+            Piece::Word(word) if is_numbered && is_piece(word) => {}
+            Piece::Word(word) => match copy(word) {
+                Some(place) => mark.copy(place),
+                None => add(&mut stem, word),
+            },
+            Piece::Characters(run) => {
+                let text: String = run.iter().collect();
+                let end = COPIES.iter().enumerate().find_map(|(place, words)| {
+                    let rest = words.iter().find_map(|word| text.strip_suffix(word))?;
+                    Some((place, rest.to_owned()))
+                });
+                if let Some((place, _)) = end {
+                    mark.copy(place);
+                }
+                add(&mut stem, &end.map_or(text, |(_, rest)| rest));
+            }
+        }
+    }
+    if stem.is_empty() {
+        return (name.to_owned(), Mark::default());
+    }
+    (stem, mark)
+}
+
+fn add(stem: &mut String, word: &str) {
+    if !word.is_empty() {
+        stem.push('_');
+        stem.push_str(word);
+    }
+}
+
+fn copy(word: &str) -> Option<usize> {
+    COPIES.iter().position(|words| words.contains(&word))
+}
+
+/// The marks that a question names.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    numbers: HashSet<u64>,
+    copies: HashSet<usize>,
+}
+
+impl Asked {
+    pub(super) fn read(question: &str) -> Self {
+        let mut asked = Asked {
+            numbers: numbers(question),
+            copies: HashSet::new(),
+        };
+        for piece in pieces(question) {
+            match piece {
+                Piece::Word(word) => asked.copies.extend(copy(&word)),
+                Piece::Characters(run) => {
+                    let text: String = run.iter().collect();
+                    let named = |words: &[&str]| words.iter().any(|word| text.contains(word));
+                    let places = (0..COPIES.len()).filter(|place| named(COPIES[*place]));
+                    asked.copies.extend(places);
+                }
+                Piece::Number(_) => {}
+            }
+        }
+        asked
+    }
+
+    /// How much of a mark is named.
+    pub(super) fn named(&self, mark: &Mark) -> usize {
+        let numbers = mark.numbers.iter().filter(|n| self.numbers.contains(n));
+        let copies = mark
+            .copies
+            .iter()
+            .filter(|place| self.copies.contains(place));
+        numbers.count() + copies.count()
+    }
+}
+
+/// The numbers of a question, `2023-01` and `202301` alike.
+fn numbers(question: &str) -> HashSet<u64> {
+    let single = pieces(question)
+        .into_iter()
+        .filter_map(|piece| match piece {
+            Piece::Number(digits) => digits.parse().ok(),
+            _ => None,
+        });
+    let single: Vec<u64> = single.collect();
+    let joined = single.windows(2).filter(|pair| (1..=31).contains(&pair[1]));
+    let joined: Vec<u64> = joined
+        .filter_map(|pair| pair[0].checked_mul(100)?.checked_add(pair[1]))
+        .collect();
+    let parts = single.iter().filter(|n| (190_001..=210_012).contains(*n));
+    let parts: Vec<u64> = parts.flat_map(|n| [n / 100, n % 100]).collect();
+    single.into_iter().chain(joined).chain(parts).collect()
+}

@@ -1,0 +1,106 @@
+//! What `ssh` is given that no argument may hold: a key's text, a password, a passphrase.
+//!
+//! They stand in a folder that only this user may enter, for as long as the tunnel does. A password
+//! goes to `ssh` by its own way for programs: it asks the one that `SSH_ASKPASS` names.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::process::Command;
+
+use super::{SshAuth, SshConfig};
+
+/// Gives `ssh` what stands in the file beside it.
+const ASKPASS: &str = "#!/bin/sh\nexec cat \"$0.secret\"\n";
+/// How often a folder's name is tried that a killed process may have left.
+const NAMES: usize = 16;
+
+/// Secrets in files. They are removed when this is dropped.
+pub(super) struct Secrets {
+    folder: PathBuf,
+}
+
+impl Secrets {
+    /// The files of a tunnel; `None` where it needs none.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub(super) fn of(ssh: &SshConfig) -> io::Result<Option<Self>> {
+        let answer = answer(ssh);
+        if answer.is_none() && ssh.private_key.is_none() {
+            return Ok(None);
+        }
+        let secrets = Secrets { folder: folder()? };
+        if let Some(key) = &ssh.private_key {
+            // A browser's form sends line ends that ssh does not read, and may lose the last.
+            let key = key.replace("\r\n", "\n");
+            secrets.write("key", format!("{}\n", key.trim()).as_bytes(), 0o600)?;
+        }
+        if let Some(answer) = answer {
+            secrets.write("askpass", ASKPASS.as_bytes(), 0o700)?;
+            let line = format!("{answer}\n");
+            secrets.write("askpass.secret", line.as_bytes(), 0o600)?;
+        }
+        Ok(Some(secrets))
+    }
+
+    /// The file of the key.
+    pub(super) fn key(&self) -> PathBuf {
+        self.folder.join("key")
+    }
+
+    /// Has `ssh` ask our program, also where there is a terminal.
+    pub(super) fn hand_over(&self, command: &mut Command) {
+        command
+            .env("SSH_ASKPASS", self.folder.join("askpass"))
+            .env("SSH_ASKPASS_REQUIRE", "force")
+            // Before OpenSSH 8.4 nobody is asked without a display.
+            .env(
+                "DISPLAY",
+                std::env::var_os("DISPLAY").unwrap_or_else(|| ":0".into()),
+            );
+    }
+
+    fn write(&self, name: &str, text: &[u8], mode: u32) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        let options = options.write(true).create_new(true).mode(mode);
+        options.open(self.folder.join(name))?.write_all(text)
+    }
+}
+
+impl Drop for Secrets {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.folder) {
+            tracing::warn!(folder = %self.folder.display(), %error, "secrets of a tunnel are left behind");
+        }
+    }
+}
+
+/// What `ssh` is told when it asks: the password, or what opens the key.
+pub(super) fn answer(ssh: &SshConfig) -> Option<&str> {
+    let answer = match ssh.auth_type {
+        Some(SshAuth::Password) => ssh.password.as_deref(),
+        Some(SshAuth::Key) => ssh.key_passphrase.as_deref(),
+        None => ssh.password.as_deref().or(ssh.key_passphrase.as_deref()),
+    };
+    answer.filter(|answer| !answer.is_empty())
+}
+
+/// A new folder of ours. Its name need not be secret: it must not be there yet.
+fn folder() -> io::Result<PathBuf> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let place: &Path = &std::env::temp_dir();
+    for _ in 0..NAMES {
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = place.join(format!("quillet-ssh-{}-{count}", std::process::id()));
+        match DirBuilder::new().mode(0o700).create(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}

@@ -42,6 +42,9 @@ pub struct ServerConfig {
     /// every replica, and 503 would take all of them out of rotation just when
     /// their caches can answer.
     pub unready_when_stale: bool,
+    /// Whether every request is logged at `info` when it is answered: id, method, path, status,
+    /// time. Default `false`: at `debug`.
+    pub access_log: bool,
     /// Bytes of a request's body; more is answered with 413. Default 1 MiB.
     pub body_bytes: usize,
     /// Connections at the same time; more wait to be accepted. Default 10,000.
@@ -83,6 +86,7 @@ impl Default for ServerConfig {
             inline_templates: None,
             change_databases: None,
             unready_when_stale: false,
+            access_log: false,
             body_bytes: 1 << 20,
             connections: 10_000,
             rate: None,

@@ -130,10 +130,11 @@ fn complete_operation(
     if let Some(body) = operation.get_mut("requestBody") {
         complete_body(path, body);
     }
-    let has_query = operation
-        .get("parameters")
-        .and_then(Value::as_array)
-        .is_some_and(|all| all.iter().any(|parameter| parameter["in"] == "query"));
+    let parameters = operation.get("parameters").and_then(Value::as_array);
+    let has = |what: &str, value: &str| {
+        parameters.is_some_and(|all| all.iter().any(|parameter| parameter[what] == value))
+    };
+    let (has_query, has_revision) = (has("in", "query"), has("name", "min_revision"));
     let responses = operation.entry("responses").or_insert_with(|| json!({}));
     let Some(responses) = responses.as_object_mut() else {
         return;
@@ -154,6 +155,15 @@ fn complete_operation(
         responses
             .entry("422")
             .or_insert_with(|| json!({"description": said, "content": error(config, path)}));
+    }
+    if has_revision && method == "get" {
+        let said = "The client has this answer: its `If-None-Match` names it";
+        responses.insert("304".into(), json!({"description": said}));
+    }
+    if has_revision && (method == "post" || path.contains("{id}")) {
+        let said = "The revision was not seen in time";
+        let answer = json!({"description": said, "content": error(config, path)});
+        responses.insert("409".into(), answer);
     }
     for (status, said) in common(config, is_open, has_body) {
         responses
@@ -185,7 +195,7 @@ fn common(config: &ServerConfig, is_open: bool, has_body: bool) -> Vec<(u16, &'s
     let mut all = vec![
         (
             400,
-            "The request is malformed: its path, its header Host, its body",
+            "The request is malformed: its path, its header Host, `min_revision`, its body",
         ),
         (403, "A name or a page that this server does not answer to"),
         (405, "The path takes another method; Allow names it"),

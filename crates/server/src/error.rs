@@ -229,7 +229,7 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// The table: which failure has which status (seed 000 and note A15).
+/// The table: which failure has which status.
 fn status(error: &ServiceError) -> u16 {
     match error {
         ServiceError::NotFound { .. } => 404,
@@ -252,7 +252,7 @@ fn status(error: &ServiceError) -> u16 {
                 500
             }
         },
-        ServiceError::Model(error) => model_status(error),
+        ServiceError::Model { error, .. } => model_status(error),
     }
 }
 
@@ -327,7 +327,10 @@ impl From<ServiceError> for ApiError {
                 answer.0.warnings = warnings(&[], &[], failure.failures);
             }
             ServiceError::Store(_) => answer.0.retry_after = Some(Duration::from_secs(1)),
-            ServiceError::Model(error) => answer.blame(&error),
+            ServiceError::Model { error, failures } => {
+                answer.blame(&error);
+                answer.0.warnings = warnings(&[], &[], failures);
+            }
             ServiceError::Script(failure) => {
                 if let Some(error) = &failure.model {
                     answer.blame(error);
@@ -342,7 +345,7 @@ impl From<ServiceError> for ApiError {
 
 impl From<ModelError> for ApiError {
     fn from(error: ModelError) -> Self {
-        ServiceError::Model(error).into()
+        ServiceError::from(error).into()
     }
 }
 

@@ -1,7 +1,6 @@
 //! One request on its way: its id, and which route took it.
 
 use std::convert::Infallible;
-use std::fmt::Write;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -56,7 +55,7 @@ impl Exchange {
     }
 
     /// The id of a request to an agent: the header's, else the body's if it is
-    /// harmless, else `req-` and 12 hexadecimal digits (note 1.1 on seed 004).
+    /// harmless, else `req-` and 12 hexadecimal digits.
     pub(crate) fn name(&self, in_body: Option<&str>) -> String {
         if !self.given {
             let in_body = in_body.and_then(|id| HeaderValue::try_from(id).ok());
@@ -79,12 +78,27 @@ fn is_harmless(id: &HeaderValue) -> bool {
 
 /// A number that no other process is likely to have, and a count.
 fn next_id() -> HeaderValue {
-    static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
+    static PROCESS: LazyLock<String> =
+        LazyLock::new(|| format!("{:012x}-", RandomState::new().hash_one(0) >> 16));
     static COUNT: AtomicU64 = AtomicU64::new(1);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let mut text = String::with_capacity(32);
-    let _ = write!(text, "{:012x}-{count:x}", *PROCESS >> 16);
-    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("unknown"))
+    let mut count = COUNT.fetch_add(1, Ordering::Relaxed);
+    // Written from its end and by hand: every request has one, and formatting it would take
+    // longer than all else that is known of a request.
+    let mut text = [0; 32];
+    let mut start = text.len();
+    loop {
+        start -= 1;
+        text[start] = b"0123456789abcdef"[(count & 15) as usize];
+        count >>= 4;
+        if count == 0 {
+            break;
+        }
+    }
+    let end = start;
+    start -= PROCESS.len();
+    text[start..end].copy_from_slice(PROCESS.as_bytes());
+    let id = HeaderValue::from_bytes(&text[start..]);
+    id.unwrap_or(HeaderValue::from_static("unknown"))
 }
 
 fn short_id() -> HeaderValue {

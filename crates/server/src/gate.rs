@@ -40,7 +40,11 @@ pub(crate) async fn answer(
     // both and does not tell; such a connection must not be used again, since a
     // proxy before us may have read the request the other way.
     let close = request.headers().contains_key(TRANSFER_ENCODING) || app.is_stopping();
-    let (method, path) = tracing::enabled!(tracing::Level::DEBUG)
+    let is_logged = match app.config.access_log {
+        true => tracing::enabled!(tracing::Level::INFO),
+        false => tracing::enabled!(tracing::Level::DEBUG),
+    };
+    let (method, path) = is_logged
         .then(|| (request.method().clone(), request.uri().path().to_owned()))
         .unzip();
     let mut response = match admitted(app, peer, &request) {
@@ -65,7 +69,18 @@ pub(crate) async fn answer(
     let time = started.elapsed();
     app.metrics.answered(exchange.route(), status, time);
     if let (Some(method), Some(path)) = (method, path) {
-        tracing::debug!(request_id = exchange.id(), %method, path, status, micros = time.as_micros(), %peer, "answered");
+        let (id, micros) = (
+            exchange.id(),
+            u64::try_from(time.as_micros()).unwrap_or(u64::MAX),
+        );
+        match app.config.access_log {
+            true => {
+                tracing::info!(request_id = id, %method, path, status, micros, %peer, "answered");
+            }
+            false => {
+                tracing::debug!(request_id = id, %method, path, status, micros, %peer, "answered");
+            }
+        }
     }
     response
 }

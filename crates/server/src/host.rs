@@ -64,16 +64,20 @@ impl Hosts {
         uri: &'a Uri,
         headers: &'a HeaderMap,
     ) -> Result<Option<Authority<'a>>, ApiError> {
-        let named = named(version, headers)?;
-        // In `GET http://name/path` the name stands for what Host says (RFC 9112 section 3.2.2).
-        let target = uri.authority().map(|whole| whole.as_str());
-        for text in target.iter().chain(&named) {
+        let own = |text: &'a str| {
             let authority = Authority::parse(text).ok_or_else(|| malformed(text))?;
-            if !self.has(authority) {
-                return Err(unknown(text));
+            match self.has(authority) {
+                true => Ok(authority),
+                false => Err(unknown(text)),
             }
-        }
-        Ok(target.or(named).and_then(Authority::parse))
+        };
+        let named = named(version, headers)?.map(own).transpose()?;
+        // In `GET http://name/path` the name stands for what Host says (RFC 9112 section 3.2.2).
+        let target = uri
+            .authority()
+            .map(|whole| own(whole.as_str()))
+            .transpose()?;
+        Ok(target.or(named))
     }
 
     fn has(&self, asked: Authority<'_>) -> bool {
@@ -125,13 +129,16 @@ impl<'a> Authority<'a> {
                     after => (host, Some(after.strip_prefix(':')?)),
                 }
             }
-            None => match text.split_once(':') {
-                Some((host, port)) => (host, Some(port)),
-                None => (text, None),
-            },
+            None => {
+                let fits = |byte: u8| {
+                    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | 128..)
+                };
+                match text.bytes().position(|byte| !fits(byte)) {
+                    None => (text, None),
+                    Some(end) => (&text[..end], Some(text[end..].strip_prefix(':')?)),
+                }
+            }
         };
-        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte) || byte >= 128;
-        let whole = host.starts_with('[') || (!host.is_empty() && host.bytes().all(fits));
         // `name:` is a name without a port.
         let port = match port.filter(|port| !port.is_empty()) {
             Some(port) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -140,7 +147,7 @@ impl<'a> Authority<'a> {
             Some(_) => return None,
             None => None,
         };
-        whole.then_some(Authority { host, port })
+        (!host.is_empty()).then_some(Authority { host, port })
     }
 
     /// Whether it is a name that resolves to loopback and to nothing else (RFC 6761).

@@ -58,8 +58,13 @@ impl<S: Send + Sync> FromRequestParts<S> for Wanted {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let query = Query::<Least>::from_request_parts(parts, state).await;
-        let in_query = query.ok().and_then(|Query(least)| least.min_revision);
+        let in_query = match parts.uri.query() {
+            None => None,
+            Some(_) => {
+                let query = Query::<Least>::from_request_parts(parts, state).await;
+                query.ok().and_then(|Query(least)| least.min_revision)
+            }
+        };
         let in_header = parts.headers.get(&LEAST);
         let in_header = in_header.map(|value| String::from_utf8_lossy(value.as_bytes()).into());
         let least = in_header.or(in_query).map(|text: String| at(&text));
@@ -182,13 +187,15 @@ pub(crate) fn of_prompt(id: &str) -> impl Fn(&Snapshot) -> Option<Revision> {
 }
 
 fn say(headers: &mut HeaderMap, revision: Revision) {
-    if let Ok(value) = HeaderValue::try_from(revision.to_string()) {
+    if let Ok(value) = HeaderValue::from_bytes(&revision.digits()) {
         headers.insert(&REVISION, value);
     }
 }
 
 fn tag(revision: Revision) -> HeaderValue {
-    let tag = HeaderValue::try_from(format!("\"{revision}\""));
+    let mut tag = [b'"'; 34];
+    tag[1..33].copy_from_slice(&revision.digits());
+    let tag = HeaderValue::from_bytes(&tag);
     tag.unwrap_or(HeaderValue::from_static("\"\""))
 }
 

@@ -54,7 +54,7 @@ fn service_routes() -> Vec<UtoipaMethodRouter<At>> {
     ]
 }
 
-/// The routes of the agents, relative to `/v1` (seed 004).
+/// The routes of the agents, relative to `/v1`.
 fn agent_routes() -> Vec<UtoipaMethodRouter<At>> {
     vec![
         routes!(response::respond),
@@ -108,7 +108,7 @@ fn probe_routes() -> Vec<UtoipaMethodRouter<At>> {
     ]
 }
 
-/// The routes of databases, relative to `/api/v1` (note 1.1 on seed 001).
+/// The routes of databases, relative to `/api/v1`.
 fn database_routes() -> Vec<UtoipaMethodRouter<At>> {
     vec![
         routes!(connections::list),

@@ -103,7 +103,7 @@ pub(super) async fn prepare(
         is_asked_again,
         provider: connected.provider,
         sources: documents.sources,
-        warnings: offered.warnings,
+        warnings: [request.warnings, offered.warnings].concat(),
     })
 }
 
@@ -116,7 +116,7 @@ struct Documents {
 }
 
 /// Few documents are put into the question whole; of more the model gets tools to
-/// search them (note 1.4 on seed 004).
+/// search them.
 async fn documents(
     service: &AgentService,
     request: &AgentRequest,
@@ -210,7 +210,7 @@ async fn conversation(
     }
 }
 
-/// The whole conversation comes with the request (note 1.10): its last message of the
+/// The whole conversation comes with the request: its last message of the
 /// user is the question, its system message counts where `system` is absent.
 fn given(request: &AgentRequest, messages: Vec<Message>, most: usize) -> Talk {
     let is_system = |message: &Message| matches!(message.role, Role::System | Role::Developer);
@@ -268,7 +268,7 @@ fn trailing_results(messages: &mut Vec<Message>, request: &AgentRequest) -> Vec<
     messages.split_off(last.map_or(0, |last| last + 1))
 }
 
-/// Skills of the run: the user's choices only as far as they can be loaded (note 1.1).
+/// Skills of the run: the user's choices only as far as they can be loaded.
 fn skills(offered: &Offered, request: &AgentRequest, earlier: Vec<String>) -> Skills {
     let metadata = &request.metadata;
     let chosen = request.tools.skills.iter().filter(|skill| skill.preload);

@@ -93,7 +93,7 @@ pub struct AgentParts {
 pub struct AgentOptions {
     /// Bounds of each run.
     pub limits: Limits,
-    /// Runs of this process at the same time. Default 50 (seed 004's origin).
+    /// Runs of this process at the same time. Default 50.
     pub concurrent: usize,
     /// What one key may do, over all replicas. Default no bound.
     pub allowance: Allowance,
@@ -101,7 +101,7 @@ pub struct AgentOptions {
     /// into the model is for the compaction to cut.
     pub history_messages: usize,
     /// Of a group's history: how many of the first and of the last are kept.
-    /// Default 10 and 20 (seed 004's origin).
+    /// Default 10 and 20.
     pub group_history: (usize, usize),
     /// Whether runs go on for their logs when clients leave, unless requests say
     /// otherwise. Default `false`.
@@ -112,7 +112,7 @@ pub struct AgentOptions {
     /// Bytes of a request. Default 32 MiB: images come in base64.
     pub body_bytes: usize,
     /// Arguments and results are shown in blocks for tools whose names contain one
-    /// of these. Default `read`, `write`, `upload`, `exec` (seed 004's origin).
+    /// of these. Default `read`, `write`, `upload`, `exec`.
     pub shown_tools: Arc<[String]>,
     /// Bytes of a result in a block. Default 16 KiB; the event of the call has all of it.
     pub block_output_bytes: usize,

@@ -11,7 +11,7 @@ use quillet_core::{Content, Message};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
-/// Most tokens of an answer where the request says nothing (note 1.1 on seed 004);
+/// Most tokens of an answer where the request says nothing;
 /// the model's own limit lowers it.
 pub const DEFAULT_MAX_TOKENS: u64 = 32_768;
 
@@ -49,6 +49,8 @@ pub struct AgentRequest {
     pub knowledge: Option<KnowledgeContext>,
     /// Results of calls that an earlier answer asked the client to make.
     pub tool_results: Vec<ToolResult>,
+    /// What was doubtful about the request, in words; the answer repeats it.
+    pub warnings: Vec<String>,
 }
 
 impl Default for AgentRequest {
@@ -69,12 +71,13 @@ impl Default for AgentRequest {
             attachments: Vec::new(),
             knowledge: None,
             tool_results: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 }
 
 impl AgentRequest {
-    /// The session: the one that is named, else the task's, else none (note 1.10).
+    /// The session: the one that is named, else the task's, else none.
     #[must_use]
     pub fn session_id(&self) -> Option<String> {
         let named = self.session.clone().filter(|id| !id.is_empty());

@@ -109,7 +109,7 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// Stable code (note 1.10 on seed 004).
+    /// Stable code.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

@@ -108,9 +108,6 @@ pub(crate) struct PromptDetail<'a> {
 /// Ids of all extensions, sorted.
 #[utoipa::path(get, path = "/extensions", tag = "catalogue", params(Listing, Least),
     responses((status = 200, body = Listed),
-    (status = 422, body = Problem, content_type = "application/problem+json", description = "A parameter does not fit"),
-    (status = 304, description = "The client has this answer: its `If-None-Match` names it"),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "`min_revision` is no revision"),
     (status = 503, body = Problem, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
 ))]
 pub(crate) async fn list_extensions(
@@ -125,9 +122,6 @@ pub(crate) async fn list_extensions(
 /// Ids of all prompts, those of extensions included, sorted.
 #[utoipa::path(get, path = "/prompts", tag = "catalogue", params(Listing, Least),
     responses((status = 200, body = Listed),
-    (status = 422, body = Problem, content_type = "application/problem+json", description = "A parameter does not fit"),
-    (status = 304, description = "The client has this answer: its `If-None-Match` names it"),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "`min_revision` is no revision"),
     (status = 503, body = Problem, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
 ))]
 pub(crate) async fn list_prompts(
@@ -149,9 +143,6 @@ pub(crate) async fn list_prompts(
 /// Ids of all tools, sorted.
 #[utoipa::path(get, path = "/tools", tag = "catalogue", params(Listing, Least),
     responses((status = 200, body = Listed),
-    (status = 422, body = Problem, content_type = "application/problem+json", description = "A parameter does not fit"),
-    (status = 304, description = "The client has this answer: its `If-None-Match` names it"),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "`min_revision` is no revision"),
     (status = 503, body = Problem, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
 ))]
 pub(crate) async fn list_tools(
@@ -166,10 +157,7 @@ pub(crate) async fn list_tools(
 /// Ids of all shared variables, sorted.
 #[utoipa::path(get, path = "/environs", tag = "catalogue", params(Listing, Least), responses(
     (status = 200, body = Listed),
-    (status = 422, body = Problem, content_type = "application/problem+json", description = "A parameter does not fit"),
     (status = 503, body = Problem, content_type = "application/problem+json", description = "The store is away and nothing is cached"),
-    (status = 304, description = "The client has this answer: its `If-None-Match` names it"),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "`min_revision` is no revision"),
 ))]
 pub(crate) async fn list_environs(
     call: Call,
@@ -201,9 +189,6 @@ pub(crate) async fn list_environs(
 #[utoipa::path(get, path = "/extensions/{id}", tag = "catalogue", params(("id" = String, Path), Least), responses(
     (status = 200, body = Tree, description = "The definition; a text if it is no JSON"),
     (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 304, description = "The client has this answer: its `If-None-Match` names it"),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "`min_revision` is no revision"),
-    (status = 409, body = Problem, content_type = "application/problem+json", description = "The revision was not seen in time"),
     (status = 503, body = Problem, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
 ))]
 pub(crate) async fn get_extension(
@@ -221,9 +206,6 @@ pub(crate) async fn get_extension(
 #[utoipa::path(get, path = "/prompts/{id}", tag = "catalogue", params(("id" = String, Path), Least), responses(
     (status = 200, body = PromptDetail),
     (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 304, description = "The client has this answer: its `If-None-Match` names it"),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "`min_revision` is no revision"),
-    (status = 409, body = Problem, content_type = "application/problem+json", description = "The revision was not seen in time"),
     (status = 503, body = Problem, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
 ))]
 pub(crate) async fn get_prompt(
@@ -257,8 +239,6 @@ pub(crate) async fn get_prompt(
     (status = 200, body = Tree, description = "Any JSON value"),
     (status = 404, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json", description = "The store is away and nothing is cached"),
-    (status = 304, description = "The client has this answer: its `If-None-Match` names it"),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "`min_revision` is no revision"),
 ))]
 pub(crate) async fn get_environ(
     call: Call,
@@ -273,9 +253,6 @@ pub(crate) async fn get_environ(
 #[utoipa::path(get, path = "/tools/{id}", tag = "catalogue", params(("id" = String, Path), Least), responses(
     (status = 200, body = Tree, description = "The definition; a text if it is no JSON"),
     (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 304, description = "The client has this answer: its `If-None-Match` names it"),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "`min_revision` is no revision"),
-    (status = 409, body = Problem, content_type = "application/problem+json", description = "The revision was not seen in time"),
     (status = 503, body = Problem, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
 ))]
 pub(crate) async fn get_tool(call: Call, wanted: Wanted, Id(id): Id) -> Result<Response, ApiError> {

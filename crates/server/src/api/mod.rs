@@ -114,7 +114,7 @@ pub(crate) fn warnings(
     of_tools.chain(of_members).chain(of_variables).collect()
 }
 
-/// `variables` over `args`, the origin's name for the same (note 1.1).
+/// `variables` over `args`, the origin's name for the same.
 fn merged<'a>(variables: Option<&'a Map>, args: Option<&'a Map>) -> Cow<'a, Map> {
     match (variables, args) {
         (Some(one), None) | (None, Some(one)) => Cow::Borrowed(one),

@@ -67,7 +67,7 @@ pub(crate) struct AnyRenderRequest {
     #[schema(value_type = Option<Vec<Object>>)]
     messages: Option<Tree>,
     /// The format of `template` or `messages`: `go` (the default), `jinja`,
-    /// `semantic-kernel`, `handlebars`, `mustache`, `f-string` and so on, or an alias.
+    /// `semantic-kernel`, `handlebars`, `mustache`, `liquid`, `f-string` and so on, or an alias.
     #[serde(alias = "template_format", alias = "templateFormat")]
     format: Option<String>,
     /// How the template's own text says where messages begin: `plain` (the
@@ -201,7 +201,6 @@ pub(crate) struct KindReply {
     (status = 200, body = RenderReply),
     (status = 400, body = Problem, content_type = "application/problem+json", description = "Missing or wrong variables, a broken template, an unknown function, a malformed body"),
     (status = 404, body = Problem, content_type = "application/problem+json", description = "No such prompt"),
-    (status = 409, body = Problem, content_type = "application/problem+json", description = "The revision was not seen in time"),
     (status = 413, body = Problem, content_type = "application/problem+json"),
     (status = 500, body = Problem, content_type = "application/problem+json", description = "The template cannot be evaluated with these values"),
     (status = 503, body = Problem, content_type = "application/problem+json", description = "The render took longer than it may, or the store is away and nothing is cached"),
@@ -223,7 +222,6 @@ pub(crate) async fn render_prompt(
     (status = 200, body = KindReply),
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 409, body = Problem, content_type = "application/problem+json", description = "The revision was not seen in time"),
     (status = 500, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
@@ -260,7 +258,6 @@ pub(crate) async fn render_prompt_kind(
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 403, body = Problem, content_type = "application/problem+json", description = "Templates in requests are switched off"),
     (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 409, body = Problem, content_type = "application/problem+json", description = "The revision was not seen in time"),
     (status = 500, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use quillet_core::chat::ChatModel;
+use quillet_core::BoxFuture;
+use quillet_core::chat::{ChatModel, Usage};
 use quillet_core::tool::Tool;
 use quillet_llm::models::{Facts, Models, Tokenizer, Vendor};
 use quillet_llm::tokens;
 use quillet_prompt::{PromptResult, PromptService};
 use quillet_script::host;
-use quillet_tools::Tools;
 use quillet_tools::builtin::BuiltinOptions;
+use quillet_tools::{Tools, WebRequest};
 
 use super::servers::ServerTools;
 
@@ -82,6 +83,11 @@ impl ScriptModels {
 }
 
 impl host::Models for ScriptModels {
+    fn cost(&self, model: &str, usage: &Usage) -> Option<f64> {
+        let (_, plain) = self.models.choose(model);
+        self.models.facts().find(plain).cost(usage)
+    }
+
     fn model(&self, name: Option<&str>) -> Result<host::Answering, String> {
         let name = match name.or(self.default.as_deref()) {
             Some(name) => self.named(name)?,
@@ -205,6 +211,11 @@ impl host::Tools for ScriptTools {
         self.has_unasked
     }
 
+    fn network(&self) -> Option<Arc<dyn host::Network>> {
+        let tools = self.builtin.clone()?;
+        Some(Arc::new(ScriptNetwork(tools)))
+    }
+
     fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         if let Some(prompts) = &self.prompts {
@@ -220,6 +231,30 @@ impl host::Tools for ScriptTools {
         names.sort_unstable();
         names.dedup();
         names
+    }
+}
+
+/// The network of tools, with its checks of addresses.
+#[derive(Debug)]
+struct ScriptNetwork(Arc<Tools>);
+
+impl host::Network for ScriptNetwork {
+    fn fetch(&self, request: host::WebRequest) -> BoxFuture<'_, Result<host::WebAnswer, String>> {
+        let request = WebRequest {
+            method: request.method,
+            url: request.url,
+            headers: request.headers,
+            body: request.body,
+        };
+        Box::pin(async move {
+            let answer = self.0.fetch(request).await.map_err(|error| error.message)?;
+            Ok(host::WebAnswer {
+                status: answer.status,
+                url: answer.url,
+                headers: answer.headers,
+                body: answer.body,
+            })
+        })
     }
 }
 

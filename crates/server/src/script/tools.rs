@@ -6,7 +6,7 @@ use std::sync::Arc;
 use quillet_core::store::Kind;
 use quillet_core::tool::Tool;
 use quillet_prompt::{PromptResult, PromptService, Snapshot};
-use quillet_script::host::Tools;
+use quillet_script::host::{Network, Tools};
 
 /// How scripts name prompts, as agents do.
 const PROMPT: &str = "prompt/";
@@ -55,6 +55,10 @@ impl Tools for OfSnapshot {
         self.prompts
             .dry_tool_in(&self.snapshot, id, self.depth)
             .ok()
+    }
+
+    fn network(&self) -> Option<Arc<dyn Network>> {
+        self.more.network()
     }
 
     fn names(&self) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! The table from [`SqlError`] to a status (note 1.1 on seed 001).
+//! The table from [`SqlError`] to a status.
 
 use std::time::Duration;
 
@@ -17,7 +17,8 @@ fn status(error: &SqlError) -> u16 {
         | SqlError::Url(_)
         | SqlError::Guard(_)
         | SqlError::Answer { .. }
-        | SqlError::Cut { .. } => 400,
+        | SqlError::Cut { .. }
+        | SqlError::Export(_) => 400,
         SqlError::Database(error) => database(error),
         SqlError::NoModel | SqlError::Model(_) => 503,
         SqlError::Prompt { .. } => 500,

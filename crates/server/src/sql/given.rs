@@ -60,10 +60,13 @@ fn malformed(error: &serde_json::Error) -> ApiError {
 #[derive(Debug)]
 pub(crate) struct Params<T>(pub(crate) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequestParts<S> for Params<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        if parts.uri.query().is_none() {
+            return Ok(Params(T::default()));
+        }
         match Query::<T>::from_request_parts(parts, state).await {
             Ok(Query(value)) => Ok(Params(value)),
             Err(error) => Err(problem(

@@ -12,7 +12,7 @@ use crate::api::{Id, json};
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
 
-/// Most records on a page (note 1.1 on seed 001).
+/// Most records on a page.
 const MOST: usize = 100;
 /// Records on a page where nothing is said.
 const USUAL: usize = 20;
@@ -77,7 +77,6 @@ pub(crate) struct History {
     params(("name" = String, Path), Page), responses(
     (status = 200, body = History),
     (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 422, body = Problem, content_type = "application/problem+json", description = "A parameter does not fit"),
 ))]
 pub(crate) async fn list(
     call: Call,
@@ -99,7 +98,6 @@ pub(crate) async fn list(
     params(("name" = String, Path), Search), responses(
     (status = 200, body = History),
     (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 422, body = Problem, content_type = "application/problem+json", description = "A parameter does not fit"),
 ))]
 pub(crate) async fn search(
     call: Call,
@@ -142,8 +140,15 @@ fn cursor(text: &str) -> Result<Cursor, ApiError> {
     if let Ok(number) = text.parse() {
         return Ok(Cursor::Number(number));
     }
-    // The + of an offset is a space where nobody percent-encoded it.
+    // The + of an offset is a space where nobody percent-encoded it. A time without an offset is
+    // UTC, as all times here are written.
     let time = text.replace(' ', "+").parse();
+    let time = time.or_else(|error| match text.parse::<jiff::civil::DateTime>() {
+        Ok(time) => time
+            .to_zoned(jiff::tz::TimeZone::UTC)
+            .map(|it| it.timestamp()),
+        Err(_) => Err(error),
+    });
     time.map(Cursor::Time).map_err(|_| {
         let message = "before is neither a nextCursor nor a time such as 2026-11-22T13:45:00Z";
         problem(422, "sql.invalid.before", message).about("before")

@@ -1,10 +1,11 @@
 //! Databases over HTTP: connections, catalogues, questions, queries and their history, as
-//! the origin's clients know them (note 1.1 on seed 001); and databases as tools.
+//! the origin's clients know them; and databases as tools.
 //!
 //! What a query may do is not decided here: [`quillet_sql`] guards and runs it.
 
 pub(crate) mod connections;
 mod error;
+mod file;
 pub(crate) mod given;
 pub(crate) mod history;
 pub(crate) mod layout;

@@ -2,21 +2,22 @@
 
 use std::time::Duration;
 
-use axum::http::header::{ACCEPT, CONTENT_DISPOSITION, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue};
-use axum::response::{IntoResponse, Response};
-use quillet_sql::export::{self, AsJson, CsvOptions, Format};
+use axum::http::HeaderMap;
+use axum::http::header::ACCEPT;
+use axum::response::Response;
+use quillet_sql::export::{AsNamed, Format};
 use quillet_sql::{QueryLimits, Ran, RunOptions, SqlConfig};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::databases;
+use super::file::{Asked, file, takes_trailers};
 use super::given::{Body, Params};
 use crate::api::{Id, json};
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
 
-/// Times that a request may ask for, in seconds (note 1.1 on seed 001).
+/// Times that a request may ask for, in seconds.
 const SECONDS: std::ops::RangeInclusive<u64> = 10..=300;
 
 /// A query.
@@ -45,9 +46,10 @@ pub(crate) struct Wanted {
 pub(crate) struct Answer<'a> {
     /// The query as it ran.
     pub(super) sql: &'a str,
-    /// `columns`, `rows` as objects, `rowCount`, `truncated`.
+    /// `columns` (the keys of the rows), `columnInfo` (name and type of each), `rows` as objects,
+    /// `rowCount`, `truncated`.
     #[schema(value_type = Object)]
-    pub(super) result: AsJson<'a>,
+    pub(super) result: AsNamed<'a>,
     /// How long the database took, in milliseconds.
     pub(super) execution_time_ms: u64,
 }
@@ -56,15 +58,16 @@ impl<'a> Answer<'a> {
     pub(super) fn new(ran: &'a Ran) -> Self {
         Answer {
             sql: &ran.sql,
-            result: AsJson(&ran.rows),
+            result: AsNamed(&ran.rows),
             execution_time_ms: ran.execution_ms,
         }
     }
 }
 
 /// Runs one statement that reads, under the guard. With `format`, or an `Accept` that names
-/// one of the forms, the answer is a file with more rows than the JSON answer has; the header
-/// `Quillet-Truncated` says whether rows are missing.
+/// one of the forms, the answer is a file with more rows than the JSON answer has. The field
+/// `Quillet-Truncated` says whether rows are missing: a header of a short file, a trailer of a
+/// long one, which is sent while the database is read and is cut off if that fails.
 #[utoipa::path(post, path = "/dbs/{name}/query", operation_id = "run_query", tag = "databases",
     params(("name" = String, Path), Wanted), request_body = QueryBody, responses(
     (status = 200, body = Answer),
@@ -89,16 +92,24 @@ pub(crate) async fn run(
         limits: Some(limits(config, format, body.timeout_seconds)?),
         ..RunOptions::default()
     };
-    let ran = databases.run(&name, &body.sql, &options).await?;
-    count(&call, &ran);
-    match format {
-        None => json(&Answer::new(&ran)),
-        Some(format) => file(&name, ran, format).await,
+    if let Some(format) = format {
+        let asked = Asked {
+            call: &call,
+            name,
+            sql: body.sql,
+            options,
+            format,
+            takes_trailers: takes_trailers(&headers),
+        };
+        return file(asked, databases).await;
     }
+    let ran = databases.run(&name, &body.sql, &options).await?;
+    count(&call, ran.execution_ms);
+    json(&Answer::new(&ran))
 }
 
-pub(super) fn count(call: &Call, ran: &Ran) {
-    let time = Duration::from_millis(ran.execution_ms);
+pub(super) fn count(call: &Call, execution_ms: u64) {
+    let time = Duration::from_millis(execution_ms);
     call.app.metrics.queries.record(time);
 }
 
@@ -155,38 +166,4 @@ pub(super) fn limits(
         timeout,
         ..bounds.clone()
     })
-}
-
-/// Writing many rows takes a while, so it is done beside the requests.
-async fn file(name: &str, ran: Ran, format: Format) -> Result<Response, ApiError> {
-    let truncated = ran.rows.truncated;
-    let (count, took) = (ran.rows.rows.len(), ran.execution_ms);
-    let write = move || export::write(&ran.rows, format, &CsvOptions::default());
-    let written = tokio::task::spawn_blocking(write).await;
-    let written = written.map_err(|error| problem(500, "server.defect", error.to_string()))?;
-    let bytes = written.map_err(|error| problem(400, error.code(), error.to_string()))?;
-    let mut response = bytes.into_response();
-    let truncated = match truncated {
-        None => "none",
-        Some(quillet_sql::rows::Truncated::Rows) => "rows",
-        Some(quillet_sql::rows::Truncated::Bytes) => "bytes",
-    };
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
-    headers.insert("quillet-truncated", HeaderValue::from_static(truncated));
-    headers.insert("quillet-row-count", HeaderValue::from(count));
-    headers.insert("quillet-execution-ms", HeaderValue::from(took));
-    if let Ok(disposition) = HeaderValue::try_from(disposition(name, format)) {
-        headers.insert(CONTENT_DISPOSITION, disposition);
-    }
-    Ok(response)
-}
-
-fn disposition(name: &str, format: Format) -> String {
-    let safe = |c: char| match c {
-        c if c.is_ascii_alphanumeric() || c == '-' => c,
-        _ => '_',
-    };
-    let name: String = name.chars().take(60).map(safe).collect();
-    format!("attachment; filename=\"{name}.{}\"", format.ending())
 }

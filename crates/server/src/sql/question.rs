@@ -77,7 +77,7 @@ pub(crate) async fn ask(
     };
     let (generated, ran) = in_time(&call.app, answering).await?;
     if let Some(ran) = &ran {
-        query::count(&call, ran);
+        query::count(&call, ran.execution_ms);
     }
     json(&Answered {
         generated: &generated,

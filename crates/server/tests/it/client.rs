@@ -160,7 +160,8 @@ fn dechunk(mut rest: &str) -> String {
     while let Some((size, after)) = rest.split_once("\r\n") {
         let size =
             usize::from_str_radix(size, 16).unwrap_or_else(|_| panic!("chunk size {size:?}"));
-        let Some(chunk) = after.get(..size) else {
+        // What follows the last one is no chunk.
+        let Some(chunk) = after.get(..size).filter(|chunk| !chunk.is_empty()) else {
             break;
         };
         out.push_str(chunk);

@@ -31,6 +31,16 @@ const PROMPTS: &[(&str, &str, &str)] = &[
         "Hi Ada, go: weather_of{\"city\":\"Oslo\"}",
     ),
     (
+        "liquid",
+        "Hi {{ name }}, {{ team.lang }}: {{ 'Oslo' | weather_of }}",
+        "Hi Ada, go: weather_of{\"city\":\"Oslo\"}",
+    ),
+    (
+        "semantic-kernel-liquid",
+        "Hi {{ name }}: {{ 'Oslo' | weather_of }}",
+        "Hi Ada: weather_of{\"city\":\"Oslo\"}",
+    ),
+    (
         "semantic-kernel",
         "Hi {{$NAME}}: {{weather.of 'Oslo'}} {{Weather.Of city=$name}} {{weather.of}}",
         "Hi Ada: weather_of{\"city\":\"Oslo\"} weather_of{\"city\":\"Ada\"} weather_of{\"city\":\"Bergen\"}",

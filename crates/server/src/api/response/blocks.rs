@@ -1,5 +1,5 @@
 //! The answer as a list of blocks, for clients that show text and calls in their
-//! order (seed 004's mixed display, note 1.2). A text block is open until a call or
+//! order. A text block is open until a call or
 //! the end closes it, and is never empty; a call's block goes from `pending` to
 //! `done` or `error`, also when the run is cut.
 

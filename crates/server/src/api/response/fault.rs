@@ -1,5 +1,5 @@
 //! What is wrong with a request, all of it at once: HTTP 422 and a list in the shape
-//! that the origin's clients read (seed 004's origin checks with pydantic; note 1.1).
+//! that the origin's clients read.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -21,6 +21,15 @@ const SECRETS: [&str; 4] = ["api_key", "auth", "auth_token", "default_headers"];
 pub(super) enum Step {
     Name(String),
     Index(usize),
+}
+
+impl std::fmt::Display for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Step::Name(name) => f.write_str(name),
+            Step::Index(index) => write!(f, "{index}"),
+        }
+    }
 }
 
 impl From<&str> for Step {
@@ -52,22 +61,38 @@ pub(super) struct Fault {
     ctx: Option<Value>,
 }
 
-/// Everything that is wrong.
+/// Everything that is wrong, and what is told without being refused.
 #[derive(Debug, Default)]
-pub(super) struct Faults(Vec<Fault>);
+pub(super) struct Faults {
+    found: Vec<Fault>,
+    /// Members that nobody reads, in words.
+    unknown: Vec<String>,
+}
 
 impl Faults {
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.found.is_empty()
     }
 
     pub(super) fn count(&self) -> usize {
-        self.0.len()
+        self.found.len()
+    }
+
+    /// Notes a member that nobody reads.
+    pub(super) fn note(&mut self, unknown: String) {
+        if self.unknown.len() < MOST_FAULTS {
+            self.unknown.push(unknown);
+        }
+    }
+
+    /// Members that nobody reads, in words.
+    pub(super) fn unknown(self) -> Vec<String> {
+        self.unknown
     }
 
     /// The body of the answer.
     pub(super) fn body(&self) -> Value {
-        json!({"detail": self.0})
+        json!({"detail": self.found})
     }
 
     /// Notes that the value at a place is not what it should be.
@@ -83,7 +108,7 @@ impl Faults {
         input: &Value,
         ctx: Option<Value>,
     ) {
-        if self.0.len() == MOST_FAULTS {
+        if self.found.len() == MOST_FAULTS {
             return;
         }
         let is_secret =
@@ -92,7 +117,7 @@ impl Faults {
             true => hidden(input),
             false => shown(input, SHOWN_LEVELS),
         };
-        self.0.push(Fault {
+        self.found.push(Fault {
             kind,
             loc: at.to_vec(),
             msg,

@@ -1,4 +1,4 @@
-//! What is asked: messages, else content, else text (note 1.10), each with images.
+//! What is asked: messages, else content, else text, each with images.
 
 use quillet_core::{Content, ContentPart, Message, Role, ToolCall};
 use serde_json::Value;

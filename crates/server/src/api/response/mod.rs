@@ -1,4 +1,4 @@
-//! `POST /v1/response` and its companions (seed 004, note 1).
+//! `POST /v1/response` and its companions.
 //!
 //! The request is checked whole, the run begins, and its events go out as they come:
 //! as server-sent events, or folded into one answer where `features.streaming` is off.

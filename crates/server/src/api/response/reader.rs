@@ -3,15 +3,21 @@
 
 use std::fmt::Display;
 
+use quillet_core::nearest;
 use serde_json::{Map, Value, json};
 
 use super::fault::{Faults, Step};
+
+/// Characters of an unknown member's name that are shown.
+const LONGEST_NAME: usize = 64;
 
 /// An object that is being read.
 pub(super) struct Object<'f> {
     members: Map<String, Value>,
     path: Vec<Step>,
     faults: &'f mut Faults,
+    /// Members that somebody asked for.
+    asked: Vec<String>,
 }
 
 impl<'f> Object<'f> {
@@ -22,6 +28,7 @@ impl<'f> Object<'f> {
                 members,
                 path,
                 faults,
+                asked: Vec::new(),
             }),
             other => {
                 let what = "Input should be a valid dictionary or object to extract fields from";
@@ -49,6 +56,7 @@ impl<'f> Object<'f> {
 
     /// A member as it is; nothing for `null`.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
+        self.asked.push(name.to_owned());
         let value = self.members.get_mut(name)?.take();
         (!value.is_null()).then_some(value)
     }
@@ -56,6 +64,22 @@ impl<'f> Object<'f> {
     /// The object as it is, as far as nothing was taken.
     pub(super) fn whole(&self) -> Value {
         Value::Object(self.members.clone())
+    }
+
+    /// Notes the members that nobody asked for, once all have been read.
+    pub(super) fn note_unknown(&mut self) {
+        for name in self.members.keys() {
+            if self.asked.contains(name) {
+                continue;
+            }
+            let near = nearest(name, self.asked.iter().map(String::as_str));
+            let hint = near.map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
+            let path = self.path.iter().skip(1).map(|step| format!("{step}."));
+            let shown: String = name.chars().take(LONGEST_NAME).collect();
+            let place = format!("{}{shown}", path.collect::<String>());
+            self.faults
+                .note(format!("the request's member {place:?} is not known{hint}"));
+        }
     }
 
     /// Names of the members, in their order.

@@ -22,7 +22,7 @@ use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
 use crate::sql::given::Params;
 
-/// Asks an agent (seed 004). The answer comes as server-sent events
+/// Asks an agent. The answer comes as server-sent events
 /// (`response.start`, `content.delta`, `reasoning.delta`, `tool.start`, `tool.done`, …),
 /// of which the last is `response.done`, `response.cancelled` or `response.error`;
 /// with `features.streaming` off as one object.

@@ -1,5 +1,5 @@
-//! The request of `POST /v1/response`, field by field (seed 004, note 1.1): JSON in,
-//! an [`AgentRequest`] or everything that is wrong out. Unknown members are ignored.
+//! The request of `POST /v1/response`, field by field: JSON in,
+//! an [`AgentRequest`] or everything that is wrong out. Unknown members are warnings.
 
 use std::time::Duration;
 
@@ -24,7 +24,10 @@ pub(super) fn read(body: Value, has_model: bool) -> Result<AgentRequest, Faults>
     let mut faults = Faults::default();
     let request = request(body, has_model, &mut faults);
     match request {
-        Some(request) if faults.is_empty() => Ok(request),
+        Some(request) if faults.is_empty() => Ok(AgentRequest {
+            warnings: faults.unknown(),
+            ..request
+        }),
         _ => Err(faults),
     }
 }
@@ -48,7 +51,7 @@ fn request(body: Value, has_model: bool, faults: &mut Faults) -> Option<AgentReq
         let msg = "Value error, one of messages, content and text has to say something";
         body.fault("value_error", "input", msg, &Value::Null);
     }
-    Some(AgentRequest {
+    let request = AgentRequest {
         model,
         temperature: body.number("temperature", 0.0, 2.0),
         max_tokens: body.integer("max_tokens", 1),
@@ -72,7 +75,10 @@ fn request(body: Value, has_model: bool, faults: &mut Faults) -> Option<AgentReq
             .map(|mut o| knowledge(&mut o)),
         tool_results: body.objects("tool_results", tool_result),
         options: options(&mut body),
-    })
+        warnings: Vec::new(),
+    };
+    body.note_unknown();
+    Some(request)
 }
 
 /// Parameters of generation that the provider is told in its own words, or that it refuses.
@@ -107,7 +113,7 @@ fn response_format(body: &mut Object<'_>) -> Option<Value> {
 fn model(object: &mut Object<'_>) -> ModelSettings {
     object.require(&["model_id", "model"]);
     let headers = object.table("default_headers");
-    ModelSettings {
+    let settings = ModelSettings {
         model_id: object.text("model_id").unwrap_or_default(),
         model: object.text("model").unwrap_or_default(),
         api_key: object.text("api_key").unwrap_or_default().into(),
@@ -125,7 +131,9 @@ fn model(object: &mut Object<'_>) -> ModelSettings {
         retry_delay: seconds(object, "retry_delay"),
         model_name: object.text("model_name"),
         model_namespace: object.text("model_namespace"),
-    }
+    };
+    object.note_unknown();
+    settings
 }
 
 fn seconds(object: &mut Object<'_>, name: &str) -> Option<Duration> {
@@ -161,7 +169,7 @@ fn tool_choice(body: &mut Object<'_>) -> Option<ToolChoice> {
 }
 
 fn features(object: &mut Object<'_>) -> Features {
-    Features {
+    let features = Features {
         deep_thinking: object.flag("deep_thinking", false),
         clarification: object.flag("clarification", false),
         streaming: object.flag("streaming", true),
@@ -170,7 +178,9 @@ fn features(object: &mut Object<'_>) -> Features {
         search_engine: object.text("search_engine"),
         resumable: object.choice("resumable").or(object.choice("background")),
         events: object.texts("events"),
-    }
+    };
+    object.note_unknown();
+    features
 }
 
 fn tools(object: &mut Object<'_>) -> ToolSettings {
@@ -184,7 +194,7 @@ fn tools(object: &mut Object<'_>) -> ToolSettings {
     }
     let max_tool_calls = object.integer("max_tool_calls", 0);
     let repeated_calls = object.integer("repeated_calls", 0);
-    ToolSettings {
+    let settings = ToolSettings {
         builtin,
         custom: object.objects("custom", offer),
         mcp_servers: object.objects("mcp_servers", server),
@@ -198,7 +208,9 @@ fn tools(object: &mut Object<'_>) -> ToolSettings {
         max_tool_calls: max_tool_calls.map(|calls| u32::try_from(calls).unwrap_or(u32::MAX)),
         repeated_calls: repeated_calls.map(|calls| u32::try_from(calls).unwrap_or(u32::MAX)),
         tool_timeout: seconds(object, "tool_timeout_seconds"),
-    }
+    };
+    object.note_unknown();
+    settings
 }
 
 /// What switches a tool off has to be read as it was meant: passed over, the tool would be offered.

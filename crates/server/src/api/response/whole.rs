@@ -8,7 +8,7 @@ use super::refuse;
 use super::stream::Telling;
 
 /// Reads a run to its end: the payload of `response.done` with `content` and
-/// `reasoning`, or an error with its own status (note 1.10).
+/// `reasoning`, or an error with its own status.
 pub(super) async fn answer(mut telling: Telling) -> Response {
     let mut said = Vec::new();
     loop {

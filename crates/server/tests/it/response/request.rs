@@ -269,10 +269,10 @@ async fn a_million_faults_are_told_by_a_hundred() {
 }
 
 #[tokio::test]
-async fn parameters_reach_the_model_and_unknown_members_do_not_matter() {
+async fn parameters_reach_the_model() {
     let body = question(
         "Hi",
-        json!({"temperature": "0.5", "max_tokens": 100, "tool_choice": "none", "system": "Be brief.", "zebra": 1}),
+        json!({"temperature": "0.5", "max_tokens": 100, "tool_choice": "none", "system": "Be brief."}),
     );
     let request = asked(&body).await;
     assert_eq!(request.model.as_deref(), Some("test-1"));
@@ -284,6 +284,41 @@ async fn parameters_reach_the_model_and_unknown_members_do_not_matter() {
     let request = asked(&question("Hi", json!({}))).await;
     assert_eq!(request.options.temperature, None);
     assert_eq!(request.options.max_tokens, Some(4096));
+}
+
+#[tokio::test]
+async fn unknown_members_are_told_with_the_nearest_known_one() {
+    let server = AgentSetup::over(TestModel::new(Script::Says(hello())))
+        .start()
+        .await;
+    let told = |name: &str, near: &str| {
+        let hint = match near {
+            "" => String::new(),
+            near => format!("; did you mean {near:?}?"),
+        };
+        format!("the request's member {name:?} is not known{hint}")
+    };
+    let long = "z".repeat(1_000);
+    for (members, expected) in [
+        (json!({}), json!(null)),
+        (
+            json!({"tool_choise": "auto"}),
+            json!([told("tool_choise", "tool_choice")]),
+        ),
+        (json!({"zebra": null}), json!([told("zebra", "")])),
+        (json!({long: 1}), json!([told(&"z".repeat(64), "")])),
+        (
+            json!({"features": {"streeming": true}, "tools": {"custum": []}}),
+            json!([
+                told("tools.custum", "custom"),
+                told("features.streeming", "streaming")
+            ]),
+        ),
+    ] {
+        let events = server.ask(&question("Hi", members.clone())).await;
+        let done = &events.last().unwrap().data;
+        assert_eq!(done["warnings"], expected, "{members}");
+    }
 }
 
 #[tokio::test]

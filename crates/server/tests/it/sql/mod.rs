@@ -2,8 +2,10 @@
 
 mod connections;
 mod errors;
+mod file;
 mod history;
 mod metadata;
+mod origin;
 mod prompts;
 mod query;
 mod question;

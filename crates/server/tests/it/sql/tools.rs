@@ -165,7 +165,7 @@ async fn what_is_wrong_is_said_so_that_a_model_can_mend_it() {
     }
 }
 
-/// 100 rows and 10,000 characters (note 1.1 on seed 001), and what is missing is said.
+/// 100 rows and 10,000 characters, and what is missing is said.
 #[tokio::test]
 async fn results_are_bounded() {
     let shop = Shop::sqlite();

@@ -1,0 +1,191 @@
+//! The rows of a query as a file that is sent while the database is read.
+//!
+//! A client that reads slowly holds up the database, and one that leaves ends the query there. A
+//! query that fails when a part was sent cuts the body off: no reader of HTTP takes that for whole.
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, TE, TRAILER};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use http_body_util::StreamBody;
+use hyper::body::Frame;
+use quillet_core::BoxFuture;
+use quillet_sql::export::{ByteSink, CsvOptions, Export, Format};
+use quillet_sql::rows::Truncated;
+use quillet_sql::stream::Stop;
+use quillet_sql::{Databases, RunOptions, SqlError, Streamed};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio_util::task::AbortOnDropHandle;
+use tracing::warn;
+
+use super::query::count;
+use crate::error::{ApiError, problem};
+use crate::exchange::Call;
+
+/// Bytes that are kept back in case that was all: then the head of the answer says everything, and a
+/// query that fails early has a status of its own.
+const HEAD: usize = 256 << 10;
+
+static TRUNCATED: HeaderName = HeaderName::from_static("quillet-truncated");
+static ROW_COUNT: HeaderName = HeaderName::from_static("quillet-row-count");
+static ROW_LIMIT: HeaderName = HeaderName::from_static("quillet-row-limit");
+static EXECUTION_MS: HeaderName = HeaderName::from_static("quillet-execution-ms");
+
+/// What only the end of a query knows.
+const TRAILERS: &str = "quillet-truncated, quillet-row-count, quillet-execution-ms";
+
+/// A file that is wanted.
+pub(super) struct Asked<'a> {
+    pub(super) call: &'a Call,
+    pub(super) name: String,
+    pub(super) sql: String,
+    pub(super) options: RunOptions,
+    pub(super) format: Format,
+    /// Whether the client reads what stands behind a body.
+    pub(super) takes_trailers: bool,
+}
+
+/// Whether a client says that it reads trailers (RFC 9110, 10.1.4).
+pub(super) fn takes_trailers(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(TE).into_iter();
+    let mut tokens = values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    tokens.any(|token| token.trim().eq_ignore_ascii_case("trailers"))
+}
+
+/// What the task of a query says to the answer.
+enum Said {
+    Bytes(Vec<u8>),
+    Ended(Result<Streamed, SqlError>),
+}
+
+/// The way of bytes from the task to the answer. One piece waits at most.
+struct Out(Sender<Said>);
+
+impl ByteSink for Out {
+    fn bytes<'a>(&'a mut self, bytes: Vec<u8>) -> BoxFuture<'a, Result<(), Stop>> {
+        Box::pin(async move { self.0.send(Said::Bytes(bytes)).await.map_err(|_| Stop) })
+    }
+}
+
+/// A query in a task of its own. Dropping this ends it, in the database as well.
+struct Running {
+    said: Receiver<Said>,
+    _task: AbortOnDropHandle<()>,
+}
+
+impl Running {
+    fn start(databases: &Databases, asked: &Asked<'_>) -> Self {
+        let (sender, said) = channel(1);
+        let (databases, format) = (databases.clone(), asked.format);
+        let (name, sql, options) = (asked.name.clone(), asked.sql.clone(), asked.options.clone());
+        let task = tokio::spawn(async move {
+            let mut out = Out(sender.clone());
+            let into = Export::new(format, CsvOptions::default(), &mut out);
+            let ran = databases.export(&name, &sql, &options, into).await;
+            // Whoever is gone has dropped this task, too.
+            let _ = sender.send(Said::Ended(ran)).await;
+        });
+        Running {
+            said,
+            _task: AbortOnDropHandle::new(task),
+        }
+    }
+}
+
+/// Runs the query and answers with a file.
+pub(super) async fn file(asked: Asked<'_>, databases: &Databases) -> Result<Response, ApiError> {
+    let mut running = Running::start(databases, &asked);
+    let mut head = Vec::new();
+    while head.len() <= HEAD {
+        match running.said.recv().await {
+            Some(Said::Bytes(mut bytes)) => head.append(&mut bytes),
+            Some(Said::Ended(ran)) => {
+                let ran = ran?;
+                count(asked.call, ran.execution_ms);
+                let mut response = head.into_response();
+                response.headers_mut().extend(end(&ran));
+                return Ok(with_head(response, &asked));
+            }
+            None => {
+                let message = "the query ended without an answer";
+                return Err(problem(500, "server.defect", message));
+            }
+        }
+    }
+    let mut response = Response::new(rest(head, running, &asked));
+    if asked.takes_trailers {
+        let trailers = HeaderValue::from_static(TRAILERS);
+        response.headers_mut().insert(TRAILER, trailers);
+    }
+    Ok(with_head(response, &asked))
+}
+
+/// The body of a file that was begun, up to its end or to where it broke.
+fn rest(head: Vec<u8>, running: Running, asked: &Asked<'_>) -> Body {
+    let (app, name) = (asked.call.app.clone(), asked.name.clone());
+    let id = asked.call.exchange.id().to_owned();
+    let takes_trailers = asked.takes_trailers;
+    let begun = (Some(head), Some(running));
+    let frames = stream::unfold(begun, move |(head, running)| {
+        let (app, name, id) = (app.clone(), name.clone(), id.clone());
+        async move {
+            let mut running = running?;
+            if let Some(head) = head {
+                return Some((data(head), (None, Some(running))));
+            }
+            let broken = match running.said.recv().await {
+                Some(Said::Bytes(bytes)) => return Some((data(bytes), (None, Some(running)))),
+                Some(Said::Ended(Ok(ran))) => {
+                    let time = std::time::Duration::from_millis(ran.execution_ms);
+                    app.metrics.queries.record(time);
+                    return takes_trailers.then(|| (Ok(Frame::trailers(end(&ran))), (None, None)));
+                }
+                Some(Said::Ended(Err(error))) => error.to_string(),
+                None => "the query ended without an answer".to_owned(),
+            };
+            warn!(database = %name, id, error = %broken, "a file is cut off, for its query failed");
+            Some((Err(std::io::Error::other(broken)), (None, None)))
+        }
+    });
+    Body::new(StreamBody::new(frames))
+}
+
+fn data(bytes: Vec<u8>) -> std::io::Result<Frame<Bytes>> {
+    Ok(Frame::data(bytes.into()))
+}
+
+/// What the end of a query says.
+fn end(ran: &Streamed) -> HeaderMap {
+    let truncated = ran.truncated().map_or("none", Truncated::name);
+    let mut fields = HeaderMap::new();
+    fields.insert(&TRUNCATED, HeaderValue::from_static(truncated));
+    fields.insert(&ROW_COUNT, HeaderValue::from(ran.row_count));
+    fields.insert(&EXECUTION_MS, HeaderValue::from(ran.execution_ms));
+    fields
+}
+
+/// The answer with what is known before a query ends.
+fn with_head(mut response: Response, asked: &Asked<'_>) -> Response {
+    let format = asked.format;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
+    if let Some(limits) = &asked.options.limits {
+        headers.insert(&ROW_LIMIT, HeaderValue::from(limits.rows));
+    }
+    if let Ok(disposition) = HeaderValue::try_from(disposition(&asked.name, format)) {
+        headers.insert(CONTENT_DISPOSITION, disposition);
+    }
+    response
+}
+
+fn disposition(name: &str, format: Format) -> String {
+    let safe = |c: char| match c {
+        c if c.is_ascii_alphanumeric() || c == '-' => c,
+        _ => '_',
+    };
+    let name: String = name.chars().take(60).map(safe).collect();
+    format!("attachment; filename=\"{name}.{}\"", format.ending())
+}

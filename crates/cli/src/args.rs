@@ -13,6 +13,9 @@ use crate::key_file::Provider;
 pub(crate) use script::{Chats, Echo, Fmt, Lsp, Run, Test, With};
 pub(crate) use sql::{Form, ShowRows, Sql, SqlCommand, SqlEval};
 
+/// The heading of the options that every command has.
+const GLOBAL: &str = "Global options";
+
 /// A prompt engine: templates compiled once, variables and tools bound late.
 #[derive(Debug, Parser)]
 #[command(
@@ -37,16 +40,16 @@ pub(crate) use sql::{Form, ShowRows, Sql, SqlCommand, SqlEval};
 Exit codes: 0 fine, 1 failure, 2 usage, 3 template or variable, 4 model, 5 refused.")]
 pub(crate) struct Cli {
     /// Configuration file, in place of the nearest quillet.toml.
-    #[arg(long, global = true, value_name = "FILE", env = "QUILLET_CONFIG")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "FILE", env = "QUILLET_CONFIG")]
     pub(crate) config: Option<PathBuf>,
     /// What to log on standard error: error, warn, info, debug, or a filter such as quillet=debug.
-    #[arg(long, global = true, value_name = "FILTER")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "FILTER")]
     pub(crate) log: Option<String>,
     /// Write down what models answer, one file for each answer.
-    #[arg(long, global = true, value_name = "DIR", conflicts_with = "replay")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR", conflicts_with = "replay")]
     pub(crate) record: Option<String>,
     /// Play recorded answers in place of asking models.
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR")]
     pub(crate) replay: Option<String>,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -74,7 +77,7 @@ pub(crate) enum Command {
     Check(Check),
     /// Write a template or a prompt file in another format, where there is an exact counterpart.
     Convert(Convert),
-    /// Run a script.
+    /// Run a script, or send a prompt file or a stored prompt to its model.
     Run(Box<Run>),
     /// Run the tests of scripts.
     Test(Box<Test>),
@@ -134,6 +137,14 @@ pub(crate) struct StoreArgs {
     /// The store: dir:PATH, redis://HOST, memory:demo.
     #[arg(short, long, value_name = "URL")]
     pub(crate) store: Option<String>,
+}
+
+/// Schemas that prompt files name.
+#[derive(Debug, Default, Args)]
+pub(crate) struct SchemaArgs {
+    /// A JSON Schema that .prompt files name, as in `schema: NAME`: a file of JSON or YAML. May be given several times.
+    #[arg(long = "schema", value_name = "NAME=FILE")]
+    pub(crate) schemas: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -230,7 +241,7 @@ fn temperature(text: &str) -> Result<f64, String> {
 pub(crate) struct Ask {
     /// What is asked; standard input is appended to it, and - is standard input alone.
     #[arg(value_name = "QUESTION")]
-    pub(crate) question: Option<String>,
+    pub(crate) question: Vec<String>,
     #[command(flatten)]
     pub(crate) talk: Talk,
     /// An image that belongs to the question: a file, or an https address.
@@ -331,8 +342,8 @@ pub(crate) struct Render {
     /// A file of variables, JSON, YAML or TOML; - for JSON or YAML on standard input.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) data: Option<String>,
-    /// The template's format: go, jinja, handlebars, mustache, semantic-kernel,
-    /// f-string and so on, or an alias (docs/formats). By default its ending says.
+    /// The template's format: go, jinja, handlebars, mustache, liquid,
+    /// semantic-kernel, f-string and so on, or an alias (docs/formats). By default its ending says.
     #[arg(short, long)]
     pub(crate) format: Option<String>,
     /// Let missing variables pass, as the format itself does.
@@ -341,6 +352,8 @@ pub(crate) struct Render {
     /// Print JSON with what failed on the way.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) schemas: SchemaArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
@@ -353,9 +366,14 @@ pub(crate) struct Check {
     /// The format of templates whose name does not tell.
     #[arg(short, long)]
     pub(crate) format: Option<String>,
+    /// Look for scripts that scripts name here, too, as `quillet run` does.
+    #[arg(short = 'I', long = "search", value_name = "DIR")]
+    pub(crate) search: Vec<PathBuf>,
     /// Print the findings as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) schemas: SchemaArgs,
     /// A store whose tools and variables count as known.
     #[command(flatten)]
     pub(crate) store: StoreArgs,
@@ -366,7 +384,7 @@ pub(crate) struct Convert {
     /// A template, a prompt file, a folder of them, or - for standard input.
     #[arg(value_name = "PATH")]
     pub(crate) source: String,
-    /// What it becomes: go, jinja, jinja-plain, semantic-kernel, handlebars, mustache, f-string, dotprompt, prompty or json.
+    /// What it becomes: go, jinja, jinja-plain, semantic-kernel, handlebars, mustache, liquid, f-string, dotprompt, prompty or json.
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
     /// What it is, where its name does not tell.
@@ -387,6 +405,9 @@ pub(crate) struct Convert {
     /// Refuse what is exact for some values only.
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Leave out what a prompt file says of where its model is served: connection, configuration, provider, apiType chat.
+    #[arg(long)]
+    pub(crate) drop_deployment: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -507,6 +528,16 @@ impl Command {
         matches!(self, Command::Ask(_) | Command::Chat(_) | Command::Trace(_))
     }
 
+    /// The schemas that it hands to prompt files.
+    pub(crate) fn schemas(&self) -> &[String] {
+        match self {
+            Command::Render(render) => &render.schemas.schemas,
+            Command::Check(check) => &check.schemas.schemas,
+            Command::Run(run) => &run.schemas.schemas,
+            _ => &[],
+        }
+    }
+
     /// Which store it works on.
     fn store(&self) -> Option<&StoreArgs> {
         match self {
@@ -525,7 +556,7 @@ impl Command {
             | Command::Ext(stored) => Some(stored.store()),
             // It names its store itself, for all of its commands.
             Command::Sql(_) => None,
-            // Scripts name their store themselves, since -s is their search path.
+            // Scripts name their store themselves, with what else they run with.
             Command::Run(_)
             | Command::Test(_)
             | Command::Fmt(_)

@@ -104,7 +104,7 @@ fn catalogue_beside(
     let tools = tools(config, variables)?;
     let cache = config.size(&config::RENDER_CACHE);
     let catalogue = Catalogue::new(store, TemplateFactory::standard(), tools, cache);
-    let outside = OnDisk::new(config.environment_of_prompts());
+    let outside = OnDisk::new(config.environment_of_prompts(), config.schemas());
     Ok(catalogue
         .with_outside(Arc::new(outside))
         .with_scripts(Arc::new(StoredScripts)))
@@ -156,8 +156,8 @@ pub(crate) fn asked(config: &Config, door: &Arc<Models>) -> Result<Arc<dyn ChatM
     Ok(Tape::of(config)?.around(door.clone())?)
 }
 
-/// The models of this server's keys and addresses, by name, with the seed's retries.
-/// `retries` counts how often they are asked again.
+/// The models of this server's keys and addresses, by name. Each is asked again
+/// where that may help; `retries` counts how often.
 ///
 /// # Errors
 /// A setting is wrong.

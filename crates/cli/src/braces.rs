@@ -25,6 +25,7 @@ const LONGEST_GROUP: usize = 20_000;
 enum Dialect {
     Go,
     Jinja,
+    Liquid,
     SemanticKernel,
     Handlebars,
     Mustache,
@@ -37,6 +38,7 @@ impl Dialect {
         Some(match format {
             "go" => Dialect::Go,
             "jinja" | "jinja-plain" | "semantic-kernel-jinja2" => Dialect::Jinja,
+            "liquid" | "semantic-kernel-liquid" => Dialect::Liquid,
             "semantic-kernel" | "semantic-kernel-encoded" => Dialect::SemanticKernel,
             "handlebars" | "handlebars-html" | "semantic-kernel-handlebars" | "dotprompt" => {
                 Dialect::Handlebars
@@ -52,6 +54,7 @@ impl Dialect {
         match self {
             Dialect::Go => "go",
             Dialect::Jinja => "jinja",
+            Dialect::Liquid => "liquid",
             Dialect::SemanticKernel => "semantic-kernel",
             Dialect::Handlebars => "handlebars",
             Dialect::Mustache => "mustache",
@@ -63,7 +66,7 @@ impl Dialect {
     fn variable(self, path: &str) -> Option<String> {
         Some(match self {
             Dialect::Go => format!("{{{{.{path}}}}}"),
-            Dialect::Jinja => format!("{{{{ {path} }}}}"),
+            Dialect::Jinja | Dialect::Liquid => format!("{{{{ {path} }}}}"),
             Dialect::SemanticKernel if path.contains('.') => return None,
             Dialect::SemanticKernel => format!("{{{{${path}}}}}"),
             Dialect::Handlebars | Dialect::Mustache => format!("{{{{{path}}}}}"),

@@ -204,6 +204,7 @@ pub(crate) fn settings(config: &Config) -> Result<SqlConfig, Failure> {
         ),
         tool_rows: config.size(&config::SQL_TOOL_ROWS),
         tool_characters: config.size(&config::SQL_TOOL_CHARACTERS),
+        connections: config.size(&config::SQL_CONNECTIONS),
         connect: ConnectOptions {
             ssl_disabled: config.is_on(&config::SQL_SSL_DISABLED),
             connect_timeout: config.milliseconds(&config::SQL_CONNECT_MS),

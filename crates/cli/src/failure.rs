@@ -73,7 +73,7 @@ fn of_service(error: &ServiceError) -> u8 {
         ServiceError::NotFound { .. } => code::FAILURE,
         ServiceError::Store(error) if error.kind == StoreErrorKind::Refused => code::REFUSED,
         ServiceError::Store(_) => code::FAILURE,
-        ServiceError::Model(_) => code::PROVIDER,
+        ServiceError::Model { .. } => code::PROVIDER,
         ServiceError::Script(failure) if failure.model.is_some() => code::PROVIDER,
         ServiceError::Invalid { .. }
         | ServiceError::Variables { .. }

@@ -75,7 +75,11 @@ impl KeyFile {
     pub(crate) fn read(&self) -> Result<Keys, Failure> {
         let text = match self.text() {
             Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                return Ok(Vec::new());
+            }
             Err(error) => return Err(self.wrong(&error.to_string())),
         };
         self.parse(&text)

@@ -15,6 +15,7 @@ mod explain;
 mod failure;
 mod key_file;
 mod overlay;
+mod prompt_target;
 mod report;
 mod script_file;
 mod scripts;
@@ -50,24 +51,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Shows help, or what is wrong with the command line. Scripts have exit codes of their own.
+/// Shows help, or what is wrong with the command line.
 fn refuse(error: &clap::Error) -> ExitCode {
     // That nobody reads it is no failure.
     let _ = error.print();
-    let words = std::env::args_os().skip(1);
-    let words: Vec<String> = words
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
-    let cli = Cli::command();
-    let mut commands = words
-        .iter()
-        .filter(|word| cli.find_subcommand(word).is_some());
-    let is_run = commands.next().is_some_and(|command| command == "run");
-    match (error.exit_code(), is_run) {
-        (0, _) => ExitCode::SUCCESS,
-        (_, true) => ExitCode::from(scripts::exit::USAGE),
-        (code, false) => ExitCode::from(u8::try_from(code).unwrap_or(code::USAGE)),
-    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(code::USAGE))
 }
 
 fn run(cli: &Cli) -> Result<(), Failure> {
@@ -80,6 +68,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         return command::js_worker::run();
     }
     let mut config = Config::load(cli.config.as_deref(), &cli.flags())?;
+    config.set_schemas(source::schemas(cli.command.schemas())?);
     if cli.command.is_personal() {
         talk::rest_with_the_user(&mut config);
     }
@@ -101,6 +90,14 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     // A watcher that is still reading must not hold the process up.
     runtime.shutdown_background();
     done
+}
+
+/// The command that was asked for, by its name.
+fn command_name() -> Option<String> {
+    let cli = Cli::command();
+    let words = std::env::args_os().skip(1);
+    let mut words = words.map(|word| word.to_string_lossy().into_owned());
+    words.find(|word| cli.find_subcommand(word).is_some())
 }
 
 async fn dispatch(cli: &Cli, config: &Config) -> Result<(), Failure> {
@@ -201,7 +198,8 @@ fn tell(failure: &Failure) {
     }
     let was_said = matches!(failure, Failure::Said(_));
     if failure.code() == code::USAGE && !was_said {
-        terminal::note("`quillet help` shows how it is used");
+        let command = command_name().map_or_else(String::new, |name| format!(" {name}"));
+        terminal::note(&format!("`quillet{command} --help` shows how it is used"));
     }
 }
 

@@ -33,7 +33,11 @@ pub(crate) fn is_fixture(path: &Path) -> bool {
 ///
 /// # Errors
 /// It cannot be read.
-pub(crate) async fn check(path: &Path, tools: &dyn host::Tools) -> Result<Vec<Finding>, Failure> {
+pub(crate) async fn check(
+    path: &Path,
+    search: &[PathBuf],
+    tools: &dyn host::Tools,
+) -> Result<Vec<Finding>, Failure> {
     let name = path.strip_prefix(".").unwrap_or(path).to_string_lossy();
     let source = Arc::new(Source {
         name: name.clone().into_owned(),
@@ -42,7 +46,7 @@ pub(crate) async fn check(path: &Path, tools: &dyn host::Tools) -> Result<Vec<Fi
     });
     let found = match is_fixture(path) {
         true => fixture(source.clone()).await,
-        false => script(source.clone(), path, tools).await,
+        false => script(source.clone(), path, search, tools).await,
     };
     let found = found.unwrap_or_else(|error| error.diagnostics);
     Ok(found
@@ -58,7 +62,12 @@ async fn fixture(source: Arc<Source>) -> Found {
     Ok(read.map_or_else(|wrong| wrong, |fixture| fixture.warnings))
 }
 
-async fn script(source: Arc<Source>, path: &Path, tools: &dyn host::Tools) -> Found {
+async fn script(
+    source: Arc<Source>,
+    path: &Path,
+    search: &[PathBuf],
+    tools: &dyn host::Tools,
+) -> Found {
     let read = reader::read(source);
     if !read.diagnostics.is_empty() {
         return Ok(read.diagnostics);
@@ -67,7 +76,8 @@ async fn script(source: Arc<Source>, path: &Path, tools: &dyn host::Tools) -> Fo
         Some(folder) if folder != Path::new("") => folder.to_owned(),
         _ => PathBuf::from("."),
     };
-    let layers: Vec<Arc<dyn Library>> = vec![Arc::new(Folders::new(&[folder])?), Arc::new(Builtin)];
+    let folders: Vec<PathBuf> = [folder].into_iter().chain(search.iter().cloned()).collect();
+    let layers: Vec<Arc<dyn Library>> = vec![Arc::new(Folders::new(&folders)?), Arc::new(Builtin)];
     let library = Layered::new(layers);
     Ok(check_names(&Arc::new(read.script), &library, tools).await)
 }

@@ -34,20 +34,6 @@ pub(crate) const MOCK: &str = "mock";
 /// A longer file is not read to show a line of it.
 const MOST_BYTES: u64 = 8 << 20;
 
-/// Exit codes of scripts (note 144 on seed 002).
-pub(crate) mod exit {
-    /// The command line is wrong.
-    pub(crate) const USAGE: u8 = 1;
-    /// The script is wrong or failed.
-    pub(crate) const SCRIPT: u8 = 2;
-    /// The model failed.
-    pub(crate) const MODEL: u8 = 3;
-    /// Something was not permitted.
-    pub(crate) const REFUSED: u8 = 4;
-    /// A test failed.
-    pub(crate) const TEST: u8 = 100;
-}
-
 /// The models of the settings, behind their tape.
 ///
 /// # Errors
@@ -104,6 +90,8 @@ fn stored_options(config: &Config) -> Result<ScriptOptions, Failure> {
             steps,
             depth: config.size(&config::SCRIPTS_DEPTH),
             model_calls: calls,
+            tokens: config.integer(&config::SCRIPTS_TOKENS),
+            cost: config.amount(&config::SCRIPTS_COST),
             own_time: config.milliseconds(&config::SCRIPTS_OWN_MS),
             js_time: config.milliseconds(&config::SCRIPTS_JS_MS),
             js_memory: config.size(&config::SCRIPTS_JS_BYTES),
@@ -134,7 +122,7 @@ pub(crate) async fn engine(
 ) -> Result<Engine, Failure> {
     Ok(Engine {
         models,
-        tools: tools(config, asked).await?,
+        tools: lent(config, asked, with.grants.allow_net).await?,
         library,
         templates: Arc::new(TemplateFactory::standard()),
         limits: limits(with),
@@ -150,9 +138,14 @@ pub(crate) async fn engine(
 /// # Errors
 /// A setting is wrong, or the store cannot be opened.
 pub(crate) async fn tools(config: &Config, asked: Asked) -> Result<Arc<dyn host::Tools>, Failure> {
+    lent(config, asked, false).await
+}
+
+/// The same, and the way out where scripts may connect.
+async fn lent(config: &Config, asked: Asked, net: bool) -> Result<Arc<dyn host::Tools>, Failure> {
     let store = assemble::optional_store(config).await?;
     let servers = agents::mcp_servers(config)?;
-    if store.is_none() && servers.is_empty() && !config.has_tools() {
+    if store.is_none() && servers.is_empty() && !config.has_tools() && !net {
         return Ok(Arc::new(host::NoTools));
     }
     let has_store = store.is_some();
@@ -214,6 +207,8 @@ fn limits(with: &With) -> host::Limits {
         steps: asked.max_steps.unwrap_or(defaults.steps),
         model_calls: asked.max_calls.unwrap_or(defaults.model_calls),
         depth: asked.max_depth.unwrap_or(defaults.depth),
+        tokens: asked.max_tokens_total,
+        cost: asked.max_cost,
         ..defaults
     }
 }
@@ -226,7 +221,7 @@ pub(crate) fn search(with: &With) -> Result<Vec<PathBuf>, Failure> {
     let wrong = with.search.iter().find(|folder| !folder.is_dir());
     match wrong {
         Some(wrong) => Err(Failure::Usage(format!(
-            "-s {}: there is no such folder",
+            "-I {}: there is no such folder",
             wrong.display()
         ))),
         None => Ok(with.search.clone()),
@@ -236,8 +231,8 @@ pub(crate) fn search(with: &With) -> Result<Vec<PathBuf>, Failure> {
 /// The exit code of a failure.
 pub(crate) fn code_of(kind: ErrorKind) -> u8 {
     match kind {
-        ErrorKind::Model => exit::MODEL,
-        ErrorKind::Denied | ErrorKind::MethodNotAllowed => exit::REFUSED,
+        ErrorKind::Model => code::PROVIDER,
+        ErrorKind::Denied | ErrorKind::MethodNotAllowed => code::REFUSED,
         ErrorKind::Aborted => code::INTERRUPTED,
         ErrorKind::Script
         | ErrorKind::Input
@@ -246,7 +241,7 @@ pub(crate) fn code_of(kind: ErrorKind) -> u8 {
         | ErrorKind::Limit
         | ErrorKind::Thrown
         | ErrorKind::Tool
-        | ErrorKind::Template => exit::SCRIPT,
+        | ErrorKind::Template => code::TEMPLATE,
     }
 }
 

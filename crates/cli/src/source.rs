@@ -10,9 +10,13 @@ use quillet_prompt::file;
 
 use crate::failure::Failure;
 use crate::report::Finding;
+use crate::surroundings::Schemas;
 
 /// A file larger than this is refused before it is read.
 const MOST_BYTES: u64 = 8 << 20;
+
+/// The byte order mark in UTF-8, which says nothing.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// What a file is, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +31,7 @@ pub(crate) enum Form<'a> {
 }
 
 /// Endings and what they mean, as in folders that are stores.
-const ENDINGS: [(&str, Form<'static>); 20] = [
+const ENDINGS: [(&str, Form<'static>); 21] = [
     (".gotmpl", Form::Template("go")),
     (".tmpl", Form::Template("go")),
     (".tpl", Form::Template("go")),
@@ -37,6 +41,7 @@ const ENDINGS: [(&str, Form<'static>); 20] = [
     (".handlebars", Form::Template("handlebars")),
     (".hbs", Form::Template("handlebars")),
     (".mustache", Form::Template("mustache")),
+    (".liquid", Form::Template("liquid")),
     (".skprompt", Form::Template("semantic-kernel")),
     (".sk", Form::Template("semantic-kernel")),
     (".fstring", Form::Template("f-string")),
@@ -90,6 +95,10 @@ pub(crate) fn read(path: &str) -> Result<String, Failure> {
     read.map_err(|error| refuse(error.to_string()))?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(refuse(format!("is larger than {MOST_BYTES} bytes")));
+    }
+    // Editors of some systems begin every text with it.
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -216,7 +225,41 @@ pub(crate) fn variables(data: Option<&str>, defines: &[String]) -> Result<Map, F
 /// It cannot be read, with its place.
 pub(crate) fn data(path: &str) -> Result<Value, Failure> {
     let form = form_of(path).unwrap_or(Form::Yaml);
+    if path.trim_start().starts_with('{') {
+        return Err(Failure::Usage(
+            "-d takes a file, or - for standard input; a value is given by -D name:=json".into(),
+        ));
+    }
     parse(path, &read(path)?, form)
+}
+
+/// Schemas of a command line: `NAME=FILE`.
+///
+/// # Errors
+/// Something is no `NAME=FILE`, cannot be read, or is no schema.
+pub(crate) fn schemas(defines: &[String]) -> Result<Schemas, Failure> {
+    let mut schemas = Schemas::default();
+    for define in defines {
+        let named = define.split_once('=').filter(|(name, _)| !name.is_empty());
+        let Some((name, path)) = named else {
+            return Err(Failure::Usage(format!(
+                "--schema {define:?} must be NAME=FILE"
+            )));
+        };
+        let schema = parse(path, &read(path)?, form_of(path).unwrap_or(Form::Yaml))?;
+        if schema.as_map().is_none() {
+            return Err(Failure::Usage(format!(
+                "--schema {name}: {path} holds {}, and a JSON Schema is an object",
+                match schema.kind() {
+                    kind @ ("array" | "integer") => format!("an {kind}"),
+                    "null" => "nothing".to_owned(),
+                    kind => format!("a {kind}"),
+                }
+            )));
+        }
+        schemas.add(name, (&schema).into());
+    }
+    Ok(schemas)
 }
 
 /// `name=text`, `name=@file` or `name:=json`.

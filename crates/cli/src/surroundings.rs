@@ -1,5 +1,5 @@
-//! What prompt files on this disk may ask for: other files of their folder, and
-//! the environment variables that the configuration allows.
+//! What prompt files on this disk may ask for: other files of their folder, the
+//! environment variables that the configuration allows, and schemas by name.
 //!
 //! The environment is handed in as a value ([`Environment`]), so that what a
 //! prompt can see was decided before any prompt was read.
@@ -12,6 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use quillet_prompt::file::{Outside, Refusal, Surroundings};
+use serde_json::Value as Tree;
 
 /// All the files that one prompt file refers to, together, in bytes. A file counts
 /// as often as it is referred to.
@@ -51,13 +52,30 @@ impl Environment {
     }
 }
 
+/// JSON Schemas by name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Schemas(Arc<BTreeMap<String, Tree>>);
+
+impl Schemas {
+    /// Adds one, in place of another of that name.
+    pub(crate) fn add(&mut self, name: &str, schema: Tree) {
+        Arc::make_mut(&mut self.0).insert(name.to_owned(), schema);
+    }
+}
+
 /// Folders of this disk as surroundings of the prompt files in them.
 #[derive(Debug)]
-pub(crate) struct OnDisk(Arc<Environment>);
+pub(crate) struct OnDisk {
+    environment: Arc<Environment>,
+    schemas: Schemas,
+}
 
 impl OnDisk {
-    pub(crate) fn new(environment: Environment) -> Self {
-        OnDisk(Arc::new(environment))
+    pub(crate) fn new(environment: Environment, schemas: Schemas) -> Self {
+        OnDisk {
+            environment: Arc::new(environment),
+            schemas,
+        }
     }
 }
 
@@ -65,7 +83,8 @@ impl Outside for OnDisk {
     fn around(&self, folder: &Path) -> Box<dyn Surroundings> {
         Box::new(Around {
             folder: folder.to_owned(),
-            environment: self.0.clone(),
+            environment: self.environment.clone(),
+            schemas: self.schemas.clone(),
             left: Cell::new(MOST_BYTES),
         })
     }
@@ -75,6 +94,7 @@ impl Outside for OnDisk {
 struct Around {
     folder: PathBuf,
     environment: Arc<Environment>,
+    schemas: Schemas,
     /// Bytes that it may still read.
     left: Cell<u64>,
 }
@@ -95,6 +115,10 @@ impl Surroundings for Around {
         let text = read(&real, left)?;
         self.left.set(left.saturating_sub(text.len() as u64));
         Ok(text)
+    }
+
+    fn schema(&self, name: &str) -> Option<Tree> {
+        self.schemas.0.get(name).cloned()
     }
 }
 
@@ -154,7 +178,7 @@ mod tests {
         }
 
         fn around(&self) -> Box<dyn Surroundings> {
-            OnDisk::new(Environment::default()).around(&self.0.join("in"))
+            OnDisk::new(Environment::default(), Schemas::default()).around(&self.0.join("in"))
         }
     }
 
@@ -221,7 +245,8 @@ mod tests {
         assert!(matches!(around.file("loop"), Err(Refusal::Unreadable(_))));
         // The folder itself may be a link.
         symlink(&inside, folder.0.join("linked")).unwrap();
-        let linked = OnDisk::new(Environment::default()).around(&folder.0.join("linked"));
+        let linked = OnDisk::new(Environment::default(), Schemas::default())
+            .around(&folder.0.join("linked"));
         assert_eq!(linked.file("a.txt").as_deref(), Ok("a"));
     }
 
@@ -252,7 +277,7 @@ mod tests {
         let allowed = ["OPENAI_*", "REGION", "EMPTY"].map(str::to_owned);
         let environment = Environment::new(&allowed, variables);
         assert_eq!(environment.variables.len(), 2);
-        let around = OnDisk::new(environment).around(Path::new("."));
+        let around = OnDisk::new(environment, Schemas::default()).around(Path::new("."));
         for name in ["OPENAI_MODEL", "REGION"] {
             let value = format!("value of {name}");
             assert_eq!(around.variable(name), Ok(Some(value)), "{name}");

@@ -103,6 +103,20 @@ pub(crate) fn make_folder_of(path: &Path) -> Result<(), Failure> {
     made.map_err(|error| Failure::Other(format!("cannot make {}: {error}", folder.display())))
 }
 
+/// Whether a file can be written, which is made for that.
+///
+/// # Errors
+/// Why not.
+pub(crate) fn can_write(path: &Path) -> Result<(), Failure> {
+    make_folder_of(path)?;
+    let opened = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path);
+    let cannot = |error| Failure::Other(format!("cannot write {}: {error}", path.display()));
+    opened.map(drop).map_err(cannot)
+}
+
 fn collector(config: &Config) -> Result<Option<OtlpSink>, Failure> {
     let Some(endpoint) = config.text(&config::OTLP_ENDPOINT) else {
         return Ok(None);

@@ -4,21 +4,22 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{demo, set, temperature};
+use super::{SchemaArgs, demo, set, temperature};
 use crate::config::{self, Flags};
 
-/// Runs a script.
+/// Runs a script, or sends a prompt to its model.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   quillet run hello.ai.yaml                            a file
-  quillet run translator '{content: \"Hi\", lang: \"fr\"}' -s lib    an id, looked for in lib/
+  quillet run translator '{content: \"Hi\", lang: \"fr\"}' -I lib    an id, looked for in lib/
   echo \"A long text\" | quillet run summary             standard input is `content`
   quillet run -i -e char.ai.yaml                       go on talking
   quillet run hello.ai.yaml --dry-run                  the requests, and no model
-
-Exit codes: 0 fine, 1 usage, 2 script, 3 model, 4 permission, 130 interrupted.")]
+  quillet run support.prompty -D question=\"Why?\"       a prompt file goes to its model
+  quillet run greet.hello -s redis://host -m gpt-4o    and so does a stored prompt")]
 pub(crate) struct Run {
-    /// A script: its file, a folder with a script of its name, an id, or - for standard input.
+    /// A script: its file, a folder with a script of its name, an id, or - for standard input;
+    /// or a prompt: its file (.prompt, .prompty, a template), or its id in the store.
     #[arg(value_name = "SCRIPT", required_unless_present = "file")]
     pub(crate) script: Option<String>,
     /// What it is given: JSON, an object as JavaScript writes it, or a text.
@@ -36,6 +37,8 @@ pub(crate) struct Run {
     /// An argument: name=value, which is JSON where it reads as such; name=@file; a.b=x sets a field.
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
+    #[command(flatten)]
+    pub(crate) schemas: SchemaArgs,
     #[command(flatten)]
     pub(crate) with: With,
     /// Print the answer when it is whole.
@@ -69,12 +72,13 @@ pub(crate) struct Run {
 /// What scripts run with.
 #[derive(Debug, Args)]
 pub(crate) struct With {
-    /// A folder of scripts; may be given several times.
-    #[arg(short = 's', long, value_name = "DIR")]
+    /// A folder in which scripts are looked for by their ids; may be given several times.
+    #[arg(short = 'I', long, value_name = "DIR")]
     pub(crate) search: Vec<PathBuf>,
-    /// The model: gpt-4o, claude-…, gemini-…, PROVIDER/NAME, or mock.
+    /// The model: gpt-4o, claude-…, gemini-…, PROVIDER/NAME, or mock. Given several times, a
+    /// prompt goes to each, and a table compares them.
     #[arg(short, long, value_name = "NAME")]
-    pub(crate) model: Option<String>,
+    pub(crate) model: Vec<String>,
     /// The provider: openai, anthropic, google, or PROVIDER://MODEL.
     #[arg(short = 'P', long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
@@ -82,7 +86,7 @@ pub(crate) struct With {
     #[arg(short = 'u', long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// The store whose tools and prompts scripts may call: dir:PATH, redis://HOST, memory:demo.
-    #[arg(long, value_name = "URL")]
+    #[arg(short, long, value_name = "URL")]
     pub(crate) store: Option<String>,
     /// The built-in examples with a mock model.
     #[arg(long)]
@@ -124,6 +128,12 @@ pub(crate) struct Limits {
     /// Calls of models; 1,000 by default.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_calls: Option<u64>,
+    /// Tokens of all requests and answers together; none by default.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) max_tokens_total: Option<u64>,
+    /// US dollars that all answers may cost together; none by default.
+    #[arg(long, value_name = "USD", value_parser = amount)]
+    pub(crate) max_cost: Option<f64>,
     /// Scripts that call each other; 64 by default.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_depth: Option<usize>,
@@ -169,7 +179,7 @@ pub(crate) enum Echo {
   quillet test a.fixture.yaml -i 2 -c 5     the second test, five times
   quillet test a.fixture.yaml --update      keep the requests as they are now
 
-Exit codes: 0 all passed, 100 an assertion failed, 2 a script or fixture is broken.")]
+Exit codes: 0 all passed, 1 something was not as wanted, 3 a script or fixture is broken.")]
 pub(crate) struct Test {
     /// Fixtures, and folders of them.
     #[arg(value_name = "PATH", required = true)]
@@ -215,7 +225,7 @@ pub(crate) struct Test {
 #[derive(Debug, Args)]
 pub(crate) struct Lsp {
     /// A folder in which scripts are looked for, besides those of the editor.
-    #[arg(short = 's', long, value_name = "DIR")]
+    #[arg(short = 'I', long, value_name = "DIR")]
     pub(crate) search: Vec<PathBuf>,
     /// What editors say of their own accord; there is no other way.
     #[arg(long, hide = true)]
@@ -239,6 +249,12 @@ fn seconds(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "a number of seconds above 0 is wanted".to_owned())
 }
 
+fn amount(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "an amount of money is wanted, such as 0.50".to_owned())
+}
+
 impl With {
     pub(super) fn flags(&self, flags: &mut Flags) {
         demo(flags, self.demo);
@@ -249,16 +265,25 @@ impl With {
         set(flags, &config::BASE_URL, "--base-url", base_url);
     }
 
-    /// The model that provider and model name together.
+    /// The model that provider and model name together: the first, where several are named.
     pub(crate) fn named(&self) -> Option<String> {
-        match (&self.provider, &self.model) {
-            (None, model) => model.clone(),
-            (Some(provider), None) if provider.contains("://") => Some(provider.clone()),
-            (Some(provider), None) => Some(format!("{provider}://")),
-            (Some(provider), Some(model)) => {
-                let provider = provider.split("://").next().unwrap_or_default();
-                Some(format!("{provider}://{model}"))
-            }
+        self.models().into_iter().next()
+    }
+
+    /// All models that are named.
+    pub(crate) fn models(&self) -> Vec<String> {
+        let Some(provider) = &self.provider else {
+            return self.model.clone();
+        };
+        if self.model.is_empty() {
+            let is_whole = provider.contains("://");
+            let all = if is_whole { "" } else { "://" };
+            return vec![format!("{provider}{all}")];
         }
+        let provider = provider.split("://").next().unwrap_or_default();
+        let models = self.model.iter();
+        models
+            .map(|model| format!("{provider}://{model}"))
+            .collect()
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Sql {
     pub(crate) command: Option<SqlCommand>,
     /// What is asked, in any language; - for standard input.
     #[arg(value_name = "QUESTION")]
-    pub(crate) question: Option<String>,
+    pub(crate) question: Vec<String>,
     #[command(flatten)]
     pub(crate) with: SqlWith,
     #[command(flatten)]
@@ -68,7 +68,7 @@ pub(crate) struct SqlWith {
 /// How a model is asked for the query.
 #[derive(Debug, Args)]
 pub(crate) struct Chain {
-    /// How tables are chosen: budget (by tokens) or seed (by their number, as seed 001 says).
+    /// How tables are chosen: budget (by tokens) or seed (by their number).
     #[arg(long, value_name = "MODE", value_parser = ["budget", "seed"])]
     pub(crate) chain: Option<String>,
     /// Show what the model is asked on standard error.

@@ -48,8 +48,10 @@ pub(super) fn look(
             at = inner_start + length;
             found.extend(looker.tag(start, &inner[..length]));
         } else if rest.starts_with("{%") || rest.starts_with("{#") {
-            tags |= dialect == Dialect::Jinja;
-            let block = jinja_block(rest).filter(|_| dialect != Dialect::Jinja);
+            // Liquid's blocks look like Jinja's.
+            let has_blocks = matches!(dialect, Dialect::Jinja | Dialect::Liquid);
+            tags |= has_blocks;
+            let block = jinja_block(rest).filter(|_| !has_blocks);
             found.extend(block.map(|word| of_jinja(start, word, dialect)));
         }
     }
@@ -62,7 +64,7 @@ pub(super) fn look(
 /// Whether the template changes what braces mean.
 fn reads_otherwise(dialect: Dialect, text: &str) -> bool {
     match dialect {
-        Dialect::Jinja => text.contains("{% raw") || text.contains("{%- raw"),
+        Dialect::Jinja | Dialect::Liquid => text.contains("{% raw") || text.contains("{%- raw"),
         Dialect::Mustache => text.contains("{{="),
         Dialect::Handlebars => text.contains("{{{{"),
         _ => false,

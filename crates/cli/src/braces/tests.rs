@@ -254,6 +254,7 @@ const DOUBTFUL: &[(&str, &str, &[&str])] = &[
     ("semantic-kernel.json", "semantic-kernel", &["text-014"]),
     ("sk-handlebars.json", "semantic-kernel-handlebars", &[]),
     ("sk-jinja2.json", "semantic-kernel-jinja2", &[]),
+    ("liquid.json", "liquid", &["output-001"]),
 ];
 
 #[test]

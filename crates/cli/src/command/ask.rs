@@ -69,7 +69,9 @@ fn content(args: &Ask) -> Result<Content, Failure> {
 }
 
 fn question(args: &Ask) -> Result<String, Failure> {
-    let said = args.question.as_deref().filter(|text| *text != "-");
+    // Words that nobody put in quotes belong together.
+    let words = args.question.join(" ");
+    let said = Some(words.as_str()).filter(|text| !matches!(*text, "" | "-"));
     let alone = said.is_none();
     let given = match alone || !stdin().is_terminal() {
         true => source::read("-")?,

@@ -46,6 +46,9 @@ struct Findings {
 
 pub(crate) async fn run(args: &Check, config: &Config) -> Result<(), Failure> {
     let findings = look_at_all(args, config).await?;
+    if findings.looked_at == 0 && findings.found.is_empty() {
+        return Err(Failure::Usage(nothing(args)));
+    }
     print(args.json, &findings)?;
     let errors = findings.found.iter().filter(|finding| finding.is_error());
     let errors = errors.count();
@@ -55,6 +58,19 @@ pub(crate) async fn run(args: &Check, config: &Config) -> Result<(), Failure> {
     match errors {
         0 => Ok(()),
         _ => Err(Failure::Said(code::TEMPLATE)),
+    }
+}
+
+/// A path that is misspelt in CI must not pass.
+fn nothing(args: &Check) -> String {
+    let paths: Vec<_> = args.paths.iter().map(|path| path.display()).collect();
+    let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
+    match paths.is_empty() {
+        true => "there is nothing to check: the store has no definition".to_owned(),
+        false => format!(
+            "there is nothing to check in {}: no template, prompt, script or definition",
+            paths.join(", ")
+        ),
     }
 }
 
@@ -96,7 +112,7 @@ async fn look_at_all(args: &Check, config: &Config) -> Result<Findings, Failure>
         let tools = scripts::tools(config, scripts::Asked::All).await?;
         for file in &scripts {
             findings.looked_at += 1;
-            let found = script_file::check(file, tools.as_ref()).await;
+            let found = script_file::check(file, &args.search, tools.as_ref()).await;
             findings.extend(of_file(file, found)?);
         }
     }

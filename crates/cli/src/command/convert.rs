@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use quillet_prompt::convert::{self as files, Target};
+use quillet_prompt::convert::{self as files, FileOptions, Target};
 use quillet_prompt::file::{self, Alone, PromptFile};
 use quillet_template::convert::{self as templates, ConvertOptions, Language, Shape};
 use quillet_template::{Source, TemplateFactory};
@@ -272,7 +272,11 @@ impl Plan<'_> {
             text,
             config,
         };
-        let converted = files::convert(&file, to, &Alone, &self.formats, &self.options);
+        let options = FileOptions {
+            template: self.options.clone(),
+            drop_deployment: self.args.drop_deployment,
+        };
+        let converted = files::convert(&file, to, &Alone, &self.formats, &options);
         let converted = converted.map_err(|found| Failure::Findings(findings(found, text)))?;
         show(&findings(converted.notes, text));
         Ok(converted.text)
@@ -333,6 +337,7 @@ fn ending(sort: Sort) -> &'static str {
         Sort::Template(Language::Handlebars) => ".hbs",
         Sort::Template(Language::Mustache) => ".mustache",
         Sort::Template(Language::FString) => ".fstring",
+        Sort::Template(Language::Liquid) => ".liquid",
         Sort::Template(Language::Dotprompt) | Sort::Prompt(Target::Dotprompt) => ".prompt",
         Sort::Prompt(Target::Prompty) => ".prompty",
         Sort::Prompt(Target::SemanticKernel) => ".yaml",

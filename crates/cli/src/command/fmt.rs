@@ -9,7 +9,7 @@ use quillet_script::syntax::Source;
 use crate::args::Fmt;
 use crate::failure::{Failure, code};
 use crate::report;
-use crate::scripts::{exit, finding};
+use crate::scripts::finding;
 use crate::source;
 use crate::terminal::{self, Stream};
 
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Fmt) -> Result<(), Failure> {
         all.push(one(file, args.check)?);
     }
     if all.contains(&Done::Broken) {
-        return Err(Failure::Said(exit::SCRIPT));
+        return Err(Failure::Said(code::TEMPLATE));
     }
     match args.check && all.contains(&Done::Changed) {
         true => Err(Failure::Said(code::FAILURE)),

@@ -125,6 +125,7 @@ fn server_config(config: &Config) -> Result<ServerConfig, Failure> {
         inline_templates: config.choice(&config::INLINE_TEMPLATES),
         change_databases: config.choice(&config::CHANGE_DATABASES),
         unready_when_stale: config.is_on(&config::UNREADY_WHEN_STALE),
+        access_log: config.is_on(&config::ACCESS_LOG),
         body_bytes: config.size(&config::BODY_BYTES),
         connections: config.size(&config::CONNECTIONS),
         rate: rate(config),
@@ -213,10 +214,13 @@ fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
     let catch = |kind| signal(kind).map_err(|error| Failure::Other(format!("no signals: {error}")));
     let mut interrupt = catch(SignalKind::interrupt())?;
     let mut terminate = catch(SignalKind::terminate())?;
+    // The terminal is closed: whoever is being answered gets the rest.
+    let mut hang_up = catch(SignalKind::hangup())?;
     Ok(async move {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
+            _ = hang_up.recv() => {}
         }
     })
 }

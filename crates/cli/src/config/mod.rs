@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use crate::failure::Failure;
 use crate::key_file::KeyFile;
-use crate::surroundings::Environment;
+use crate::surroundings::{Environment, Schemas};
 pub(crate) use file::Wrong;
 pub(crate) use setting::*;
 
@@ -63,6 +63,8 @@ pub(crate) type Flags = Vec<(&'static Setting, &'static str, String)>;
 pub(crate) struct Config {
     values: BTreeMap<&'static str, (Value, Origin)>,
     tools: toml::Table,
+    /// Schemas that prompt files may name, from the command line.
+    schemas: Schemas,
     /// Files that were read, the project's last.
     pub(crate) files: Vec<PathBuf>,
 }
@@ -76,6 +78,7 @@ impl Config {
         let mut config = Config {
             values: BTreeMap::new(),
             tools: toml::Table::new(),
+            schemas: Schemas::default(),
             files: Vec::new(),
         };
         config.defaults()?;
@@ -229,9 +232,14 @@ impl Config {
 
     /// A number that need not be whole; the setting has a default.
     pub(crate) fn number(&self, setting: &Setting) -> f64 {
+        self.amount(setting).unwrap_or(0.0)
+    }
+
+    /// A number that need not be whole, if the setting has one.
+    pub(crate) fn amount(&self, setting: &Setting) -> Option<f64> {
         match self.values.get(setting.key) {
-            Some((Value::Number(number), _)) => *number,
-            _ => 0.0,
+            Some((Value::Number(number), _)) => Some(*number),
+            _ => None,
         }
     }
 
@@ -269,6 +277,16 @@ impl Config {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
         Environment::new(self.texts(&ENV_ALLOW), env::vars_os().filter_map(text))
+    }
+
+    /// Takes the schemas that prompt files may name.
+    pub(crate) fn set_schemas(&mut self, schemas: Schemas) {
+        self.schemas = schemas;
+    }
+
+    /// The schemas that prompt files may name.
+    pub(crate) fn schemas(&self) -> Schemas {
+        self.schemas.clone()
     }
 
     /// The settings of the tools.
@@ -472,6 +490,7 @@ mod tests {
         let config = Config {
             values: BTreeMap::new(),
             tools: toml::Table::new(),
+            schemas: Schemas::default(),
             files: Vec::new(),
         };
         let mut config = config;

@@ -63,6 +63,7 @@ settings! {
     OPEN_METRICS = "server.open_metrics", Bool, [], "false";
     NAMED_COUNTS = "server.named_counts", Integer, [], "100";
     UNREADY_WHEN_STALE = "server.unready_when_stale", Bool, [], "false";
+    ACCESS_LOG = "server.access_log", Bool, [], "false";
     HEADER_MS = "server.header_ms", Integer, [], "10000";
     BODY_MS = "server.body_ms", Integer, [], "30000";
     IDLE_MS = "server.idle_ms", Integer, [], "75000";
@@ -135,6 +136,8 @@ settings! {
     SCRIPTS_STEPS = "scripts.steps", Integer, [], "1000000";
     SCRIPTS_DEPTH = "scripts.depth", Integer, [], "64";
     SCRIPTS_MODEL_CALLS = "scripts.model_calls", Integer, [], "1000";
+    SCRIPTS_TOKENS = "scripts.tokens", Integer, [], "";
+    SCRIPTS_COST = "scripts.cost_usd", Number, [], "";
     SCRIPTS_JS_MS = "scripts.js_ms", Integer, [], "5000";
     SCRIPTS_JS_BYTES = "scripts.js_bytes", Integer, [], "67108864";
     SCRIPTS_READ = "scripts.allow_read", Texts, [], "";
@@ -175,6 +178,7 @@ settings! {
     SQL_TOOL_ROWS = "sql.tool_rows", Integer, [], "100";
     SQL_TOOL_CHARACTERS = "sql.tool_characters", Integer, [], "10000";
     SQL_SSL_DISABLED = "sql.ssl_disabled", Bool, [], "false";
+    SQL_CONNECTIONS = "sql.connections", Integer, [], "16";
     SQL_CONNECT_MS = "sql.connect_ms", Integer, [], "10000";
     SQL_CATALOGUE_MS = "sql.catalogue_ms", Integer, [], "300000";
     SQL_CATALOGUE_AGE_MS = "sql.catalogue_age_ms", Integer, [], "60000";

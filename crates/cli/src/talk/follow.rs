@@ -9,7 +9,7 @@ use tokio::signal::ctrl_c;
 
 use crate::failure::Failure;
 
-use super::{Call, Screen};
+use super::{Call, Screen, Waiting};
 
 /// Shows a run until it is over, and collects its calls. Control-C asks it to stop,
 /// which ends the call of the model at once; a second one does not wait for the end.
@@ -22,13 +22,16 @@ pub(crate) async fn follow(
     calls: &mut Vec<Call>,
 ) -> Result<Box<Outcome>, Failure> {
     let mut is_stopping = false;
+    let mut waiting = Waiting::new();
     loop {
         let mut interrupted = pin!(ctrl_c());
         loop {
             let event = tokio::select! {
                 event = running.next() => event,
                 _ = &mut interrupted => break,
+                () = waiting.tick(screen.is_at_a_new_line()) => continue,
             };
+            waiting.heard();
             match event {
                 Some(AgentEvent::Ended(outcome)) => return Ok(outcome),
                 Some(event) => {

@@ -6,6 +6,7 @@ mod follow;
 mod harmless;
 mod offer;
 mod show;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -31,6 +32,7 @@ pub(crate) use call::Call;
 pub(crate) use follow::{ended, follow};
 pub(crate) use harmless::{harmless, one_line};
 pub(crate) use show::Screen;
+pub(crate) use waiting::Waiting;
 
 const NO_MODEL: &str = "no model is named: pass -m MODEL (gpt-4o, claude-…, gemini-…, or mock to try it offline), or set QUILLET_MODEL or model.name; keys are OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or `quillet keys set PROVIDER`";
 
@@ -40,6 +42,17 @@ pub(crate) fn rest_with_the_user(config: &mut Config) {
     let Some(folder) = config::user_data() else {
         return;
     };
+    let is_set = |setting| config.text(setting).is_some();
+    if is_set(&config::AGENT_SESSIONS) && is_set(&config::AGENT_TRACES) {
+        return;
+    }
+    // A question needs neither: in a container there may be no home at all.
+    if let Err(failure) = traces::can_write(&folder.join("sessions.db")) {
+        terminal::warning(&format!(
+            "sessions and traces are not kept: {failure}; XDG_DATA_HOME names another place"
+        ));
+        return;
+    }
     let file = |name: &str| folder.join(name).display().to_string();
     config.fill(
         &config::AGENT_SESSIONS,

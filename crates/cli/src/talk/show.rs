@@ -46,6 +46,11 @@ impl Screen {
         }
     }
 
+    /// Whether nothing stands on the line where a note would go.
+    pub(crate) fn is_at_a_new_line(&self) -> bool {
+        !self.is_open && !self.is_thinking
+    }
+
     /// Shows an event of a run.
     ///
     /// # Errors

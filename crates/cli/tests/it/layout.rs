@@ -24,7 +24,7 @@ fn scripts_are_laid_out_in_place_or_on_standard_output() {
     place.run_with(&["fmt", "-"], LOOSE, &[]).gives(TIDY);
     place
         .run_with(&["fmt", "-"], "user: [a\n", &[])
-        .fails(2, &["standard input:1:"]);
+        .fails(3, &["standard input:1:"]);
 }
 
 #[test]

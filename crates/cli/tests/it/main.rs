@@ -17,12 +17,14 @@ mod keys;
 mod killed;
 mod layout;
 mod lsp;
+mod newcomers;
 mod openapi;
 mod pseudo_terminal;
 #[path = "../../../store/tests/it/redis_server.rs"]
 mod redis_server;
 mod render;
 mod run;
+mod run_prompt;
 mod script_examples;
 #[path = "../../../llm/tests/it/scripted.rs"]
 mod scripted;

@@ -196,6 +196,55 @@ fn stored_prompts_render_by_their_id() {
 }
 
 #[test]
+fn schemas_that_prompt_files_name_are_given() {
+    let recipe =
+        r#"{"type": "object", "properties": {"dish": {"type": "string"}}, "required": ["dish"]}"#;
+    let prompt = "---\nmodel: mock\ninput:\n  schema: RecipeRequest\noutput:\n  schema:\n    first: Recipe, the best\n---\nCook {{dish}}";
+    let place = Place::new().with(&[
+        ("recipe.prompt", prompt),
+        ("request.json", recipe),
+        (
+            "recipe.yaml",
+            "type: object\nproperties:\n  title: {type: string}\n",
+        ),
+        ("list.json", "[]"),
+    ]);
+    let given = [
+        "--schema",
+        "RecipeRequest=request.json",
+        "--schema",
+        "Recipe=recipe.yaml",
+    ];
+    let with = |args: &[&'static str]| [args, &given[..]].concat();
+    place
+        .run(&with(&["render", "recipe.prompt", "-D", "dish=soup"]))
+        .gives("Cook soup");
+    // The schema is held to.
+    place
+        .run(&with(&["render", "recipe.prompt", "-D", "dish:=7"]))
+        .fails(3, &["dish"]);
+    let checked = place.run(&with(&["check", "recipe.prompt"]));
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    let dry = place.run(&with(&[
+        "run",
+        "recipe.prompt",
+        "-D",
+        "dish=soup",
+        "--dry-run",
+    ]));
+    assert!(dry.out.contains("Cook soup"), "{}", dry.out);
+    let why = "there is no type or schema \"RecipeRequest\"";
+    let done = place.run(&["render", "recipe.prompt"]);
+    done.fails(3, &[why, "--schema RecipeRequest=FILE"]);
+    let checked = place.run(&["check", "recipe.prompt"]);
+    assert!(checked.out.contains(why), "{checked:?}");
+    let wrong = place.run(&["render", "recipe.prompt", "--schema", "Recipe"]);
+    wrong.fails(2, &["must be NAME=FILE"]);
+    let wrong = place.run(&["render", "recipe.prompt", "--schema", "Recipe=list.json"]);
+    wrong.fails(2, &["holds an array, and a JSON Schema is an object"]);
+}
+
+#[test]
 fn the_ending_names_the_format() {
     let config = r#"{"schema": 1, "input_variables": [{"name": "x", "default": "none"}]}"#;
     let prompty = "---\nname: p\nmodel: m\ninputs:\n  x: string\n---\nuser:\n{{x}}\n";
@@ -205,6 +254,7 @@ fn the_ending_names_the_format() {
         ("a.hbs", "{{#if x}}{{x}}{{/if}}"),
         ("a.handlebars", "{{x}}"),
         ("a.mustache", "{{#x}}{{.}}{{/x}}"),
+        ("a.liquid", "{% if x %}{{ x }}{% endif %}"),
         ("a.sk", "{{$x}}"),
         ("a.fstring", "{x}"),
         ("joke/skprompt.txt", "{{$x}}"),
@@ -224,6 +274,7 @@ fn the_ending_names_the_format() {
         "a.hbs",
         "a.handlebars",
         "a.mustache",
+        "a.liquid",
         "a.sk",
         "a.fstring",
         "joke/skprompt.txt",

@@ -142,29 +142,29 @@ fn exit_codes_say_what_failed() {
             "---\nimport: [\"js:fs\"]\n---\n$fs.writeFileSync: [x.txt, text]\n",
         ),
     ]);
-    place.run(&["run"]).fails(1, &["SCRIPT"]);
+    place.run(&["run"]).fails(2, &["SCRIPT"]);
     place
-        .run(&["run", "gret", "-s", "."])
+        .run(&["run", "gret", "-I", "."])
         .fails(1, &["there is no script \"gret\"", "greet"]);
     place
         .run(&["run", "greet", "--allow-read", "nowhere"])
-        .fails(1, &["--allow-read nowhere"]);
+        .fails(2, &["--allow-read nowhere"]);
     place
         .run(&["run", "greet", "{name: "])
-        .fails(1, &["the arguments"]);
+        .fails(2, &["the arguments"]);
     place
         .run(&["run", "greet"])
-        .fails(2, &["greet.ai.yaml:3:", "required"]);
+        .fails(3, &["greet.ai.yaml:3:", "required"]);
     place
         .run(&["run", "broken"])
-        .fails(2, &["broken.ai.yaml:2:1", "$fro"]);
+        .fails(3, &["broken.ai.yaml:2:1", "$fro"]);
     let steps = place.run(&["run", "loop", "--max-steps", "100"]);
-    steps.fails(2, &["100"]);
+    steps.fails(3, &["100"]);
     place
         .run(&["run", "greet", "Ada", "-m", "mock-fail-500"])
-        .fails(3, &["500"]);
+        .fails(4, &["500"]);
     let no_key = place.run(&["run", "greet", "Ada", "-m", "claude-sonnet-4-5"]);
-    no_key.fails(3, &["ANTHROPIC_API_KEY"]);
+    no_key.fails(4, &["ANTHROPIC_API_KEY"]);
     assert!(!place.path().join("x.txt").exists());
 }
 
@@ -437,4 +437,121 @@ fn the_dialogue_goes_on_line_by_line() {
         .map(|message| message["content"].as_str().unwrap())
         .collect();
     assert_eq!(said, ["Be kind.", "I am here.", "first", "One.", "second"]);
+}
+
+#[test]
+fn a_line_is_printed_once_wherever_it_ends_the_script() {
+    let table = [
+        ("$print: x", "x\n"),
+        ("$if: 'true'\n  then:\n    - $print: x", "x\n"),
+        ("$if: 'false'\n  then: [$exit]\n  else: {$print: x}", "x\n"),
+        ("$for: 2\n  do:\n    - $print: 'p{{value}}'", "p1\np2\n"),
+        (
+            "$set: {n: 0}\n$while: 'n < 2'\n  do:\n    - $set: {n: '?=n + 1'}\n    - $print: '{{n}}'",
+            "1\n2\n",
+        ),
+        ("$match(1):\n  :1:\n    - $print: x", "x\n"),
+        ("- - $print: x", "x\n"),
+        ("$echo: x\n-> $print", "x\n"),
+        // What is not the line that was printed last is a result of its own.
+        ("$print: x\n$echo: x", "x\nx\n"),
+        ("$print: x\n$ret: y", "x\ny\n"),
+        (
+            "!fn |-\n  f () { this.$print('x'); return 'x' }\n$f()",
+            "x\nx\n",
+        ),
+    ];
+    for (script, out) in table {
+        let place = Place::new().with(&[("s.ai.yaml", &format!("{script}\n"))]);
+        let done = place.run(&["run", "s"]);
+        assert_eq!(
+            (done.code, &*done.out),
+            (Some(0), out),
+            "{script}: {done:?}"
+        );
+    }
+}
+
+#[test]
+fn a_script_that_throws_writes_no_result() {
+    for script in [
+        "$throw: bad",
+        "$throw: {message: bad, code: 5}",
+        "!fn |-\n  f () { throw new Error('bad') }\n$f()",
+    ] {
+        let place = Place::new().with(&[("s.ai.yaml", &format!("{script}\n"))]);
+        place.run(&["run", "s"]).fails(3, &["bad"]);
+    }
+}
+
+#[test]
+fn a_chat_file_does_not_repeat_its_greeting() {
+    let place = Place::new().with(&[(
+        "bot.ai.yaml",
+        "---\nname: Bot\n---\nsystem: Be kind.\n---\nassistant: Hello, I am {{name}}.\n",
+    )]);
+    for (number, words) in ["one", "two", "three"].into_iter().enumerate() {
+        let args = ["bot", words, "--histories", "chats"];
+        let (_, asked) = answered(&place, &args, "", &["Yes."]);
+        let messages = asked[0]["messages"].as_array().unwrap();
+        // System message, greeting, what was said before, and the new words.
+        assert_eq!(messages.len(), 3 + 2 * number, "{messages:?}");
+    }
+    let kept = fs::read_to_string(place.path().join("chats/bot/history.yaml")).unwrap();
+    assert_eq!(kept.matches("Hello, I am Bot.").count(), 1, "{kept}");
+}
+
+#[test]
+fn scripts_fetch_what_is_granted_and_listed() {
+    let (url, contacted) = counting();
+    let script = format!("$ret: '?=this.$fetch({{url: \"{url}\"}})'\n");
+    let in_javascript = format!(
+        "!fn |-\n  async f () {{ const answer = await fetch('{url}'); return [answer.ok, answer.status, await answer.text()] }}\n$f()\n"
+    );
+    let by_script = format!("-> url(url=\"{url}\")\n");
+    let place = Place::new().with(&[
+        ("s.ai.yaml", &script),
+        ("f.ai.yaml", &in_javascript),
+        ("u.ai.yaml", &by_script),
+    ]);
+    for name in ["s", "f", "u"] {
+        place.run(&["run", name]).fails(5, &["--allow-net"]);
+        let net = ["run", name, "--allow-net"];
+        place.run(&net).fails(3, &["tools.addresses.allow"]);
+    }
+    assert_eq!(contacted.load(Ordering::SeqCst), 0);
+
+    let provider = FakeProvider::start(Script::turns([Turn::text(["no"])]));
+    let url = format!("http://{}", provider.address());
+    let script = format!(
+        "!fn |-\n  async f () {{ const answer = await fetch('{url}/nothing-here'); return [typeof answer.status, (await answer.text()).length > 0] }}\n$f()\n"
+    );
+    let listed = "[tools]\naddresses = {allow = [\"127.0.0.1\"]}\n";
+    let place = Place::new().with(&[("s.ai.yaml", &script), ("quillet.toml", listed)]);
+    let done = place.run(&["run", "s", "--allow-net"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let result: Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!(result, serde_json::json!(["number", true]));
+}
+
+#[test]
+fn tokens_and_money_of_a_run_have_bounds() {
+    let script = "- $for: 5\n  do:\n    - user: again\n    - assistant: '[[A]]'\n";
+    let place = Place::new().with(&[("s.ai.yaml", script)]);
+    let answers = ["a", "b", "c", "d", "e"];
+    let table: [(&[&str], &str); 3] = [
+        (&["--max-tokens-total", "1"], "--max-tokens-total"),
+        (&["--max-cost", "0.0000001"], "--max-cost"),
+        (&["--max-cost", "0"], "--max-cost"),
+    ];
+    for (flags, named) in table {
+        let mut args = vec!["s"];
+        args.extend(flags);
+        let (done, asked) = answered(&place, &args, "", &answers);
+        assert_eq!(done.code, Some(3), "{flags:?}: {done:?}");
+        assert!(done.err.contains(named), "{flags:?}: {done:?}");
+        assert!(asked.len() < 2, "{flags:?}: {}", asked.len());
+    }
+    let unknown = place.run(&["run", "s", "-m", "mock", "--max-cost", "1"]);
+    unknown.fails(3, &["the price of `mock` is not known"]);
 }

@@ -26,7 +26,7 @@ fn what_differs_is_shown_with_its_place() {
     let place = place(FIXTURE);
     for target in ["t.fixture.yaml", "t.ai.yaml", "."] {
         let done = place.run(&["test", target]);
-        assert_eq!((done.code, done.err.as_str()), (Some(100), ""), "{done:?}");
+        assert_eq!((done.code, done.err.as_str()), (Some(1), ""), "{done:?}");
         for part in [
             "ok 1 greets",
             "FAILED 2 is wrong",
@@ -117,7 +117,7 @@ fn every_part_of_a_run_can_be_expected() {
         why.contains("no rule in replies: fits") || why.contains("replies: has 0"),
         "{why}"
     );
-    assert_eq!(done.code, Some(2));
+    assert_eq!(done.code, Some(3));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn requests_are_compared_with_their_snapshot() {
     let place = place("- {input: Hello, replies: [x], expect: {snapshot: true}}\n");
     let missing = place.run(&["test", "."]);
     assert!(
-        missing.code == Some(100) && missing.out.contains("--update writes it"),
+        missing.code == Some(1) && missing.out.contains("--update writes it"),
         "{missing:?}"
     );
     assert_eq!(place.run(&["test", ".", "--update"]).code, Some(0));
@@ -137,7 +137,7 @@ fn requests_are_compared_with_their_snapshot() {
         &SCRIPT.replace("Translate.", "Translate well."),
     )]);
     let changed = place.run(&["test", "."]);
-    assert_eq!(changed.code, Some(100));
+    assert_eq!(changed.code, Some(1));
     for part in ["- Translate.", "+ Translate well."] {
         assert!(
             changed.out.contains(part),
@@ -166,13 +166,13 @@ fn a_judge_decides_about_rubrics() {
     let place = place("- {input: Hello, replies: [Bonjour], expect: {judge: is French}}\n");
     let without = place.run(&["test", "."]);
     assert!(
-        without.code == Some(2) && without.out.contains("--judge MODEL"),
+        without.code == Some(3) && without.out.contains("--judge MODEL"),
         "{without:?}"
     );
     for (answer, code) in [
         (r#"{"reason": "it is", "pass": true}"#, 0),
-        (r#"Sure: {"pass": false, "reason": "too short"}"#, 100),
-        ("maybe", 2),
+        (r#"Sure: {"pass": false, "reason": "too short"}"#, 1),
+        ("maybe", 3),
     ] {
         let provider = FakeProvider::start(Script::turns([Turn::text([answer])]));
         let env = reach(&provider);
@@ -197,7 +197,7 @@ fn runs_that_pass_only_sometimes_are_flaky() {
         "",
         &borrowed(&env),
     );
-    assert_eq!(done.code, Some(100), "{done:?}");
+    assert_eq!(done.code, Some(1), "{done:?}");
     assert!(
         done.out.contains("(2 of 3 runs passed)") && done.out.contains("1 flaky"),
         "{done:?}"
@@ -243,7 +243,7 @@ fn outputs_are_generated_behind_tests_without_one() {
 #[test]
 fn what_cannot_be_read_is_told_with_its_place() {
     let broken = place("- {input: x, expect: {tols: a}}\n").run(&["test", "."]);
-    assert_eq!(broken.code, Some(2), "{broken:?}");
+    assert_eq!(broken.code, Some(3), "{broken:?}");
     assert!(
         broken.out.contains("t.fixture.yaml:1:23") && broken.out.contains("did you mean tools?"),
         "{broken:?}"
@@ -258,7 +258,7 @@ fn what_cannot_be_read_is_told_with_its_place() {
         .with(&[("t.fixture.yaml", "- {input: x, output: y}\n")])
         .run(&["test", "."]);
     assert!(
-        alone.code == Some(2) && alone.out.contains("no script beside it"),
+        alone.code == Some(3) && alone.out.contains("no script beside it"),
         "{alone:?}"
     );
 }

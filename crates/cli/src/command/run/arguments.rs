@@ -91,6 +91,19 @@ impl Arguments {
         }
     }
 
+    /// As a prompt takes them.
+    ///
+    /// # Errors
+    /// One has no name.
+    pub(super) fn variables(self) -> Result<Map, Failure> {
+        match self.single {
+            None => Ok(self.named),
+            Some(_) => Err(Failure::Usage(
+                "a prompt takes variables by name: -D name=value, or {name: \"value\"}".to_owned(),
+            )),
+        }
+    }
+
     /// As a script takes it.
     pub(super) fn input(self, script: &Script) -> Input {
         match (self.single, self.named.is_empty()) {

@@ -1,4 +1,4 @@
-//! Conversations in files: `DIR/ID/history.yaml` (note 136 on seed 002).
+//! Conversations in files: `DIR/ID/history.yaml`.
 
 use std::fmt::Write as _;
 use std::fs;

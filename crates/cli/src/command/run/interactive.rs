@@ -1,4 +1,4 @@
-//! `quillet run -i`: the dialogue goes on, line by line (note 140 on seed 002).
+//! `quillet run -i`: the dialogue goes on, line by line.
 
 use quillet_script::ScriptError;
 use quillet_script::run::{Outcome, Session};
@@ -6,7 +6,7 @@ use quillet_script::run::{Outcome, Session};
 use super::history::History;
 use super::screen::Screen;
 use crate::command::chat::input::{Input, Said, tell};
-use crate::failure::Failure;
+use crate::failure::{Failure, code};
 use crate::scripts::{self, printed};
 use crate::terminal;
 
@@ -96,7 +96,7 @@ impl Talk<'_> {
             }
             Asked::Unknown(text) => {
                 terminal::note(&format!("there is no {text}; /help shows all"));
-                return Ok(Some(scripts::exit::USAGE));
+                return Ok(Some(code::USAGE));
             }
             Asked::Variable(path) => match self.session.variable(path).await {
                 Ok(value) => {
@@ -113,7 +113,7 @@ impl Talk<'_> {
         };
         match ran {
             Ok(outcome) => {
-                self.screen.result(outcome.value.as_ref())?;
+                self.screen.outcome(&outcome)?;
                 if let Some(history) = &mut self.history {
                     history.write(&outcome)?;
                 }

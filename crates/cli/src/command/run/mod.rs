@@ -1,9 +1,10 @@
-//! `quillet run`: a script, its arguments, its result.
+//! `quillet run`: a script, its arguments, its result. A prompt goes to its model ([`prompt`]).
 
 mod arguments;
 mod history;
 mod interactive;
 mod outcome;
+mod prompt;
 mod screen;
 
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use quillet_script::{ErrorKind, ScriptError};
 use crate::args::Run;
 use crate::config::{self, Config};
 use crate::failure::{Failure, code};
-use crate::scripts::{self, Asked, exit};
+use crate::scripts::{self, Asked};
 use crate::terminal;
 
 use history::History;
@@ -26,28 +27,14 @@ use interactive::Talk;
 use screen::Screen;
 
 pub(crate) async fn run(args: &Run, config: &Config) -> Result<(), Failure> {
-    match work(args, config).await {
-        Ok(()) => Ok(()),
-        Err(failure) => {
-            crate::tell(&failure);
-            Err(Failure::Said(code_of(&failure)))
-        }
+    if let Some(name) = prompt::named(args, config).await? {
+        return prompt::run(args, name, config).await;
     }
-}
-
-/// Scripts have exit codes of their own (note 144).
-fn code_of(failure: &Failure) -> u8 {
-    match failure.code() {
-        _ if matches!(failure, Failure::Said(_)) => failure.code(),
-        code::USAGE => exit::USAGE,
-        code::TEMPLATE => exit::SCRIPT,
-        code::PROVIDER => exit::MODEL,
-        code::REFUSED => exit::REFUSED,
-        other => other,
+    if args.with.model.len() > 1 {
+        return Err(Failure::Usage(
+            "a script runs with one model: -m is given several times to compare what models answer to a prompt".into(),
+        ));
     }
-}
-
-async fn work(args: &Run, config: &Config) -> Result<(), Failure> {
     let (opened, arguments) = open(args).await?;
     let (models, asked) = match args.dry_run {
         true => (scripts::unasked_models(config)?, Asked::Nobody),
@@ -140,8 +127,9 @@ async fn open(args: &Run) -> Result<(Opened, quillet_script::run::Input), Failur
         }
         Err(error) => {
             scripts::tell(&error, None);
+            // Inside of a script the same kind is of what the script names.
             let code = match error.kind {
-                ErrorKind::NotFound => exit::USAGE,
+                ErrorKind::NotFound => code::FAILURE,
                 kind => scripts::code_of(kind),
             };
             Err(Failure::Said(code))
@@ -224,5 +212,5 @@ fn end(args: &Run, screen: &Screen, outcome: &Outcome) -> Result<(), Failure> {
     if args.json {
         return Ok(terminal::line(&outcome::json(outcome, &screen.printed()))?);
     }
-    Ok(screen.result(outcome.value.as_ref())?)
+    Ok(screen.outcome(outcome)?)
 }

@@ -15,7 +15,7 @@ use crate::terminal;
 pub(super) fn json(outcome: &Outcome, lines: &[String]) -> String {
     let messages: Vec<Json> = outcome.messages.iter().map(turn).collect();
     let enforced: Vec<Json> = outcome.enforced.iter().map(enforced).collect();
-    let shown = json!({
+    let mut shown = json!({
         "result": outcome.value,
         "printed": lines,
         "messages": messages,
@@ -25,6 +25,10 @@ pub(super) fn json(outcome: &Outcome, lines: &[String]) -> String {
         "enforced": enforced,
         "warnings": outcome.warnings,
     });
+    // What `keepOriginal` and `keepThinking` put beside the result.
+    if !outcome.hidden.is_empty() {
+        shown["hidden"] = json!(outcome.hidden);
+    }
     pretty(&shown)
 }
 

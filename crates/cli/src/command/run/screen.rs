@@ -7,9 +7,10 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use quillet_core::{Map, Value};
-use quillet_script::ScriptError;
 use quillet_script::host::{Observer, RunEvent};
-use quillet_script::syntax::{ItemKind, Script};
+use quillet_script::run::Outcome;
+use quillet_script::syntax::Script;
+use quillet_script::{ErrorKind, ScriptError};
 use tokio::sync::Notify;
 
 use crate::args::{Echo, Run};
@@ -34,8 +35,6 @@ pub(crate) struct Screen {
     out_is_looked_at: bool,
     err_has_colour: bool,
     source: std::sync::Arc<quillet_script::syntax::Source>,
-    /// Whether the last thing that the script does is `$print`: its result is shown then.
-    ends_with_print: bool,
     state: Mutex<State>,
     closed: Notify,
 }
@@ -67,7 +66,6 @@ impl Screen {
             out_is_looked_at,
             err_has_colour: Stream::Err.has_colour(),
             source: script.source.clone(),
-            ends_with_print: ends_with_print(script),
             state: Mutex::default(),
             closed: Notify::new(),
         }
@@ -105,12 +103,21 @@ impl Screen {
         self.state().used_mock
     }
 
-    /// Prints the result, unless it went out as it came.
+    /// Prints the result, unless it went out as it came, or `$print` has just printed it.
     ///
     /// # Errors
     /// The reader left.
-    pub(crate) fn result(&self, value: Option<&Value>) -> io::Result<()> {
-        let text = value.map(printed).unwrap_or_default();
+    pub(crate) fn outcome(&self, outcome: &Outcome) -> io::Result<()> {
+        let text = outcome.value.as_ref().map(printed).unwrap_or_default();
+        let shown = outcome.printed && self.state().last_line == text;
+        match shown {
+            true => self.text(""),
+            false => self.text(&text),
+        }
+    }
+
+    /// Prints a text, unless it went out as it came.
+    fn text(&self, text: &str) -> io::Result<()> {
         let mut state = self.state();
         let streamed = std::mem::take(&mut state.streamed);
         if !streamed.is_empty() {
@@ -119,10 +126,9 @@ impl Screen {
                 return Ok(());
             }
         }
-        let shown = std::mem::take(&mut state.last_line);
-        match text.is_empty() || (self.ends_with_print && shown == text) {
+        match text.is_empty() {
             true => Ok(()),
-            false => terminal::line(&self.safe(&text)),
+            false => terminal::line(&self.safe(text)),
         }
     }
 
@@ -131,11 +137,12 @@ impl Screen {
     /// # Errors
     /// The reader left.
     pub(crate) fn end_partial(&self, error: &ScriptError) -> io::Result<()> {
-        if self.collects {
+        // What `$throw` was given is what the error says.
+        if self.collects || error.kind == ErrorKind::Thrown {
             return Ok(());
         }
         let partial = error.partial.as_ref().map(printed).unwrap_or_default();
-        self.result((!partial.is_empty()).then(|| Value::from(partial)).as_ref())
+        self.text(&partial)
     }
 
     /// Prints what a model had said when the user ended the run.
@@ -146,7 +153,7 @@ impl Screen {
         let answer = self.state().answer.clone();
         match self.collects {
             true => Ok(()),
-            false => self.result(Some(&Value::from(answer))),
+            false => self.text(&answer),
         }
     }
 
@@ -266,13 +273,4 @@ impl Observer for Screen {
             }
         }
     }
-}
-
-fn ends_with_print(script: &Script) -> bool {
-    let last = match script.body.items.last().map(|item| &item.kind) {
-        Some(ItemKind::Call(call)) => Some(call),
-        Some(ItemKind::Chain(calls)) => calls.last(),
-        _ => None,
-    };
-    last.is_some_and(|call| &*call.name.value == "print")
 }

@@ -26,7 +26,7 @@ pub(super) async fn add(args: &Sql, command: &SqlCommand, config: &Config) -> Re
     else {
         return Ok(());
     };
-    let url = address(url)?;
+    let url = whole(address(url)?);
     let url = with_password(url, args.with.password)?;
     let definition = Definition {
         url: url.secret_text().to_owned(),
@@ -57,6 +57,22 @@ pub(super) async fn add(args: &Sql, command: &SqlCommand, config: &Config) -> Re
         one_line(name)
     ));
     Ok(())
+}
+
+/// A file by its whole path: whoever asks it later may stand in another folder.
+fn whole(url: ConnectionUrl) -> ConnectionUrl {
+    let Some(path) = url.path.as_deref().filter(|path| path.is_relative()) else {
+        return url;
+    };
+    let Ok(path) = std::path::absolute(path) else {
+        return url;
+    };
+    let whole = format!("sqlite:{}", path.display()).parse::<ConnectionUrl>();
+    match whole {
+        Ok(whole) if whole.path.as_deref() == Some(&*path) => whole,
+        // A name that an address cannot say is kept as it was given.
+        _ => url,
+    }
 }
 
 /// An address, or a file of SQLite.

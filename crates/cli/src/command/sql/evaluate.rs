@@ -92,7 +92,7 @@ fn shown(page: &Page, wanted: &[usize], colour: bool) -> String {
         styled(&head, Style::Bold, colour),
         "    k  recall  all found  precision".to_owned(),
     ];
-    let chosen = measured.at.iter().filter(|at| wanted.contains(&at.k));
+    let chosen = measured.order.at.iter().filter(|at| wanted.contains(&at.k));
     lines.extend(chosen.map(at_line));
     let tokens = &measured.tokens;
     let saved = 100.0 * (1.0 - tokens.chain / tokens.full.max(1.0));

@@ -76,6 +76,6 @@ fn code_of(error: &SqlError) -> u8 {
             code::PROVIDER
         }
         SqlError::Prompt { .. } => code::TEMPLATE,
-        SqlError::Database(_) | SqlError::Store(_) => code::FAILURE,
+        SqlError::Database(_) | SqlError::Export(_) | SqlError::Store(_) => code::FAILURE,
     }
 }

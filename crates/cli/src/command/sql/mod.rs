@@ -7,6 +7,7 @@ mod colour;
 mod connections;
 mod evaluate;
 mod execution;
+mod export;
 mod failed;
 mod format;
 mod history;
@@ -52,11 +53,6 @@ async fn work(args: &Sql, config: &Config) -> Result<(), Failure> {
             None => question::run(args, config).await,
         };
     };
-    if let Some(question) = &args.question {
-        return Err(Failure::Usage(format!(
-            "{question:?} stands before the name of a command: a question of several words goes in quotes"
-        )));
-    }
     match command {
         SqlCommand::Run { sql, .. } => {
             query::run(args, sql.as_deref().unwrap_or("-"), config).await

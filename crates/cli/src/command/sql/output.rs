@@ -5,11 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use quillet_sql::export::{self, CsvOptions, Format, rows_json};
+use quillet_sql::export::{Format, rows_json};
 use quillet_sql::rows::Truncated;
-use quillet_sql::{QueryLimits, Ran, RunOptions, SqlConfig};
+use quillet_sql::{QueryLimits, Ran, RunOptions, SqlConfig, SqlError, Streamed};
 use serde_json::{Value, json};
 
+use super::export::Output;
+use super::failed::told;
 use super::table::{self, Look};
 use crate::args::{Form, ShowRows};
 use crate::failure::Failure;
@@ -81,64 +83,90 @@ pub(super) fn options(show: &ShowRows, config: &SqlConfig) -> Result<RunOptions,
     })
 }
 
-/// Writes the rows where they are wanted, and how many there were on standard error.
+/// Writes a table where it is wanted, and how many rows there were on standard error.
 ///
 /// # Errors
-/// They cannot be written.
+/// It cannot be written.
 pub(super) fn write(ran: &Ran, show: &ShowRows) -> Result<(), Failure> {
-    match &show.output {
-        Some(path) => {
-            let bytes = bytes(ran, show, false)?;
-            let wrong = |error| Failure::Other(format!("{}: {error}", path.display()));
-            fs::write(path, bytes).map_err(wrong)?;
-        }
-        None => {
-            let looked_at = Stream::Out.is_terminal();
-            terminal::bytes(&bytes(ran, show, looked_at)?)?;
-        }
-    }
-    terminal::note(&styled(&count(ran), Style::Dim, Stream::Err.has_colour()));
-    Ok(())
-}
-
-/// The rows in their form. A terminal gets nothing that it would obey.
-fn bytes(ran: &Ran, show: &ShowRows, looked_at: bool) -> Result<Vec<u8>, Failure> {
+    let looked_at = show.output.is_none() && Stream::Out.is_terminal();
     let look = Look {
         width: looked_at.then(terminal::width),
         colour: looked_at && Stream::Out.has_colour(),
         expanded: show.expanded,
     };
-    let format = match form(show)? {
-        Form::Table => return Ok(table::shown(&ran.rows, look).into_bytes()),
-        Form::Markdown => return Ok(table::markdown(&ran.rows).into_bytes()),
-        other => format(other)?,
+    let text = match form(show)? {
+        Form::Markdown => table::markdown(&ran.rows),
+        _ => table::shown(&ran.rows, look),
     };
-    let written = export::write(&ran.rows, format, &CsvOptions::default());
-    let bytes = written.map_err(|error| Failure::Other(error.to_string()))?;
-    match String::from_utf8(bytes) {
-        Ok(text) if looked_at => Ok(harmless(&text).into_owned().into_bytes()),
-        Ok(text) => Ok(text.into_bytes()),
-        Err(error) => Ok(error.into_bytes()),
+    match &show.output {
+        Some(path) => {
+            let wrong = |error| Failure::Other(format!("{}: {error}", path.display()));
+            fs::write(path, text).map_err(wrong)?;
+        }
+        None => terminal::bytes(text.as_bytes())?,
     }
+    tell(
+        ran.rows.rows.len() as u64,
+        ran.rows.truncated,
+        ran.execution_ms,
+    );
+    Ok(())
 }
 
-/// A form for programs.
-fn format(form: Form) -> Result<Format, Failure> {
+/// Ends a file whose rows came as the query ran, and says how many there were.
+///
+/// # Errors
+/// The query failed, or its rows cannot be written.
+pub(super) fn finish(
+    ran: Result<Streamed, SqlError>,
+    output: Output,
+    sql: Option<&str>,
+) -> Result<(), Failure> {
+    let ran = match ran {
+        Ok(ran) => ran,
+        Err(error) => {
+            let failure = told(&error, sql);
+            output.give_up();
+            return Err(failure);
+        }
+    };
+    output.finish()?;
+    tell(ran.row_count, ran.truncated(), ran.execution_ms);
+    Ok(())
+}
+
+/// How many rows there are, on standard error.
+fn tell(rows: u64, truncated: Option<Truncated>, execution_ms: u64) {
+    let text = count(rows, truncated, Duration::from_millis(execution_ms));
+    terminal::note(&styled(&text, Style::Dim, Stream::Err.has_colour()));
+}
+
+/// The form for programs that rows are wanted in, which they are written in while they come;
+/// `None` for tables, whose columns are as wide as the widest of all rows.
+///
+/// # Errors
+/// The ending says that it should be a form which is not there.
+pub(super) fn export(show: &ShowRows) -> Result<Option<Format>, Failure> {
+    let form = match form(show)? {
+        Form::Table | Form::Markdown => return Ok(None),
+        form => form,
+    };
     let name = form
         .to_possible_value()
         .map(|value| value.get_name().to_owned());
     let format: Result<Format, _> = name.unwrap_or_default().parse();
-    format.map_err(|error| Failure::Usage(error.to_string()))
+    let format = format.map_err(|error| Failure::Usage(error.to_string()))?;
+    Ok(Some(format))
 }
 
 /// How many rows there are, and whether some are missing.
-fn count(ran: &Ran) -> String {
-    let rows = match ran.rows.rows.len() {
+fn count(rows: u64, truncated: Option<Truncated>, time: Duration) -> String {
+    let rows = match rows {
         1 => "1 row".to_owned(),
         rows => format!("{rows} rows"),
     };
-    let time = took(Duration::from_millis(ran.execution_ms));
-    match ran.rows.truncated {
+    let time = took(time);
+    match truncated {
         None => format!("{rows} in {time}"),
         Some(Truncated::Rows) => format!("cut at {rows} in {time}; --limit ROWS reads more"),
         Some(Truncated::Bytes) => {

@@ -4,12 +4,14 @@ use std::io::{IsTerminal, stdin};
 use std::time::Instant;
 
 use quillet_sql::chain::{Generated, SelectedTable};
-use quillet_sql::{Dialect, Ran, RunOptions, layout};
+use quillet_sql::export::{CsvOptions, Export, Format};
+use quillet_sql::{Dialect, Ran, RunOptions, SqlError, layout};
 use serde_json::{Value, json};
 
 use super::catalogue;
 use super::cell::{one_line, width};
 use super::colour::coloured;
+use super::export::Output;
 use super::failed::told;
 use super::output;
 use super::session::Session;
@@ -66,9 +68,9 @@ async fn on_a_wish(
     let mut may_mend = databases.config().repairs > 0;
     while terminal::confirm("Run it? [y/N] ", false)? {
         let sql = generated.generated_sql.clone();
-        let error = match databases.run(&session.name, &sql, options).await {
-            Ok(ran) => return output::write(&ran, args.shown()),
-            Err(error) => error,
+        let error = match run_wished(args, session, &sql, options).await? {
+            None => return Ok(()),
+            Some(error) => error,
         };
         let failure = told(&error, Some(&sql));
         if !may_mend || !error.is_mendable() {
@@ -88,6 +90,28 @@ async fn on_a_wish(
     Ok(())
 }
 
+/// Runs a query and writes its rows; the error of one of which nothing was written.
+async fn run_wished(
+    args: &Sql,
+    session: &Session,
+    sql: &str,
+    options: &RunOptions,
+) -> Result<Option<SqlError>, Failure> {
+    let (databases, show) = (&session.databases, args.shown());
+    let Some(format) = output::export(show)? else {
+        return match databases.run(&session.name, sql, options).await {
+            Ok(ran) => output::write(&ran, show).map(|()| None),
+            Err(error) => Ok(Some(error)),
+        };
+    };
+    let mut out = Output::new(show.output.as_deref());
+    let into = Export::new(format, CsvOptions::default(), &mut out);
+    match databases.export(&session.name, sql, options, into).await {
+        Err(error) if !out.has_bytes() => Ok(Some(error)),
+        ran => output::finish(ran, out, Some(sql)).map(|()| None),
+    }
+}
+
 /// Writes the query and runs it, so that an error of the database goes back to the model, too.
 async fn at_once(
     args: &Sql,
@@ -97,6 +121,9 @@ async fn at_once(
     begun: Instant,
 ) -> Result<(), Failure> {
     let options = output::options(args.shown(), session.databases.config())?;
+    if let Some(format) = output::export(args.shown())?.filter(|_| !args.with.json) {
+        return at_once_into(args, session, question, (format, dialect), &options, begun).await;
+    }
     let asked = session
         .databases
         .ask(&session.name, question, &options)
@@ -112,12 +139,35 @@ async fn at_once(
     output::write(&ran, args.shown())
 }
 
+/// The same in a form for programs: the account comes when the rows have gone out.
+async fn at_once_into(
+    args: &Sql,
+    session: &Session,
+    question: &str,
+    (format, dialect): (Format, Dialect),
+    options: &RunOptions,
+    begun: Instant,
+) -> Result<(), Failure> {
+    let mut out = Output::new(args.shown().output.as_deref());
+    let into = Export::new(format, CsvOptions::default(), &mut out);
+    let databases = &session.databases;
+    let asked = databases.ask_export(&session.name, question, options, into);
+    let ran = asked.await.map(|(generated, ran)| {
+        tell(session, &generated, begun);
+        terminal::note(&sql_for(Stream::Err, &generated.generated_sql, dialect));
+        terminal::note("");
+        ran
+    });
+    output::finish(ran, out, None)
+}
+
 fn question(args: &Sql) -> Result<String, Failure> {
-    let text = match args.question.as_deref() {
-        Some("-") => source::read("-")?,
-        None if !stdin().is_terminal() => source::read("-")?,
-        None => String::new(),
-        Some(text) => text.to_owned(),
+    // Words that nobody put in quotes belong together.
+    let words = args.question.join(" ");
+    let text = match words.as_str() {
+        "-" => source::read("-")?,
+        "" if !stdin().is_terminal() => source::read("-")?,
+        _ => words,
     };
     match text.trim() {
         "" => Err(Failure::Usage(

@@ -18,8 +18,8 @@ use quillet_template::TemplateFactory;
 
 use crate::args::Test;
 use crate::config::Config;
-use crate::failure::Failure;
-use crate::scripts::{self, exit};
+use crate::failure::{Failure, code};
+use crate::scripts;
 use crate::terminal;
 
 use files::Found;
@@ -61,10 +61,16 @@ fn finish(args: &Test, all: &[Tested]) -> Result<(), Failure> {
         true => terminal::line(&json::report(all, &counts))?,
         false => show::summary(&counts, broken)?,
     }
+    // A number or a title that is misspelt in CI must not pass.
+    if counts.passed + counts.failed + counts.broken + broken == 0 {
+        return Err(Failure::Usage(
+            "no test was run: -i, -x and -t leave none, or all are skipped".into(),
+        ));
+    }
     match (counts.failed, counts.broken + broken) {
         (0, 0) => Ok(()),
-        (0, _) => Err(Failure::Said(exit::SCRIPT)),
-        _ => Err(Failure::Said(exit::TEST)),
+        (0, _) => Err(Failure::Said(code::TEMPLATE)),
+        _ => Err(Failure::Said(code::FAILURE)),
     }
 }
 

@@ -51,7 +51,13 @@ fn connections_are_kept_listed_used_and_forgotten() {
         2,
         &["there is no database \"shpo\"", "did you mean \"shop\"?"],
     );
-    run(&["sql", "add", "other", "./shop.db", "--json"]);
+    // A file is kept by its whole path, however it was written.
+    let whole = format!("sqlite:{}", place.path().join("shop.db").display());
+    assert_eq!(list[0]["url"], whole);
+    for written in ["./shop.db", "sqlite:shop.db", "sqlite:./shop.db"] {
+        let other = run(&["sql", "add", "other", written, "--json"]);
+        assert_eq!(json(&other)["connection"]["url"], whole, "{written}");
+    }
     run(&["sql", "tables"]).fails(2, &["several databases", "other, shop"]);
     run(&["sql", "remove", "other"]).gives("");
     run(&["sql", "remove", "othr"]).fails(2, &["there is no database \"othr\""]);

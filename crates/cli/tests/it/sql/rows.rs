@@ -86,3 +86,104 @@ fn what_a_terminal_would_obey_is_shown() {
     let done = demo(&place, &["run", sql, "-o", "csv"]);
     assert!(done.out.contains("\u{1b}[2J"), "{done:?}");
 }
+
+/// Counts to many, and cannot compute the last one.
+const BREAKS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) \
+    SELECT CASE WHEN i < 50000 THEN i ELSE abs(-9223372036854775807 - 1) END AS i FROM n";
+const MANY: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) \
+    SELECT i FROM n";
+
+#[test]
+fn many_rows_are_written_in_every_form() {
+    let place = Place::new();
+    for file in [
+        "r.csv",
+        "r.ndjson",
+        "r.json",
+        "r.arrow",
+        "r.parquet",
+        "r.xlsx",
+    ] {
+        let done = demo(&place, &["run", MANY, "--output", file]);
+        assert_eq!((done.code, done.out.as_str()), (Some(0), ""), "{done:?}");
+        assert!(done.err.starts_with("50000 rows in "), "{done:?}");
+        let written = std::fs::read(place.path().join(file)).unwrap();
+        let end: &[u8] = match file {
+            "r.csv" => b"50000\r\n",
+            "r.ndjson" => b"{\"i\":50000}\n",
+            "r.json" => b"\"rowCount\":50000,\"truncated\":false}",
+            "r.arrow" => b"ARROW1",
+            "r.parquet" => b"PAR1",
+            _ => b"\0\0",
+        };
+        assert!(written.ends_with(end), "{file}");
+    }
+}
+
+/// Names of all files in the folder.
+fn files(place: &Place) -> Vec<String> {
+    let entries = std::fs::read_dir(place.path()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.filter(|name| name.contains("rows.")).collect();
+    names.sort();
+    names
+}
+
+/// A file has its name when it is whole: a query that fails leaves what was there before.
+#[test]
+fn a_query_that_fails_in_the_middle_leaves_no_half_file() {
+    let place = Place::new().with(&[("rows.csv", "before")]);
+    for file in ["rows.csv", "rows.ndjson", "rows.xlsx", "rows.parquet"] {
+        let done = demo(&place, &["run", BREAKS, "--output", file]);
+        done.fails(1, &["integer overflow"]);
+    }
+    assert_eq!(files(&place), ["rows.csv"]);
+    let kept = std::fs::read_to_string(place.path().join("rows.csv")).unwrap();
+    assert_eq!(kept, "before");
+    let done = demo(&place, &["run", BREAKS, "--output", "rows.csv"]);
+    assert!(done.err.contains("rows.csv is not written"), "{done:?}");
+    let done = demo(&place, &["run", THREE, "--output", "rows.csv"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let written = std::fs::read_to_string(place.path().join("rows.csv")).unwrap();
+    assert!(written.starts_with("n,t\r\n"), "{written}");
+    assert_eq!(files(&place), ["rows.csv"]);
+}
+
+/// A pipe has got what there was, and the exit code says that it is not all.
+#[test]
+fn a_query_that_fails_in_the_middle_of_a_pipe_says_so() {
+    let done = demo(&Place::new(), &["run", BREAKS, "-o", "csv"]);
+    assert_eq!(done.code, Some(1));
+    assert!(
+        done.out.starts_with("i\r\n1\r\n2\r\n"),
+        "{}",
+        done.out.len()
+    );
+    assert!(!done.out.contains("\r\n50000\r\n"));
+    assert!(done.err.contains("integer overflow"), "{}", done.err);
+    assert!(
+        done.err.contains("the rows that were written are not all"),
+        "{}",
+        done.err
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_written_as_it_is() {
+    let place = Place::new();
+    let done = demo(
+        &place,
+        &["run", THREE, "-o", "csv", "--output", "/dev/stdout"],
+    );
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert_eq!(done.out, "n,t\r\n1,\"a,b\"\r\n22,\r\n333,中文\r\n");
+    // A link is followed, and stays one.
+    let target = place.path().join("target.csv");
+    std::fs::write(&target, "before").unwrap();
+    std::os::unix::fs::symlink(&target, place.path().join("rows.csv")).unwrap();
+    let done = demo(&place, &["run", THREE, "--output", "rows.csv"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(std::fs::read_to_string(&target).unwrap().starts_with("n,t"));
+    assert!(place.path().join("rows.csv").is_symlink());
+}

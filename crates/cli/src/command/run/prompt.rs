@@ -1,0 +1,371 @@
+//! A prompt in place of a script: it is rendered, and its messages go to its own model, or to
+//! those that are named, one after the other.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use quillet_core::Message;
+use quillet_core::chat::{
+    ChatEvent, ChatModel, ChatOptions, ChatRequest, ModelError, ModelErrorKind, Reply,
+};
+use quillet_core::store::Kind;
+use quillet_llm::models::Models;
+use quillet_prompt::{Input, RenderOutcome};
+use quillet_script::library;
+use serde_json::{Value as Json, json};
+
+use crate::agents;
+use crate::args::Run;
+use crate::assemble;
+use crate::command::render::as_text;
+use crate::config::{self, Config};
+use crate::failure::Failure;
+use crate::prompt_target::{Asked, Target};
+use crate::scripts::{self, MOCK, pretty};
+use crate::source::{self, Form};
+use crate::talk::{Waiting, harmless, one_line};
+use crate::terminal::{self, Stream, Style, styled};
+
+use super::arguments;
+
+/// The name of a prompt, if that is what the arguments name: a file that is one, or an id that the
+/// store has and no script.
+pub(super) async fn named<'a>(args: &'a Run, config: &Config) -> Result<Option<&'a str>, Failure> {
+    let name = args.file.as_deref().or(args.script.as_deref());
+    let Some(name) = name.filter(|name| *name != "-") else {
+        return Ok(None);
+    };
+    if Path::new(name).is_file() {
+        return Ok(is_prompt(name)?.then_some(name));
+    }
+    if source::looks_like_a_path(name) || config.text(&config::STORE_URL).is_none() {
+        return Ok(None);
+    }
+    if library::open(name, &scripts::search(&args.with)?)
+        .await
+        .is_ok()
+    {
+        return Ok(None);
+    }
+    let catalogue = assemble::catalogue(config, assemble::store(config).await?)?;
+    catalogue.load().await?;
+    let snapshot = catalogue.snapshot();
+    let is_there = snapshot.prompts.get(name).is_some();
+    Ok(is_there.then_some(name))
+}
+
+/// Whether a file is a prompt by its name, or by what is in it where that is JSON.
+fn is_prompt(name: &str) -> Result<bool, Failure> {
+    if source::is_script(name) {
+        return Ok(false);
+    }
+    if source::form_of(name).is_none() {
+        return Ok(false);
+    }
+    let text = source::read(name)?;
+    Ok(match source::form(name, &text) {
+        Some(Form::Prompt | Form::Template(_)) => true,
+        Some(form @ Form::Json) => {
+            let definition = source::parse(name, &text, form).ok();
+            definition.is_some_and(|it| source::kind_of(&it) == Some(Kind::Prompt))
+        }
+        _ => false,
+    })
+}
+
+/// Renders the prompt and sends it.
+pub(super) async fn run(args: &Run, name: &str, config: &Config) -> Result<(), Failure> {
+    if args.interactive || args.chats.histories.is_some() {
+        return Err(Failure::Usage(format!(
+            "{name} is a prompt and no script, so that nobody can go on with it; `quillet chat` talks with a model"
+        )));
+    }
+    let late = async {
+        match args.with.limits.timeout.map(Duration::from_secs_f64) {
+            Some(time) => tokio::time::sleep(time).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        done = work(args, name, config) => done,
+        () = late => Err(Failure::Other("it took longer than --timeout permits".to_owned())),
+        _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+    }
+}
+
+async fn work(args: &Run, name: &str, config: &Config) -> Result<(), Failure> {
+    let text = match (&args.file, &args.script) {
+        (Some(_), first) => first.as_deref().or(args.arguments.as_deref()),
+        (None, _) => args.arguments.as_deref(),
+    };
+    let variables = arguments::read(args, text, false)?.variables()?;
+    let asked = Asked {
+        name,
+        format: None,
+        lenient: false,
+    };
+    let target = Target::find(&asked, config, &variables).await?;
+    let service = assemble::service(config, target.store.clone(), None, Arc::default())?;
+    service.load().await?;
+    let input = Input {
+        explain: true,
+        ..Input::new(&variables, "run")
+    };
+    let rendered = match service.render(&target.id, &input).await {
+        Ok(rendered) => rendered,
+        Err(error) => return Err(target.failure(error, &service, &variables)),
+    };
+    target.tell(&rendered, &args.define);
+    let models = models(args, config, &rendered);
+    let messages = service.messages(rendered.prompt);
+    let options = ChatOptions {
+        temperature: args.temperature,
+        max_tokens: args.max_tokens,
+        ..ChatOptions::default()
+    };
+    let options = options.over(rendered.options);
+    if args.dry_run {
+        return show_requests(args, &models, &messages, &options);
+    }
+    let door = agents::models(config)?;
+    let asking = Asking {
+        args,
+        behind: assemble::asked(config, &door)?,
+        door,
+        messages,
+        options,
+    };
+    match models.as_slice() {
+        [only] => asking.one(only).await,
+        all => asking.each(all).await,
+    }
+}
+
+/// Who is asked: who is named, or the prompt's own model, or the configured one, or the mock.
+fn models(args: &Run, config: &Config, rendered: &RenderOutcome) -> Vec<String> {
+    let named = args.with.models();
+    if !named.is_empty() {
+        return named;
+    }
+    let own = rendered.model.clone();
+    let model = own.or_else(|| config.text(&config::MODEL).map(str::to_owned));
+    vec![model.unwrap_or_else(|| {
+        if !args.dry_run {
+            terminal::note(
+                "no model is configured, and the prompt names none: the built-in mock answers; name one with -m",
+            );
+        }
+        MOCK.to_owned()
+    })]
+}
+
+fn show_requests(
+    args: &Run,
+    models: &[String],
+    messages: &[Message],
+    options: &ChatOptions,
+) -> Result<(), Failure> {
+    if !args.json {
+        let head = styled(&models.join(", "), Style::Dim, Stream::Err.has_colour());
+        terminal::note(&head);
+        return Ok(terminal::line(&as_text(messages))?);
+    }
+    let request = |model: &String| {
+        let options = serde_json::to_value(options).unwrap_or_default();
+        let mut request = json!({"model": model, "messages": messages});
+        if let (Some(request), Json::Object(options)) = (request.as_object_mut(), options) {
+            request.extend(options);
+        }
+        request
+    };
+    let requests: Vec<Json> = models.iter().map(request).collect();
+    Ok(terminal::line(&pretty(&requests))?)
+}
+
+/// A rendered prompt on its way to models.
+struct Asking<'a> {
+    args: &'a Run,
+    door: Arc<Models>,
+    behind: Arc<dyn ChatModel>,
+    messages: Vec<Message>,
+    options: ChatOptions,
+}
+
+/// What came of one model.
+struct Answer {
+    model: String,
+    reply: Reply,
+    took: Duration,
+    error: Option<ModelError>,
+}
+
+impl Answer {
+    fn text(&self) -> &str {
+        let choice = self.reply.choices.first();
+        choice.map_or("", |choice| match choice.text.is_empty() {
+            true => &choice.refusal,
+            false => &choice.text,
+        })
+    }
+
+    /// Why it is no whole answer.
+    fn failure(self) -> Option<ModelError> {
+        let cut = |reply: &Reply| {
+            let cut = reply.whole().err()?;
+            Some(ModelError::new(ModelErrorKind::Cut, cut.to_string()))
+        };
+        self.error.or_else(|| cut(&self.reply))
+    }
+}
+
+impl Asking<'_> {
+    /// Asks one model, and shows its answer as it comes.
+    async fn one(&self, model: &str) -> Result<(), Failure> {
+        let streams = !self.args.no_stream && !self.args.json;
+        let answer = self.ask(model, streams).await?;
+        match (self.args.json, streams) {
+            (true, _) => terminal::line(&pretty(&self.as_json(&answer)))?,
+            (false, true) if answer.text().is_empty() => {}
+            (false, true) => {
+                if !answer.text().ends_with('\n') {
+                    terminal::result("\n")?;
+                }
+            }
+            (false, false) => terminal::line(&shown(answer.text()))?,
+        }
+        let calls = answer.reply.choices.iter().flat_map(|it| &it.tool_calls);
+        for call in calls {
+            let name = one_line(&call.name, 64);
+            terminal::note(&format!(
+                "the model wants {name} called, which nobody here can; `quillet ask` and agents call tools"
+            ));
+        }
+        answer.failure().map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// Asks several models one after the other, and compares them.
+    async fn each(&self, models: &[String]) -> Result<(), Failure> {
+        let mut all = Vec::new();
+        for model in models {
+            let answer = self.ask(model, false).await?;
+            if !self.args.json {
+                let head = styled(model, Style::Bold, Stream::Out.has_colour());
+                terminal::line(&format!("{head}\n{}\n\n", shown(answer.text()).trim_end()))?;
+            }
+            all.push(answer);
+        }
+        match self.args.json {
+            true => {
+                let all: Vec<Json> = all.iter().map(|answer| self.as_json(answer)).collect();
+                terminal::line(&pretty(&all))?;
+            }
+            false => terminal::line(&self.table(&all))?,
+        }
+        let failed = all.into_iter().find_map(Answer::failure);
+        failed.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    async fn ask(&self, model: &str, streams: bool) -> Result<Answer, Failure> {
+        let begun = Instant::now();
+        let mut answer = Answer {
+            model: model.to_owned(),
+            reply: Reply::default(),
+            took: Duration::ZERO,
+            error: None,
+        };
+        let request = ChatRequest {
+            model: Some(model.to_owned()),
+            messages: self.messages.clone(),
+            options: self.options.clone(),
+        };
+        let mut waiting = Waiting::new();
+        match waiting.until(self.behind.stream(request)).await {
+            Ok(mut stream) => {
+                let mut is_open = false;
+                loop {
+                    let event = match is_open {
+                        true => stream.next().await,
+                        false => waiting.until(stream.next()).await,
+                    };
+                    let Some(event) = event else { break };
+                    let event = match event {
+                        Ok(event) => event,
+                        Err(error) => {
+                            answer.error = Some(error);
+                            break;
+                        }
+                    };
+                    if let (true, ChatEvent::Text { text, .. } | ChatEvent::Refusal { text, .. }) =
+                        (streams, &event)
+                    {
+                        is_open = true;
+                        terminal::result(&shown(text))?;
+                    }
+                    answer.reply.fold(event);
+                }
+            }
+            Err(error) => answer.error = Some(error),
+        }
+        answer.took = begun.elapsed();
+        Ok(answer)
+    }
+
+    fn cost(&self, answer: &Answer) -> Option<f64> {
+        let facts = self.door.facts().find(&answer.model);
+        facts.cost(&answer.reply.usage?)
+    }
+
+    fn as_json(&self, answer: &Answer) -> Json {
+        let choice = answer.reply.choices.first();
+        json!({
+            "model": answer.model,
+            "text": answer.text(),
+            "calls": choice.map(|choice| &choice.tool_calls),
+            "ending": choice.and_then(|choice| choice.finish_reason).map(|reason| reason.as_str()),
+            "usage": answer.reply.usage,
+            "cost_usd": self.cost(answer),
+            "ms": u64::try_from(answer.took.as_millis()).unwrap_or(u64::MAX),
+            "error": answer.error.as_ref().map(|error| &error.message),
+        })
+    }
+
+    /// One line for each model: time, tokens, cost, how it ended.
+    fn table(&self, all: &[Answer]) -> String {
+        let widest = all.iter().map(|answer| answer.model.chars().count()).max();
+        let width = widest.unwrap_or_default().max("model".len());
+        let mut lines = vec![format!(
+            "{:width$}  {:>8}  {:>6}  {:>6}  {:>9}  ended",
+            "model", "seconds", "in", "out", "US$"
+        )];
+        for answer in all {
+            let usage = answer.reply.usage;
+            let tokens = |tokens: Option<u64>| tokens.map_or("?".to_owned(), |it| it.to_string());
+            let ended = answer.reply.choices.first().and_then(|it| it.finish_reason);
+            let ended = match &answer.error {
+                Some(error) => one_line(&error.message, 60),
+                None => ended.map_or("?", |reason| reason.as_str()).to_owned(),
+            };
+            lines.push(format!(
+                "{:width$}  {:>8.1}  {:>6}  {:>6}  {:>9}  {ended}",
+                answer.model,
+                answer.took.as_secs_f64(),
+                tokens(usage.map(|it| it.input_tokens)),
+                tokens(usage.map(|it| it.output_tokens)),
+                self.cost(answer)
+                    .map_or("?".to_owned(), |cost| format!("{cost:.5}")),
+            ));
+        }
+        lines.join("\n")
+    }
+}
+
+/// Text of a model, harmless where somebody looks at it.
+fn shown(text: &str) -> std::borrow::Cow<'_, str> {
+    match Stream::Out.is_terminal() {
+        true => harmless(text),
+        false => text.into(),
+    }
+}

@@ -1,0 +1,163 @@
+//! Rows in a form for programs, written while the database is read.
+//!
+//! A file gets its name when it is whole: what was there before stays if the query fails, and nobody
+//! finds a half-written one. A pipe gets rows as they come, and is told the failure by the exit code.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use quillet_core::BoxFuture;
+use quillet_sql::export::ByteSink;
+use quillet_sql::stream::Stop;
+use tokio::task::spawn_blocking;
+
+use crate::failure::Failure;
+use crate::talk::harmless;
+use crate::terminal::{self, Stream};
+
+/// Where the bytes of a form go.
+pub(super) struct Output {
+    /// The file; standard output where there is none.
+    path: Option<PathBuf>,
+    /// Whether a person looks at standard output, who gets nothing that a terminal would obey.
+    looked_at: bool,
+    file: Option<File>,
+    part: Option<Part>,
+    has_bytes: bool,
+    failed: Option<Failure>,
+}
+
+/// A file that has another name until it is whole. Dropping it removes it.
+struct Part {
+    path: PathBuf,
+    target: PathBuf,
+}
+
+impl Output {
+    pub(super) fn new(path: Option<&Path>) -> Self {
+        Output {
+            path: path.map(Path::to_owned),
+            looked_at: path.is_none() && Stream::Out.is_terminal(),
+            file: None,
+            part: None,
+            has_bytes: false,
+            failed: None,
+        }
+    }
+
+    /// Whether anything was written.
+    pub(super) fn has_bytes(&self) -> bool {
+        self.has_bytes
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub(super) fn finish(mut self) -> Result<(), Failure> {
+        if let Some(failure) = self.failed {
+            return Err(failure);
+        }
+        // Closed before it has its name.
+        self.file = None;
+        let Some(part) = self.part.take() else {
+            return Ok(());
+        };
+        let named = fs::rename(&part.path, &part.target);
+        named.map_err(|error| wrong(&part.target, &error))
+    }
+
+    /// Says of a query that failed what became of the rows that had come.
+    pub(super) fn give_up(self) {
+        if !self.has_bytes {
+            return;
+        }
+        terminal::note(&match &self.path {
+            Some(path) if self.part.is_some() => {
+                format!("{} is not written", harmless(&path.to_string_lossy()))
+            }
+            Some(path) => format!(
+                "what was written to {} is not whole",
+                harmless(&path.to_string_lossy())
+            ),
+            None => "the rows that were written are not all".to_owned(),
+        });
+    }
+
+    async fn write(&mut self, bytes: Vec<u8>) -> Result<(), Failure> {
+        self.has_bytes = true;
+        let Some(path) = self.path.clone() else {
+            let bytes = match self.looked_at {
+                true => shown(bytes),
+                false => bytes,
+            };
+            return Ok(beside(move || terminal::bytes(&bytes)).await??);
+        };
+        let mut file = match self.file.take() {
+            Some(file) => file,
+            None => self.open(&path)?,
+        };
+        let written = beside(move || file.write_all(&bytes).map(|()| file)).await?;
+        self.file = Some(written.map_err(|error| wrong(&path, &error))?);
+        Ok(())
+    }
+
+    /// A device or a pipe is written as it is; only files have names that mean something.
+    fn open(&mut self, path: &Path) -> Result<File, Failure> {
+        let wrong = |error| wrong(path, &error);
+        let there = fs::metadata(path).ok();
+        if there.as_ref().is_some_and(|there| !there.is_file()) {
+            return File::create(path).map_err(wrong);
+        }
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let part = format!(".{name}.{}.part", std::process::id());
+        let part = target.with_file_name(part);
+        let file = File::create_new(&part).map_err(wrong)?;
+        let part = self.part.insert(Part { path: part, target });
+        if let Some(there) = there {
+            fs::set_permissions(&part.path, there.permissions()).map_err(wrong)?;
+        }
+        Ok(file)
+    }
+}
+
+impl ByteSink for Output {
+    fn bytes<'a>(&'a mut self, bytes: Vec<u8>) -> BoxFuture<'a, Result<(), Stop>> {
+        Box::pin(async move {
+            let written = self.write(bytes).await;
+            written.map_err(|failure| {
+                self.failed = Some(failure);
+                Stop
+            })
+        })
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // After it was renamed there is nothing of this name.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Bytes that are text, as a terminal may get them. Forms of text end each piece at a row.
+fn shown(bytes: Vec<u8>) -> Vec<u8> {
+    match String::from_utf8(bytes) {
+        Ok(text) => harmless(&text).into_owned().into_bytes(),
+        Err(error) => error.into_bytes(),
+    }
+}
+
+/// Writing may wait, for whoever reads a pipe; an interrupt must not wait with it.
+async fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Failure> {
+    let done = spawn_blocking(work).await;
+    done.map_err(|error| Failure::Other(format!("the result cannot be written: {error}")))
+}
+
+fn wrong(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Other(format!("{}: {error}", path.display()))
+}

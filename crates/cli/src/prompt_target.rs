@@ -1,0 +1,193 @@
+//! A prompt that the command line names: a file, over what a store has, or an id in the store.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use quillet_core::store::{Entry, Key, Kind, Store};
+use quillet_core::{Map, json};
+use quillet_prompt::{PromptService, RenderOutcome, ServiceError, ToolFailure, Unused};
+use quillet_store::MemoryStore;
+
+use crate::assemble;
+use crate::beside;
+use crate::config::Config;
+use crate::explain::Texts;
+use crate::failure::Failure;
+use crate::overlay::Overlay;
+use crate::source::{self, Form};
+use crate::terminal;
+
+/// What was asked for.
+pub(crate) struct Asked<'a> {
+    /// A file, `-` for standard input, or an id.
+    pub(crate) name: &'a str,
+    /// The format of a template, where its ending does not say.
+    pub(crate) format: Option<&'a str>,
+    /// Whether missing variables pass.
+    pub(crate) lenient: bool,
+}
+
+/// Where a prompt service finds it.
+pub(crate) struct Target {
+    /// The id under which the service finds it.
+    pub(crate) id: String,
+    /// Whether it is a template itself, and no definition of a prompt.
+    is_template: bool,
+    pub(crate) store: Arc<dyn Store>,
+}
+
+impl Target {
+    /// Finds it. A template file sees these variables at its root too.
+    ///
+    /// # Errors
+    /// There is no such file and no store, or it cannot be read.
+    pub(crate) async fn find(
+        asked: &Asked<'_>,
+        config: &Config,
+        variables: &Map,
+    ) -> Result<Self, Failure> {
+        let name = asked.name;
+        let store = assemble::optional_store(config).await?;
+        if name == "-" || Path::new(name).is_file() {
+            return of_file(asked, store, variables);
+        }
+        if Path::new(name).is_dir() {
+            return Err(Failure::Usage(format!(
+                "{name:?} is a folder: `quillet check` and `quillet convert` take folders"
+            )));
+        }
+        match store.filter(|_| !source::looks_like_a_path(name)) {
+            Some(store) => Ok(Target {
+                id: name.to_owned(),
+                is_template: false,
+                store,
+            }),
+            None => Err(Failure::Other(format!(
+                "there is no file {name:?}; for a stored prompt pass its id and --store URL"
+            ))),
+        }
+    }
+
+    /// Why a service that was asked for it failed, with places where they are known.
+    pub(crate) fn failure(
+        &self,
+        error: ServiceError,
+        service: &PromptService,
+        variables: &Map,
+    ) -> Failure {
+        tell_failures(error.failures());
+        let snapshot = service.catalogue().snapshot();
+        let definition = snapshot.prompt(&self.id);
+        let texts = definition
+            .ok()
+            .map(|definition| Texts::of(definition, self.is_template, &snapshot));
+        let found = texts.and_then(|texts| texts.explain(&error, service.catalogue(), variables));
+        found.map_or_else(|| error.into(), Failure::Findings)
+    }
+
+    /// Tells what a person should know besides the result. The render has to be explained.
+    /// `defined` is what `-D` says: a file of data may have more than one prompt uses.
+    pub(crate) fn tell(&self, outcome: &RenderOutcome, defined: &[String]) {
+        tell_failures(&outcome.failures);
+        if outcome.stale {
+            terminal::warning("the store is away: shared variables may be old");
+        }
+        let known = outcome.explanation.iter().flat_map(|it| &it.variables);
+        let roots: Vec<&str> = known
+            .filter_map(|variable| variable.path.split('.').next())
+            .collect();
+        let is_used = |name: &str| self.is_template && roots.contains(&name);
+        let is_defined = |name: &str| {
+            let mut names = defined
+                .iter()
+                .filter_map(|it| it.split(['=', ':', '.']).next());
+            names.any(|it| it == name)
+        };
+        let unused = outcome.unused.iter();
+        for unused in unused.filter(|it| is_defined(&it.name) && !is_used(&it.name)) {
+            terminal::warning(&unused_text(unused));
+        }
+    }
+}
+
+fn unused_text(unused: &Unused) -> String {
+    if matches!(unused.name.as_str(), "variables" | "args") {
+        let name = &unused.name;
+        return format!(
+            "what -D names is below {name} already: write -D name=… and not -D {name}.name=…"
+        );
+    }
+    let near = unused.nearest.as_deref();
+    let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+    format!("nothing uses the variable {}{near}", unused.name)
+}
+
+/// A file as a prompt over the store, if there is one.
+fn of_file(
+    asked: &Asked<'_>,
+    store: Option<Arc<dyn Store>>,
+    variables: &Map,
+) -> Result<Target, Failure> {
+    let name = asked.name;
+    let text = source::read(name)?;
+    let mut over = Overlay::new(store.unwrap_or_else(|| Arc::new(MemoryStore::new())));
+    let key = Key::new(source::stem(name));
+    // As the key maps to it: colons become dots.
+    let id = key.id();
+    for partial in beside::partials(name, &id, &text)? {
+        over.add(Kind::Prompt, partial);
+    }
+    let form = form(asked, &text);
+    let definition = match form {
+        Form::Template(format) => {
+            shared(&mut over, variables);
+            source::template(&text, Some(format), asked.lenient)
+        }
+        Form::Prompt => text,
+        _ => source::definition(name, &text)?,
+    };
+    let entry = beside::entry(key, definition, name)?;
+    over.add(Kind::Prompt, entry);
+    Ok(Target {
+        id,
+        is_template: matches!(form, Form::Template(_)),
+        store: Arc::new(over),
+    })
+}
+
+fn form<'a>(asked: &Asked<'a>, text: &str) -> Form<'a> {
+    if let Some(format) = asked.format {
+        return Form::Template(format);
+    }
+    match source::form(asked.name, text) {
+        Some(form) => form,
+        // Standard input and files without an ending are templates, unless they
+        // are plainly the definition of a prompt.
+        None => {
+            let prompt = json::parse(text)
+                .ok()
+                .and_then(|value| source::kind_of(&value));
+            match prompt {
+                Some(Kind::Prompt) => Form::Json,
+                _ => Form::Template("go"),
+            }
+        }
+    }
+}
+
+fn shared(over: &mut Overlay, variables: &Map) {
+    for (name, value) in variables {
+        let entry = Entry::new(Key::new(name.clone()), json::to_string(value), "-D");
+        over.add(Kind::Environ, entry);
+    }
+}
+
+/// Tells of tools that failed while a prompt was rendered.
+pub(crate) fn tell_failures(failures: &[ToolFailure]) {
+    for failure in failures {
+        terminal::warning(&format!(
+            "tool {} failed, its default stands in: {}",
+            failure.tool, failure.message
+        ));
+    }
+}

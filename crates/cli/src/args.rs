@@ -79,7 +79,7 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Run a script, or send a prompt file or a stored prompt to its model.
     Run(Box<Run>),
-    /// Run the tests of scripts.
+    /// Run the tests of scripts and prompts.
     Test(Box<Test>),
     /// Lay out scripts alike.
     Fmt(Fmt),
@@ -239,9 +239,18 @@ fn temperature(text: &str) -> Result<f64, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
-    /// What is asked; standard input is appended to it, and - is standard input alone.
+    /// What is asked; standard input is appended to it, and - is standard input alone. Or the
+    /// file of a prompt, whose messages are sent.
     #[arg(value_name = "QUESTION")]
     pub(crate) question: Vec<String>,
+    /// A variable of the prompt: name=text, name=@file, name:=json.
+    #[arg(short = 'D', value_name = "NAME=VALUE")]
+    pub(crate) define: Vec<String>,
+    /// A file of variables of the prompt: JSON, YAML or TOML.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) data: Option<String>,
+    #[command(flatten)]
+    pub(crate) schemas: SchemaArgs,
     #[command(flatten)]
     pub(crate) talk: Talk,
     /// An image that belongs to the question: a file, or an https address.
@@ -534,6 +543,8 @@ impl Command {
             Command::Render(render) => &render.schemas.schemas,
             Command::Check(check) => &check.schemas.schemas,
             Command::Run(run) => &run.schemas.schemas,
+            Command::Ask(ask) => &ask.schemas.schemas,
+            Command::Test(test) => &test.schemas.schemas,
             _ => &[],
         }
     }

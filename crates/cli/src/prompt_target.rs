@@ -3,19 +3,96 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use quillet_core::chat::ChatOptions;
 use quillet_core::store::{Entry, Key, Kind, Store};
-use quillet_core::{Map, json};
-use quillet_prompt::{PromptService, RenderOutcome, ServiceError, ToolFailure, Unused};
+use quillet_core::{Map, Message, json};
+use quillet_prompt::{Input, PromptService, RenderOutcome, ServiceError, ToolFailure, Unused};
 use quillet_store::MemoryStore;
 
 use crate::assemble;
 use crate::beside;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::explain::Texts;
 use crate::failure::Failure;
 use crate::overlay::Overlay;
 use crate::source::{self, Form};
 use crate::terminal;
+
+/// Whether a file is a prompt by its name, or by what is in it where that is JSON.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn is_prompt(name: &str) -> Result<bool, Failure> {
+    if source::is_script(name) || source::form_of(name).is_none() {
+        return Ok(false);
+    }
+    let text = source::read(name)?;
+    Ok(match source::form(name, &text) {
+        Some(Form::Prompt | Form::Template(_)) => true,
+        Some(form @ Form::Json) => {
+            let definition = source::parse(name, &text, form).ok();
+            definition.is_some_and(|it| source::kind_of(&it) == Some(Kind::Prompt))
+        }
+        _ => false,
+    })
+}
+
+/// Whether the store, if there is one, has a prompt of this id.
+///
+/// # Errors
+/// The store cannot be opened or read.
+pub(crate) async fn is_stored(name: &str, config: &Config) -> Result<bool, Failure> {
+    if source::looks_like_a_path(name) || config.text(&config::STORE_URL).is_none() {
+        return Ok(false);
+    }
+    let catalogue = assemble::catalogue(config, assemble::store(config).await?)?;
+    catalogue.load().await?;
+    Ok(catalogue.snapshot().prompts.get(name).is_some())
+}
+
+/// A prompt that was rendered, for whoever sends it.
+pub(crate) struct Rendered {
+    pub(crate) messages: Vec<Message>,
+    /// The model that it names.
+    pub(crate) model: Option<String>,
+    /// How that model is to answer.
+    pub(crate) options: ChatOptions,
+}
+
+/// Renders a prompt, and tells what a person should know besides the result. `defined` is what
+/// `-D` says.
+///
+/// # Errors
+/// It is not there, or cannot be rendered with these variables.
+pub(crate) async fn render(
+    name: &str,
+    config: &Config,
+    variables: &Map,
+    defined: &[String],
+) -> Result<Rendered, Failure> {
+    let asked = Asked {
+        name,
+        format: None,
+        lenient: false,
+    };
+    let target = Target::find(&asked, config, variables).await?;
+    let service = assemble::service(config, target.store.clone(), None, Arc::default())?;
+    service.load().await?;
+    let input = Input {
+        explain: true,
+        ..Input::new(variables, "command")
+    };
+    let rendered = match service.render(&target.id, &input).await {
+        Ok(rendered) => rendered,
+        Err(error) => return Err(target.failure(error, &service, variables)),
+    };
+    target.tell(&rendered, defined);
+    Ok(Rendered {
+        messages: service.messages(rendered.prompt),
+        model: rendered.model,
+        options: rendered.options,
+    })
+}
 
 /// What was asked for.
 pub(crate) struct Asked<'a> {

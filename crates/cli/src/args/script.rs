@@ -76,7 +76,7 @@ pub(crate) struct With {
     #[arg(short = 'I', long, value_name = "DIR")]
     pub(crate) search: Vec<PathBuf>,
     /// The model: gpt-4o, claude-…, gemini-…, PROVIDER/NAME, or mock. Given several times, a
-    /// prompt goes to each, and a table compares them.
+    /// prompt or a test goes to each, and a table compares them.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) model: Vec<String>,
     /// The provider: openai, anthropic, google, or PROVIDER://MODEL.
@@ -171,17 +171,19 @@ pub(crate) enum Echo {
     Line,
 }
 
-/// Runs tests of scripts.
+/// Runs tests of scripts and prompts.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   quillet test translator.fixture.yaml      the tests of one file
+  quillet test support.prompty -m gpt-4o -m claude-sonnet-4-5
+                                            those of a prompt, with two models and a table
   quillet test scripts/ --junit out.xml     all below a folder, with a report for CI
   quillet test a.fixture.yaml -i 2 -c 5     the second test, five times
   quillet test a.fixture.yaml --update      keep the requests as they are now
 
 Exit codes: 0 all passed, 1 something was not as wanted, 3 a script or fixture is broken.")]
 pub(crate) struct Test {
-    /// Fixtures, and folders of them.
+    /// Fixtures, the scripts and prompts beside them, and folders of them.
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
     /// Only the tests of these numbers.
@@ -217,6 +219,8 @@ pub(crate) struct Test {
     /// Ask for whole answers.
     #[arg(long)]
     pub(crate) no_stream: bool,
+    #[command(flatten)]
+    pub(crate) schemas: SchemaArgs,
     #[command(flatten)]
     pub(crate) with: With,
 }

@@ -8,24 +8,32 @@ use base64::engine::general_purpose::STANDARD;
 use quillet_agent::{Ending, Outcome};
 use quillet_core::chat::Usage;
 use quillet_core::{Content, ContentPart, MediaUrl};
+use quillet_server::agent::Input;
 use serde_json::{Value, json};
 
 use crate::args::Ask;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::failure::Failure;
+use crate::prompt_target;
 use crate::source;
-use crate::talk::{Call, Screen, Talker, ended, follow};
+use crate::talk::{self, Call, Screen, Talker, ended, follow};
 use crate::terminal;
 
 /// A larger image is refused: in base64 it would pass the limit of every provider.
 const MOST_IMAGE_BYTES: u64 = 20 << 20;
 
 pub(crate) async fn run(args: &Ask, config: &Config) -> Result<(), Failure> {
-    let content = content(args)?;
-    let talker = Talker::new(&args.talk, config).await?;
+    let (input, talker) = match prompt_name(args, config).await? {
+        Some(name) => of_prompt(args, name, config).await?,
+        None => {
+            let content = content(args)?;
+            let talker = Talker::new(&args.talk, config).await?;
+            (Input::Content(content), talker)
+        }
+    };
     let mut screen = Screen::new(!args.no_stream && !args.json, args.talk.reasoning);
     let mut calls = Vec::new();
-    let mut running = talker.begin(content, args.session.as_deref()).await?;
+    let mut running = talker.begin(input, args.session.as_deref()).await?;
     let outcome = follow(&mut running, &mut screen, &mut calls).await;
     drop(running);
     talker.close().await;
@@ -46,6 +54,55 @@ pub(crate) async fn run(args: &Ask, config: &Config) -> Result<(), Failure> {
         ));
     }
     ended(outcome.ending)
+}
+
+/// The prompt that stands in place of a question: a file that is one, or, where there are variables
+/// for it, an id in the store.
+async fn prompt_name<'a>(args: &'a Ask, config: &Config) -> Result<Option<&'a str>, Failure> {
+    let has_variables = !args.define.is_empty() || args.data.is_some();
+    if let [name] = args.question.as_slice() {
+        let is_file = Path::new(name).is_file() && prompt_target::is_prompt(name)?;
+        if is_file || (has_variables && prompt_target::is_stored(name, config).await?) {
+            return Ok(Some(name));
+        }
+    }
+    match has_variables {
+        true => Err(Failure::Usage(
+            "-D and -d are variables of a prompt, and no prompt is named: `quillet ask FILE -D name=…`"
+                .into(),
+        )),
+        false => Ok(None),
+    }
+}
+
+/// The messages of a prompt, for its own model and with its own options where the arguments say
+/// nothing else.
+async fn of_prompt(args: &Ask, name: &str, config: &Config) -> Result<(Input, Talker), Failure> {
+    let unfit = [
+        (args.session.is_some(), "--session"),
+        (!args.image.is_empty(), "--image"),
+        (args.talk.agent.is_some(), "--agent"),
+    ];
+    if let Some((_, flag)) = unfit.iter().find(|(is_given, _)| *is_given) {
+        return Err(Failure::Usage(format!(
+            "{flag} goes with a question, and {name} is a prompt, which has all its messages itself"
+        )));
+    }
+    let variables = source::variables(args.data.as_deref(), &args.define)?;
+    let rendered = prompt_target::render(name, config, &variables, &args.define).await?;
+    let own = rendered.model.filter(|_| args.talk.model.is_none());
+    let mut config = config.clone();
+    if let Some(own) = &own {
+        config.fill(&config::MODEL, own.clone());
+    }
+    let mut talker = Talker::new(&args.talk, &config).await?;
+    let mut options = rendered.options;
+    let request = &mut talker.request;
+    request.model = own.map_or(request.model.take(), |own| Some(talk::model(&own)));
+    request.temperature = request.temperature.or(options.temperature.take());
+    request.max_tokens = request.max_tokens.or(options.max_tokens.take());
+    request.options = options;
+    Ok((Input::Messages(rendered.messages), talker))
 }
 
 /// The question with standard input behind it, and the images.

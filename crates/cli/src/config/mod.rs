@@ -59,7 +59,7 @@ impl fmt::Display for Origin {
 pub(crate) type Flags = Vec<(&'static Setting, &'static str, String)>;
 
 /// Every setting with its value and where that came from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Config {
     values: BTreeMap<&'static str, (Value, Origin)>,
     tools: toml::Table,

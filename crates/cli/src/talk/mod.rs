@@ -11,7 +11,7 @@ mod waiting;
 use std::sync::Arc;
 
 use quillet_agent::skills;
-use quillet_core::{Content, store::Store};
+use quillet_core::store::Store;
 use quillet_llm::models::Models;
 use quillet_server::agent::{
     AgentRequest, AgentService, Input, ModelSettings, Refused, Running, SkillChoice, ToolSettings,
@@ -136,11 +136,11 @@ impl Talker {
     /// As many answers are on their way as may be.
     pub(crate) async fn begin(
         &self,
-        content: Content,
+        input: Input,
         session: Option<&str>,
     ) -> Result<Running, Failure> {
         let request = AgentRequest {
-            input: Input::Content(content),
+            input,
             session: session.map(str::to_owned),
             ..self.request.clone()
         };

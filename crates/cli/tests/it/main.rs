@@ -32,6 +32,7 @@ mod serve;
 mod sql;
 mod stored;
 mod tape;
+mod test_prompt;
 mod testing;
 mod trace;
 

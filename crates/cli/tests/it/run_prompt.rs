@@ -216,3 +216,102 @@ fn without_any_model_the_mock_answers_and_says_so() {
     assert!(done.out.contains("built-in mock model"), "{}", done.out);
     assert!(done.err.contains("no model is configured"), "{}", done.err);
 }
+
+#[test]
+fn a_prompt_is_asked_with_tools_at_hand_too() {
+    let place = place();
+    let provider = FakeProvider::start(Script::turns([Turn::text(["Yes."]), Turn::text(["No."])]));
+    let env = reach(&provider);
+    let asked = ["ask", "support.prompty", "-D", "question=Is it open?"];
+    let done = place.run_with(&asked, "", &borrowed(&env));
+    assert_eq!(
+        (done.code, done.out.as_str()),
+        (Some(0), "Yes.\n"),
+        "{done:?}"
+    );
+    let mut named = asked.to_vec();
+    named.extend(["-m", "gpt-4o", "--temperature", "1", "--system", "Be rude."]);
+    let done = place.run_with(&named, "", &borrowed(&env));
+    assert_eq!(
+        (done.code, done.out.as_str()),
+        (Some(0), "No.\n"),
+        "{done:?}"
+    );
+    let requests: Vec<Value> = provider
+        .requests()
+        .iter()
+        .map(quillet_fake_provider::Asked::json)
+        .collect();
+    let told = |request: &Value| {
+        let text = |at: usize| {
+            request["messages"][at]["content"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        (
+            request["model"].clone(),
+            request["temperature"].clone(),
+            text(0),
+            text(1),
+        )
+    };
+    let own = told(&requests[0]);
+    assert_eq!((own.0, own.1), ("gpt-4o-mini".into(), 0.25.into()));
+    assert!(
+        own.2.contains("You help.") && own.3 == "Is it open?",
+        "{requests:?}"
+    );
+    let other = told(&requests[1]);
+    assert_eq!((other.0, other.1), ("gpt-4o".into(), 1.0.into()));
+    assert!(
+        other.2.contains("Be rude.") && other.3 == "Is it open?",
+        "{requests:?}"
+    );
+}
+
+#[test]
+fn what_does_not_go_with_a_prompt_that_is_asked_is_said() {
+    let place = place();
+    let cases: [(&[&str], i32, &str); 4] = [
+        (
+            &["ask", "hello", "-D", "a=1", "-m", "mock"],
+            2,
+            "no prompt is named",
+        ),
+        (
+            &[
+                "ask",
+                "support.prompty",
+                "-D",
+                "question=x",
+                "--session",
+                "s",
+                "-m",
+                "mock",
+            ],
+            2,
+            "--session goes with a question",
+        ),
+        (&["ask", "support.prompty", "-m", "mock"], 3, "question"),
+        (
+            &[
+                "ask",
+                "kind",
+                "-D",
+                "question=x",
+                "-s",
+                "dir:s",
+                "-m",
+                "mock",
+            ],
+            0,
+            "",
+        ),
+    ];
+    for (args, code, part) in cases {
+        let done = place.run(args);
+        assert_eq!(done.code, Some(code), "{args:?} {done:?}");
+        assert!(done.err.contains(part), "{args:?} {done:?}");
+    }
+}

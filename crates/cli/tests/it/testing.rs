@@ -258,7 +258,7 @@ fn what_cannot_be_read_is_told_with_its_place() {
         .with(&[("t.fixture.yaml", "- {input: x, output: y}\n")])
         .run(&["test", "."]);
     assert!(
-        alone.code == Some(3) && alone.out.contains("no script beside it"),
+        alone.code == Some(3) && alone.out.contains("no script and no prompt beside it"),
         "{alone:?}"
     );
 }

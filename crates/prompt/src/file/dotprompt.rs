@@ -190,10 +190,20 @@ fn output(node: &Node, outside: &dyn Surroundings, front: &mut Front, report: &m
     let Some(output) = report.map(node, "output") else {
         return;
     };
-    report.text(output, "format");
-    if let Some(schema) = schema(output, outside, report) {
-        keep(&mut front.metadata, "output", &schema);
+    let format = report.text(output, "format");
+    let schema = schema(output, outside, report);
+    if let Some(schema) = &schema {
+        keep(&mut front.metadata, "output", schema);
     }
+    // As in Genkit, whose other formats (`jsonl`, `enum`, `array`, `media`) its own parsers read.
+    let form = match (format.as_deref(), schema) {
+        (None | Some("json"), Some(schema)) => {
+            json!({"type": "json_schema", "json_schema": {"name": "output", "schema": schema}})
+        }
+        (Some("json"), None) => json!({"type": "json_object"}),
+        _ => return,
+    };
+    front.options.response_format.get_or_insert(form);
 }
 
 fn schema(node: &Node, outside: &dyn Surroundings, report: &mut Report<'_>) -> Option<Tree> {

@@ -1,11 +1,11 @@
 //! Settings of a model, in the words of each kind of file.
 
 use quillet_core::chat::ChatOptions;
-use serde_json::{Map as Object, Value as Tree};
+use serde_json::{Map as Object, Value as Tree, json};
 
 /// How files call what [`ChatOptions`] has; what they call otherwise is passed
 /// on under its own name.
-const NAMES: [(&str, &str); 13] = [
+const NAMES: [(&str, &str); 14] = [
     ("topP", "top_p"),
     ("topK", "top_k"),
     ("maxTokens", "max_tokens"),
@@ -16,6 +16,7 @@ const NAMES: [(&str, &str); 13] = [
     ("stopSequences", "stop"),
     ("stop_sequences", "stop"),
     ("responseFormat", "response_format"),
+    ("reasoningEffort", "reasoning_effort"),
     ("allowMultipleToolCalls", "parallel_tool_calls"),
     ("parallelToolCalls", "parallel_tool_calls"),
     ("results_per_prompt", "n"),
@@ -52,6 +53,21 @@ fn set(options: &mut ChatOptions, name: &str, value: &Tree) -> Result<(), &'stat
         }
         "user" => options.user = Some(value.as_str().ok_or("a text")?.to_owned()),
         "stop" => options.stop = Some(value.clone()),
+        // Semantic Kernel names the form alone: `json_object`.
+        "response_format" => {
+            options.response_format = Some(match value {
+                Tree::String(form) => json!({ "type": form }),
+                Tree::Object(_) => value.clone(),
+                _ => return Err("a form or its name"),
+            });
+        }
+        "reasoning_effort" => {
+            let effort = value.as_str().ok_or("a text")?;
+            options.reasoning_effort = Some(effort.to_owned());
+        }
+        "parallel_tool_calls" => {
+            options.parallel_tool_calls = Some(value.as_bool().ok_or("true or false")?);
+        }
         other => {
             options.extra.insert(other.to_owned(), value.clone());
         }
@@ -62,7 +78,6 @@ fn set(options: &mut ChatOptions, name: &str, value: &Tree) -> Result<(), &'stat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn of(settings: &Tree) -> Result<ChatOptions, String> {
         chat_options(settings.as_object().unwrap())
@@ -80,6 +95,20 @@ mod tests {
             assert_eq!(options.top_p, Some(1.0));
             assert_eq!(options.stop, Some(json!(["x"])));
             assert_eq!(options.extra.get("seed"), Some(&json!(1)));
+        }
+        let forms = [json!("json_object"), json!({"type": "json_object"})];
+        for form in forms {
+            let options = of(
+                &json!({"responseFormat": form, "reasoning_effort": "low", "parallelToolCalls": false}),
+            );
+            let options = options.unwrap();
+            assert_eq!(
+                options.response_format,
+                Some(json!({"type": "json_object"}))
+            );
+            assert_eq!(options.reasoning_effort.as_deref(), Some("low"));
+            assert_eq!(options.parallel_tool_calls, Some(false));
+            assert!(options.extra.is_empty(), "{options:?}");
         }
         assert!(
             of(&json!({"maxTokens": -1}))

@@ -1,8 +1,8 @@
 //! Tests of scripts: `name.fixture.yaml` beside `name.ai.yaml`.
 //!
 //! A fixture is read once, with everything that is wrong in it told at once ([`read`]). A
-//! [`Bench`] runs its tests over an [`Engine`](crate::run::Engine) and says in which places a
-//! run was not as wanted. Files, recordings, the judge's model, and what people see of a report
+//! [`Bench`] runs its tests of a [`Subject`] (a script, or what else asks models) and says in which
+//! places a run was not as wanted. Files, recordings, the judge's model, and what people see of a report
 //! are the caller's.
 //!
 //! Expectations are data: `variables` fills templates in, `wanted` and `expect` read what is
@@ -23,6 +23,7 @@ mod run;
 mod schema;
 mod snapshot;
 mod split;
+mod subject;
 #[cfg(test)]
 mod tests;
 mod variables;
@@ -43,6 +44,7 @@ pub use report::{CaseReport, Counts, Mismatch, Verdict};
 pub use run::Bench;
 pub use snapshot::Snapshots;
 pub use split::{appended, script_names};
+pub use subject::{ScriptSubject, Subject, Trial};
 
 /// Reads a fixture file.
 ///

@@ -7,7 +7,6 @@ use quillet_core::{Span, Value};
 
 use super::fixture::Case;
 use crate::error::ScriptError;
-use crate::syntax::Script;
 
 /// One place in which a run was not as its fixture wants it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,11 +65,13 @@ impl Verdict {
     }
 }
 
-/// One test with one script.
+/// One test of one subject.
 #[derive(Clone, Debug)]
 pub struct CaseReport {
-    /// The script's name.
+    /// The name of the script, or of what else was tested.
     pub script: String,
+    /// The model that was asked in place of the subject's own.
+    pub model: Option<String>,
     /// The test's number in its fixture, from 1.
     pub number: usize,
     /// Its title, or its input in short.
@@ -92,17 +93,18 @@ pub struct CaseReport {
 impl CaseReport {
     /// Of a test that is not run.
     #[must_use]
-    pub fn skipped(case: &Case, script: &Script) -> Self {
+    pub fn skipped(case: &Case, subject: &str) -> Self {
         CaseReport {
             verdict: Verdict::Skipped,
-            ..CaseReport::new(case, script)
+            ..CaseReport::new(case, subject)
         }
     }
 
     /// Of a test that did not run yet.
-    pub(super) fn new(case: &Case, script: &Script) -> Self {
+    pub(super) fn new(case: &Case, subject: &str) -> Self {
         CaseReport {
-            script: script.source.name.clone(),
+            script: subject.to_owned(),
+            model: None,
             number: case.number,
             title: case.title.clone(),
             verdict: Verdict::Passed,

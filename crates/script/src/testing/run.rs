@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use quillet_core::chat::Usage;
-use quillet_core::{Map, Span, Value};
+use quillet_core::{Map, Span, Table, Value};
 
 use super::compare::Compare;
 use super::expression::Names;
@@ -13,20 +13,20 @@ use super::judge;
 use super::replies::Scripted;
 use super::report::{CaseReport, Mismatch, Verdict};
 use super::snapshot::{self, Snapshots};
+use super::subject::{Subject, Trial};
 use super::wanted::text_of;
 use super::witness::{Seen, Witness};
 use crate::error::{ErrorKind, ScriptError};
-use crate::host::{Answering, Grants, Models, Reach};
-use crate::run::{Engine, Job, Outcome};
-use crate::syntax::Script;
+use crate::host::{Answering, Models};
+use crate::run::Outcome;
 
 /// What all tests of a program share.
 #[derive(Clone, Debug)]
 pub struct Bench {
-    /// Runs the scripts; its models answer where a fixture says nothing else.
-    pub engine: Engine,
-    /// What the tested scripts may do outside of themselves.
-    pub grants: Grants,
+    /// Who answers where a fixture says nothing else.
+    pub models: Arc<dyn Models>,
+    /// The model that is asked in place of a subject's own.
+    pub model: Option<String>,
     /// Who decides about `judge:`.
     pub judge: Option<Answering>,
     /// Where snapshots rest.
@@ -45,19 +45,20 @@ struct Ran {
 }
 
 impl Bench {
-    /// Runs a test with a script. `models` stand in for those of the engine, where the test has
+    /// Runs a test of a subject. `models` stand in for those of the bench, where the test has
     /// recordings.
     pub async fn run(
         &self,
         fixture: &Fixture,
         case: &Case,
-        script: &Arc<Script>,
+        subject: &dyn Subject,
         models: Option<Arc<dyn Models>>,
     ) -> CaseReport {
         let begun = Instant::now();
-        let mut report = CaseReport::new(case, script);
+        let mut report = CaseReport::new(case, subject.name());
+        report.model.clone_from(&self.model);
         for _ in 0..self.repeats.max(1) {
-            let ran = self.once(fixture, case, script, models.clone()).await;
+            let ran = self.once(fixture, case, subject, models.clone()).await;
             report.runs += 1;
             report.usage += ran.usage;
             report.output = ran.output;
@@ -75,22 +76,29 @@ impl Bench {
         &self,
         fixture: &Fixture,
         case: &Case,
-        script: &Arc<Script>,
+        subject: &dyn Subject,
         models: Option<Arc<dyn Models>>,
     ) -> Ran {
         let witness = Arc::new(Witness::default());
-        let mut engine = self.engine.clone();
-        let mut scripted = None;
-        match (&case.answers, models) {
-            (Answers::Replies(replies), _) => {
-                let model = Scripted::new(replies.clone());
-                engine.models = Arc::new(model.clone());
-                scripted = Some(model);
-            }
-            (_, Some(models)) => engine.models = models,
-            (_, None) => {}
-        }
-        let ran = engine.run(self.job(case, script, witness.clone())).await;
+        let scripted = match &case.answers {
+            Answers::Replies(replies) => Some(Scripted::new(replies.clone())),
+            Answers::Model | Answers::Cassette(_) => None,
+        };
+        let models: Arc<dyn Models> = match (&scripted, models) {
+            (Some(model), _) => Arc::new(model.clone()),
+            (None, Some(models)) => models,
+            (None, None) => self.models.clone(),
+        };
+        let trial = Trial {
+            input: case.input.clone(),
+            parameters: self.parameters(case),
+            models,
+            stream: self.stream,
+            // A test is the same test every time.
+            seed: case.seed.unwrap_or(0),
+            observer: witness.clone(),
+        };
+        let ran = subject.run(trial).await;
         let unused = scripted.as_ref().map_or(0, |model| model.unused());
         if let Some(why) = scripted.and_then(|model| model.missed()) {
             return broken(ScriptError::plain(
@@ -103,7 +111,7 @@ impl Bench {
             Err(error) if !case.wants_failure() => return broken(error),
             ran => Found::new(ran, witness.told()),
         };
-        let mut verdict = self.decide(fixture, case, script, &found).await;
+        let mut verdict = self.decide(fixture, case, subject, &found).await;
         // A failure that was wanted ends the script before its last question.
         if let (Some(span), 1.., None) = (case.own_replies, unused, &found.error) {
             verdict = verdict.and(left_over(unused, span));
@@ -115,25 +123,21 @@ impl Bench {
         }
     }
 
-    fn job(&self, case: &Case, script: &Arc<Script>, witness: Arc<Witness>) -> Job {
-        Job {
-            script: script.clone(),
-            arguments: case.input.clone(),
-            stream: self.stream,
-            parameters: case.parameters.clone(),
-            history: Vec::new(),
-            // A test is the same test every time.
-            seed: Some(case.seed.unwrap_or(0)),
-            reach: Reach::Granted(self.grants.clone()),
-            observer: witness,
-        }
+    /// What the test says of models, under the name of the model that everything is to be asked of.
+    fn parameters(&self, case: &Case) -> Map {
+        let Some(model) = &self.model else {
+            return case.parameters.clone();
+        };
+        let mut table: Table = case.parameters.to_table();
+        table.insert("model".into(), model.as_str().into());
+        Map::new(table)
     }
 
     async fn decide(
         &self,
         fixture: &Fixture,
         case: &Case,
-        script: &Arc<Script>,
+        subject: &dyn Subject,
         found: &Found,
     ) -> Verdict {
         let mut mismatches = Vec::new();
@@ -142,7 +146,7 @@ impl Bench {
             mismatches.push(Mismatch::new("error", "no failure", code, case.span));
         }
         for expectation in &case.expectations {
-            match self.check(fixture, case, script, found, expectation).await {
+            match self.check(fixture, case, subject, found, expectation).await {
                 Ok(more) => mismatches.extend(more),
                 Err(error) => return Verdict::Broken(Box::new(error)),
             }
@@ -157,7 +161,7 @@ impl Bench {
         &self,
         fixture: &Fixture,
         case: &Case,
-        script: &Arc<Script>,
+        subject: &dyn Subject,
         found: &Found,
         expectation: &Expectation,
     ) -> Result<Vec<Mismatch>, ScriptError> {
@@ -180,7 +184,7 @@ impl Bench {
                 Ok(compare.check(&wanted, found.output.as_ref(), "output"))
             }
             Expectation::Snapshot(name, span) => {
-                let file = format!("{}.{name}", stem(&script.source.name));
+                let file = format!("{}.{name}", stem(subject.name()));
                 let text = snapshot::rendered(&found.seen.requests);
                 let kept = self.snapshots.kept(&file, &text);
                 let kept = kept.map_err(|why| {
@@ -327,10 +331,10 @@ fn tokens(usage: &Usage) -> Value {
     Value::Map(entries.into_iter().collect::<Map>())
 }
 
-/// The name of a script without folders and ending.
+/// The name of a script without folders and ending; any other name without folders.
 fn stem(name: &str) -> &str {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    let file = file.strip_suffix(".yaml").or(file.strip_suffix(".yml"));
-    let file = file.unwrap_or(name);
+    let short = file.strip_suffix(".yaml").or(file.strip_suffix(".yml"));
+    let file = short.unwrap_or(file);
     file.strip_suffix(".ai").unwrap_or(file)
 }

@@ -108,7 +108,8 @@ impl Conversation {
     }
 
     async fn answer(&mut self, content: Content) -> Result<(), Failure> {
-        let mut running = self.talker.begin(content, Some(&self.session)).await?;
+        let asked = quillet_server::agent::Input::Content(content);
+        let mut running = self.talker.begin(asked, Some(&self.session)).await?;
         let outcome = follow(&mut running, &mut self.screen, &mut Vec::new()).await;
         drop(running);
         self.screen.end()?;

@@ -10,9 +10,7 @@ use quillet_core::Message;
 use quillet_core::chat::{
     ChatEvent, ChatModel, ChatOptions, ChatRequest, ModelError, ModelErrorKind, Reply,
 };
-use quillet_core::store::Kind;
 use quillet_llm::models::Models;
-use quillet_prompt::{Input, RenderOutcome};
 use quillet_script::library;
 use serde_json::{Value as Json, json};
 
@@ -22,9 +20,8 @@ use crate::assemble;
 use crate::command::render::as_text;
 use crate::config::{self, Config};
 use crate::failure::Failure;
-use crate::prompt_target::{Asked, Target};
+use crate::prompt_target;
 use crate::scripts::{self, MOCK, pretty};
-use crate::source::{self, Form};
 use crate::talk::{Waiting, harmless, one_line};
 use crate::terminal::{self, Stream, Style, styled};
 
@@ -38,41 +35,12 @@ pub(super) async fn named<'a>(args: &'a Run, config: &Config) -> Result<Option<&
         return Ok(None);
     };
     if Path::new(name).is_file() {
-        return Ok(is_prompt(name)?.then_some(name));
+        return Ok(prompt_target::is_prompt(name)?.then_some(name));
     }
-    if source::looks_like_a_path(name) || config.text(&config::STORE_URL).is_none() {
-        return Ok(None);
-    }
-    if library::open(name, &scripts::search(&args.with)?)
-        .await
-        .is_ok()
-    {
-        return Ok(None);
-    }
-    let catalogue = assemble::catalogue(config, assemble::store(config).await?)?;
-    catalogue.load().await?;
-    let snapshot = catalogue.snapshot();
-    let is_there = snapshot.prompts.get(name).is_some();
+    let search = scripts::search(&args.with)?;
+    let is_script = library::open(name, &search).await.is_ok();
+    let is_there = !is_script && prompt_target::is_stored(name, config).await?;
     Ok(is_there.then_some(name))
-}
-
-/// Whether a file is a prompt by its name, or by what is in it where that is JSON.
-fn is_prompt(name: &str) -> Result<bool, Failure> {
-    if source::is_script(name) {
-        return Ok(false);
-    }
-    if source::form_of(name).is_none() {
-        return Ok(false);
-    }
-    let text = source::read(name)?;
-    Ok(match source::form(name, &text) {
-        Some(Form::Prompt | Form::Template(_)) => true,
-        Some(form @ Form::Json) => {
-            let definition = source::parse(name, &text, form).ok();
-            definition.is_some_and(|it| source::kind_of(&it) == Some(Kind::Prompt))
-        }
-        _ => false,
-    })
 }
 
 /// Renders the prompt and sends it.
@@ -102,25 +70,9 @@ async fn work(args: &Run, name: &str, config: &Config) -> Result<(), Failure> {
         (None, _) => args.arguments.as_deref(),
     };
     let variables = arguments::read(args, text, false)?.variables()?;
-    let asked = Asked {
-        name,
-        format: None,
-        lenient: false,
-    };
-    let target = Target::find(&asked, config, &variables).await?;
-    let service = assemble::service(config, target.store.clone(), None, Arc::default())?;
-    service.load().await?;
-    let input = Input {
-        explain: true,
-        ..Input::new(&variables, "run")
-    };
-    let rendered = match service.render(&target.id, &input).await {
-        Ok(rendered) => rendered,
-        Err(error) => return Err(target.failure(error, &service, &variables)),
-    };
-    target.tell(&rendered, &args.define);
-    let models = models(args, config, &rendered);
-    let messages = service.messages(rendered.prompt);
+    let rendered = prompt_target::render(name, config, &variables, &args.define).await?;
+    let models = models(args, config, rendered.model);
+    let messages = rendered.messages;
     let options = ChatOptions {
         temperature: args.temperature,
         max_tokens: args.max_tokens,
@@ -145,12 +97,11 @@ async fn work(args: &Run, name: &str, config: &Config) -> Result<(), Failure> {
 }
 
 /// Who is asked: who is named, or the prompt's own model, or the configured one, or the mock.
-fn models(args: &Run, config: &Config, rendered: &RenderOutcome) -> Vec<String> {
+fn models(args: &Run, config: &Config, own: Option<String>) -> Vec<String> {
     let named = args.with.models();
     if !named.is_empty() {
         return named;
     }
-    let own = rendered.model.clone();
     let model = own.or_else(|| config.text(&config::MODEL).map(str::to_owned));
     vec![model.unwrap_or_else(|| {
         if !args.dry_run {

@@ -1,4 +1,4 @@
-//! Fixtures on this disk, and the scripts beside them.
+//! Fixtures on this disk, and the scripts and prompts beside them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,14 @@ use quillet_script::syntax::Source;
 use quillet_script::testing;
 
 use crate::failure::Failure;
+use crate::prompt_target;
 use crate::source;
 
 /// How deep folders are searched.
 const MOST_DEPTH: usize = 16;
+
+/// How the names of fixtures end.
+const ENDINGS: [&str; 2] = [".fixture.yaml", ".fixture.yml"];
 
 /// A fixture's file.
 #[derive(Debug)]
@@ -19,8 +23,8 @@ pub(super) struct Found {
     /// As people see it.
     pub(super) path: String,
     pub(super) folder: PathBuf,
-    /// The files of the scripts of its name.
-    pub(super) scripts: Vec<String>,
+    /// The files of the scripts and prompts of its name.
+    pub(super) subjects: Vec<String>,
 }
 
 /// The fixtures that paths name.
@@ -43,7 +47,9 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
     }
     if files.is_empty() {
         return Err(Failure::Usage(
-            "there are no fixtures: tests of name.ai.yaml stand in name.fixture.yaml".into(),
+            "there are no fixtures: tests of name.ai.yaml, name.prompty and name.prompt stand in \
+             name.fixture.yaml"
+                .into(),
         ));
     }
     let shown = |path: PathBuf| path.strip_prefix(".").map(Path::to_owned).unwrap_or(path);
@@ -52,24 +58,31 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
     Ok(files.into_iter().map(|file| Found::new(&file)).collect())
 }
 
-/// The fixture itself, or the one of a script.
+/// The fixture itself, or the one of a script or a prompt.
 fn fixture_of(path: &Path) -> Result<PathBuf, Failure> {
     let shown = path.to_string_lossy();
     let script = shown
         .strip_suffix(".ai.yaml")
         .or(shown.strip_suffix(".ai.yml"));
-    let Some(name) = script else {
-        return Ok(path.to_owned());
+    let name = match script {
+        Some(name) => PathBuf::from(name),
+        None if is_fixture(&shown) || !prompt_target::is_prompt(&shown)? => {
+            return Ok(path.to_owned());
+        }
+        None => path.with_file_name(source::stem(&shown)),
     };
-    let endings = [".fixture.yaml", ".fixture.yml"];
-    let mut fixtures = endings
-        .iter()
-        .map(|ending| PathBuf::from(format!("{name}{ending}")));
+    let with = |ending| PathBuf::from(format!("{}{ending}", name.display()));
+    let mut fixtures = ENDINGS.into_iter().map(with);
     fixtures.find(|path| path.is_file()).ok_or_else(|| {
         Failure::Usage(format!(
-            "{shown}: there is no {name}.fixture.yaml with tests of it"
+            "{shown}: there is no {} with tests of it",
+            with(".fixture.yaml").display()
         ))
     })
+}
+
+fn is_fixture(name: &str) -> bool {
+    ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) {
@@ -109,11 +122,28 @@ impl Found {
         let mut found = Found {
             path: file.to_string_lossy().into_owned(),
             folder,
-            scripts: Vec::new(),
+            subjects: Vec::new(),
         };
-        let scripts = scripts.unwrap_or_default().into_iter();
-        found.scripts = scripts.map(|script| found.beside(script)).collect();
+        let stem = Path::new(found.stem()).file_name().unwrap_or_default();
+        let stem = stem.to_string_lossy().into_owned();
+        let prompts = names
+            .iter()
+            .filter(|name| found.is_prompt_of(name, &stem))
+            .map(String::as_str);
+        let subjects = scripts.unwrap_or_default().into_iter().chain(prompts);
+        found.subjects = subjects.map(|name| found.beside(name)).collect();
         found
+    }
+
+    /// Whether a file is a prompt of this name, or a variant of it: `name.prompty`,
+    /// `name.short.prompty`.
+    fn is_prompt_of(&self, file: &str, name: &str) -> bool {
+        let rest = file.strip_prefix(name);
+        let is_named = rest.is_some_and(|rest| rest.starts_with('.'));
+        // What cannot be read is told when it is named.
+        is_named
+            && !is_fixture(file)
+            && prompt_target::is_prompt(&self.folder.join(file).to_string_lossy()).unwrap_or(false)
     }
 
     /// A name as the fixture means it: a file beside it if there is one, else an id.
@@ -133,8 +163,7 @@ impl Found {
 
     /// The fixture's file without its ending.
     pub(super) fn stem(&self) -> &str {
-        let endings = [".fixture.yaml", ".fixture.yml"];
-        let stem = endings
+        let stem = ENDINGS
             .iter()
             .find_map(|ending| self.path.strip_suffix(ending));
         stem.unwrap_or(&self.path)

@@ -29,6 +29,7 @@ fn fixture(tested: &Tested) -> Value {
 fn case(report: &CaseReport) -> Value {
     let mut shown = json!({
         "script": report.script,
+        "model": report.model,
         "number": report.number,
         "title": report.title,
         "verdict": verdict(&report.verdict),

@@ -41,11 +41,14 @@ fn suite(text: &mut String, tested: &Tested) {
 }
 
 fn case(text: &mut String, report: &CaseReport) {
+    let with = report.model.as_deref();
+    let with = with.map_or_else(String::new, |model| format!(" ({model})"));
     let _ = write!(
         text,
-        "    <testcase name=\"{}. {}\" classname=\"{}\" time=\"{:.3}\"",
+        "    <testcase name=\"{}. {}{}\" classname=\"{}\" time=\"{:.3}\"",
         report.number,
         escaped(&report.title),
+        escaped(&with),
         escaped(&report.script),
         seconds(report),
     );

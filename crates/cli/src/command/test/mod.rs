@@ -1,28 +1,34 @@
-//! `quillet test`: the fixtures beside scripts.
+//! `quillet test`: the fixtures beside scripts and prompts.
 
 mod cassette;
 mod files;
 mod json;
 mod junit;
+mod models;
+mod prompt;
 mod show;
 mod snapshots;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quillet_script::host;
-use quillet_script::library::{self, Opened};
-use quillet_script::syntax::Script;
-use quillet_script::testing::{self, Answers, Bench, Case, CaseReport, Counts, Fixture, Wish};
+use quillet_script::library;
+use quillet_script::testing::{
+    self, Answers, Bench, Case, CaseReport, Counts, Fixture, ScriptSubject, Subject, Wish,
+};
 use quillet_script::{ErrorKind, ScriptError};
 use quillet_template::TemplateFactory;
 
 use crate::args::Test;
 use crate::config::Config;
 use crate::failure::{Failure, code};
+use crate::prompt_target;
 use crate::scripts;
 use crate::terminal;
 
 use files::Found;
+use prompt::Prompt;
 use snapshots::Folder;
 
 /// The tests of one fixture, as they ended.
@@ -31,7 +37,7 @@ struct Tested {
     path: String,
     fixture: Option<Fixture>,
     reports: Vec<CaseReport>,
-    /// Why the fixture or a script of it cannot be read.
+    /// Why the fixture, or a script or prompt of it, cannot be read.
     broken: Vec<ScriptError>,
 }
 
@@ -42,14 +48,14 @@ pub(crate) async fn run(args: &Test, config: &Config) -> Result<(), Failure> {
     for fixture in &found {
         let tested = test(args, config, fixture, models.clone()).await?;
         if !args.json {
-            show::fixture(&tested)?;
+            show::fixture(&tested, args.with.models().len() > 1)?;
         }
         all.push(tested);
     }
-    finish(args, &all)
+    finish(args, &all, models.as_ref())
 }
 
-fn finish(args: &Test, all: &[Tested]) -> Result<(), Failure> {
+fn finish(args: &Test, all: &[Tested], models: &dyn host::Models) -> Result<(), Failure> {
     if let Some(path) = &args.junit {
         let written = std::fs::write(path, junit::xml(all));
         let wrong = |error| Failure::Other(format!("--junit {}: {error}", path.display()));
@@ -59,7 +65,12 @@ fn finish(args: &Test, all: &[Tested]) -> Result<(), Failure> {
     let broken: usize = all.iter().map(|tested| tested.broken.len()).sum();
     match args.json {
         true => terminal::line(&json::report(all, &counts))?,
-        false => show::summary(&counts, broken)?,
+        false => {
+            if args.with.models().len() > 1 {
+                models::table(all, models)?;
+            }
+            show::summary(&counts, broken)?;
+        }
     }
     // A number or a title that is misspelt in CI must not pass.
     if counts.passed + counts.failed + counts.broken + broken == 0 {
@@ -104,17 +115,18 @@ async fn test(
         fixture: &fixture,
         generated: Vec::new(),
     };
-    let names = running.scripts(&mut tested.broken);
+    let names = running.names(&mut tested.broken);
     let opened = running.open(names, &mut tested.broken).await?;
-    let wishes: Vec<Wish> = opened
-        .iter()
-        .map(|(_, opened)| Wish::of(&opened.script))
-        .collect();
-    let has_only = wishes.iter().any(|wish| wish.only);
-    for ((name, opened), wish) in opened.into_iter().zip(wishes) {
+    let has_only = opened.iter().any(|opened| opened.wish.only);
+    for Opened {
+        name,
+        subject,
+        wish,
+    } in opened
+    {
         let is_left_out = wish.skip || (has_only && !wish.only);
         running
-            .script(&name, opened, is_left_out, &mut tested)
+            .subject(&name, subject.as_ref(), is_left_out, &mut tested)
             .await?;
     }
     running.write_generated()?;
@@ -133,11 +145,19 @@ struct Running<'a> {
     generated: Vec<(usize, quillet_core::Value)>,
 }
 
+/// What a fixture tests: a script or a prompt.
+struct Opened<'a> {
+    /// As the fixture means it.
+    name: String,
+    subject: Box<dyn Subject + 'a>,
+    wish: Wish,
+}
+
 impl<'a> Running<'a> {
-    /// The files of the scripts: those that the fixture names, else those beside it.
-    fn scripts(&self, broken: &mut Vec<ScriptError>) -> Vec<String> {
+    /// The files of what is tested: those that the fixture names, else those beside it.
+    fn names(&self, broken: &mut Vec<ScriptError>) -> Vec<String> {
         let mut names: Vec<String> = match self.fixture.scripts.is_empty() {
-            true => self.found.scripts.clone(),
+            true => self.found.subjects.clone(),
             false => self
                 .fixture
                 .scripts
@@ -156,8 +176,8 @@ impl<'a> Running<'a> {
             }
         }
         if names.is_empty() {
-            let why =
-                "there is no script beside it that has its name, and it names none with script:";
+            let why = "there is no script and no prompt beside it that has its name, and it \
+                       names none with script:";
             broken.push(ScriptError::plain(
                 ErrorKind::NotFound,
                 &self.found.path,
@@ -167,39 +187,94 @@ impl<'a> Running<'a> {
         names
     }
 
-    /// The scripts of these names, as far as they can be read.
+    /// What has these names, as far as it can be read.
     async fn open(
         &self,
         names: Vec<String>,
         broken: &mut Vec<ScriptError>,
-    ) -> Result<Vec<(String, Opened)>, Failure> {
+    ) -> Result<Vec<Opened<'a>>, Failure> {
         let mut search = vec![self.found.folder.clone()];
         search.extend(scripts::search(&self.args.with)?);
         let mut all = Vec::new();
         for name in names {
-            match library::open(&name, &search).await {
-                Ok(opened) => all.push((name, opened)),
+            match self.one(&name, &search).await? {
+                Ok((subject, wish)) => all.push(Opened {
+                    name,
+                    subject,
+                    wish,
+                }),
                 Err(error) => broken.push(error),
             }
         }
         Ok(all)
     }
 
-    async fn script(
+    /// A script or a prompt: its file, or its id.
+    async fn one(
+        &self,
+        name: &str,
+        search: &[PathBuf],
+    ) -> Result<Result<(Box<dyn Subject + 'a>, Wish), ScriptError>, Failure> {
+        let is_file = Path::new(name).is_file() && prompt_target::is_prompt(name)?;
+        let opened = match is_file {
+            true => None,
+            false => match library::open(name, search).await {
+                Ok(opened) => Some(opened),
+                Err(error) if error.kind != ErrorKind::NotFound => return Ok(Err(error)),
+                Err(error) => match prompt_target::is_stored(name, self.config).await? {
+                    true => None,
+                    false => return Ok(Err(error)),
+                },
+            },
+        };
+        let Some(opened) = opened else {
+            let prompt = Prompt {
+                name: name.to_owned(),
+                config: self.config,
+            };
+            return Ok(Ok((Box::new(prompt), Wish::default())));
+        };
+        let wish = Wish::of(&opened.script);
+        let models: Arc<dyn host::Models> = self.models.clone();
+        let (with, asked) = (&self.args.with, scripts::Asked::All);
+        let engine = scripts::engine(with, self.config, models, opened.library, asked);
+        let script = ScriptSubject {
+            engine: engine.await?,
+            script: opened.script,
+            grants: scripts::grants(with)?,
+        };
+        Ok(Ok((Box::new(script), wish)))
+    }
+
+    /// Runs the tests of a script or a prompt: with each model that is named, where a model is asked.
+    async fn subject(
         &mut self,
         name: &str,
-        opened: Opened,
+        subject: &dyn Subject,
         is_left_out: bool,
         tested: &mut Tested,
     ) -> Result<(), Failure> {
-        let bench = self.bench(opened.library).await?;
         let has_only = self.fixture.cases.iter().any(|case| case.only);
-        for case in self.cases(name) {
-            let report = match !is_left_out && self.runs(case, has_only) {
-                true => self.case(&bench, case, &opened.script).await?,
-                false => CaseReport::skipped(case, &opened.script),
-            };
-            tested.reports.push(report);
+        let mut models: Vec<Option<String>> =
+            self.args.with.models().into_iter().map(Some).collect();
+        if models.is_empty() {
+            models.push(None);
+        }
+        for (round, model) in models.into_iter().enumerate() {
+            let bench = self.bench(model)?;
+            for case in self.cases(name) {
+                let is_scripted = matches!(case.answers, Answers::Replies(_));
+                let runs = !is_left_out && self.runs(case, has_only);
+                // Replies are the same, whichever model is not asked.
+                if round > 0 && (is_scripted || !runs) {
+                    continue;
+                }
+                let report = match runs {
+                    true => self.case(&bench, case, subject).await?,
+                    false => CaseReport::skipped(case, subject.name()),
+                };
+                tested.reports.push(report);
+            }
         }
         Ok(())
     }
@@ -217,33 +292,25 @@ impl<'a> Running<'a> {
             && (case.only || !has_only)
     }
 
-    /// The tests that are for a script.
+    /// The tests that are for a script or a prompt.
     fn cases(&self, name: &str) -> Vec<&'a Case> {
         let is_its = |case: &&Case| match &case.script {
             Some(own) => self.found.beside(own) == name,
             None => {
                 let own = &self.fixture.scripts;
                 let named = own.iter().any(|own| self.found.beside(own) == name);
-                named || (own.is_empty() && self.found.scripts.iter().any(|known| known == name))
+                named || (own.is_empty() && self.found.subjects.iter().any(|known| known == name))
             }
         };
         self.fixture.cases.iter().filter(is_its).collect()
     }
 
-    async fn bench(&self, library: Arc<dyn library::Library>) -> Result<Bench, Failure> {
-        let models: Arc<dyn host::Models> = self.models.clone();
-        let engine = scripts::engine(
-            &self.args.with,
-            self.config,
-            models,
-            library,
-            scripts::Asked::All,
-        );
+    fn bench(&self, model: Option<String>) -> Result<Bench, Failure> {
         let judge = self.args.judge.as_deref();
         let judge = judge.map(|name| host::Models::model(self.models.as_ref(), Some(name)));
         Ok(Bench {
-            engine: engine.await?,
-            grants: scripts::grants(&self.args.with)?,
+            models: self.models.clone(),
+            model,
             judge: judge.transpose().map_err(Failure::Usage)?,
             snapshots: Arc::new(Folder::new(self.found, self.args.update)),
             repeats: self.args.count,
@@ -255,7 +322,7 @@ impl<'a> Running<'a> {
         &mut self,
         bench: &Bench,
         case: &Case,
-        script: &Arc<Script>,
+        subject: &dyn Subject,
     ) -> Result<CaseReport, Failure> {
         let models: Option<Arc<dyn host::Models>> = match &case.answers {
             Answers::Cassette(folder) => {
@@ -268,7 +335,10 @@ impl<'a> Running<'a> {
             }
             Answers::Model | Answers::Replies(_) => None,
         };
-        let report = bench.run(self.fixture, case, script, models).await;
+        let mut report = bench.run(self.fixture, case, subject, models).await;
+        if matches!(case.answers, Answers::Replies(_)) {
+            report.model = None;
+        }
         if self.args.generate
             && !case.wants_output
             && let Some(output) = &report.output

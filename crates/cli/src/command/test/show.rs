@@ -20,11 +20,12 @@ const MOST_LINES: usize = 60;
 /// Lines around what differs.
 const AROUND: usize = 2;
 
-/// The tests of a fixture, each with its mark, and what failed.
+/// The tests of a fixture, each with its mark, and what failed. Where models are compared, below
+/// the name of the one that was asked.
 ///
 /// # Errors
 /// The reader left.
-pub(super) fn fixture(tested: &Tested) -> io::Result<()> {
+pub(super) fn fixture(tested: &Tested, compares: bool) -> io::Result<()> {
     let colour = Stream::Out.has_colour();
     terminal::line(&styled(&tested.path, Style::Bold, colour))?;
     for error in &tested.broken {
@@ -34,11 +35,15 @@ pub(super) fn fixture(tested: &Tested) -> io::Result<()> {
     if let Some(fixture) = &tested.fixture {
         warnings(fixture);
     }
-    let mut script = "";
+    let mut above = None;
     for report in &tested.reports {
-        if report.script != script {
-            script = &report.script;
-            terminal::line(&format!("  {}", styled(script, Style::Dim, colour)))?;
+        let model = report.model.as_deref().filter(|_| compares);
+        let about = (&report.script, model);
+        if above != Some(about) {
+            above = Some(about);
+            let with = model.map_or_else(String::new, |model| format!(" with {model}"));
+            let head = format!("{}{with}", report.script);
+            terminal::line(&format!("  {}", styled(&head, Style::Dim, colour)))?;
         }
         case(tested, report, colour)?;
     }

@@ -196,3 +196,32 @@ fn what_chat_needs_is_there() {
     assert_eq!(prompt.options.max_tokens, Some(5));
     assert_eq!(prompt.options.stop, Some(json!(["x"])));
 }
+
+#[test]
+fn the_form_of_the_output_is_asked_of_the_model() {
+    let schema = json!({
+        "type": "object", "properties": {"lang": {"type": "string"}},
+        "required": ["lang"], "additionalProperties": false,
+    });
+    let named = json!({"type": "json_schema", "json_schema": {"name": "output", "schema": schema}});
+    let cases = [
+        ("output: {schema: {lang: string}}", named.clone()),
+        ("output: {format: json, schema: {lang: string}}", named),
+        ("output: {format: json}", json!({"type": "json_object"})),
+        ("output: {format: text}", Tree::Null),
+        (
+            "output: {format: jsonl, schema: {lang: string}}",
+            Tree::Null,
+        ),
+        ("config: {temperature: 1}", Tree::Null),
+        (
+            "config: {response_format: {type: text}}\noutput: {format: json}",
+            json!({"type": "text"}),
+        ),
+    ];
+    for (front, expected) in cases {
+        let prompt = read_well("p.prompt", &format!("---\n{front}\n---\nHi"));
+        let form = prompt.options.response_format.clone().unwrap_or_default();
+        assert_eq!(form, expected, "{front}");
+    }
+}

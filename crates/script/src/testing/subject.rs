@@ -1,0 +1,99 @@
+//! What tests run: a script, or whatever else asks a model and gives a result.
+
+use std::fmt;
+use std::sync::Arc;
+
+use quillet_core::chat::ChatRequest;
+use quillet_core::{BoxFuture, Map, Value};
+
+use crate::call::request_map;
+use crate::error::ScriptError;
+use crate::host::{Grants, Models, Observer, Reach, RunEvent};
+use crate::run::{Engine, Input, Job, Outcome};
+use crate::syntax::Script;
+
+/// What a test is of. A script is one ([`ScriptSubject`]); a program may have others, such as
+/// prompts, which are rendered and sent.
+pub trait Subject: Send + Sync {
+    /// What reports call it: a file, or an id.
+    fn name(&self) -> &str;
+
+    /// Runs it once, with the models of the trial and no others.
+    ///
+    /// # Errors
+    /// Why it gave no result. A test may want that.
+    fn run(&self, trial: Trial) -> BoxFuture<'_, Result<Outcome, ScriptError>>;
+}
+
+/// One run of a test.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// What the subject is given.
+    pub input: Input,
+    /// Parameters of models that win over the subject's own; `model` among them is a name.
+    pub parameters: Map,
+    /// Who answers.
+    pub models: Arc<dyn Models>,
+    /// Whether answers stream.
+    pub stream: bool,
+    /// Where random choices start from.
+    pub seed: u64,
+    /// Who sees what happens.
+    pub observer: Arc<dyn Observer>,
+}
+
+impl Trial {
+    /// Has expectations see a request. Scripts tell of theirs by themselves.
+    pub fn asks(&self, request: &ChatRequest) {
+        self.observer.event(RunEvent::Request(request_map(request)));
+    }
+
+    /// Has expectations see that the model wants a tool called.
+    pub fn calls(&self, name: &str, arguments: Value) {
+        let name = name.to_owned();
+        self.observer.event(RunEvent::ToolCall { name, arguments });
+    }
+}
+
+/// A script, and what it runs over.
+#[derive(Clone, Debug)]
+pub struct ScriptSubject {
+    /// Runs it; its models are replaced by those of a trial.
+    pub engine: Engine,
+    /// The script.
+    pub script: Arc<Script>,
+    /// What it may do outside of itself.
+    pub grants: Grants,
+}
+
+impl Subject for ScriptSubject {
+    fn name(&self) -> &str {
+        &self.script.source.name
+    }
+
+    fn run(&self, trial: Trial) -> BoxFuture<'_, Result<Outcome, ScriptError>> {
+        Box::pin(async move {
+            let engine = Engine {
+                models: trial.models,
+                ..self.engine.clone()
+            };
+            let job = Job {
+                script: self.script.clone(),
+                arguments: trial.input,
+                stream: trial.stream,
+                parameters: trial.parameters,
+                history: Vec::new(),
+                seed: Some(trial.seed),
+                reach: Reach::Granted(self.grants.clone()),
+                observer: trial.observer,
+            };
+            engine.run(job).await
+        })
+    }
+}
+
+impl fmt::Debug for dyn Subject + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Subject").field(&self.name()).finish()
+    }
+}

@@ -15,6 +15,7 @@ pub mod store;
 pub mod tool;
 pub mod trace;
 pub mod value;
+pub mod web;
 
 pub use diagnostic::{Diagnostic, Position, Severity, Span, nearest};
 pub use message::{Content, ContentPart, MediaUrl, Message, NativeTurn, Role, ToolCall};

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use quillet_core::chat::{ChatModel, TokenCounter, Usage};
 use quillet_core::tool::Tool;
+use quillet_core::web::{WebAnswer, WebRequest};
 use quillet_core::{BoxFuture, Diagnostic, Map, Value};
 
 /// Models by name.
@@ -85,32 +86,6 @@ pub trait Network: Send + Sync + fmt::Debug {
     /// # Errors
     /// Why there is no whole answer, for the script's author. A status of 400 or above is an answer.
     fn fetch(&self, request: WebRequest) -> BoxFuture<'_, Result<WebAnswer, String>>;
-}
-
-/// What `$fetch` asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WebRequest {
-    /// `GET`, `POST`…; `GET` where it is empty.
-    pub method: String,
-    /// The address.
-    pub url: String,
-    /// Names and values.
-    pub headers: Vec<(String, String)>,
-    /// What is sent.
-    pub body: Option<Vec<u8>>,
-}
-
-/// What came.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WebAnswer {
-    /// The status.
-    pub status: u16,
-    /// The address that answered, after redirects.
-    pub url: String,
-    /// Names in lower case, and values.
-    pub headers: Vec<(String, String)>,
-    /// The body.
-    pub body: Vec<u8>,
 }
 
 /// No tools.

@@ -42,4 +42,3 @@ pub use config::{ConfigError, McpServerConfig, McpWire, ModuleConfig, ModuleUrls
 pub use mcp::{McpOrigin, McpServers, McpTools};
 pub use network::{Lookup, SystemLookup};
 pub use tools::Tools;
-pub use web::{WebAnswer, WebRequest};

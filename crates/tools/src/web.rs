@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use quillet_core::tool::{ToolContext, ToolError, ToolErrorKind};
+use quillet_core::web::{WebAnswer, WebRequest};
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
@@ -10,32 +11,6 @@ use crate::Tools;
 use crate::address::parse_url;
 use crate::deadline::Limit;
 use crate::http::{Request, refused, without_query};
-
-/// What is asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WebRequest {
-    /// `GET`, `POST`…; `GET` where it is empty.
-    pub method: String,
-    /// An http or https address.
-    pub url: String,
-    /// Names and values, sent to that origin only.
-    pub headers: Vec<(String, String)>,
-    /// What is sent.
-    pub body: Option<Vec<u8>>,
-}
-
-/// What came.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WebAnswer {
-    /// The status: answers of 400 and above are answers.
-    pub status: u16,
-    /// The address that answered, after redirects.
-    pub url: String,
-    /// Names in lower case, and values that are text.
-    pub headers: Vec<(String, String)>,
-    /// The body.
-    pub body: Vec<u8>,
-}
 
 /// Methods that may be sent.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use quillet_core::web::{WebAnswer, WebRequest};
 use quillet_core::{Map, Span, Value};
 
 use super::directives::Outcome;
@@ -12,7 +13,6 @@ use super::params::Params;
 use super::scope::Scope;
 use super::values::refuse;
 use crate::error::{ErrorKind, ScriptError};
-use crate::host::{WebAnswer, WebRequest};
 
 impl Instance {
     /// `$fetch`: an object of the status and the text that came.

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use quillet_core::BoxFuture;
 use quillet_core::chat::{ChatModel, Usage};
 use quillet_core::tool::Tool;
+use quillet_core::web::{WebAnswer, WebRequest};
 use quillet_llm::models::{Facts, Models, Tokenizer, Vendor};
 use quillet_llm::tokens;
 use quillet_prompt::{PromptResult, PromptService};
 use quillet_script::host;
+use quillet_tools::Tools;
 use quillet_tools::builtin::BuiltinOptions;
-use quillet_tools::{Tools, WebRequest};
 
 use super::servers::ServerTools;
 
@@ -239,21 +240,10 @@ impl host::Tools for ScriptTools {
 struct ScriptNetwork(Arc<Tools>);
 
 impl host::Network for ScriptNetwork {
-    fn fetch(&self, request: host::WebRequest) -> BoxFuture<'_, Result<host::WebAnswer, String>> {
-        let request = WebRequest {
-            method: request.method,
-            url: request.url,
-            headers: request.headers,
-            body: request.body,
-        };
+    fn fetch(&self, request: WebRequest) -> BoxFuture<'_, Result<WebAnswer, String>> {
         Box::pin(async move {
-            let answer = self.0.fetch(request).await.map_err(|error| error.message)?;
-            Ok(host::WebAnswer {
-                status: answer.status,
-                url: answer.url,
-                headers: answer.headers,
-                body: answer.body,
-            })
+            let answer = self.0.fetch(request).await;
+            answer.map_err(|error| error.message)
         })
     }
 }

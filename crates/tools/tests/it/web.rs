@@ -4,8 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use quillet_core::tool::{ToolError, ToolErrorKind};
+use quillet_core::web::{WebAnswer, WebRequest};
 use quillet_tools::address::{AddressPolicy, Scope};
-use quillet_tools::{Tools, ToolsConfig, WebAnswer, WebRequest};
+use quillet_tools::{Tools, ToolsConfig};
 use serde_json::Value;
 
 use crate::http_server::HttpServer;

@@ -30,6 +30,7 @@ pub mod stream;
 pub mod tools;
 mod tunnel;
 mod url;
+pub mod values;
 
 pub use catalogue::Catalogue;
 pub use config::{ChainMode, SqlConfig};

@@ -162,6 +162,9 @@ pub(crate) enum SqlCommand {
         /// A file of what its users say and what its tables call it.
         #[arg(long, value_name = "FILE")]
         glossary: Option<PathBuf>,
+        /// Whether values of its short text columns are read and shown to models.
+        #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+        values: Option<bool>,
     },
     /// List the connections of the store.
     List,

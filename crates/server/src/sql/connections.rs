@@ -60,7 +60,7 @@ pub(crate) async fn list(call: Call) -> Result<Response, ApiError> {
 }
 
 /// Puts a connection: `url` (`postgresql://…`, `mysql://…`, `sqlite:…`), `sslDisabled`,
-/// `sshConfig`, `description`, `glossary`. The database has to answer; its tables are read
+/// `sshConfig`, `description`, `glossary`, `values`. The database has to answer; its tables are read
 /// in the background.
 #[utoipa::path(put, path = "/dbs/{name}", operation_id = "put_database", tag = "databases",
     params(("name" = String, Path)), request_body = Object, responses(

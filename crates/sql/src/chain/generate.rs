@@ -19,6 +19,7 @@ use super::generated::{Generated, PhaseTime, Repair, TokenReport};
 use super::prepared::Prepared;
 use super::prompts::{Prompts, Which};
 use super::select::fallback;
+use super::shown::{Shown, shown};
 use super::wish::export_format;
 use crate::rank::Ranked;
 use crate::{ChainMode, Dialect, SqlConfig, SqlError};
@@ -324,10 +325,13 @@ impl Chain<'_> {
         account: &mut Account,
         repairs: &mut Vec<Repair>,
     ) -> Result<(Written, Accepted<J::Outcome>), SqlError> {
-        let tables = choice.tables.iter();
-        let tables = tables.filter_map(|i| self.prepared.catalogue.tables.get(*i));
         let dialect = self.prepared.catalogue.dialect;
-        let schema: Vec<String> = tables.map(|table| table_text(table, dialect)).collect();
+        let values = self.values(prompt, choice);
+        let text = |i: &usize| {
+            let table = self.prepared.catalogue.tables.get(*i)?;
+            Some(table_text(table, dialect, &|column| values.of(*i, column)))
+        };
+        let schema: Vec<String> = choice.tables.iter().filter_map(text).collect();
         let mut variables = self.variables(prompt);
         set(&mut variables, "schema", schema.join("\n\n"));
         set(&mut variables, "dialect", dialect.title());
@@ -375,6 +379,22 @@ impl Chain<'_> {
                 error: told,
             });
         }
+    }
+
+    /// What the model is told about values of the chosen tables; the seed's chain tells nothing.
+    fn values(&self, prompt: &str, choice: &Choice) -> Shown {
+        if self.config.chain == ChainMode::Seed {
+            return Shown::default();
+        }
+        let (tables, config) = (&choice.tables, self.config);
+        let taken = tables
+            .iter()
+            .map(|table| self.prepared.table_tokens(*table));
+        let left = config.schema_tokens.saturating_sub(taken.sum());
+        let budget = config.values.tokens.min(left);
+        let dialect = self.prepared.catalogue.dialect;
+        let known = self.prepared.known();
+        shown(&known, prompt, tables, dialect, self.tokens, budget)
     }
 
     fn variables(&self, prompt: &str) -> Variables {

@@ -11,10 +11,12 @@ mod generated;
 mod prepared;
 mod prompts;
 mod select;
+mod shown;
 mod wish;
 
 pub use answer::{Written, read_query};
 pub use choice::{Choice, Plan, chosen, plan, unasked};
+pub(crate) use context::is_unseen;
 pub use context::{build_schema_context, build_table_summary_context, quoted};
 pub use generate::{Accepted, Chain, Judge};
 pub use generated::{Fallback, Generated, PhaseTime, Repair, SelectedTable, TokenReport};

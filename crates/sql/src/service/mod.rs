@@ -4,6 +4,7 @@
 mod definition;
 mod judges;
 mod names;
+mod sampling;
 mod slot;
 mod streamed;
 #[cfg(test)]
@@ -81,6 +82,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn nobody(_: u64, _: u64, _: &str) {}
 
+/// The time in milliseconds since 1970-01-01 UTC.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+}
+
 /// How a query is run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
@@ -155,8 +162,13 @@ impl Databases {
     /// The name or the address cannot be used.
     pub fn lend(&self, name: &str, definition: &Definition) -> Result<(), SqlError> {
         names::check(name)?;
-        definition.url.parse::<ConnectionUrl>()?;
-        let text: Arc<str> = written(definition)?.into();
+        let url = definition.url.parse::<ConnectionUrl>()?;
+        let mut definition = definition.clone();
+        // Who hands over a file has read it, or can.
+        if url.path.is_some() && definition.values.is_none() {
+            definition.values = Some(true);
+        }
+        let text: Arc<str> = written(&definition)?.into();
         locked(&self.inner.lent).insert(name.to_owned(), text);
         Ok(())
     }
@@ -205,6 +217,10 @@ impl Databases {
         let store = &self.inner.parts.store;
         store.put(Kind::Database, &Key::new(name), &text).await?;
         let slot = self.slot_of(name, text.into())?;
+        if !slot.has_values {
+            // What was sampled under another definition is not wanted any more.
+            self.inner.parts.archive.keep_values(name, None).await?;
+        }
         self.read_in_background(&slot);
         Ok(Put {
             connection: Connection::of(name, &definition),
@@ -272,7 +288,8 @@ impl Databases {
         refresh: bool,
         progress: Progress<'_>,
     ) -> Result<Arc<Catalogue>, SqlError> {
-        let prepared = self.prepared(name, refresh, progress).await?;
+        let slot = self.slot(name).await?;
+        let prepared = self.read(&slot, refresh, progress).await?;
         Ok(prepared.catalogue.clone())
     }
 
@@ -287,6 +304,17 @@ impl Databases {
         progress: Progress<'_>,
     ) -> Result<Arc<Prepared>, SqlError> {
         let slot = self.slot(name).await?;
+        let prepared = self.read(&slot, refresh, progress).await?;
+        self.sample_first(&slot, &prepared).await;
+        Ok(prepared)
+    }
+
+    async fn read(
+        &self,
+        slot: &Slot,
+        refresh: bool,
+        progress: Progress<'_>,
+    ) -> Result<Arc<Prepared>, SqlError> {
         let parts = &self.inner.parts;
         match refresh {
             true => slot.refreshed(parts, progress).await,
@@ -515,14 +543,22 @@ impl Databases {
         if !slot.begins_comparing() {
             return;
         }
-        let (parts, slot) = (self.inner.parts.clone(), slot.clone());
+        let (service, slot) = (Arc::downgrade(&self.inner), slot.clone());
+        let parts = self.inner.parts.clone();
         let mut reading = locked(&self.inner.reading);
         while reading.try_join_next().is_some() {}
         reading.spawn(async move {
-            if let Err(error) = slot.prepared(&parts, Duration::ZERO, &nobody).await {
-                warn!(database = %slot.name, %error, "the catalogue cannot be read");
-            }
+            let read = slot.prepared(&parts, Duration::ZERO, &nobody).await;
             slot.ends_comparing();
+            match (read, service.upgrade()) {
+                (Ok(prepared), Some(inner)) => {
+                    Databases { inner }.sample_in_background(&slot, &prepared);
+                }
+                (Ok(_), None) => {}
+                (Err(error), _) => {
+                    warn!(database = %slot.name, %error, "the catalogue cannot be read");
+                }
+            }
         });
     }
 
@@ -558,14 +594,12 @@ impl Databases {
             self.read_in_background(&slot);
         }
         self.embed_in_background(&slot.name, &prepared);
+        self.sample_first(&slot, &prepared).await;
         Ok(Asking { slot, prepared })
     }
 
     /// A record that cannot be kept is no reason to keep the rows back.
     async fn record(&self, name: &str, ran: &Streamed, question: Option<&str>) {
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
         let record = QueryRecord {
             id: 0,
             database: name.to_owned(),
@@ -573,7 +607,8 @@ impl Databases {
             question: question.map(str::to_owned),
             row_count: ran.row_count,
             execution_ms: ran.execution_ms,
-            executed_at: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
+            executed_at: now(),
+            accepted: false,
         };
         if let Err(error) = self.inner.parts.archive.record(&record).await {
             warn!(database = %name, %error, "the query is not in the history");

@@ -7,3 +7,4 @@ mod errors;
 mod exports;
 mod repair;
 mod shop;
+mod values;

@@ -216,6 +216,8 @@ pub(crate) fn settings(config: &Config) -> Result<SqlConfig, Failure> {
         },
         catalogue_age: config.milliseconds(&config::SQL_CATALOGUE_AGE_MS),
         glossary: glossary(config)?,
+        examples: config.size(&config::SQL_EXAMPLES),
+        examples_tokens: whole(&config::SQL_EXAMPLES_TOKENS),
         values: ValuesConfig {
             sampling: sampling(config)?,
             columns: config.size(&config::SQL_VALUES_COLUMNS),

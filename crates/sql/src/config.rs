@@ -90,6 +90,10 @@ pub struct SqlConfig {
     pub catalogue_age: Duration,
     /// Words of the users and what they stand for.
     pub glossary: Glossary,
+    /// Most accepted pairs of a question and a query that a model is told as examples; 0 for none.
+    pub examples: usize,
+    /// Most tokens of these.
+    pub examples_tokens: u64,
     /// Values of columns that are sampled and shown.
     pub values: ValuesConfig,
 }
@@ -126,6 +130,8 @@ impl Default for SqlConfig {
             connect: ConnectOptions::default(),
             catalogue_age: Duration::from_secs(60),
             glossary: Glossary::default(),
+            examples: 3,
+            examples_tokens: 1_000,
             values: ValuesConfig::default(),
         }
     }

@@ -183,6 +183,12 @@ pub(crate) enum SqlCommand {
     History {
         /// Words that the query or its question has.
         words: Vec<String>,
+        /// Accept the query of this number as an answer to its question: an example for others.
+        #[arg(long, value_name = "ID", conflicts_with_all = ["words", "unaccept"])]
+        accept: Option<u64>,
+        /// Accept it no longer.
+        #[arg(long, value_name = "ID", conflicts_with = "words")]
+        unaccept: Option<u64>,
         /// How many.
         #[arg(short = 'n', long = "number", value_name = "N", default_value = "20", value_parser = clap::value_parser!(u64).range(1..=100))]
         most: u64,

@@ -182,6 +182,8 @@ settings! {
     SQL_CONNECT_MS = "sql.connect_ms", Integer, [], "10000";
     SQL_CATALOGUE_MS = "sql.catalogue_ms", Integer, [], "300000";
     SQL_CATALOGUE_AGE_MS = "sql.catalogue_age_ms", Integer, [], "60000";
+    SQL_EXAMPLES = "sql.examples", Integer, [], "3";
+    SQL_EXAMPLES_TOKENS = "sql.examples_tokens", Integer, [], "1000";
     SQL_VALUES = "sql.values", Text, ["QUILLET_SQL_VALUES"], "auto";
     SQL_VALUES_COLUMNS = "sql.values_columns", Integer, [], "500";
     SQL_VALUES_ROWS = "sql.values_rows", Integer, [], "5000";

@@ -149,11 +149,13 @@ pub(crate) async fn test(
     })
 }
 
-fn may_change(call: &Call) -> Result<(), ApiError> {
+/// Passes who may change what others have of a database.
+pub(super) fn may_change(call: &Call) -> Result<(), ApiError> {
     if call.app.may_change_databases() {
         return Ok(());
     }
-    let message = "clients may not change connections of this server, nor name addresses to it";
+    let message = "clients may not change connections of this server, nor name addresses to it, nor \
+                   accept queries";
     let mend = "set server.tokens, or server.change_databases if everybody who can call may";
     Err(problem(403, "sql.fixed", message).hint(mend))
 }

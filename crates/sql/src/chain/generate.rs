@@ -15,6 +15,7 @@ use tracing::warn;
 use super::answer::{Written, read_query, read_refusal};
 use super::choice::{Choice, Plan, chosen, plan, unasked};
 use super::context::{seed_line, short_line, table_text, tame};
+use super::examples::{self, Example};
 use super::generated::{Generated, PhaseTime, Repair, TokenReport};
 use super::prepared::Prepared;
 use super::prompts::{Prompts, Which};
@@ -69,6 +70,8 @@ pub struct Chain<'a> {
     pub name: &'a str,
     /// What its owner wrote about it.
     pub description: &'a str,
+    /// Accepted answers to questions like this one, the most alike first.
+    pub examples: &'a [Example],
 }
 
 /// One call of a model.
@@ -173,6 +176,7 @@ impl Chain<'_> {
             omitted_tables: choice.omitted,
             phases: account.phases,
             tokens: account.tokens,
+            examples: self.examples.iter().map(|example| example.id).collect(),
             repairs,
         };
         Ok((generated, accepted.outcome))
@@ -273,6 +277,7 @@ impl Chain<'_> {
                 )
             }
         };
+        let choice = self.with_examples(choice);
         let phase1 =
             account.tokens.prompt + account.tokens.completion - before.prompt - before.completion;
         let shown: u64 = choice
@@ -284,6 +289,26 @@ impl Chain<'_> {
         let signed = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
         account.tokens.saved = signed(account.tokens.full_schema) - signed(phase1 + shown);
         Ok(choice)
+    }
+
+    /// Adds the tables of the examples, as far as they fit: they answered a question like this one.
+    fn with_examples(&self, mut choice: Choice) -> Choice {
+        let taken = choice.tables.iter();
+        let taken: u64 = taken.map(|table| self.prepared.table_tokens(*table)).sum();
+        let mut left = self.config.schema_tokens.saturating_sub(taken);
+        let tables = &self.prepared.catalogue.tables;
+        for name in self.examples.iter().flat_map(|example| &example.tables) {
+            let Some(table) = tables.iter().position(|table| table.qualified() == *name) else {
+                continue;
+            };
+            let cost = self.prepared.table_tokens(table);
+            if cost <= left && !choice.tables.contains(&table) {
+                left -= cost;
+                choice.tables.push(table);
+                choice.chosen_by.push("example");
+            }
+        }
+        choice
     }
 
     /// Asks which tables.
@@ -334,6 +359,8 @@ impl Chain<'_> {
         let schema: Vec<String> = choice.tables.iter().filter_map(text).collect();
         let mut variables = self.variables(prompt);
         set(&mut variables, "schema", schema.join("\n\n"));
+        let examples = examples::text(self.examples, self.tokens, self.config.examples_tokens);
+        set(&mut variables, "examples", examples);
         set(&mut variables, "dialect", dialect.title());
         set(&mut variables, "dialect_rules", rules(dialect));
         set(

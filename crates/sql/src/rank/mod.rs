@@ -27,7 +27,7 @@ use self::coverage::Wholes;
 use self::families::Families;
 use self::joins::Joins;
 use self::postings::Postings;
-pub(crate) use self::question::is_empty;
+pub(crate) use self::question::{content_words, is_empty};
 pub(crate) use self::split::words;
 pub(crate) use self::terms::Terms;
 use self::thesaurus::Thesaurus;

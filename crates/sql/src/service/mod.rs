@@ -1,6 +1,7 @@
 //! The databases of one installation, by name: connections in the store, catalogues and
 //! history in the archive, and the way of a question through all of them.
 
+mod accepted;
 mod definition;
 mod judges;
 mod names;
@@ -22,7 +23,7 @@ use quillet_core::store::{Changes, Entry, Key, Kind, Store};
 use tokio::task::JoinSet;
 use tracing::warn;
 
-use crate::chain::{Chain, Generated, Prepared, Prompts};
+use crate::chain::{Chain, Example, Generated, Prepared, Prompts};
 use crate::database::{Checked, Progress, QueryLimits};
 use crate::eval::{Outcome, execution};
 use crate::guard::Mode;
@@ -93,6 +94,9 @@ fn now() -> u64 {
 pub struct RunOptions {
     /// The question that it answers, for the history.
     pub question: Option<String>,
+    /// Whether who asked has read the query and wants it: if it runs, it is accepted as an answer to
+    /// the question.
+    pub accepted: bool,
     /// What may pass the guard.
     pub mode: Mode,
     /// Bounds; those of the settings where `None`.
@@ -332,7 +336,7 @@ impl Databases {
     /// what [`Databases::catalogue`] says.
     pub async fn generate(&self, name: &str, question: &str) -> Result<Generated, SqlError> {
         let options = RunOptions::default();
-        let asking = self.asking(name).await?;
+        let asking = self.asking(name, question).await?;
         let judge = judges::Text(asking.gate(self, &options));
         let chain = asking.chain(&self.inner.parts)?;
         let (generated, ()) = chain.run(question, &judge).await?;
@@ -351,7 +355,7 @@ impl Databases {
         error: &SqlError,
     ) -> Result<Generated, SqlError> {
         let options = RunOptions::default();
-        let asking = self.asking(name).await?;
+        let asking = self.asking(name, question).await?;
         let judge = judges::Text(asking.gate(self, &options));
         let parts = self.inner.parts.as_ref();
         let chain = asking.chain(parts)?;
@@ -369,11 +373,15 @@ impl Databases {
         question: &str,
         options: &RunOptions,
     ) -> Result<(Generated, Ran), SqlError> {
-        let asking = self.asking(name).await?;
+        let asking = self.asking(name, question).await?;
         let judge = judges::Run(asking.gate(self, options));
         let chain = asking.chain(&self.inner.parts)?;
         let (generated, ran) = chain.run(question, &judge).await?;
-        self.record(name, &Streamed::of(&ran), Some(question)).await;
+        let options = RunOptions {
+            question: Some(question.to_owned()),
+            ..options.clone()
+        };
+        self.record(name, &Streamed::of(&ran), &options).await;
         Ok((generated, ran))
     }
 
@@ -408,7 +416,7 @@ impl Databases {
             options,
         };
         let ran = gate.run_into(gate.approve(sql).await?, sink).await?;
-        self.record(name, &ran, options.question.as_deref()).await;
+        self.record(name, &ran, options).await;
         Ok(ran)
     }
 
@@ -452,12 +460,9 @@ impl Databases {
     ) -> Result<QueryPage, SqlError> {
         self.text(name).await?;
         names::check_limit(limit)?;
-        Ok(self
-            .inner
-            .parts
-            .archive
-            .history(name, before, limit)
-            .await?)
+        let archive = &self.inner.parts.archive;
+        let page = archive.history(name, before, limit).await?;
+        self.marked(name, page).await
     }
 
     /// Queries that ran whose text or question has all of these words.
@@ -472,7 +477,8 @@ impl Databases {
     ) -> Result<QueryPage, SqlError> {
         self.text(name).await?;
         names::check_limit(limit)?;
-        Ok(self.inner.parts.archive.search(name, words, limit).await?)
+        let page = self.inner.parts.archive.search(name, words, limit).await?;
+        self.marked(name, page).await
     }
 
     /// The definition of a connection that rests in the store.
@@ -580,7 +586,7 @@ impl Databases {
         });
     }
 
-    async fn asking(&self, name: &str) -> Result<Asking, SqlError> {
+    async fn asking(&self, name: &str, question: &str) -> Result<Asking, SqlError> {
         let slot = self.slot(name).await?;
         let parts = &self.inner.parts;
         if parts.model.is_none() {
@@ -595,22 +601,35 @@ impl Databases {
         }
         self.embed_in_background(&slot.name, &prepared);
         self.sample_first(&slot, &prepared).await;
-        Ok(Asking { slot, prepared })
+        let mut asking = Asking {
+            slot,
+            prepared,
+            examples: Vec::new(),
+        };
+        asking.examples = self.examples(question, &asking).await;
+        Ok(asking)
     }
 
     /// A record that cannot be kept is no reason to keep the rows back.
-    async fn record(&self, name: &str, ran: &Streamed, question: Option<&str>) {
+    async fn record(&self, name: &str, ran: &Streamed, options: &RunOptions) {
         let record = QueryRecord {
             id: 0,
             database: name.to_owned(),
             sql: ran.sql.clone(),
-            question: question.map(str::to_owned),
+            question: options.question.clone(),
             row_count: ran.row_count,
             execution_ms: ran.execution_ms,
             executed_at: now(),
             accepted: false,
         };
-        if let Err(error) = self.inner.parts.archive.record(&record).await {
+        let archive = &self.inner.parts.archive;
+        let kept = match archive.record(&record).await {
+            Ok(id) if options.accepted && record.question.is_some() => {
+                archive.accept(&QueryRecord { id, ..record }).await
+            }
+            kept => kept.map(drop),
+        };
+        if let Err(error) = kept {
             warn!(database = %name, %error, "the query is not in the history");
         }
     }
@@ -620,6 +639,7 @@ impl Databases {
 struct Asking {
     slot: Arc<Slot>,
     prepared: Arc<Prepared>,
+    examples: Vec<Example>,
 }
 
 impl Asking {
@@ -645,6 +665,7 @@ impl Asking {
             config: &parts.config,
             prepared: &self.prepared,
             name: &self.slot.name,
+            examples: &self.examples,
             description: self
                 .slot
                 .definition

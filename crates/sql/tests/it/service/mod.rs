@@ -1,5 +1,6 @@
 //! Databases under names, over real databases and a scripted model.
 
+mod accepted;
 mod catalogues;
 mod connections;
 mod crowd;

@@ -27,6 +27,7 @@ pub mod rows;
 mod service;
 mod sqlite;
 pub mod stream;
+mod tls;
 pub mod tools;
 mod tunnel;
 mod url;

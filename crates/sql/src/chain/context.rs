@@ -454,3 +454,32 @@ const RESERVED: &[&str] = &[
     "write",
     "xor",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_literals_of_their_dialect_or_not_written() {
+        let long = "x".repeat(COMMENT + 1);
+        for (value, mysql, others) in [
+            ("PAID", Some("'PAID'"), Some("'PAID'")),
+            ("it's", Some("'it''s'"), Some("'it''s'")),
+            (r"a\b", Some(r"'a\\b'"), Some(r"'a\b'")),
+            (r"\' OR 1", Some(r"'\\'' OR 1'"), Some(r"'\'' OR 1'")),
+            ("{{x}} {y}", Some("'{{x}} {y}'"), Some("'{{x}} {y}'")),
+            ("two  blanks", Some("'two  blanks'"), Some("'two  blanks'")),
+            ("已付款", Some("'已付款'"), Some("'已付款'")),
+            ("a\nb", None, None),
+            ("a\u{0}b", None, None),
+            ("a\u{202e}b", None, None),
+            (&long, None, None),
+        ] {
+            let written = |dialect| literal(value, dialect);
+            assert_eq!(written(Dialect::MySql).as_deref(), mysql, "{value:?}");
+            for dialect in [Dialect::PostgreSql, Dialect::Sqlite] {
+                assert_eq!(written(dialect).as_deref(), others, "{value:?}");
+            }
+        }
+    }
+}

@@ -43,13 +43,14 @@ impl Databases {
         Ok(prepared.known().sampled_columns())
     }
 
-    /// Samples behind those who ask, where what is known is too old or of another catalogue.
-    pub(super) fn sample_in_background(&self, slot: &Arc<Slot>, prepared: &Arc<Prepared>) {
+    /// Samples behind those who ask, where what is known is too old or of another catalogue; whether
+    /// this has begun now.
+    pub(super) fn sample_in_background(&self, slot: &Arc<Slot>, prepared: &Arc<Prepared>) -> bool {
         if !slot.has_values || is_fresh(&prepared.known(), prepared, &self.inner.parts) {
-            return;
+            return false;
         }
         let Ok(guard) = slot.sampler.clone().try_lock_owned() else {
-            return;
+            return false;
         };
         let (slot, prepared) = (slot.clone(), prepared.clone());
         let parts = self.inner.parts.clone();
@@ -65,12 +66,13 @@ impl Databases {
                 warn!(database = %slot.name, %error, "values of columns cannot be sampled");
             }
         });
+        true
     }
 
-    /// The same, and waits a moment where nothing is known yet.
+    /// The same, and waits a moment where nothing was known before.
     pub(super) async fn sample_first(&self, slot: &Arc<Slot>, prepared: &Arc<Prepared>) {
-        self.sample_in_background(slot, prepared);
-        if slot.has_values && prepared.known().read_at == 0 {
+        let is_first = prepared.known().read_at == 0;
+        if self.sample_in_background(slot, prepared) && is_first {
             // Whoever samples holds the lock.
             let _ = tokio::time::timeout(PATIENCE, slot.sampler.lock()).await;
         }

@@ -442,3 +442,25 @@ async fn a_table_that_has_the_value_comes_first() {
         assert_eq!(ranked[0].why.len(), 1, "{ranked:?}");
     }
 }
+
+/// SQLite keeps what it is given, whatever a column is declared as.
+#[tokio::test]
+async fn bytes_are_no_values_and_hide_no_others() {
+    let shop = Shop::open(Dialect::Sqlite);
+    shop.execute(
+        "CREATE TABLE sales (id integer PRIMARY KEY, status varchar(9), odd text, torn text);
+         INSERT INTO sales VALUES (1, 'PAID', x'ff00', CAST(x'ff' AS TEXT)), (2, 'PAID', x'00', 'torn'),
+           (3, 'OPEN', 7, 'torn'), (4, 'OPEN', 'odd', 'torn'), (5, 'OPEN', 'odd', 'torn')",
+    );
+    let model = Arc::new(Scripted::texts(&[ANSWER]));
+    let databases = serving(&shop, &model, on()).await;
+    databases.sample("shop").await.unwrap();
+    let told = told(&databases, &model, "sales").await;
+    assert!(
+        line(&told, "status").contains("e.g. 'OPEN', 'PAID'"),
+        "{told}"
+    );
+    let odd = line(&told, "odd");
+    assert!(!odd.contains("ff") && !odd.contains('\u{fffd}'), "{odd}");
+    assert!(!line(&told, "torn").contains('\u{fffd}'), "{told}");
+}

@@ -13,6 +13,7 @@ use quillet_server::sql::{DatabaseTools, StoredPrompts};
 use quillet_sql::chain::{BuiltIn, Prompts};
 use quillet_sql::database::{ConnectOptions, SecondJudge};
 use quillet_sql::rank::Glossary;
+use quillet_sql::values::{Sampling, ValuesConfig};
 use quillet_sql::{ChainMode, Databases, Parts, QueryLimits, SqlConfig};
 use quillet_store::ArchiveOptions;
 
@@ -215,6 +216,20 @@ pub(crate) fn settings(config: &Config) -> Result<SqlConfig, Failure> {
         },
         catalogue_age: config.milliseconds(&config::SQL_CATALOGUE_AGE_MS),
         glossary: glossary(config)?,
+        examples: config.size(&config::SQL_EXAMPLES),
+        examples_tokens: whole(&config::SQL_EXAMPLES_TOKENS),
+        values: ValuesConfig {
+            sampling: sampling(config)?,
+            columns: config.size(&config::SQL_VALUES_COLUMNS),
+            rows: config.size(&config::SQL_VALUES_ROWS),
+            distinct: config.size(&config::SQL_VALUES_DISTINCT),
+            characters: config.size(&config::SQL_VALUES_CHARACTERS),
+            bytes: config.size(&config::SQL_VALUES_BYTES),
+            table_time: config.milliseconds(&config::SQL_VALUES_TABLE_MS),
+            time: config.milliseconds(&config::SQL_VALUES_MS),
+            age: config.milliseconds(&config::SQL_VALUES_AGE_MS),
+            tokens: whole(&config::SQL_VALUES_TOKENS),
+        },
     })
 }
 
@@ -236,6 +251,17 @@ fn second_judge(config: &Config) -> Result<SecondJudge, Failure> {
         Failure::Usage(format!(
             "sql.second_judge ({}) must be auto, view or off, not {name:?}",
             origin.map(ToString::to_string).unwrap_or_default()
+        ))
+    })
+}
+
+fn sampling(config: &Config) -> Result<Sampling, Failure> {
+    let name = config.text(&config::SQL_VALUES).unwrap_or_default();
+    Sampling::named(name).ok_or_else(|| {
+        let origin = config.origin(&config::SQL_VALUES).map(ToString::to_string);
+        Failure::Usage(format!(
+            "sql.values ({}) must be auto, on or off, not {name:?}",
+            origin.unwrap_or_default()
         ))
     })
 }

@@ -1,5 +1,5 @@
 //! The contract with keepers of what was learned about databases: the catalogue as
-//! it was last read, and the queries that ran.
+//! it was last read, values of its columns, the queries that ran, and which of them people accepted.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::BoxFuture;
 use crate::store::StoreError;
 
 /// A query that ran.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueryRecord {
     /// Number of the record; grows with time within one archive. 0 before it is kept.
@@ -28,6 +28,10 @@ pub struct QueryRecord {
     pub execution_ms: u64,
     /// When it ran, in milliseconds since 1970-01-01 UTC.
     pub executed_at: u64,
+    /// Whether a person said that it answers its question. A history leaves it open: see
+    /// [`Archive::accepted`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub accepted: bool,
 }
 
 /// Some of the records of a database, newest first.
@@ -41,8 +45,8 @@ pub struct QueryPage {
     pub more: bool,
 }
 
-/// What is kept about databases between runs of the program. A catalogue is an opaque
-/// text here; only the crate that reads databases knows what it says.
+/// What is kept about databases between runs of the program. A catalogue and values are opaque
+/// texts here; only the crate that reads databases knows what they say.
 pub trait Archive: Send + Sync + fmt::Debug {
     /// What and where it is, without secrets.
     fn describe(&self) -> String;
@@ -58,6 +62,19 @@ pub trait Archive: Send + Sync + fmt::Debug {
         &'a self,
         database: &'a str,
         catalogue: &'a [u8],
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Values of a database's columns as they were last kept.
+    fn values<'a>(
+        &'a self,
+        database: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, StoreError>>;
+
+    /// Keeps values in place of those before; `None` keeps none. They are bounded as a catalogue is.
+    fn keep_values<'a>(
+        &'a self,
+        database: &'a str,
+        values: Option<&'a [u8]>,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Keeps a record of a query; its number. The oldest go when there are too many.
@@ -79,6 +96,23 @@ pub trait Archive: Send + Sync + fmt::Debug {
         words: &'a str,
         limit: usize,
     ) -> BoxFuture<'a, Result<QueryPage, StoreError>>;
+
+    /// Keeps a copy of a record that was given a number, as one whose query answers its question;
+    /// it stays when the history lets the record go. The oldest go when there are too many.
+    fn accept<'a>(&'a self, record: &'a QueryRecord) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Accepts the record of a number no longer; `false` if it was not accepted.
+    fn unaccept<'a>(
+        &'a self,
+        database: &'a str,
+        id: u64,
+    ) -> BoxFuture<'a, Result<bool, StoreError>>;
+
+    /// All records of a database that are accepted, newest first.
+    fn accepted<'a>(
+        &'a self,
+        database: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<QueryRecord>, StoreError>>;
 
     /// Forgets everything about a database.
     fn forget<'a>(&'a self, database: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;

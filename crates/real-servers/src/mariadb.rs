@@ -73,7 +73,31 @@ impl MariaDb {
         Self::started(&[], true)
     }
 
+    /// The same with TLS under a certificate and a key that are given as PEM, and with the
+    /// authority of the certificates that users with `REQUIRE X509` have to show.
+    ///
+    /// # Panics
+    /// As [`MariaDb::start`].
+    #[must_use]
+    pub fn start_with_certificate(certificate: &str, key: &str, clients: &str) -> Self {
+        Self::started_with(&[], Some("clients.crt"), |user, folder| {
+            let script = "umask 077; cd \"$1\"; printf '%s' \"$2\" > server.crt; \
+                          printf '%s' \"$3\" > server.key; printf '%s' \"$4\" > clients.crt";
+            let arguments = ["-c", script, "sh", text(folder), certificate, key, clients];
+            user.run("sh", &arguments);
+        })
+    }
+
     fn started(settings: &[&str], tls: bool) -> Self {
+        Self::started_with(settings, tls.then_some(""), |user, folder| {
+            if tls {
+                certificate(user, folder);
+            }
+        })
+    }
+
+    /// `tls` is the file of the authority of clients, empty for none; no TLS where `None`.
+    fn started_with(settings: &[&str], tls: Option<&str>, prepare: impl Fn(User, &Path)) -> Self {
         let (mariadbd, client) = (program("mariadbd"), program("mariadb"));
         let user = User::for_server("mysql");
         let made = made(&mariadbd, user);
@@ -82,9 +106,7 @@ impl MariaDb {
         for _ in 0..5 {
             let folder = folder("mariadb-run", user);
             user.run("cp", &["-R", text(&made), text(&folder.join("data"))]);
-            if tls {
-                certificate(user, &folder);
-            }
+            prepare(user, &folder);
             match Self::run(&mariadbd, user, &folder, settings, tls) {
                 Ok((server, port)) => {
                     return MariaDb {
@@ -105,7 +127,7 @@ impl MariaDb {
         user: User,
         folder: &Path,
         settings: &[&str],
-        tls: bool,
+        tls: Option<&str>,
     ) -> Result<(Supervised, u16), String> {
         let port = free_port();
         let own = |name: &str, file: &str| format!("--{name}={}", text(&folder.join(file)));
@@ -118,8 +140,9 @@ impl MariaDb {
             "--bind-address=127.0.0.1".to_owned(),
             format!("--port={port}"),
         ];
-        if tls {
+        if let Some(authority) = tls {
             options.extend([own("ssl-cert", "server.crt"), own("ssl-key", "server.key")]);
+            options.extend((!authority.is_empty()).then(|| own("ssl-ca", authority)));
         }
         options.extend(SETTINGS.iter().chain(settings).map(|s| format!("--{s}")));
         let mut command = vec![text(mariadbd)];

@@ -66,7 +66,34 @@ impl Postgres {
         Self::started(&["ssl=on"], true)
     }
 
+    /// The same with TLS under a certificate and a key that are given as PEM. With `clients`, the
+    /// authority of clients in PEM, nobody gets in over TCP without a certificate of it.
+    ///
+    /// # Panics
+    /// As [`Postgres::start`].
+    #[must_use]
+    pub fn start_with_certificate(certificate: &str, key: &str, clients: Option<&str>) -> Self {
+        let files = Files {
+            certificate,
+            key,
+            clients,
+        };
+        let mut settings = vec!["ssl=on"];
+        if clients.is_some() {
+            settings.push("ssl_ca_file=clients.crt");
+        }
+        Self::started_with(&settings, |user, data| given(user, data, &files))
+    }
+
     fn started(settings: &[&str], tls: bool) -> Self {
+        Self::started_with(settings, |user, data| {
+            if tls {
+                certificate(user, data);
+            }
+        })
+    }
+
+    fn started_with(settings: &[&str], prepare: impl Fn(User, &Path)) -> Self {
         let binaries = binaries();
         let user = User::for_server("postgres");
         let made = made(&binaries, user);
@@ -76,9 +103,7 @@ impl Postgres {
             let folder = folder("postgres-run", user);
             let data = folder.join("data");
             user.run("cp", &["-R", text(&made), text(&data)]);
-            if tls {
-                certificate(user, &data);
-            }
+            prepare(user, &data);
             match Self::run(&binaries, user, folder, settings) {
                 Ok(server) => return server,
                 Err(log) => last = log,
@@ -264,6 +289,36 @@ fn made(binaries: &Path, user: User) -> PathBuf {
         user.run(text(&binaries.join("initdb")), &arguments);
         user.run("rm", &["-f", &password]);
     })
+}
+
+/// Files of TLS as texts.
+struct Files<'a> {
+    certificate: &'a str,
+    key: &'a str,
+    clients: Option<&'a str>,
+}
+
+/// Writes files of TLS where the server reads them, and asks for SCRAM, and for certificates of clients
+/// where there is an authority of theirs.
+fn given(user: User, data: &Path, files: &Files<'_>) {
+    let script = "umask 077; cd \"$1\"; printf '%s' \"$2\" > server.crt; printf '%s' \"$3\" > server.key; \
+                  printf '%s' \"$4\" > clients.crt; sed -i \"$5\" pg_hba.conf";
+    let rules = match files.clients {
+        None => "s/password$/scram-sha-256/",
+        Some(_) => "s/^host \\(.*\\)password$/hostssl \\1scram-sha-256 clientcert=verify-ca/",
+    };
+    let clients = files.clients.unwrap_or_default();
+    let arguments = [
+        "-c",
+        script,
+        "sh",
+        text(data),
+        files.certificate,
+        files.key,
+        clients,
+        rules,
+    ];
+    user.run("sh", &arguments);
 }
 
 /// Makes a key and a certificate that vouches for itself, and asks for SCRAM, which can be bound to it.

@@ -125,6 +125,7 @@ fn database_routes() -> Vec<UtoipaMethodRouter<At>> {
         routes!(layout::format),
         routes!(history::list),
         routes!(history::search),
+        routes!(history::accept, history::unaccept),
     ]
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::database::{ConnectOptions, QueryLimits};
 use crate::rank::Glossary;
+use crate::values::ValuesConfig;
 
 /// Which chain writes the query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,6 +90,12 @@ pub struct SqlConfig {
     pub catalogue_age: Duration,
     /// Words of the users and what they stand for.
     pub glossary: Glossary,
+    /// Most accepted pairs of a question and a query that a model is told as examples; 0 for none.
+    pub examples: usize,
+    /// Most tokens of these.
+    pub examples_tokens: u64,
+    /// Values of columns that are sampled and shown.
+    pub values: ValuesConfig,
 }
 
 impl Default for SqlConfig {
@@ -123,6 +130,9 @@ impl Default for SqlConfig {
             connect: ConnectOptions::default(),
             catalogue_age: Duration::from_secs(60),
             glossary: Glossary::default(),
+            examples: 3,
+            examples_tokens: 1_000,
+            values: ValuesConfig::default(),
         }
     }
 }

@@ -27,9 +27,11 @@ pub mod rows;
 mod service;
 mod sqlite;
 pub mod stream;
+mod tls;
 pub mod tools;
 mod tunnel;
 mod url;
+pub mod values;
 
 pub use catalogue::Catalogue;
 pub use config::{ChainMode, SqlConfig};

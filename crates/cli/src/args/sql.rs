@@ -162,6 +162,9 @@ pub(crate) enum SqlCommand {
         /// A file of what its users say and what its tables call it.
         #[arg(long, value_name = "FILE")]
         glossary: Option<PathBuf>,
+        /// Whether values of its short text columns are read and shown to models.
+        #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+        values: Option<bool>,
     },
     /// List the connections of the store.
     List,
@@ -180,6 +183,12 @@ pub(crate) enum SqlCommand {
     History {
         /// Words that the query or its question has.
         words: Vec<String>,
+        /// Accept the query of this number as an answer to its question: an example for others.
+        #[arg(long, value_name = "ID", conflicts_with_all = ["words", "unaccept"])]
+        accept: Option<u64>,
+        /// Accept it no longer.
+        #[arg(long, value_name = "ID", conflicts_with = "words")]
+        unaccept: Option<u64>,
         /// How many.
         #[arg(short = 'n', long = "number", value_name = "N", default_value = "20", value_parser = clap::value_parser!(u64).range(1..=100))]
         most: u64,

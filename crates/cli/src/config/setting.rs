@@ -182,6 +182,18 @@ settings! {
     SQL_CONNECT_MS = "sql.connect_ms", Integer, [], "10000";
     SQL_CATALOGUE_MS = "sql.catalogue_ms", Integer, [], "300000";
     SQL_CATALOGUE_AGE_MS = "sql.catalogue_age_ms", Integer, [], "60000";
+    SQL_EXAMPLES = "sql.examples", Integer, [], "3";
+    SQL_EXAMPLES_TOKENS = "sql.examples_tokens", Integer, [], "1000";
+    SQL_VALUES = "sql.values", Text, ["QUILLET_SQL_VALUES"], "auto";
+    SQL_VALUES_COLUMNS = "sql.values_columns", Integer, [], "500";
+    SQL_VALUES_ROWS = "sql.values_rows", Integer, [], "5000";
+    SQL_VALUES_DISTINCT = "sql.values_distinct", Integer, [], "50";
+    SQL_VALUES_CHARACTERS = "sql.values_characters", Integer, [], "40";
+    SQL_VALUES_BYTES = "sql.values_bytes", Integer, [], "4194304";
+    SQL_VALUES_TABLE_MS = "sql.values_table_ms", Integer, [], "2000";
+    SQL_VALUES_MS = "sql.values_ms", Integer, [], "30000";
+    SQL_VALUES_AGE_MS = "sql.values_age_ms", Integer, [], "3600000";
+    SQL_VALUES_TOKENS = "sql.values_tokens", Integer, [], "1000";
     LOG_FILTER = "log.filter", Text, ["QUILLET_LOG", "RUST_LOG"], "";
     LOG_JSON = "log.json", Bool, ["QUILLET_LOG_JSON"], "false";
 }

@@ -48,6 +48,7 @@ impl Shop {
         };
         let prepared = Prepared::new(self.catalogue.clone(), &Glossary::default(), &Bytes4);
         let chain = Chain {
+            examples: &[],
             model: &Mock,
             prompts: &BuiltIn::new().unwrap(),
             tokens: &Bytes4,

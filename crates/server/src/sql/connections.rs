@@ -60,7 +60,7 @@ pub(crate) async fn list(call: Call) -> Result<Response, ApiError> {
 }
 
 /// Puts a connection: `url` (`postgresql://…`, `mysql://…`, `sqlite:…`), `sslDisabled`,
-/// `sshConfig`, `description`, `glossary`. The database has to answer; its tables are read
+/// `sshConfig`, `description`, `glossary`, `values`. The database has to answer; its tables are read
 /// in the background.
 #[utoipa::path(put, path = "/dbs/{name}", operation_id = "put_database", tag = "databases",
     params(("name" = String, Path)), request_body = Object, responses(
@@ -149,11 +149,13 @@ pub(crate) async fn test(
     })
 }
 
-fn may_change(call: &Call) -> Result<(), ApiError> {
+/// Passes who may change what others have of a database.
+pub(super) fn may_change(call: &Call) -> Result<(), ApiError> {
     if call.app.may_change_databases() {
         return Ok(());
     }
-    let message = "clients may not change connections of this server, nor name addresses to it";
+    let message = "clients may not change connections of this server, nor name addresses to it, nor \
+                   accept queries";
     let mend = "set server.tokens, or server.change_databases if everybody who can call may";
     Err(problem(403, "sql.fixed", message).hint(mend))
 }

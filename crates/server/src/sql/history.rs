@@ -1,11 +1,15 @@
 //! Queries that ran.
 
+use axum::extract::{FromRequestParts, Path};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
 use axum::response::Response;
 use quillet_core::archive::{QueryPage, QueryRecord};
 use quillet_sql::Databases;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::connections::may_change;
 use super::databases;
 use super::given::Params;
 use crate::api::{Id, json};
@@ -57,6 +61,8 @@ pub(crate) struct Item {
     /// When it ran.
     #[schema(value_type = String)]
     executed_at: jiff::Timestamp,
+    /// Whether it was accepted as an answer to its question.
+    accepted: bool,
 }
 
 /// Records, newest first.
@@ -118,6 +124,56 @@ pub(crate) async fn search(
         next_cursor: None,
         ..shown(page)
     })
+}
+
+/// Accepts the query of a record as an answer to its question: questions like it have the pair as
+/// an example.
+#[utoipa::path(post, path = "/dbs/{name}/history/{id}/accept", operation_id = "accept_query", tag = "databases",
+    params(("name" = String, Path), ("id" = u64, Path)), responses(
+    (status = 200, body = Item),
+    (status = 400, body = Problem, content_type = "application/problem+json", description = "It was run without a question"),
+    (status = 403, body = Problem, content_type = "application/problem+json", description = "Clients may not change connections here, nor what is told of them"),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn accept(call: Call, asked: InPath) -> Result<Response, ApiError> {
+    may_change(&call)?;
+    let accepted = databases(&call)?.accept(&asked.name, asked.id).await?;
+    json(&item(accepted))
+}
+
+/// Accepts the query of a record no longer.
+#[utoipa::path(delete, path = "/dbs/{name}/history/{id}/accept", operation_id = "unaccept_query", tag = "databases",
+    params(("name" = String, Path), ("id" = u64, Path)), responses(
+    (status = 204, description = "It is no example, whether it was one before or not"),
+    (status = 403, body = Problem, content_type = "application/problem+json", description = "Clients may not change connections here, nor what is told of them"),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn unaccept(call: Call, asked: InPath) -> Result<StatusCode, ApiError> {
+    may_change(&call)?;
+    databases(&call)?.unaccept(&asked.name, asked.id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A record as a path names it.
+#[derive(Debug)]
+pub(crate) struct InPath {
+    name: String,
+    id: u64,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for InPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match Path::<(String, u64)>::from_request_parts(parts, state).await {
+            Ok(Path((name, id))) => Ok(InPath { name, id }),
+            Err(_) => Err(problem(
+                400,
+                "request.path",
+                "the path does not name a database and the number of a query of its history",
+            )),
+        }
+    }
 }
 
 fn limit(given: Option<usize>) -> Result<usize, ApiError> {
@@ -202,5 +258,6 @@ fn item(record: QueryRecord) -> Item {
         row_count: record.row_count,
         execution_time_ms: record.execution_ms,
         executed_at: jiff::Timestamp::from_millisecond(millisecond).unwrap_or_default(),
+        accepted: record.accepted,
     }
 }

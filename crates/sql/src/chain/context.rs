@@ -26,7 +26,7 @@ pub fn build_table_summary_context(catalogue: &Catalogue) -> (String, usize) {
 /// that have it), in their order; of all tables where there is no list.
 #[must_use]
 pub fn build_schema_context(catalogue: &Catalogue, table_names: Option<&[String]>) -> String {
-    let text = |table: &Table| table_text(table, catalogue.dialect);
+    let text = |table: &Table| table_text(table, catalogue.dialect, &|_| None);
     let texts: Vec<String> = match table_names {
         None => catalogue.tables.iter().map(text).collect(),
         Some(names) => {
@@ -73,7 +73,12 @@ fn head(table: &Table, name: &str) -> String {
 }
 
 /// The schema of one table: a line for it and one for each column, names as a query writes them.
-pub(super) fn table_text(table: &Table, dialect: Dialect) -> String {
+/// `known` gives the words about values of the column at a place, in place of the labels of its enum.
+pub(super) fn table_text(
+    table: &Table,
+    dialect: Dialect,
+    known: &dyn Fn(usize) -> Option<String>,
+) -> String {
     let name = format!(
         "{}.{}",
         quoted(&table.schema_name, dialect),
@@ -84,9 +89,9 @@ pub(super) fn table_text(table: &Table, dialect: Dialect) -> String {
         text.push_str(" - ");
         text.push_str(&tame(comment));
     }
-    for column in &table.columns {
+    for (place, column) in table.columns.iter().enumerate() {
         text.push_str("\n  ");
-        text.push_str(&column_text(column, table, dialect));
+        text.push_str(&column_text(column, table, dialect, known(place)));
     }
     for key in table
         .foreign_keys
@@ -107,7 +112,7 @@ pub(super) fn table_text(table: &Table, dialect: Dialect) -> String {
     text
 }
 
-fn column_text(column: &Column, table: &Table, dialect: Dialect) -> String {
+fn column_text(column: &Column, table: &Table, dialect: Dialect, known: Option<String>) -> String {
     let mut text = format!(
         "{} {}",
         quoted(&column.name, dialect),
@@ -127,8 +132,13 @@ fn column_text(column: &Column, table: &Table, dialect: Dialect) -> String {
         }
     }
     let spelled = column.data_type.contains('\'');
-    if !column.values.is_empty() && !spelled {
-        text.push_str(&format!(" in ({})", labels(&column.values)));
+    let declared = || {
+        let has_labels = !column.values.is_empty() && !spelled;
+        has_labels.then(|| format!("in ({})", labels(&column.values, dialect)))
+    };
+    if let Some(values) = known.or_else(declared) {
+        text.push(' ');
+        text.push_str(&values);
     }
     if let Some(comment) = &column.comment {
         text.push_str(" -- ");
@@ -137,13 +147,27 @@ fn column_text(column: &Column, table: &Table, dialect: Dialect) -> String {
     text
 }
 
-fn labels(values: &[String]) -> String {
-    let literal = |label: &String| format!("'{}'", tame(label).replace('\'', "''"));
-    let mut labels: Vec<String> = values.iter().take(LABELS).map(literal).collect();
-    if values.len() > LABELS {
-        labels.push("…".to_owned());
+fn labels(values: &[String], dialect: Dialect) -> String {
+    let shown = values.iter().filter_map(|label| literal(label, dialect));
+    let mut shown: Vec<String> = shown.take(LABELS).collect();
+    if values.len() > shown.len() {
+        shown.push("…".to_owned());
     }
-    labels.join(", ")
+    shown.join(", ")
+}
+
+/// A value as a query of the dialect writes it; `None` for one that does not stand on one line
+/// as it is, since any other spelling would be another value.
+pub(super) fn literal(value: &str, dialect: Dialect) -> Option<String> {
+    if value.chars().any(is_unseen) || value.chars().nth(COMMENT).is_some() {
+        return None;
+    }
+    let value = match dialect {
+        // A backslash stands before what it escapes: sessions have no other mode here.
+        Dialect::MySql => value.replace('\\', "\\\\"),
+        _ => value.to_owned(),
+    };
+    Some(format!("'{}'", value.replace('\'', "''")))
 }
 
 fn target(key: &ForeignKey, dialect: Dialect) -> String {
@@ -175,6 +199,11 @@ pub(super) fn tame(text: &str) -> String {
         length += 1;
     }
     out
+}
+
+/// Characters that have no place on a line: ends of lines, control characters, and what hides.
+pub(crate) fn is_unseen(c: char) -> bool {
+    c.is_control() || is_invisible(c)
 }
 
 /// Characters that hide or turn text: zero width, direction marks, tags.
@@ -425,3 +454,32 @@ const RESERVED: &[&str] = &[
     "write",
     "xor",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_literals_of_their_dialect_or_not_written() {
+        let long = "x".repeat(COMMENT + 1);
+        for (value, mysql, others) in [
+            ("PAID", Some("'PAID'"), Some("'PAID'")),
+            ("it's", Some("'it''s'"), Some("'it''s'")),
+            (r"a\b", Some(r"'a\\b'"), Some(r"'a\b'")),
+            (r"\' OR 1", Some(r"'\\'' OR 1'"), Some(r"'\'' OR 1'")),
+            ("{{x}} {y}", Some("'{{x}} {y}'"), Some("'{{x}} {y}'")),
+            ("two  blanks", Some("'two  blanks'"), Some("'two  blanks'")),
+            ("已付款", Some("'已付款'"), Some("'已付款'")),
+            ("a\nb", None, None),
+            ("a\u{0}b", None, None),
+            ("a\u{202e}b", None, None),
+            (&long, None, None),
+        ] {
+            let written = |dialect| literal(value, dialect);
+            assert_eq!(written(Dialect::MySql).as_deref(), mysql, "{value:?}");
+            for dialect in [Dialect::PostgreSql, Dialect::Sqlite] {
+                assert_eq!(written(dialect).as_deref(), others, "{value:?}");
+            }
+        }
+    }
+}

@@ -15,10 +15,12 @@ use tracing::warn;
 use super::answer::{Written, read_query, read_refusal};
 use super::choice::{Choice, Plan, chosen, plan, unasked};
 use super::context::{seed_line, short_line, table_text, tame};
+use super::examples::{self, Example};
 use super::generated::{Generated, PhaseTime, Repair, TokenReport};
 use super::prepared::Prepared;
 use super::prompts::{Prompts, Which};
 use super::select::fallback;
+use super::shown::{Shown, shown};
 use super::wish::export_format;
 use crate::rank::Ranked;
 use crate::{ChainMode, Dialect, SqlConfig, SqlError};
@@ -68,6 +70,8 @@ pub struct Chain<'a> {
     pub name: &'a str,
     /// What its owner wrote about it.
     pub description: &'a str,
+    /// Accepted answers to questions like this one, the most alike first.
+    pub examples: &'a [Example],
 }
 
 /// One call of a model.
@@ -172,6 +176,7 @@ impl Chain<'_> {
             omitted_tables: choice.omitted,
             phases: account.phases,
             tokens: account.tokens,
+            examples: self.examples.iter().map(|example| example.id).collect(),
             repairs,
         };
         Ok((generated, accepted.outcome))
@@ -272,6 +277,7 @@ impl Chain<'_> {
                 )
             }
         };
+        let choice = self.with_examples(choice);
         let phase1 =
             account.tokens.prompt + account.tokens.completion - before.prompt - before.completion;
         let shown: u64 = choice
@@ -283,6 +289,26 @@ impl Chain<'_> {
         let signed = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
         account.tokens.saved = signed(account.tokens.full_schema) - signed(phase1 + shown);
         Ok(choice)
+    }
+
+    /// Adds the tables of the examples, as far as they fit: they answered a question like this one.
+    fn with_examples(&self, mut choice: Choice) -> Choice {
+        let taken = choice.tables.iter();
+        let taken: u64 = taken.map(|table| self.prepared.table_tokens(*table)).sum();
+        let mut left = self.config.schema_tokens.saturating_sub(taken);
+        let tables = &self.prepared.catalogue.tables;
+        for name in self.examples.iter().flat_map(|example| &example.tables) {
+            let Some(table) = tables.iter().position(|table| table.qualified() == *name) else {
+                continue;
+            };
+            let cost = self.prepared.table_tokens(table);
+            if cost <= left && !choice.tables.contains(&table) {
+                left -= cost;
+                choice.tables.push(table);
+                choice.chosen_by.push("example");
+            }
+        }
+        choice
     }
 
     /// Asks which tables.
@@ -324,12 +350,17 @@ impl Chain<'_> {
         account: &mut Account,
         repairs: &mut Vec<Repair>,
     ) -> Result<(Written, Accepted<J::Outcome>), SqlError> {
-        let tables = choice.tables.iter();
-        let tables = tables.filter_map(|i| self.prepared.catalogue.tables.get(*i));
         let dialect = self.prepared.catalogue.dialect;
-        let schema: Vec<String> = tables.map(|table| table_text(table, dialect)).collect();
+        let values = self.values(prompt, choice);
+        let text = |i: &usize| {
+            let table = self.prepared.catalogue.tables.get(*i)?;
+            Some(table_text(table, dialect, &|column| values.of(*i, column)))
+        };
+        let schema: Vec<String> = choice.tables.iter().filter_map(text).collect();
         let mut variables = self.variables(prompt);
         set(&mut variables, "schema", schema.join("\n\n"));
+        let examples = examples::text(self.examples, self.tokens, self.config.examples_tokens);
+        set(&mut variables, "examples", examples);
         set(&mut variables, "dialect", dialect.title());
         set(&mut variables, "dialect_rules", rules(dialect));
         set(
@@ -375,6 +406,22 @@ impl Chain<'_> {
                 error: told,
             });
         }
+    }
+
+    /// What the model is told about values of the chosen tables; the seed's chain tells nothing.
+    fn values(&self, prompt: &str, choice: &Choice) -> Shown {
+        if self.config.chain == ChainMode::Seed {
+            return Shown::default();
+        }
+        let (tables, config) = (&choice.tables, self.config);
+        let taken = tables
+            .iter()
+            .map(|table| self.prepared.table_tokens(*table));
+        let left = config.schema_tokens.saturating_sub(taken.sum());
+        let budget = config.values.tokens.min(left);
+        let dialect = self.prepared.catalogue.dialect;
+        let known = self.prepared.known();
+        shown(&known, prompt, tables, dialect, self.tokens, budget)
     }
 
     fn variables(&self, prompt: &str) -> Variables {

@@ -29,6 +29,9 @@ pub struct Generated {
     pub phases: Vec<PhaseTime>,
     /// What it cost, and what it would have cost with the whole schema.
     pub tokens: TokenReport,
+    /// Numbers in the history of the accepted queries that the model was told as examples.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<u64>,
     /// Queries that were refused before this one, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<Repair>,
@@ -40,7 +43,7 @@ pub struct Generated {
 pub struct SelectedTable {
     /// `schema.table`.
     pub name: String,
-    /// `all`, `model`, `rank`: who chose it.
+    /// `all`, `model`, `rank`, `example`: who chose it.
     pub chosen_by: &'static str,
     /// The words that it was found by.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -6,16 +6,21 @@
 mod answer;
 mod choice;
 mod context;
+mod examples;
 mod generate;
 mod generated;
 mod prepared;
 mod prompts;
 mod select;
+mod shown;
 mod wish;
 
 pub use answer::{Written, read_query};
 pub use choice::{Choice, Plan, chosen, plan, unasked};
+pub(crate) use context::is_unseen;
 pub use context::{build_schema_context, build_table_summary_context, quoted};
+pub use examples::Example;
+pub(crate) use examples::alike;
 pub use generate::{Accepted, Chain, Judge};
 pub use generated::{Fallback, Generated, PhaseTime, Repair, SelectedTable, TokenReport};
 pub use prepared::Prepared;

@@ -1,14 +1,15 @@
 //! A catalogue made ready for questions: its index, and what each table costs in tokens.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use quillet_core::chat::{ModelError, TokenCounter};
 use quillet_core::knowledge::Embedder;
 
 use super::context::{short_line, table_text};
 use crate::Catalogue;
-use crate::rank::{Glossary, Index, Ranked};
+use crate::rank::{DEPTH, Glossary, Index, Ranked};
+use crate::values::{Known, Sampled};
 
 /// What is worked out once for a catalogue and used by every question.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub struct Prepared {
     vectors: OnceLock<Vec<Vec<f32>>>,
     /// Whether somebody has begun to have them made.
     embedding: AtomicBool,
+    /// Values of columns; other ones each time they were sampled.
+    known: RwLock<Arc<Known>>,
 }
 
 impl Prepared {
@@ -37,7 +40,7 @@ impl Prepared {
             .clone()
             .map(|table| count(short_line(table)))
             .collect();
-        let schema = |table| count(table_text(table, catalogue.dialect));
+        let schema = |table| count(table_text(table, catalogue.dialect, &|_| None));
         let schema_tokens = tables.map(schema).collect();
         Prepared {
             index: Index::build(catalogue.clone(), glossary),
@@ -45,8 +48,22 @@ impl Prepared {
             schema_tokens,
             vectors: OnceLock::new(),
             embedding: AtomicBool::new(false),
+            known: RwLock::new(Arc::new(Known::of(&catalogue, &Sampled::default()))),
             catalogue,
         }
+    }
+
+    /// Takes over values that were sampled, in place of those before.
+    pub fn know(&self, sampled: &Sampled) {
+        let known = Arc::new(Known::of(&self.catalogue, sampled));
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+    }
+
+    /// Values that columns are known to have.
+    #[must_use]
+    pub fn known(&self) -> Arc<Known> {
+        let known = self.known.read();
+        known.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether the caller is the first who wants the tables' vectors made.
@@ -75,9 +92,25 @@ impl Prepared {
     #[must_use]
     pub fn rank(&self, question: &str, vector: Option<&[f32]>, most: usize) -> Vec<Ranked> {
         match (vector, self.vectors.get()) {
-            (Some(vector), Some(tables)) => self.index.blend(question, vector, tables, most),
-            _ => self.index.rank(question, most),
+            (Some(vector), Some(tables)) => {
+                let by_words = self.rank_among(question, DEPTH, &|_| true);
+                self.index.blend_with(by_words, vector, tables, most)
+            }
+            _ => self.rank_among(question, most, &|_| true),
         }
+    }
+
+    /// The best `most` by words of the tables that `fits` takes, which is given places in the
+    /// catalogue; values that tables are known to have are words of theirs.
+    #[must_use]
+    pub fn rank_among(
+        &self,
+        question: &str,
+        most: usize,
+        fits: &dyn Fn(usize) -> bool,
+    ) -> Vec<Ranked> {
+        let named = self.known().mentioned(question).named;
+        self.index.rank_knowing(question, &named, most, fits)
     }
 
     /// Tokens of the list of all tables.

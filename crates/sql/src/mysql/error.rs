@@ -16,7 +16,15 @@ pub(super) fn at_connect(error: &Error, url: &ConnectionUrl) -> DatabaseError {
             Error::Driver(DriverError::NoClientSslFlagFromServer) => {
                 "the server has no TLS, which ssl-mode asks for".to_owned()
             }
-            other => reason(other),
+            other => match reason(other) {
+                // The library's verifier takes no certificate of an authority for that of a server.
+                said if said.contains("CaUsedAsEndEntity") => format!(
+                    "{said}: its certificate is one of an authority, as openssl req -x509 makes it; give \
+                     the server one that an authority signed, or make it with -addext \
+                     basicConstraints=critical,CA:FALSE"
+                ),
+                said => said,
+            },
         };
         return DatabaseError::new(
             DatabaseErrorKind::Unreachable,

@@ -1,18 +1,21 @@
 //! Where a server is, how a connection to it is made, and how one is ended whose query
 //! may still run.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use mysql_async::prelude::Queryable;
-use mysql_async::{Conn, DriverError, Error, OptsBuilder, SslOpts};
+use mysql_async::{ClientIdentity, Conn, DriverError, Error, IoError, OptsBuilder, SslOpts};
+use rustls::CertificateError;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::{error, roles};
 use crate::database::ConnectOptions;
+use crate::tls;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind};
 
 /// How long ending a query in the server may take: it needs a connection of its own.
@@ -20,7 +23,9 @@ const KILL_TIME: Duration = Duration::from_secs(5);
 /// Packets below this size are always taken, whatever a query's own limit is.
 const SMALLEST_PACKET_LIMIT: usize = 1 << 20;
 /// What the address may set behind `?`.
-const PARAMETERS: [&str; 4] = ["schemas", "socket", "ssl-ca", "ssl-mode"];
+const PARAMETERS: [&str; 6] = [
+    "schemas", "socket", "ssl-ca", "ssl-cert", "ssl-key", "ssl-mode",
+];
 
 /// When TLS is used. The names are those of MySQL's own clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +35,9 @@ enum TlsMode {
     Preferred,
     /// Always, without asking who the server is.
     Required,
-    /// Always, and its certificate is signed by an authority that we know and has its name.
+    /// Always, and its certificate is signed by an authority that we know, whatever its name.
+    Authority,
+    /// The same, and it has the server's name.
     Verified,
 }
 
@@ -40,6 +47,7 @@ impl TlsMode {
             "disabled" | "disable" | "off" | "false" => Some(TlsMode::Disabled),
             "preferred" | "prefer" => Some(TlsMode::Preferred),
             "required" | "require" | "on" | "true" => Some(TlsMode::Required),
+            "verify-ca" => Some(TlsMode::Authority),
             "verify-identity" | "verify-full" => Some(TlsMode::Verified),
             _ => None,
         }
@@ -57,6 +65,8 @@ pub(super) struct Server {
     /// The server has no TLS and need not: known after the first connection, so that the next ones
     /// do not try in vain.
     is_plain: AtomicBool,
+    /// A name of the server's certificate, where its own need not be there.
+    presented: Mutex<Option<String>>,
 }
 
 impl Server {
@@ -72,10 +82,13 @@ impl Server {
             None => TlsMode::Preferred,
             Some(name) => TlsMode::named(name).ok_or_else(|| {
                 wrong(format!(
-                    "ssl-mode={name} is not known; write disabled, preferred, required or verify-identity"
+                    "ssl-mode={name} is not known; write disabled, preferred, required, verify-ca or verify-identity"
                 ))
             })?,
         };
+        if tls != TlsMode::Disabled {
+            check_files(url).map_err(wrong)?;
+        }
         Ok(Arc::new(Server {
             url: url.clone(),
             tls,
@@ -83,6 +96,7 @@ impl Server {
             powerful_roles: options.powerful_roles,
             harmless: Mutex::new(None),
             is_plain: AtomicBool::new(false),
+            presented: Mutex::new(None),
         }))
     }
 
@@ -131,7 +145,21 @@ impl Server {
         if !with_tls {
             return Conn::new(without).await;
         }
-        match Conn::new(self.options(packet, Some(self.tls_options()))).await {
+        let first = Conn::new(self.options(packet, Some(self.tls_options()))).await;
+        let result = match &first {
+            Err(error) if self.tls == TlsMode::Authority => match other_name(error) {
+                Some(name) => {
+                    *self
+                        .presented
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner) = Some(name);
+                    Conn::new(self.options(packet, Some(self.tls_options()))).await
+                }
+                None => first,
+            },
+            _ => first,
+        };
+        match result {
             Err(Error::Driver(DriverError::NoClientSslFlagFromServer))
                 if self.tls == TlsMode::Preferred =>
             {
@@ -163,9 +191,21 @@ impl Server {
     fn tls_options(&self) -> SslOpts {
         // Which cryptography TLS uses is the process's choice; ours, if nobody chose.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let is_verified = self.tls == TlsMode::Verified;
-        let authority = parameter(&self.url, "ssl-ca").map(std::path::PathBuf::from);
+        let is_verified = matches!(self.tls, TlsMode::Authority | TlsMode::Verified);
+        let file = |name| parameter(&self.url, name).map(std::path::PathBuf::from);
+        let authority = file("ssl-ca");
+        let identity = file("ssl-cert").zip(file("ssl-key"));
+        let presented = self
+            .presented
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let presented = presented.clone();
         SslOpts::default()
+            .with_client_identity(
+                identity
+                    .map(|(certificate, key)| ClientIdentity::new(certificate.into(), key.into())),
+            )
+            .with_danger_tls_hostname_override(presented)
             .with_disable_built_in_roots(authority.is_some())
             .with_root_certs(authority.into_iter().map(Into::into).collect())
             .with_danger_accept_invalid_certs(!is_verified)
@@ -248,6 +288,51 @@ fn parameter<'a>(url: &'a ConnectionUrl, name: &str) -> Option<&'a str> {
     let mut found = url.parameters.iter();
     let found = found.find(|(key, _)| key.replace('_', "-") == name);
     found.map(|(_, value)| value.as_str())
+}
+
+/// Looks at the files of TLS before the library does, which names none of them.
+///
+/// # Errors
+/// A sentence: one cannot be used.
+fn check_files(url: &ConnectionUrl) -> Result<(), String> {
+    let file = |name| parameter(url, name).map(Path::new);
+    if let Some(authority) = file("ssl-ca") {
+        tls::certificates("ssl-ca", authority)?;
+    }
+    match (file("ssl-cert"), file("ssl-key")) {
+        (None, None) => Ok(()),
+        (Some(certificate), Some(key)) => {
+            tls::certificates("ssl-cert", certificate)?;
+            tls::key("ssl-key", key).map(drop)
+        }
+        (Some(_), None) => {
+            Err("the address has ssl-cert without ssl-key, the file of its key".to_owned())
+        }
+        (None, Some(_)) => {
+            Err("the address has ssl-key without ssl-cert, the file of its certificate".to_owned())
+        }
+    }
+}
+
+/// A name of a certificate that is in order but for the name that was asked for. The library means to
+/// leave names out of the check and does not find the error of this version of rustls; asked for by a
+/// name that it has, the certificate is checked in all else.
+fn other_name(error: &Error) -> Option<String> {
+    let Error::Io(IoError::Io(error)) = error else {
+        return None;
+    };
+    let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    let rustls::Error::InvalidCertificate(CertificateError::NotValidForNameContext {
+        presented,
+        ..
+    }) = error
+    else {
+        return None;
+    };
+    let name = presented.first()?;
+    let (_, name) = name.split_once('(')?;
+    let name = name.trim_end_matches(')').trim_matches('"');
+    Some(name.replace('*', "any"))
 }
 
 fn known_parameter(name: &str) -> Result<(), DatabaseError> {

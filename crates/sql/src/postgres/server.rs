@@ -22,6 +22,8 @@ const PARAMETERS: &[&str] = &[
     "options",
     "password",
     "port",
+    "sslcert",
+    "sslkey",
     "sslmode",
     "sslrootcert",
     "user",
@@ -43,7 +45,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Reads an address. Nothing is opened but the file of `sslrootcert`.
+    /// Reads an address. Nothing is opened but the files of TLS that it names.
     ///
     /// # Errors
     /// A parameter that is not known, or not with this value.
@@ -61,7 +63,23 @@ impl Server {
         let authorities = url
             .parameter("sslrootcert")
             .filter(|path| *path != "system");
-        let tls = Tls::new(host, checks, authorities.map(Path::new)).map_err(wrong)?;
+        let identity = match (url.parameter("sslcert"), url.parameter("sslkey")) {
+            // Files of a connection without TLS are not looked at.
+            _ if mode == SslMode::Disable => None,
+            (None, None) => None,
+            (Some(certificate), Some(key)) => Some([Path::new(certificate), Path::new(key)]),
+            (Some(_), None) => {
+                return Err(wrong(
+                    "the address has sslcert without sslkey, the file of its key",
+                ));
+            }
+            (None, Some(_)) => {
+                return Err(wrong(
+                    "the address has sslkey without sslcert, the file of its certificate",
+                ));
+            }
+        };
+        let tls = Tls::new(host, checks, authorities.map(Path::new), identity).map_err(wrong)?;
         let mut config = config(url)?;
         config.ssl_mode(mode);
         let connect_timeout = match url.parameter("connect_timeout") {

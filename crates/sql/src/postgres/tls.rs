@@ -11,7 +11,6 @@ use std::task::{Context, Poll};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
@@ -22,6 +21,7 @@ use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 
 use super::socket::Socket;
+use crate::tls::{self, element};
 
 /// What is checked about the server's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,31 +42,54 @@ pub(super) struct Tls {
 }
 
 impl Tls {
-    /// For a host, trusting the authorities of a PEM file, or the system's.
+    /// For a host, trusting the authorities of a PEM file, or the system's; with a certificate and
+    /// its key in PEM files where the server asks who we are.
     ///
     /// # Errors
-    /// A sentence: the authorities cannot be read.
+    /// A sentence: a file cannot be used.
     pub(super) fn new(
         host: &str,
         checks: Checks,
         authorities: Option<&Path>,
+        identity: Option<[&Path; 2]>,
     ) -> Result<Self, String> {
         let provider = Arc::new(ring::default_provider());
+        let mut trusted = Vec::new();
         let authority = match checks {
             Checks::Nothing => None,
-            _ => Some(verifier(authorities, &provider)?),
+            _ => {
+                if let Some(path) = authorities {
+                    trusted = tls::certificates("sslrootcert", path)?;
+                }
+                Some(verifier(
+                    authorities.is_some().then_some(&trusted),
+                    &provider,
+                )?)
+            }
         };
         let verifier = Verifier {
             checks,
             authority,
+            trusted,
             provider: Arc::clone(&provider),
         };
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier))
-            .with_no_client_auth();
+            .with_custom_certificate_verifier(Arc::new(verifier));
+        let config = match identity {
+            None => config.with_no_client_auth(),
+            Some([certificate, key]) => config
+                .with_client_auth_cert(
+                    tls::certificates("sslcert", certificate)?,
+                    tls::key("sslkey", key)?,
+                )
+                .map_err(|error| {
+                    let (certificate, key) = (certificate.display(), key.display());
+                    format!("sslcert {certificate} and sslkey {key} do not go together: {error}")
+                })?,
+        };
         Ok(Tls {
             connector: Arc::new(config).into(),
             host: host.to_owned(),
@@ -75,14 +98,12 @@ impl Tls {
 }
 
 fn verifier(
-    authorities: Option<&Path>,
+    authorities: Option<&Vec<CertificateDer<'static>>>,
     provider: &Arc<CryptoProvider>,
 ) -> Result<Arc<WebPkiServerVerifier>, String> {
-    let certificates: Vec<CertificateDer<'static>> = match authorities {
+    let certificates = match authorities {
         None => rustls_native_certs::load_native_certs().certs,
-        Some(path) => CertificateDer::pem_file_iter(path)
-            .and_then(Iterator::collect)
-            .map_err(|error| format!("sslrootcert {}: {error}", path.display()))?,
+        Some(certificates) => certificates.clone(),
     };
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(certificates);
@@ -97,6 +118,8 @@ fn verifier(
 struct Verifier {
     checks: Checks,
     authority: Option<Arc<WebPkiServerVerifier>>,
+    /// Certificates of the address: a server that shows one of these is trusted for itself.
+    trusted: Vec<CertificateDer<'static>>,
     provider: Arc<CryptoProvider>,
 }
 
@@ -112,6 +135,13 @@ impl ServerCertVerifier for Verifier {
         let Some(authority) = &self.authority else {
             return Ok(ServerCertVerified::assertion());
         };
+        // The library takes no authority for a server; who names a server's own certificate as
+        // what is to be trusted means this server, as libpq has it.
+        if self.trusted.iter().any(|trusted| trusted == certificate) {
+            let name = (self.checks == Checks::Host).then_some(name);
+            tls::check_itself(certificate, name, now)?;
+            return Ok(ServerCertVerified::assertion());
+        }
         match authority.verify_server_cert(certificate, intermediates, name, ocsp, now) {
             // The chain is checked before the name.
             Err(Error::InvalidCertificate(
@@ -181,10 +211,10 @@ fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     const ECDSA_SHA1: &[u8] = &[0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x01];
     const ECDSA: &[u8] = &[0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x03];
     // Certificate ::= SEQUENCE { what is signed, algorithm, signature }
-    let (whole, _) = element(certificate)?;
-    let (_, rest) = element(whole)?;
-    let (algorithm, _) = element(rest)?;
-    let (identifier, _) = element(algorithm)?;
+    let (_, whole, _) = element(certificate)?;
+    let (_, _, rest) = element(whole)?;
+    let (_, algorithm, _) = element(rest)?;
+    let (_, identifier, _) = element(algorithm)?;
     let (last, family) = identifier.split_last()?;
     let sha256 = || Some(Sha256::digest(certificate).to_vec());
     let sha384 = || Some(Sha384::digest(certificate).to_vec());
@@ -196,24 +226,6 @@ fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
         (RSA, 13) | (ECDSA, 4) => sha512(),
         _ => None,
     }
-}
-
-/// Contents of the first element of DER, and what follows it.
-fn element(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (_tag, rest) = bytes.split_first()?;
-    let (first, rest) = rest.split_first()?;
-    let (length, rest) = match first {
-        0..=0x7F => (usize::from(*first), rest),
-        0x81..=0x84 => {
-            let (length, rest) = rest.split_at_checked(usize::from(first & 0x7F))?;
-            let length = length
-                .iter()
-                .fold(0, |sum, byte| sum << 8 | usize::from(*byte));
-            (length, rest)
-        }
-        _ => return None,
-    };
-    rest.split_at_checked(length)
 }
 
 impl AsyncRead for Channel {

@@ -9,7 +9,7 @@ use crate::catalogue::Table;
 /// Lowers the weight of the first places: the usual value for fusing ranks.
 const FLATTEN: f32 = 60.0;
 /// How many of the best by words are looked at.
-const DEPTH: usize = 200;
+pub(crate) const DEPTH: usize = 200;
 /// Most characters of a table's text.
 const LONGEST_TEXT: usize = 2_000;
 
@@ -31,8 +31,19 @@ impl Index {
         tables: &[Vec<f32>],
         most: usize,
     ) -> Vec<Ranked> {
+        self.blend_with(self.rank(question, DEPTH), vector, tables, most)
+    }
+
+    /// The same for tables that were ranked by words before, at least [`DEPTH`] of them.
+    pub(crate) fn blend_with(
+        &self,
+        by_words: Vec<Ranked>,
+        vector: &[f32],
+        tables: &[Vec<f32>],
+        most: usize,
+    ) -> Vec<Ranked> {
         let mut found: HashMap<usize, Ranked> = HashMap::new();
-        for (place, ranked) in (0u16..).zip(self.rank(question, DEPTH)) {
+        for (place, ranked) in (0u16..).zip(by_words.into_iter().take(DEPTH)) {
             found.insert(
                 ranked.table,
                 Ranked {

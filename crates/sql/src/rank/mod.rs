@@ -22,10 +22,13 @@ mod words;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub(crate) use self::blend::DEPTH;
 use self::coverage::Wholes;
 use self::families::Families;
 use self::joins::Joins;
 use self::postings::Postings;
+pub(crate) use self::question::{content_words, is_empty};
+pub(crate) use self::split::words;
 pub(crate) use self::terms::Terms;
 use self::thesaurus::Thesaurus;
 use crate::Catalogue;
@@ -46,6 +49,15 @@ pub struct Ranked {
     pub score: f32,
     /// The words that it was found by, and `joins orders` for a table that others led to.
     pub why: Vec<String>,
+}
+
+/// A value of columns that a question names, with the tables that have it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Named {
+    /// The words of the value.
+    pub(crate) words: Vec<String>,
+    /// Places of the tables.
+    pub(crate) tables: Vec<usize>,
 }
 
 /// Tables of one catalogue, ready to be ranked. Built once, shared between questions.
@@ -87,7 +99,7 @@ impl Index {
     /// The best `most` tables for a question, best first; all others that fit not at all are left out.
     #[must_use]
     pub fn rank(&self, question: &str, most: usize) -> Vec<Ranked> {
-        self.rank_among(question, most, &|_| true)
+        self.rank_knowing(question, &[], most, &|_| true)
     }
 
     /// The best `most` of the tables that `fits` takes, which is given places in
@@ -99,8 +111,19 @@ impl Index {
         most: usize,
         fits: &dyn Fn(usize) -> bool,
     ) -> Vec<Ranked> {
+        self.rank_knowing(question, &[], most, fits)
+    }
+
+    /// The same for a question that names values which tables are known to have.
+    pub(crate) fn rank_knowing(
+        &self,
+        question: &str,
+        named: &[Named],
+        most: usize,
+        fits: &dyn Fn(usize) -> bool,
+    ) -> Vec<Ranked> {
         let asked = question::read(question, &self.terms, &self.thesaurus, &self.postings);
-        let best = score::best(self, &asked, most, fits);
+        let best = score::best(self, &asked, named, most, fits);
         let marks = copies::Asked::read(question);
         let members = best
             .into_iter()

@@ -265,10 +265,14 @@ fn means(lengths: &[[u16; FIELDS.len()]]) -> [f32; FIELDS.len()] {
 }
 
 fn rarities(starts: &[u32], tables: usize) -> Vec<f32> {
-    let holders = starts.windows(2).map(|pair| (pair[1] - pair[0]) as f32);
-    holders
-        .map(|n| (1.0 + RARITY_FLOOR + (tables as f32 - n + 0.5).max(0.0) / (n + 0.5)).ln())
-        .collect()
+    let holders = starts.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
+    holders.map(|holders| rarity(tables, holders)).collect()
+}
+
+/// How much a word tells tables apart that so many of them have.
+pub(super) fn rarity(tables: usize, holders: usize) -> f32 {
+    let (tables, n) = (tables as f32, holders as f32);
+    (1.0 + RARITY_FLOOR + (tables - n + 0.5).max(0.0) / (n + 0.5)).ln()
 }
 
 fn holders(numbers: &HashMap<String, Term>) -> HashMap<char, Vec<Term>> {

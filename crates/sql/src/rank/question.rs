@@ -122,8 +122,30 @@ pub(super) fn read(
     reader.asked
 }
 
-fn is_empty(word: &str) -> bool {
+/// Whether a word asks and says nothing about what is asked for.
+pub(crate) fn is_empty(word: &str) -> bool {
     EMPTY.split(' ').any(|empty| empty == word)
+}
+
+/// The words of a question that say what it is about, in base form; Chinese by pairs of characters.
+pub(crate) fn content_words(question: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for piece in pieces(question) {
+        match piece {
+            Piece::Word(word) if is_empty(&word) => {}
+            Piece::Word(word) => words.push(base(&word)),
+            Piece::Number(digits) => words.push(digits),
+            Piece::Characters(run) => {
+                for part in without_asking(&run.iter().collect::<String>()) {
+                    words.extend(bigrams(&part.chars().collect::<Vec<char>>()));
+                }
+            }
+        }
+        if words.len() >= MOST_WORDS {
+            break;
+        }
+    }
+    words
 }
 
 fn is_word(piece: &Piece) -> bool {

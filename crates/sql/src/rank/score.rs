@@ -1,8 +1,9 @@
 //! From terms to tables: what a table says itself, and what those around it say.
 
 use super::coverage::Said;
+use super::postings;
 use super::question::Asked;
-use super::{Index, Ranked};
+use super::{Index, Named, Ranked};
 
 /// What a table gets of a word that a table says whose rows point to it.
 const FROM_CHILD: f32 = 0.72;
@@ -16,6 +17,11 @@ const SMALL_SCHEMA: usize = 40;
 /// How many joins away a word still counts.
 const STEPS: usize = 2;
 
+/// A value that a table is known to have counts for this much of a word that stands in it.
+const OF_VALUE: f32 = 0.7;
+/// And for this much where the schema has all words of the value itself: they may mean that.
+const OF_VALUE_BESIDE: f32 = 0.25;
+
 /// Scores of all tables for one word.
 type Row = Vec<f32>;
 
@@ -23,14 +29,18 @@ type Row = Vec<f32>;
 pub(super) fn best(
     index: &Index,
     asked: &[Asked],
+    named: &[Named],
     most: usize,
     fits: &dyn Fn(usize) -> bool,
 ) -> Vec<Ranked> {
     let mut said = vec![Said::default(); index.catalogue.tables.len()];
-    let own: Vec<Row> = asked
+    let mut own: Vec<Row> = asked
         .iter()
         .map(|word| own(index, word, &mut said))
         .collect();
+    own.extend(named.iter().map(|value| has(index, value)));
+    let mut names: Vec<String> = asked.iter().map(|word| word.word.clone()).collect();
+    names.extend(named.iter().map(|value| value.words.join(" ")));
     let mut total = vec![0.0; index.catalogue.tables.len()];
     for row in &own {
         add(&mut total, &with_context(index, row));
@@ -47,7 +57,7 @@ pub(super) fn best(
     order.truncate(most);
     let strength = |table: usize| own.iter().map(|row| row[table]).sum::<f32>();
     let ranked = order.into_iter().map(|table| {
-        let mut why = words(asked, &own, table);
+        let mut why = words(&names, &own, table);
         if why.is_empty() {
             why.extend(led_by(index, table, strength));
         }
@@ -70,6 +80,24 @@ fn own(index: &Index, word: &Asked, said: &mut [Said]) -> Row {
             let slot = &mut row[holder.table as usize];
             *slot = slot.max(holder.amount * rarity * sure);
             holder.say(said, rarity * sure);
+        }
+    }
+    row
+}
+
+/// How much each table is about a value: the more, the fewer tables have it.
+fn has(index: &Index, value: &Named) -> Row {
+    let all = index.catalogue.tables.len();
+    let mut row = vec![0.0f32; all];
+    let is_direct = |word: &String| index.postings.find(word).is_some();
+    let sure = match value.words.iter().all(is_direct) {
+        true => OF_VALUE_BESIDE,
+        false => OF_VALUE,
+    };
+    let rarity = postings::rarity(all, value.tables.len());
+    for table in &value.tables {
+        if let Some(slot) = row.get_mut(*table) {
+            *slot = sure * rarity;
         }
     }
     row
@@ -111,13 +139,13 @@ fn add(total: &mut Row, row: &Row) {
 }
 
 /// The words that a table was found by, without those that hardly count.
-fn words(asked: &[Asked], own: &[Row], table: usize) -> Vec<String> {
+fn words(names: &[String], own: &[Row], table: usize) -> Vec<String> {
     let most = own.iter().map(|row| row[table]).fold(0.0, f32::max);
-    let found = asked
+    let found = names
         .iter()
         .zip(own)
         .filter(|(_, row)| row[table] > 0.15 * most);
-    let mut words: Vec<String> = found.map(|(word, _)| word.word.clone()).collect();
+    let mut words: Vec<String> = found.map(|(word, _)| word.clone()).collect();
     words.dedup();
     words
 }

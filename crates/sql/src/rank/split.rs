@@ -3,6 +3,11 @@
 //! Says nothing about what a word means: see [`super::vocabulary`] for stems and
 //! for words that were written without a seam.
 
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use super::terms::base;
+
 /// A run of one kind, in lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
@@ -86,6 +91,26 @@ fn end_of_piece(chars: &[char], start: usize) -> usize {
         return word;
     }
     capitals - 1
+}
+
+/// The words of a text for comparing it with another: in base form and without accents, digits as
+/// they are, each character of a script without spaces for itself.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    let text = text
+        .chars()
+        .take(LONGEST_TEXT)
+        .nfkd()
+        .filter(|c| !is_combining_mark(*c))
+        .nfc();
+    let mut words = Vec::new();
+    for piece in pieces(&text.collect::<String>()) {
+        match piece {
+            Piece::Word(word) => words.push(base(&word)),
+            Piece::Number(digits) => words.push(digits),
+            Piece::Characters(run) => words.extend(run.iter().map(char::to_string)),
+        }
+    }
+    words
 }
 
 /// Neighbouring pairs of characters, which stand for words without a dictionary (notes 3.3:

@@ -24,6 +24,10 @@ pub struct Definition {
     /// Words of its users and what they stand for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub glossary: Vec<(String, Vec<String>)>,
+    /// Whether values of its columns may be sampled and shown to models; as the settings say
+    /// where `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<bool>,
     /// When it was put in first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<jiff::Timestamp>,
@@ -145,6 +149,9 @@ pub struct Connection {
     /// What it holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// Whether values of its columns may be sampled, where its definition says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<bool>,
     /// When it was put in first.
     pub created_at: Option<jiff::Timestamp>,
     /// When it was put in last.
@@ -166,6 +173,7 @@ impl Connection {
             ssl_disabled: definition.ssl_disabled,
             ssh_config: definition.ssh_config.as_ref().map(SshConfig::shown),
             description: definition.description.clone(),
+            values: definition.values,
             created_at: definition.created_at,
             updated_at: definition.updated_at,
             problem: parsed.err().map(|error| error.message),

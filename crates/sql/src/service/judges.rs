@@ -49,6 +49,12 @@ impl Gate<'_> {
         Err(refusal(refused, sql))
     }
 
+    /// Whether a query would pass now, and the tables that it reads.
+    pub(super) fn tables(&self, sql: &str) -> Option<Vec<String>> {
+        let approved = self.check(sql, self.prepared).ok()?;
+        Some(approved.tables)
+    }
+
     fn check(&self, sql: &str, prepared: Option<&Arc<Prepared>>) -> Result<Approved, GuardError> {
         let policy = Policy {
             mode: self.options.mode,

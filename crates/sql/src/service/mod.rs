@@ -1,9 +1,11 @@
 //! The databases of one installation, by name: connections in the store, catalogues and
 //! history in the archive, and the way of a question through all of them.
 
+mod accepted;
 mod definition;
 mod judges;
 mod names;
+mod sampling;
 mod slot;
 mod streamed;
 #[cfg(test)]
@@ -21,7 +23,7 @@ use quillet_core::store::{Changes, Entry, Key, Kind, Store};
 use tokio::task::JoinSet;
 use tracing::warn;
 
-use crate::chain::{Chain, Generated, Prepared, Prompts};
+use crate::chain::{Chain, Example, Generated, Prepared, Prompts};
 use crate::database::{Checked, Progress, QueryLimits};
 use crate::eval::{Outcome, execution};
 use crate::guard::Mode;
@@ -81,11 +83,20 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn nobody(_: u64, _: u64, _: &str) {}
 
+/// The time in milliseconds since 1970-01-01 UTC.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+}
+
 /// How a query is run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// The question that it answers, for the history.
     pub question: Option<String>,
+    /// Whether who asked has read the query and wants it: if it runs, it is accepted as an answer to
+    /// the question.
+    pub accepted: bool,
     /// What may pass the guard.
     pub mode: Mode,
     /// Bounds; those of the settings where `None`.
@@ -155,8 +166,13 @@ impl Databases {
     /// The name or the address cannot be used.
     pub fn lend(&self, name: &str, definition: &Definition) -> Result<(), SqlError> {
         names::check(name)?;
-        definition.url.parse::<ConnectionUrl>()?;
-        let text: Arc<str> = written(definition)?.into();
+        let url = definition.url.parse::<ConnectionUrl>()?;
+        let mut definition = definition.clone();
+        // Who hands over a file has read it, or can.
+        if url.path.is_some() && definition.values.is_none() {
+            definition.values = Some(true);
+        }
+        let text: Arc<str> = written(&definition)?.into();
         locked(&self.inner.lent).insert(name.to_owned(), text);
         Ok(())
     }
@@ -205,6 +221,10 @@ impl Databases {
         let store = &self.inner.parts.store;
         store.put(Kind::Database, &Key::new(name), &text).await?;
         let slot = self.slot_of(name, text.into())?;
+        if !slot.has_values {
+            // What was sampled under another definition is not wanted any more.
+            self.inner.parts.archive.keep_values(name, None).await?;
+        }
         self.read_in_background(&slot);
         Ok(Put {
             connection: Connection::of(name, &definition),
@@ -272,7 +292,8 @@ impl Databases {
         refresh: bool,
         progress: Progress<'_>,
     ) -> Result<Arc<Catalogue>, SqlError> {
-        let prepared = self.prepared(name, refresh, progress).await?;
+        let slot = self.slot(name).await?;
+        let prepared = self.read(&slot, refresh, progress).await?;
         Ok(prepared.catalogue.clone())
     }
 
@@ -287,6 +308,17 @@ impl Databases {
         progress: Progress<'_>,
     ) -> Result<Arc<Prepared>, SqlError> {
         let slot = self.slot(name).await?;
+        let prepared = self.read(&slot, refresh, progress).await?;
+        self.sample_first(&slot, &prepared).await;
+        Ok(prepared)
+    }
+
+    async fn read(
+        &self,
+        slot: &Slot,
+        refresh: bool,
+        progress: Progress<'_>,
+    ) -> Result<Arc<Prepared>, SqlError> {
         let parts = &self.inner.parts;
         match refresh {
             true => slot.refreshed(parts, progress).await,
@@ -304,7 +336,7 @@ impl Databases {
     /// what [`Databases::catalogue`] says.
     pub async fn generate(&self, name: &str, question: &str) -> Result<Generated, SqlError> {
         let options = RunOptions::default();
-        let asking = self.asking(name).await?;
+        let asking = self.asking(name, question).await?;
         let judge = judges::Text(asking.gate(self, &options));
         let chain = asking.chain(&self.inner.parts)?;
         let (generated, ()) = chain.run(question, &judge).await?;
@@ -323,7 +355,7 @@ impl Databases {
         error: &SqlError,
     ) -> Result<Generated, SqlError> {
         let options = RunOptions::default();
-        let asking = self.asking(name).await?;
+        let asking = self.asking(name, question).await?;
         let judge = judges::Text(asking.gate(self, &options));
         let parts = self.inner.parts.as_ref();
         let chain = asking.chain(parts)?;
@@ -341,11 +373,15 @@ impl Databases {
         question: &str,
         options: &RunOptions,
     ) -> Result<(Generated, Ran), SqlError> {
-        let asking = self.asking(name).await?;
+        let asking = self.asking(name, question).await?;
         let judge = judges::Run(asking.gate(self, options));
         let chain = asking.chain(&self.inner.parts)?;
         let (generated, ran) = chain.run(question, &judge).await?;
-        self.record(name, &Streamed::of(&ran), Some(question)).await;
+        let options = RunOptions {
+            question: Some(question.to_owned()),
+            ..options.clone()
+        };
+        self.record(name, &Streamed::of(&ran), &options).await;
         Ok((generated, ran))
     }
 
@@ -380,7 +416,7 @@ impl Databases {
             options,
         };
         let ran = gate.run_into(gate.approve(sql).await?, sink).await?;
-        self.record(name, &ran, options.question.as_deref()).await;
+        self.record(name, &ran, options).await;
         Ok(ran)
     }
 
@@ -424,12 +460,9 @@ impl Databases {
     ) -> Result<QueryPage, SqlError> {
         self.text(name).await?;
         names::check_limit(limit)?;
-        Ok(self
-            .inner
-            .parts
-            .archive
-            .history(name, before, limit)
-            .await?)
+        let archive = &self.inner.parts.archive;
+        let page = archive.history(name, before, limit).await?;
+        self.marked(name, page).await
     }
 
     /// Queries that ran whose text or question has all of these words.
@@ -444,7 +477,8 @@ impl Databases {
     ) -> Result<QueryPage, SqlError> {
         self.text(name).await?;
         names::check_limit(limit)?;
-        Ok(self.inner.parts.archive.search(name, words, limit).await?)
+        let page = self.inner.parts.archive.search(name, words, limit).await?;
+        self.marked(name, page).await
     }
 
     /// The definition of a connection that rests in the store.
@@ -515,14 +549,22 @@ impl Databases {
         if !slot.begins_comparing() {
             return;
         }
-        let (parts, slot) = (self.inner.parts.clone(), slot.clone());
+        let (service, slot) = (Arc::downgrade(&self.inner), slot.clone());
+        let parts = self.inner.parts.clone();
         let mut reading = locked(&self.inner.reading);
         while reading.try_join_next().is_some() {}
         reading.spawn(async move {
-            if let Err(error) = slot.prepared(&parts, Duration::ZERO, &nobody).await {
-                warn!(database = %slot.name, %error, "the catalogue cannot be read");
-            }
+            let read = slot.prepared(&parts, Duration::ZERO, &nobody).await;
             slot.ends_comparing();
+            match (read, service.upgrade()) {
+                (Ok(prepared), Some(inner)) => {
+                    Databases { inner }.sample_in_background(&slot, &prepared);
+                }
+                (Ok(_), None) => {}
+                (Err(error), _) => {
+                    warn!(database = %slot.name, %error, "the catalogue cannot be read");
+                }
+            }
         });
     }
 
@@ -544,7 +586,7 @@ impl Databases {
         });
     }
 
-    async fn asking(&self, name: &str) -> Result<Asking, SqlError> {
+    async fn asking(&self, name: &str, question: &str) -> Result<Asking, SqlError> {
         let slot = self.slot(name).await?;
         let parts = &self.inner.parts;
         if parts.model.is_none() {
@@ -558,24 +600,36 @@ impl Databases {
             self.read_in_background(&slot);
         }
         self.embed_in_background(&slot.name, &prepared);
-        Ok(Asking { slot, prepared })
+        self.sample_first(&slot, &prepared).await;
+        let mut asking = Asking {
+            slot,
+            prepared,
+            examples: Vec::new(),
+        };
+        asking.examples = self.examples(question, &asking).await;
+        Ok(asking)
     }
 
     /// A record that cannot be kept is no reason to keep the rows back.
-    async fn record(&self, name: &str, ran: &Streamed, question: Option<&str>) {
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
+    async fn record(&self, name: &str, ran: &Streamed, options: &RunOptions) {
         let record = QueryRecord {
             id: 0,
             database: name.to_owned(),
             sql: ran.sql.clone(),
-            question: question.map(str::to_owned),
+            question: options.question.clone(),
             row_count: ran.row_count,
             execution_ms: ran.execution_ms,
-            executed_at: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
+            executed_at: now(),
+            accepted: false,
         };
-        if let Err(error) = self.inner.parts.archive.record(&record).await {
+        let archive = &self.inner.parts.archive;
+        let kept = match archive.record(&record).await {
+            Ok(id) if options.accepted && record.question.is_some() => {
+                archive.accept(&QueryRecord { id, ..record }).await
+            }
+            kept => kept.map(drop),
+        };
+        if let Err(error) = kept {
             warn!(database = %name, %error, "the query is not in the history");
         }
     }
@@ -585,6 +639,7 @@ impl Databases {
 struct Asking {
     slot: Arc<Slot>,
     prepared: Arc<Prepared>,
+    examples: Vec<Example>,
 }
 
 impl Asking {
@@ -610,6 +665,7 @@ impl Asking {
             config: &parts.config,
             prepared: &self.prepared,
             name: &self.slot.name,
+            examples: &self.examples,
             description: self
                 .slot
                 .definition

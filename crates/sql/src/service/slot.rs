@@ -14,6 +14,7 @@ use crate::bounded::Bounded;
 use crate::chain::Prepared;
 use crate::database::Progress;
 use crate::rank::Glossary;
+use crate::values::Sampled;
 use crate::{
     Catalogue, ConnectionUrl, Database, DatabaseError, DatabaseErrorKind, SqlError, connect, tunnel,
 };
@@ -36,6 +37,12 @@ pub(super) struct Slot {
     reader: tokio::sync::Mutex<()>,
     /// Whether somebody compares it behind those who use it.
     is_compared: AtomicBool,
+    /// Whether values of its columns are sampled.
+    pub(super) has_values: bool,
+    /// Values as they were last sampled or kept.
+    sampled: Mutex<Option<Arc<Sampled>>>,
+    /// Who samples holds this, so that one does it for all.
+    pub(super) sampler: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Clone, Debug)]
@@ -52,6 +59,13 @@ struct Resting<C> {
     catalogue: C,
 }
 
+/// Values as they rest there.
+#[derive(Serialize, Deserialize)]
+struct RestingValues<S> {
+    address: String,
+    sampled: S,
+}
+
 impl Slot {
     /// Opens what a definition describes.
     ///
@@ -60,6 +74,7 @@ impl Slot {
     pub(super) fn open(name: &str, text: Arc<str>, parts: &Parts) -> Result<Slot, SqlError> {
         let definition = Definition::read(name, &text)?;
         let url: ConnectionUrl = definition.url.parse()?;
+        let has_values = parts.config.values.sampling.takes(definition.values);
         Ok(Slot {
             name: name.to_owned(),
             database: open(&url, &definition, parts)?,
@@ -69,6 +84,9 @@ impl Slot {
             kept: Mutex::default(),
             reader: tokio::sync::Mutex::default(),
             is_compared: AtomicBool::new(false),
+            has_values,
+            sampled: Mutex::default(),
+            sampler: Arc::default(),
         })
     }
 
@@ -198,7 +216,14 @@ impl Slot {
         let mut entries = parts.config.glossary.entries.clone();
         entries.extend(self.definition.glossary.iter().cloned());
         let tokens = parts.tokens.clone();
-        let work = move || Prepared::new(catalogue, &Glossary { entries }, tokens.as_ref());
+        let sampled = self.sampled(parts).await;
+        let work = move || {
+            let prepared = Prepared::new(catalogue, &Glossary { entries }, tokens.as_ref());
+            if let Some(sampled) = sampled {
+                prepared.know(&sampled);
+            }
+            prepared
+        };
         Ok(Arc::new(
             spawn_blocking(work).await.map_err(|error| ended(&error))?,
         ))
@@ -226,6 +251,53 @@ impl Slot {
             prepared,
             compared: None,
         })
+    }
+
+    /// Values as they are known, else as they are kept; none where they are not wanted.
+    pub(super) async fn sampled(&self, parts: &Parts) -> Option<Arc<Sampled>> {
+        if !self.has_values {
+            return None;
+        }
+        let known = locked(&self.sampled).clone();
+        match known {
+            Some(known) => Some(known),
+            None => self.kept_values(parts).await,
+        }
+    }
+
+    /// Values as they rest in the archive, where another replica may have put them.
+    pub(super) async fn kept_values(&self, parts: &Parts) -> Option<Arc<Sampled>> {
+        let bytes = match parts.archive.values(&self.name).await {
+            Ok(bytes) => bytes?,
+            Err(error) => {
+                warn!(database = %self.name, %error, "the kept values cannot be had");
+                return None;
+            }
+        };
+        let resting: RestingValues<Sampled> = serde_json::from_slice(&bytes).ok()?;
+        let sampled = (resting.address == self.shown).then(|| Arc::new(resting.sampled))?;
+        *locked(&self.sampled) = Some(sampled.clone());
+        Some(sampled)
+    }
+
+    /// Takes over values that were just sampled; ones that cannot be kept are sampled again after
+    /// a restart, which is no error.
+    pub(super) async fn keep_values(&self, sampled: Sampled, parts: &Parts) {
+        let sampled = Arc::new(sampled);
+        *locked(&self.sampled) = Some(sampled.clone());
+        if let Some(known) = self.known() {
+            known.prepared.know(&sampled);
+        }
+        let resting = RestingValues {
+            address: self.shown.clone(),
+            sampled: sampled.as_ref(),
+        };
+        let Ok(bytes) = serde_json::to_vec(&resting) else {
+            return;
+        };
+        if let Err(error) = parts.archive.keep_values(&self.name, Some(&bytes)).await {
+            warn!(database = %self.name, %error, "values of columns cannot be kept");
+        }
     }
 
     /// Keeps a catalogue; one that cannot be kept is read again after a restart, which is no error.

@@ -103,7 +103,7 @@ impl Databases {
         options: &RunOptions,
         into: Export<'_>,
     ) -> Result<(Generated, Streamed), SqlError> {
-        let asking = self.asking(name).await?;
+        let asking = self.asking(name, question).await?;
         let judge = RunInto {
             gate: asking.gate(self, options),
             into: Mutex::new(into),
@@ -111,7 +111,11 @@ impl Databases {
         let chain = asking.chain(&self.inner.parts)?;
         let (generated, ran) = chain.run(question, &judge).await?;
         let ran = ran?;
-        self.record(name, &ran, Some(question)).await;
+        let options = RunOptions {
+            question: Some(question.to_owned()),
+            ..options.clone()
+        };
+        self.record(name, &ran, &options).await;
         let ran = finished(ran, judge.into.into_inner()).await?;
         Ok((generated, ran))
     }

@@ -61,9 +61,9 @@ fn options(config: &SqlConfig, context: &ToolContext) -> RunOptions {
         timeout: context.remaining(config.limits.timeout),
     };
     RunOptions {
-        question: None,
         mode: Mode::Explore,
         limits: Some(limits),
+        ..RunOptions::default()
     }
 }
 

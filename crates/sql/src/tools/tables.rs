@@ -48,7 +48,7 @@ pub(super) async fn list(
             .collect()
     } else {
         let fits = |table| catalogue.tables.get(table).is_some_and(|t| in_schema(&t));
-        let ranked = prepared.index.rank_among(question, most, &fits);
+        let ranked = prepared.rank_among(question, most, &fits);
         let ranked = ranked.iter();
         ranked
             .filter_map(|r| catalogue.tables.get(r.table))

@@ -3,6 +3,7 @@
 // A test that unwraps says where it failed.
 #![allow(clippy::unwrap_used)]
 
+mod certificates;
 mod chain;
 mod demo;
 mod eval;

@@ -1,6 +1,6 @@
 //! An archive that lives and dies with the process.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
@@ -8,7 +8,7 @@ use quillet_core::BoxFuture;
 use quillet_core::archive::{Archive, QueryPage, QueryRecord};
 use quillet_core::store::{StoreError, StoreErrorKind};
 
-use super::{ArchiveOptions, among, name};
+use super::{ArchiveOptions, accepted, among, name};
 
 /// What was learned about databases, in memory.
 #[derive(Debug)]
@@ -30,6 +30,9 @@ struct Kept {
 #[derive(Debug, Default)]
 struct Known {
     catalogue: Option<Arc<[u8]>>,
+    values: Option<Arc<[u8]>>,
+    /// Records that are accepted, by number, each with its size.
+    accepted: BTreeMap<u64, (QueryRecord, usize)>,
     /// Oldest first, each with its size.
     records: VecDeque<(Arc<QueryRecord>, usize)>,
     /// Bytes of all records.
@@ -40,7 +43,10 @@ struct Known {
 
 impl Known {
     fn size(&self) -> usize {
-        self.bytes + self.catalogue.as_ref().map_or(0, |kept| kept.len())
+        let texts = [&self.catalogue, &self.values];
+        let texts = texts.iter().filter_map(|kept| kept.as_ref());
+        let accepted = self.accepted.values().map(|(_, size)| size);
+        self.bytes + texts.map(|kept| kept.len()).sum::<usize>() + accepted.sum::<usize>()
     }
 
     fn drop_oldest(&mut self) -> bool {
@@ -82,7 +88,7 @@ impl Kept {
         let Some(only) = self.databases.get_mut(&oldest) else {
             return false;
         };
-        let dropped = only.drop_oldest();
+        let dropped = only.drop_oldest() || only.accepted.pop_first().is_some();
         self.bytes = only.size();
         dropped
     }
@@ -109,23 +115,63 @@ impl MemoryArchive {
         work(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn keep(&self, database: &str, catalogue: &[u8]) -> Result<(), StoreError> {
+    fn keep(
+        &self,
+        what: &str,
+        database: &str,
+        bytes: Option<&[u8]>,
+        work: impl FnOnce(&mut Known, Option<Arc<[u8]>>),
+    ) -> Result<(), StoreError> {
         let database = name(database)?;
-        self.options.fits(database, catalogue)?;
-        let (length, limit) = (catalogue.len(), self.options.max_memory_bytes);
+        self.options
+            .fits(what, database, bytes.unwrap_or_default())?;
+        let length = bytes.map_or(0, <[u8]>::len);
+        let limit = self.options.max_memory_bytes;
         if length > limit {
             let message = format!(
-                "the catalogue of database {database:?} cannot be kept: it has {length} bytes, and \
+                "the {what} of database {database:?} cannot be kept: {length} bytes, and \
                  everything in memory may have {limit} (max_memory_bytes)"
             );
             return Err(StoreError::new(StoreErrorKind::Refused, message));
         }
+        self.with(|kept| kept.change(database, limit, |known| work(known, bytes.map(Into::into))));
+        Ok(())
+    }
+
+    fn add_accepted(&self, record: &QueryRecord) -> Result<(), StoreError> {
+        let database = name(&record.database)?;
+        let size = self.options.text(record)?.len();
+        let (most, limit) = (self.options.max_accepted, self.options.max_memory_bytes);
         self.with(|kept| {
             kept.change(database, limit, |known| {
-                known.catalogue = Some(catalogue.into());
+                let record = accepted(record.id, record.clone());
+                known.accepted.insert(record.id, (record, size));
+                while known.accepted.len() > most && known.accepted.pop_first().is_some() {}
             });
         });
         Ok(())
+    }
+
+    fn drop_accepted(&self, database: &str, id: u64) -> bool {
+        self.with(|kept| {
+            let most = self.options.max_memory_bytes;
+            let is_there = |known: &Known| known.accepted.contains_key(&id);
+            if !kept.databases.get(database).is_some_and(is_there) {
+                return false;
+            }
+            kept.change(database, most, |known| {
+                known.accepted.remove(&id);
+            });
+            true
+        })
+    }
+
+    fn all_accepted(&self, database: &str) -> Vec<QueryRecord> {
+        self.with(|kept| {
+            let known = kept.databases.get(database);
+            let records = known.into_iter().flat_map(|it| it.accepted.values().rev());
+            records.map(|(record, _)| record.clone()).collect()
+        })
     }
 
     fn add(&self, record: &QueryRecord) -> Result<u64, StoreError> {
@@ -137,6 +183,7 @@ impl MemoryArchive {
             let id = kept.last;
             let record = Arc::new(QueryRecord {
                 id,
+                accepted: false,
                 ..record.clone()
             });
             kept.change(database, options.max_memory_bytes, |known| {
@@ -196,7 +243,28 @@ impl Archive for MemoryArchive {
         database: &'a str,
         catalogue: &'a [u8],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        async move { self.keep(database, catalogue) }.boxed()
+        let work = |known: &mut Known, catalogue| known.catalogue = catalogue;
+        async move { self.keep("catalogue", database, Some(catalogue), work) }.boxed()
+    }
+
+    fn values<'a>(
+        &'a self,
+        database: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, StoreError>> {
+        async move {
+            let database = name(database)?;
+            Ok(self.with(|kept| kept.databases.get(database)?.values.clone()))
+        }
+        .boxed()
+    }
+
+    fn keep_values<'a>(
+        &'a self,
+        database: &'a str,
+        values: Option<&'a [u8]>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        let work = |known: &mut Known, values| known.values = values;
+        async move { self.keep("values", database, values, work) }.boxed()
     }
 
     fn record<'a>(&'a self, record: &'a QueryRecord) -> BoxFuture<'a, Result<u64, StoreError>> {
@@ -223,6 +291,25 @@ impl Archive for MemoryArchive {
             among(records, words, limit).await
         }
         .boxed()
+    }
+
+    fn accept<'a>(&'a self, record: &'a QueryRecord) -> BoxFuture<'a, Result<(), StoreError>> {
+        async move { self.add_accepted(record) }.boxed()
+    }
+
+    fn unaccept<'a>(
+        &'a self,
+        database: &'a str,
+        id: u64,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        async move { Ok(self.drop_accepted(name(database)?, id)) }.boxed()
+    }
+
+    fn accepted<'a>(
+        &'a self,
+        database: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<QueryRecord>, StoreError>> {
+        async move { Ok(self.all_accepted(name(database)?)) }.boxed()
     }
 
     fn forget<'a>(&'a self, database: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {

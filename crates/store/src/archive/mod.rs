@@ -24,6 +24,8 @@ pub struct ArchiveOptions {
     pub max_history_bytes: usize,
     /// Most bytes of a catalogue; 64 MiB. A larger one is refused.
     pub max_catalogue_bytes: usize,
+    /// Most queries of a database that are accepted; 500. The oldest make room.
+    pub max_accepted: usize,
     /// Most bytes of everything in memory; 256 MiB. The databases that were used longest
     /// ago are forgotten.
     pub max_memory_bytes: usize,
@@ -35,6 +37,7 @@ impl Default for ArchiveOptions {
             max_records: 10_000,
             max_history_bytes: 16 << 20,
             max_catalogue_bytes: 64 << 20,
+            max_accepted: 500,
             max_memory_bytes: 256 << 20,
         }
     }
@@ -48,6 +51,7 @@ impl ArchiveOptions {
     pub(crate) fn text(&self, record: &QueryRecord) -> Result<String, StoreError> {
         let open = QueryRecord {
             id: 0,
+            accepted: false,
             ..record.clone()
         };
         let refused = |reason: String| {
@@ -67,17 +71,17 @@ impl ArchiveOptions {
         Ok(text)
     }
 
-    /// Passes a catalogue that may be kept.
+    /// Passes a catalogue or values that may be kept.
     ///
     /// # Errors
-    /// `Refused` for one that is too large.
-    pub(crate) fn fits(&self, database: &str, catalogue: &[u8]) -> Result<(), StoreError> {
-        let (length, limit) = (catalogue.len(), self.max_catalogue_bytes);
+    /// `Refused` for what is too large.
+    pub(crate) fn fits(&self, what: &str, database: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let (length, limit) = (bytes.len(), self.max_catalogue_bytes);
         if length <= limit {
             return Ok(());
         }
         let message = format!(
-            "the catalogue of database {database:?} cannot be kept: it has {length} bytes, and the \
+            "the {what} of database {database:?} cannot be kept: {length} bytes, and the \
              limit is {limit} (max_catalogue_bytes)"
         );
         Err(StoreError::new(StoreErrorKind::Refused, message))
@@ -87,6 +91,15 @@ impl ArchiveOptions {
 /// Passes the name of a database.
 pub(crate) fn name(database: &str) -> Result<&str, StoreError> {
     ids::checked("database", database)
+}
+
+/// A record that was kept as accepted, with its number.
+pub(crate) fn accepted(id: u64, record: QueryRecord) -> QueryRecord {
+    QueryRecord {
+        id,
+        accepted: true,
+        ..record
+    }
 }
 
 /// A record's words for an index.

@@ -10,7 +10,7 @@ use quillet_core::store::StoreError;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Row, params};
 
-use super::{ArchiveOptions, indexed, name};
+use super::{ArchiveOptions, accepted, indexed, name};
 use crate::sqlite::{Database, Part};
 use crate::words;
 
@@ -19,7 +19,8 @@ use crate::words;
 /// at spaces and leaves all other characters alone.
 static PART: Part = Part {
     name: "archive",
-    steps: &["
+    steps: &[
+        "
         CREATE TABLE catalogues (
             database TEXT PRIMARY KEY,
             catalogue BLOB NOT NULL) STRICT;
@@ -32,8 +33,25 @@ static PART: Part = Part {
         CREATE VIRTUAL TABLE queries_index USING fts5 (
             words, content = '', contentless_delete = 1, tokenize = 'ascii');
         CREATE TRIGGER queries_removed AFTER DELETE ON queries BEGIN
-            DELETE FROM queries_index WHERE rowid = old.number; END;"],
+            DELETE FROM queries_index WHERE rowid = old.number; END;",
+        "
+        CREATE TABLE column_values (
+            database TEXT PRIMARY KEY,
+            content BLOB NOT NULL) STRICT;
+        CREATE TABLE accepted (
+            database TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            record TEXT NOT NULL,
+            PRIMARY KEY (database, number)) STRICT, WITHOUT ROWID;",
+    ],
 };
+
+const CATALOGUE: &str = "SELECT catalogue FROM catalogues WHERE database = ?1";
+const KEEP_CATALOGUE: &str = "INSERT INTO catalogues VALUES (?1, ?2)
+    ON CONFLICT (database) DO UPDATE SET catalogue = excluded.catalogue";
+const VALUES: &str = "SELECT content FROM column_values WHERE database = ?1";
+const KEEP_VALUES: &str = "INSERT INTO column_values VALUES (?1, ?2)
+    ON CONFLICT (database) DO UPDATE SET content = excluded.content";
 
 /// What was learned about databases, in a file.
 #[derive(Debug)]
@@ -55,11 +73,14 @@ impl SqliteArchive {
         })
     }
 
-    async fn kept(&self, database: &str) -> Result<Option<Arc<[u8]>>, StoreError> {
+    async fn kept(
+        &self,
+        select: &'static str,
+        database: &str,
+    ) -> Result<Option<Arc<[u8]>>, StoreError> {
         let database = name(database)?.to_owned();
         let work = move |file: &mut Connection| {
-            let kept = "SELECT catalogue FROM catalogues WHERE database = ?1";
-            let kept = file.query_row(kept, [database], |row| {
+            let kept = file.query_row(select, [database], |row| {
                 Ok(row.get_ref(0)?.as_blob()?.into())
             });
             kept.optional()
@@ -67,14 +88,58 @@ impl SqliteArchive {
         self.file.run(work).await
     }
 
-    async fn keep(&self, database: &str, catalogue: &[u8]) -> Result<(), StoreError> {
+    async fn keep(
+        &self,
+        [what, put]: [&'static str; 2],
+        database: &str,
+        bytes: &[u8],
+    ) -> Result<(), StoreError> {
         let database = name(database)?.to_owned();
-        self.options.fits(&database, catalogue)?;
-        let catalogue = catalogue.to_vec();
-        let put = "INSERT INTO catalogues VALUES (?1, ?2)
-                   ON CONFLICT (database) DO UPDATE SET catalogue = excluded.catalogue";
-        let work = move |file: &Connection| file.execute(put, params![database, catalogue]);
+        self.options.fits(what, &database, bytes)?;
+        let bytes = bytes.to_vec();
+        let work = move |file: &Connection| file.execute(put, params![database, bytes]);
         self.file.change(work).await.map(drop)
+    }
+
+    async fn drop_values(&self, database: &str) -> Result<(), StoreError> {
+        let database = name(database)?.to_owned();
+        let delete = "DELETE FROM column_values WHERE database = ?1";
+        let work = move |file: &Connection| file.execute(delete, [database]);
+        self.file.change(work).await.map(drop)
+    }
+
+    async fn add_accepted(&self, record: &QueryRecord) -> Result<(), StoreError> {
+        let database = name(&record.database)?.to_owned();
+        let (text, id) = (self.options.text(record)?, number(record.id));
+        let most = i64::try_from(self.options.max_accepted).unwrap_or(i64::MAX);
+        let work = move |file: &Connection| {
+            let put = "INSERT OR REPLACE INTO accepted VALUES (?1, ?2, ?3)";
+            file.execute(put, params![database, id, text])?;
+            let old = "DELETE FROM accepted WHERE database = ?1 AND number NOT IN (
+                SELECT number FROM accepted WHERE database = ?1 ORDER BY number DESC LIMIT ?2)";
+            file.execute(old, params![database, most])
+        };
+        self.file.change(work).await.map(drop)
+    }
+
+    async fn drop_accepted(&self, database: &str, id: u64) -> Result<bool, StoreError> {
+        let database = name(database)?.to_owned();
+        let delete = "DELETE FROM accepted WHERE database = ?1 AND number = ?2";
+        let work = move |file: &Connection| file.execute(delete, params![database, number(id)]);
+        Ok(self.file.change(work).await? > 0)
+    }
+
+    async fn all_accepted(&self, database: &str) -> Result<Vec<QueryRecord>, StoreError> {
+        let database = name(database)?.to_owned();
+        let work = move |file: &mut Connection| {
+            let mut newest = file.prepare(
+                "SELECT number, record FROM accepted WHERE database = ?1 ORDER BY number DESC",
+            )?;
+            let rows = newest.query_map([database], record)?;
+            rows.map(|row| row.map(|record| accepted(record.id, record)))
+                .collect()
+        };
+        self.file.run(work).await
     }
 
     async fn add(&self, record: &QueryRecord) -> Result<u64, StoreError> {
@@ -120,7 +185,10 @@ impl SqliteArchive {
     async fn drop_all(&self, database: &str) -> Result<(), StoreError> {
         let database = name(database)?.to_owned();
         let work = move |file: &Connection| {
-            file.execute("DELETE FROM catalogues WHERE database = ?1", [&database])?;
+            for table in ["catalogues", "column_values", "accepted"] {
+                let delete = format!("DELETE FROM {table} WHERE database = ?1");
+                file.execute(&delete, [&database])?;
+            }
             file.execute("DELETE FROM queries WHERE database = ?1", [&database])
         };
         self.file.change(work).await.map(drop)
@@ -247,7 +315,7 @@ impl Archive for SqliteArchive {
         &'a self,
         database: &'a str,
     ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, StoreError>> {
-        self.kept(database).boxed()
+        self.kept(CATALOGUE, database).boxed()
     }
 
     fn keep_catalogue<'a>(
@@ -255,7 +323,26 @@ impl Archive for SqliteArchive {
         database: &'a str,
         catalogue: &'a [u8],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.keep(database, catalogue).boxed()
+        self.keep(["catalogue", KEEP_CATALOGUE], database, catalogue)
+            .boxed()
+    }
+
+    fn values<'a>(
+        &'a self,
+        database: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, StoreError>> {
+        self.kept(VALUES, database).boxed()
+    }
+
+    fn keep_values<'a>(
+        &'a self,
+        database: &'a str,
+        values: Option<&'a [u8]>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        match values {
+            Some(values) => self.keep(["values", KEEP_VALUES], database, values).boxed(),
+            None => self.drop_values(database).boxed(),
+        }
     }
 
     fn record<'a>(&'a self, record: &'a QueryRecord) -> BoxFuture<'a, Result<u64, StoreError>> {
@@ -278,6 +365,25 @@ impl Archive for SqliteArchive {
         limit: usize,
     ) -> BoxFuture<'a, Result<QueryPage, StoreError>> {
         self.find(database, words, limit).boxed()
+    }
+
+    fn accept<'a>(&'a self, record: &'a QueryRecord) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.add_accepted(record).boxed()
+    }
+
+    fn unaccept<'a>(
+        &'a self,
+        database: &'a str,
+        id: u64,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.drop_accepted(database, id).boxed()
+    }
+
+    fn accepted<'a>(
+        &'a self,
+        database: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<QueryRecord>, StoreError>> {
+        self.all_accepted(database).boxed()
     }
 
     fn forget<'a>(&'a self, database: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {

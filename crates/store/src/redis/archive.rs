@@ -1,8 +1,9 @@
 //! What was learned about databases, in Redis: for each the catalogue and a sorted set of
 //! queries by their numbers.
 //!
-//! `<prefix>archive:{<database>}:catalogue` is the catalogue, compressed; `…:queries` the
-//! sorted set and `…:bytes` its size, which change together. `<prefix>archive` is a hash with the
+//! `<prefix>archive:{<database>}:catalogue` is the catalogue, compressed, as are the values of its
+//! columns in `…:values`; `…:queries` the sorted set and `…:bytes` its size, which change together;
+//! `…:accepted` a sorted set of those queries that were accepted. `<prefix>archive` is a hash with the
 //! last number that was given. A member of the set is a number, a space and the query as JSON,
 //! so that two equal queries are two members.
 
@@ -25,7 +26,7 @@ use super::script::{count, list, script};
 use super::settings::Settings;
 use crate::StoreOptions;
 use crate::address::RedisAddress;
-use crate::archive::{ArchiveOptions, among, name};
+use crate::archive::{ArchiveOptions, accepted, among, name};
 use crate::changes::Hub;
 
 /// Records that one search asks for at a time, so that nobody else waits long.
@@ -48,6 +49,12 @@ end
 redis.call('SET', KEYS[2], bytes)
 return count";
 
+/// KEYS: accepted queries. ARGV: number, record, the last rank to go.
+const ACCEPT: &str = "
+redis.call('ZREMRANGEBYSCORE', KEYS[1], ARGV[1], ARGV[1])
+redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ' ' .. ARGV[2])
+return redis.call('ZREMRANGEBYRANK', KEYS[1], 0, ARGV[3])";
+
 /// What was learned about databases, in Redis.
 #[derive(Debug)]
 pub struct RedisArchive {
@@ -58,8 +65,10 @@ pub struct RedisArchive {
 /// The names of what is known of one database.
 struct Names {
     catalogue: String,
+    values: String,
     queries: String,
     bytes: String,
+    accepted: String,
 }
 
 impl RedisArchive {
@@ -85,13 +94,14 @@ impl RedisArchive {
             .tagged("archive", name(database)?);
         Ok(Names {
             catalogue: format!("{tagged}:catalogue"),
+            values: format!("{tagged}:values"),
+            accepted: format!("{tagged}:accepted"),
             queries: format!("{tagged}:queries"),
             bytes: format!("{tagged}:bytes"),
         })
     }
 
-    async fn kept(&self, database: &str) -> Result<Option<Arc<[u8]>>, StoreError> {
-        let name = self.names(database)?.catalogue;
+    async fn kept(&self, name: String) -> Result<Option<Arc<[u8]>>, StoreError> {
         match self.client.ask(request("GET", &name)).await? {
             Value::BulkString(packed) => {
                 let most = self.options.max_catalogue_bytes;
@@ -103,11 +113,9 @@ impl RedisArchive {
         }
     }
 
-    async fn keep(&self, database: &str, catalogue: &[u8]) -> Result<(), StoreError> {
-        let name = self.names(database)?.catalogue;
-        self.options.fits(database, catalogue)?;
-        let catalogue = catalogue.to_vec();
-        let packed = in_background(move || packed(&catalogue)).await??;
+    async fn keep(&self, name: String, bytes: &[u8]) -> Result<(), StoreError> {
+        let bytes = bytes.to_vec();
+        let packed = in_background(move || packed(&bytes)).await??;
         let mut set = request("SET", &name);
         set.command.arg(packed);
         self.client.ask(set).await.map(drop)
@@ -197,7 +205,37 @@ impl RedisArchive {
         let names = self.names(database)?;
         let mut delete = request("DEL", &names.catalogue);
         delete.command.arg(&names.queries).arg(&names.bytes);
+        delete.command.arg(&names.values).arg(&names.accepted);
         self.client.ask(delete).await.map(drop)
+    }
+
+    async fn add_accepted(&self, record: &QueryRecord) -> Result<(), StoreError> {
+        let names = self.names(&record.database)?;
+        let most = i64::try_from(self.options.max_accepted).unwrap_or(i64::MAX);
+        let arguments = [
+            record.id.to_string(),
+            self.options.text(record)?,
+            (-most).saturating_sub(1).to_string(),
+        ];
+        let add = script(ACCEPT, &[&names.accepted], &arguments);
+        self.client.ask(add).await.map(drop)
+    }
+
+    async fn drop_accepted(&self, database: &str, id: u64) -> Result<bool, StoreError> {
+        let mut remove = request("ZREMRANGEBYSCORE", &self.names(database)?.accepted);
+        remove.command.arg(id).arg(id);
+        Ok(count(&self.client.ask(remove).await?) > 0)
+    }
+
+    async fn all_accepted(&self, database: &str) -> Result<Vec<QueryRecord>, StoreError> {
+        let name = self.names(database)?.accepted;
+        let mut all = request("ZREVRANGE", &name);
+        all.command.arg(0).arg(-1);
+        let members = list(self.client.ask(all).await?);
+        let records = members.iter().map(|member| record(&name, member));
+        records
+            .map(|record| record.map(|record| accepted(record.id, record)))
+            .collect()
     }
 }
 
@@ -268,7 +306,7 @@ impl Archive for RedisArchive {
         &'a self,
         database: &'a str,
     ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, StoreError>> {
-        self.kept(database).boxed()
+        async move { self.kept(self.names(database)?.catalogue).await }.boxed()
     }
 
     fn keep_catalogue<'a>(
@@ -276,7 +314,35 @@ impl Archive for RedisArchive {
         database: &'a str,
         catalogue: &'a [u8],
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.keep(database, catalogue).boxed()
+        async move {
+            let name = self.names(database)?.catalogue;
+            self.options.fits("catalogue", database, catalogue)?;
+            self.keep(name, catalogue).await
+        }
+        .boxed()
+    }
+
+    fn values<'a>(
+        &'a self,
+        database: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, StoreError>> {
+        async move { self.kept(self.names(database)?.values).await }.boxed()
+    }
+
+    fn keep_values<'a>(
+        &'a self,
+        database: &'a str,
+        values: Option<&'a [u8]>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        async move {
+            let name = self.names(database)?.values;
+            let Some(values) = values else {
+                return self.client.ask(request("DEL", &name)).await.map(drop);
+            };
+            self.options.fits("values", database, values)?;
+            self.keep(name, values).await
+        }
+        .boxed()
     }
 
     fn record<'a>(&'a self, record: &'a QueryRecord) -> BoxFuture<'a, Result<u64, StoreError>> {
@@ -299,6 +365,25 @@ impl Archive for RedisArchive {
         limit: usize,
     ) -> BoxFuture<'a, Result<QueryPage, StoreError>> {
         self.find(database, words, limit).boxed()
+    }
+
+    fn accept<'a>(&'a self, record: &'a QueryRecord) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.add_accepted(record).boxed()
+    }
+
+    fn unaccept<'a>(
+        &'a self,
+        database: &'a str,
+        id: u64,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.drop_accepted(database, id).boxed()
+    }
+
+    fn accepted<'a>(
+        &'a self,
+        database: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<QueryRecord>, StoreError>> {
+        self.all_accepted(database).boxed()
     }
 
     fn forget<'a>(&'a self, database: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -23,6 +23,7 @@ fn query(database: &str, sql: &str, question: Option<&str>) -> QueryRecord {
         row_count: 3,
         execution_ms: 12,
         executed_at: 1_700_000_000_123,
+        accepted: false,
     }
 }
 
@@ -43,6 +44,61 @@ async fn keeps_catalogues(archive: &Arc<dyn Archive>) {
         assert!(kept.as_deref() == Some(bytes), "of {} bytes", bytes.len());
     }
     assert_eq!(archive.catalogue("Shop").await.unwrap(), None);
+}
+
+async fn keeps_values(archive: &Arc<dyn Archive>) {
+    assert_eq!(archive.values("valued").await.unwrap(), None);
+    archive.keep_catalogue("valued", b"{}").await.unwrap();
+    for bytes in [&b"{\"a\":1}"[..], b"", "订单".as_bytes()] {
+        archive.keep_values("valued", Some(bytes)).await.unwrap();
+        let kept = archive.values("valued").await.unwrap();
+        assert_eq!(kept.as_deref(), Some(bytes));
+    }
+    let catalogue = archive.catalogue("valued").await.unwrap();
+    assert_eq!(catalogue.as_deref(), Some(&b"{}"[..]));
+    archive.keep_values("valued", None).await.unwrap();
+    archive.keep_values("valued", None).await.unwrap();
+    assert_eq!(archive.values("valued").await.unwrap(), None);
+    archive.keep_values("valued", Some(b"x")).await.unwrap();
+    archive.forget("valued").await.unwrap();
+    assert_eq!(archive.values("valued").await.unwrap(), None);
+}
+
+/// What is accepted is a copy with the number of its record, stays when the history does not have
+/// room for the record, and is one database's.
+async fn keeps_what_is_accepted(archive: &Arc<dyn Archive>) {
+    let mut records = Vec::new();
+    for n in 0..3 {
+        let record = query("liked", &format!("SELECT {n}"), Some("多少?"));
+        let id = archive.record(&record).await.unwrap();
+        records.push(QueryRecord {
+            id,
+            accepted: true,
+            ..record
+        });
+    }
+    for record in [&records[2], &records[0], &records[2]] {
+        archive.accept(record).await.unwrap();
+    }
+    let expected = vec![records[2].clone(), records[0].clone()];
+    assert_eq!(archive.accepted("liked").await.unwrap(), expected);
+    assert_eq!(archive.accepted("Liked").await.unwrap(), []);
+    let history = archive.history("liked", None, 9).await.unwrap();
+    assert!(history.items.iter().all(|record| !record.accepted));
+    assert!(!archive.unaccept("liked", records[1].id).await.unwrap());
+    assert!(!archive.unaccept("other", records[0].id).await.unwrap());
+    assert!(archive.unaccept("liked", records[0].id).await.unwrap());
+    assert!(!archive.unaccept("liked", records[0].id).await.unwrap());
+    assert_eq!(archive.accepted("liked").await.unwrap().len(), 1);
+    for n in 0..600 {
+        let record = query("liked", &n.to_string(), None);
+        let id = records[2].id + 1 + n;
+        archive.accept(&QueryRecord { id, ..record }).await.unwrap();
+    }
+    let kept = archive.accepted("liked").await.unwrap();
+    assert_eq!((kept.len(), kept[0].sql.as_str()), (500, "599"));
+    archive.forget("liked").await.unwrap();
+    assert_eq!(archive.accepted("liked").await.unwrap(), []);
 }
 
 async fn keeps_records_exactly(archive: &Arc<dyn Archive>) {
@@ -263,6 +319,10 @@ async fn gives_each_record_a_number_of_its_own(address: &str) {
 async fn holds(address: &str) {
     let archive = archive(address, &ArchiveOptions::default()).await;
     keeps_catalogues(&archive).await;
+    keeps_values(&archive).await;
+    keeps_what_is_accepted(&archive).await;
+    keeps_values(&archive).await;
+    keeps_what_is_accepted(&archive).await;
     keeps_records_exactly(&archive).await;
     pages_go_from_new_to_old(&archive).await;
     finds_words(&archive).await;

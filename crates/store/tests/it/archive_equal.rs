@@ -18,6 +18,11 @@ enum Step {
     Keep(String, Vec<u8>),
     Catalogue(String),
     Record(QueryRecord),
+    KeepValues(String, Vec<u8>),
+    Values(String),
+    Accept(String, u64),
+    Unaccept(String, u64),
+    Accepted(String),
     /// The place of the number from which older ones are wanted, among all that were given.
     History(String, Option<usize>, usize),
     Search(String, String, usize),
@@ -51,6 +56,7 @@ fn record() -> impl Strategy<Value = QueryRecord> {
             row_count,
             execution_ms,
             executed_at,
+            accepted: false,
         }
     })
 }
@@ -61,6 +67,11 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (name(), vec(any::<u8>(), 0..60)).prop_map(|(name, bytes)| Step::Keep(name, bytes)),
         1 => name().prop_map(Step::Catalogue),
         6 => record().prop_map(Step::Record),
+        1 => (name(), vec(any::<u8>(), 0..60)).prop_map(|(name, bytes)| Step::KeepValues(name, bytes)),
+        1 => name().prop_map(Step::Values),
+        2 => (name(), 0_u64..9).prop_map(|(name, id)| Step::Accept(name, id)),
+        1 => (name(), 0_u64..9).prop_map(|(name, id)| Step::Unaccept(name, id)),
+        1 => name().prop_map(Step::Accepted),
         2 => page.prop_map(|(name, before, limit)| Step::History(name, before, limit)),
         4 => (name(), text(), 0_usize..6).prop_map(|(name, words, limit)| Step::Search(name, words, limit)),
         1 => name().prop_map(Step::Forget),
@@ -90,6 +101,24 @@ async fn answer(archive: &Arc<dyn Archive>, given: &mut Vec<u64>, step: &Step) -
         Step::Search(name, words, limit) => {
             shown(archive.search(name, words, *limit).await.unwrap(), given)
         }
+        Step::KeepValues(name, bytes) => {
+            let values = Some(bytes.as_slice()).filter(|bytes| !bytes.is_empty());
+            let done = archive.keep_values(name, values).await;
+            format!("{:?}", done.map_err(|error| error.kind))
+        }
+        Step::Values(name) => format!("{:?}", archive.values(name).await.unwrap()),
+        Step::Accept(name, id) => {
+            let record = QueryRecord {
+                id: *id,
+                database: name.clone(),
+                sql: format!("SELECT {id}"),
+                ..QueryRecord::default()
+            };
+            let done = archive.accept(&record).await;
+            format!("{:?}", done.map_err(|error| error.kind))
+        }
+        Step::Unaccept(name, id) => format!("{:?}", archive.unaccept(name, *id).await.unwrap()),
+        Step::Accepted(name) => format!("{:?}", archive.accepted(name).await.unwrap()),
         Step::Forget(name) => format!("{:?}", archive.forget(name).await.is_ok()),
     }
 }

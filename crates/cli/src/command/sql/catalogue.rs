@@ -120,7 +120,7 @@ fn ranked<'a>(
     question: &str,
     most: usize,
 ) -> Vec<(&'a Table, Vec<String>)> {
-    let found = prepared.index.rank(question, most);
+    let found = prepared.rank(question, None, most);
     let table = |ranked: Ranked| Some((prepared.catalogue.tables.get(ranked.table)?, ranked.why));
     found.into_iter().filter_map(table).collect()
 }
@@ -255,6 +255,8 @@ fn notes(table: &Table, column: &Column) -> String {
 pub(super) async fn refresh(args: &Sql, config: &Config) -> Result<(), Failure> {
     let session = Session::open(args, config).await?;
     let catalogue = read(&session, true).await?;
+    let sampled = session.databases.sample(&session.name).await;
+    let sampled = sampled.map_err(|error| told(&error, None))?;
     let columns: usize = catalogue
         .tables
         .iter()
@@ -272,13 +274,18 @@ pub(super) async fn refresh(args: &Sql, config: &Config) -> Result<(), Failure> 
         "tables": catalogue.tables.len(),
         "columns": columns,
         "foreignKeys": keys,
+        "sampledColumns": sampled,
         "lastRefreshed": catalogue.last_refreshed.to_string(),
     });
     if args.with.json {
         return Ok(terminal::line(&format!("{counts:#}"))?);
     }
+    let sampled = match sampled {
+        0 => String::new(),
+        some => format!(", values of {some} columns"),
+    };
     Ok(terminal::line(&format!(
-        "{} {}: {} tables, {columns} columns, {keys} foreign keys",
+        "{} {}: {} tables, {columns} columns, {keys} foreign keys{sampled}",
         catalogue.dialect.title(),
         one_line(&catalogue.version),
         catalogue.tables.len(),

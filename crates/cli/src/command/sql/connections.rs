@@ -22,6 +22,7 @@ pub(super) async fn add(args: &Sql, command: &SqlCommand, config: &Config) -> Re
         description,
         ssl_disabled,
         glossary,
+        values,
     } = command
     else {
         return Ok(());
@@ -36,6 +37,7 @@ pub(super) async fn add(args: &Sql, command: &SqlCommand, config: &Config) -> Re
             Some(path) => databases::glossary_file("--glossary", &path.to_string_lossy())?,
             None => Vec::new(),
         },
+        values: *values,
         ..Definition::default()
     };
     let databases = session::known(config).await?;

@@ -39,7 +39,31 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// When, how many rows, the question, and the query.
+/// Makes a query that ran an example for questions like its own, or no longer.
+pub(super) async fn accept(
+    args: &Sql,
+    id: u64,
+    accepts: bool,
+    config: &Config,
+) -> Result<(), Failure> {
+    let session = Session::open(args, config).await?;
+    let (databases, name) = (&session.databases, session.name.as_str());
+    if accepts {
+        let record = databases.accept(name, id).await;
+        let record = record.map_err(|error| told(&error, None))?;
+        let question = one_line(record.question.as_deref().unwrap_or_default());
+        terminal::note(&format!("accepted: {id} answers {}", cut(&question, 200)));
+        return Ok(());
+    }
+    let done = databases.unaccept(name, id).await;
+    match done.map_err(|error| told(&error, None))? {
+        true => terminal::note(&format!("{id} is no example any more")),
+        false => terminal::note(&format!("{id} was not accepted")),
+    }
+    Ok(())
+}
+
+/// When, how many rows, its number, the question, and the query.
 fn shown(record: &QueryRecord) -> String {
     let colour = Stream::Out.has_colour();
     let rows = match record.row_count {
@@ -47,9 +71,11 @@ fn shown(record: &QueryRecord) -> String {
         rows => format!("{rows} rows"),
     };
     let head = format!(
-        "{}  {rows}, {} ms",
+        "{}  {rows}, {} ms  #{}{}",
         when(record.executed_at),
-        record.execution_ms
+        record.execution_ms,
+        record.id,
+        if record.accepted { "  accepted" } else { "" }
     );
     let mut shown = format!("{}\n", styled(&head, Style::Dim, colour));
     if let Some(question) = &record.question {

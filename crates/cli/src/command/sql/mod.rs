@@ -66,7 +66,13 @@ async fn work(args: &Sql, config: &Config) -> Result<(), Failure> {
         SqlCommand::List => connections::list(args, config).await,
         SqlCommand::Remove { name } => connections::remove(name, config).await,
         SqlCommand::Test { database } => connections::test(args, database.as_deref(), config).await,
-        SqlCommand::History { words, most } => history::run(args, words, *most, config).await,
+        SqlCommand::History {
+            accept: Some(id), ..
+        } => history::accept(args, *id, true, config).await,
+        SqlCommand::History {
+            unaccept: Some(id), ..
+        } => history::accept(args, *id, false, config).await,
+        SqlCommand::History { words, most, .. } => history::run(args, words, *most, config).await,
         SqlCommand::Format { sql, dialect } => format::run(sql, dialect),
         SqlCommand::Eval(eval) => evaluate::run(args, eval, config).await,
     }

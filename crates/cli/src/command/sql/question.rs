@@ -36,6 +36,8 @@ pub(super) async fn run(args: &Sql, config: &Config) -> Result<(), Failure> {
     }
     let options = RunOptions {
         question: Some(question.clone()),
+        // It runs only when the user has read it and said yes.
+        accepted: true,
         ..output::options(args.shown(), databases.config())?
     };
     let generated = databases.generate(&session.name, &question).await;

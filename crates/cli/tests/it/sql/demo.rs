@@ -127,6 +127,21 @@ fn somebody_at_a_terminal_is_asked_first() {
     let (code, shown) = ask("y\r");
     assert_eq!(code, Some(0), "{shown}");
     assert!(shown.contains(" rows in "), "{shown}");
+    let kept = json(&demo(&place, &["history", "--json"]));
+    assert_eq!(kept[0]["accepted"], true, "{kept}");
+    let id = kept[0]["id"].to_string();
+    assert!(
+        demo(&place, &["history"])
+            .out
+            .contains(&format!("#{id}  accepted"))
+    );
+    for (flag, said) in [
+        ("--unaccept", "no example any more"),
+        ("--accept", "accepted: "),
+    ] {
+        let done = demo(&place, &["history", flag, &id]);
+        assert!(done.code == Some(0) && done.err.contains(said), "{done:?}");
+    }
     for no in ["\r", "n\r", "\u{4}"] {
         let (code, shown) = ask(no);
         assert_eq!(code, Some(0), "{shown}");

@@ -103,6 +103,62 @@ async fn words_find_queries_and_questions() {
 }
 
 #[tokio::test]
+async fn queries_are_accepted_and_taken_back() {
+    let shop = Shop::sqlite();
+    let served = Setup::default().with(&shop).await;
+    let body = json!({"sql": "SELECT count(*) FROM orders", "naturalQuery": "有多少订单"});
+    assert_eq!(served.post("/dbs/shop/query", &body).await.status, 200);
+    served.query("SELECT name FROM employees").await;
+    let accepted = async || {
+        let page = served.get("/dbs/shop/history").await.json();
+        let items = page["items"].as_array().unwrap().iter();
+        items
+            .map(|item| item["accepted"].as_bool().unwrap())
+            .collect::<Vec<_>>()
+    };
+    let page = served.get("/dbs/shop/history").await.json();
+    let [unasked, asked] = ids(&page)[..] else {
+        panic!("{page}");
+    };
+    assert_eq!(accepted().await, [false, false]);
+    let route = format!("/dbs/shop/history/{asked}/accept");
+    let record = served.post(&route, &json!({})).await.json();
+    assert_eq!(
+        (&record["id"], &record["accepted"]),
+        (&json!(asked), &json!(true))
+    );
+    assert_eq!(accepted().await, [false, true]);
+    for (path, status, code) in [
+        (
+            format!("/dbs/shop/history/{unasked}/accept"),
+            400,
+            "sql.invalid.accept",
+        ),
+        (
+            "/dbs/shop/history/99/accept".to_owned(),
+            404,
+            "sql.not_found",
+        ),
+        (
+            "/dbs/shops/history/1/accept".to_owned(),
+            404,
+            "sql.not_found",
+        ),
+        (
+            "/dbs/shop/history/one/accept".to_owned(),
+            400,
+            "request.path",
+        ),
+    ] {
+        error(&served.post(&path, &json!({})).await, status, code);
+    }
+    for _ in 0..2 {
+        assert_eq!(served.send("DELETE", &route, "").await.status, 204);
+    }
+    assert_eq!(accepted().await, [false, false]);
+}
+
+#[tokio::test]
 async fn parameters_that_do_not_fit_are_refused() {
     let shop = Shop::sqlite();
     let served = Setup::default().with(&shop).await;

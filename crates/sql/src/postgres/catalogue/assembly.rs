@@ -3,7 +3,9 @@
 use foldhash::{HashMap, HashMapExt};
 use tokio_postgres::{Error, Row};
 
+use crate::Dialect;
 use crate::catalogue::{Column, ForeignKey, Table, TableType};
+use crate::values::checks;
 
 type Oid = u32;
 
@@ -16,6 +18,7 @@ pub(super) struct Parts {
     pub(super) labels: Vec<Label>,
     pub(super) notes: Vec<Note>,
     pub(super) keys: Vec<Key>,
+    pub(super) checks: Vec<Check>,
 }
 
 /// Version and effective search path.
@@ -160,6 +163,32 @@ impl Key {
     }
 }
 
+/// A CHECK of one column of a relation, or of a domain.
+pub(super) struct Check {
+    relation: Oid,
+    columns: Option<Vec<i16>>,
+    domain: Oid,
+    expression: Option<String>,
+}
+
+impl Check {
+    pub(super) fn of(row: &Row) -> Result<Self, Error> {
+        Ok(Check {
+            relation: row.try_get(0)?,
+            columns: row.try_get(1)?,
+            domain: row.try_get(2)?,
+            expression: row.try_get(3)?,
+        })
+    }
+
+    /// The values that it lets pass.
+    fn values(&self) -> Option<Vec<String>> {
+        let expression = self.expression.as_deref()?;
+        let (_, values) = checks::choice(expression, Dialect::PostgreSql)?;
+        Some(values)
+    }
+}
+
 /// A table under construction, with the numbers of its columns: dropped ones leave gaps.
 struct Draft {
     table: Table,
@@ -198,7 +227,8 @@ impl Drafts {
 impl Parts {
     /// The tables, in order of schema and name.
     pub(super) fn tables(self) -> Vec<Table> {
-        let types = Types::of(self.types, self.bases, self.labels);
+        let mut types = Types::of(self.types, self.bases, self.labels);
+        types.add(&self.checks);
         let mut drafts = drafts(self.relations);
         let mut columns = self.columns;
         columns.sort_unstable_by_key(|column| (column.relation, column.number));
@@ -213,6 +243,9 @@ impl Parts {
         }
         for key in self.keys {
             self::key(&mut drafts, &key);
+        }
+        for check in &self.checks {
+            self::check(&mut drafts, check);
         }
         let mut tables: Vec<Table> = drafts.list.into_iter().map(|draft| draft.table).collect();
         tables
@@ -259,6 +292,21 @@ fn comment(drafts: &mut Drafts, note: Note) {
     let place = number.and_then(|number| draft.place(number));
     if let Some(column) = place.and_then(|place| draft.table.columns.get_mut(place)) {
         column.comment = Some(note.text);
+    }
+}
+
+/// Gives the column of a CHECK the values that pass it, unless its type says them.
+fn check(drafts: &mut Drafts, check: &Check) {
+    let (Some(draft), Some([number])) = (drafts.find(check.relation), check.columns.as_deref())
+    else {
+        return;
+    };
+    let place = draft.place(*number);
+    if let Some(column) = place.and_then(|place| draft.table.columns.get_mut(place))
+        && column.values.is_empty()
+        && let Some(values) = check.values()
+    {
+        column.values = values;
     }
 }
 
@@ -322,6 +370,15 @@ impl Types {
             names: names.into_iter().map(|t| (t.type_, t.name)).collect(),
             bases: bases.into_iter().map(|base| (base.type_, base)).collect(),
             labels: by_type,
+        }
+    }
+
+    /// Domains whose CHECK is a list have its values as an enum has labels.
+    fn add(&mut self, checks: &[Check]) {
+        for check in checks.iter().filter(|check| check.relation == 0) {
+            if let Some(values) = check.values() {
+                self.labels.entry(check.domain).or_insert(values);
+            }
         }
     }
 

@@ -19,13 +19,13 @@ use super::server::Server;
 use super::session::Session;
 use crate::database::Progress;
 use crate::{Catalogue, DatabaseError, DatabaseErrorKind as Kind, Dialect};
-use assembly::{About, Attribute, Base, Key, Label, Note, Parts, Relation, TypeName};
+use assembly::{About, Attribute, Base, Check, Key, Label, Note, Parts, Relation, TypeName};
 
 /// Bytes that a whole catalogue may take on the wire: some fifty times ten thousand tables.
 const BYTES: u64 = 1 << 30;
 
 /// Questions, for the progress.
-const STEPS: u64 = 9;
+const STEPS: u64 = 10;
 
 /// Reads everything that the role may see.
 pub(super) async fn read(
@@ -108,7 +108,7 @@ async fn ask_all(
         progress,
         done: AtomicU64::new(0),
     };
-    let (about, fingerprint, relations, columns, types, bases, labels, notes, keys) = futures_util::try_join!(
+    let (about, fingerprint, relations, columns, types, bases, labels, notes, keys, checks) = futures_util::try_join!(
         asking.one("server", statements::SERVER, About::of),
         asking.one("fingerprint", statements::FINGERPRINT, |row| row.try_get(0)),
         asking.all("tables", statements::RELATIONS, Relation::of),
@@ -118,6 +118,7 @@ async fn ask_all(
         asking.all("enums", statements::LABELS, Label::of),
         asking.all("comments", statements::NOTES, Note::of),
         asking.all("keys", statements::KEYS, Key::of),
+        asking.all("checks", statements::CHECKS, Check::of),
     )?;
     let parts = Parts {
         relations,
@@ -127,6 +128,7 @@ async fn ask_all(
         labels,
         notes,
         keys,
+        checks,
     };
     Ok((about, fingerprint, parts))
 }

@@ -86,6 +86,14 @@ FROM pg_catalog.pg_constraint k
 WHERE k.contype IN ('p', 'u', 'f') AND k.conparentid = 0
 ORDER BY k.conrelid, k.conkey, k.oid";
 
+/// What CHECK constraints of one column say, and those of domains, which have no relation.
+pub(super) const CHECKS: &str = "
+SELECT k.conrelid, k.conkey, k.contypid, pg_catalog.pg_get_expr(k.conbin, k.conrelid)
+FROM pg_catalog.pg_constraint k
+WHERE k.contype = 'c' AND k.convalidated AND (k.conrelid = 0 OR pg_catalog.array_length(k.conkey, 1) = 1)
+AND pg_catalog.pg_column_size(k.conbin) < 100000
+ORDER BY k.oid";
+
 /// One text that changes when a table, a column, a comment, a key, an enum, a default or a right does.
 ///
 /// Each row of the system's tables carries the transaction that wrote it last. Hashes of these are

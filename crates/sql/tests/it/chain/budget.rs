@@ -56,6 +56,7 @@ async fn ask(
     let model = Scripted::new(lines.iter().cloned());
     let prompts = BuiltIn::new().unwrap();
     let chain = Chain {
+        examples: &[],
         model: &model,
         prompts: &prompts,
         tokens: &Bytes4,

@@ -55,6 +55,7 @@ async fn choose(case: &Value, config: &SqlConfig) -> (Value, bool, usize) {
     }]);
     let prompts = BuiltIn::new().unwrap();
     let chain = Chain {
+        examples: &[],
         model: &model,
         prompts: &prompts,
         tokens: &Bytes4,
@@ -138,6 +139,7 @@ async fn both_phases_ask_as_the_seed_says() {
         ..SqlConfig::default()
     };
     let chain = Chain {
+        examples: &[],
         model: &model,
         prompts: &prompts,
         tokens: &Bytes4,
@@ -191,6 +193,7 @@ async fn a_broken_answer_falls_back() {
         ..SqlConfig::default()
     };
     let chain = Chain {
+        examples: &[],
         model: &model,
         prompts: &prompts,
         tokens: &Bytes4,

@@ -4,6 +4,7 @@ use quillet_real_servers::MariaDb;
 use quillet_sql::{Cell, DatabaseErrorKind};
 
 use super::{only, open, rows, try_open};
+use crate::certificates::Certificates;
 
 #[tokio::test]
 async fn a_server_is_reached_over_tcp_and_by_its_socket() {
@@ -62,6 +63,112 @@ async fn tls_is_used_where_the_server_has_it() {
         let error = open(&url).check().await.unwrap_err();
         assert_eq!(error.kind, DatabaseErrorKind::Unreachable, "{url}");
         assert!(error.message.contains(part), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn authorities_are_checked_and_certificates_of_clients_shown() {
+    let files = Certificates::make();
+    let server = MariaDb::start_with_certificate(
+        &files.text("server.crt"),
+        &files.text("server.key"),
+        &files.text("ca.crt"),
+    );
+    server.create_role("reader");
+    server.execute("GRANT SELECT ON test.* TO reader; ALTER USER reader REQUIRE X509");
+    let (root, reader) = (files.path("ca.crt"), server.url_of("reader", "test"));
+    // 127.0.0.1 is not in the certificate, which is for localhost.
+    open(&format!(
+        "{}?ssl-mode=verify-ca&ssl-ca={root}",
+        server.url()
+    ))
+    .check()
+    .await
+    .unwrap();
+    for (certificate, key) in [
+        ("rsa.crt", "rsa.key"),
+        ("rsa.crt", "rsa.pkcs1.key"),
+        ("ec.crt", "ec.key"),
+    ] {
+        let (certificate, key) = (files.path(certificate), files.path(key));
+        let identity = format!("ssl-cert={certificate}&ssl_key={key}");
+        for mode in ["required", "verify_ca"] {
+            let url = format!("{reader}?ssl-mode={mode}&ssl-ca={root}&{identity}");
+            assert_eq!(
+                only(rows(&*open(&url), "SELECT 1").await),
+                Cell::Int(1),
+                "{url}"
+            );
+        }
+    }
+    let stranger = files.path("stranger.crt");
+    for (url, kind) in [
+        (
+            format!("{reader}?ssl-mode=required"),
+            DatabaseErrorKind::Denied,
+        ),
+        (
+            format!("{}?ssl-mode=verify-ca&ssl-ca={stranger}", server.url()),
+            DatabaseErrorKind::Unreachable,
+        ),
+        (
+            format!("{}?ssl-mode=verify-identity&ssl-ca={root}", server.url()),
+            DatabaseErrorKind::Unreachable,
+        ),
+    ] {
+        let error = open(&url).check().await.unwrap_err();
+        assert_eq!(error.kind, kind, "{url}: {error}");
+    }
+}
+
+/// The library takes no certificate of an authority for that of a server; what to do is said.
+#[tokio::test]
+async fn an_authority_that_is_a_server_is_refused_with_the_mend() {
+    let files = Certificates::make();
+    let own = files.text("own.crt");
+    let server = MariaDb::start_with_certificate(&own, &files.text("own.key"), &own);
+    let url = format!(
+        "{}?ssl-mode=verify-ca&ssl-ca={}",
+        server.url(),
+        files.path("own.crt")
+    );
+    let error = open(&url).check().await.unwrap_err();
+    assert!(error.message.contains("CA:FALSE"), "{error}");
+}
+
+#[test]
+fn files_of_tls_that_cannot_be_used_are_named() {
+    let files = Certificates::make();
+    let (certificate, key) = (files.path("rsa.crt"), files.path("rsa.key"));
+    for (parameters, parts) in [
+        (
+            format!("ssl-ca={}", files.path("no.crt")),
+            &["ssl-ca", "no.crt"][..],
+        ),
+        (
+            format!("ssl-cert={certificate}"),
+            &["ssl-cert without ssl-key"],
+        ),
+        (format!("ssl-key={key}"), &["ssl-key without ssl-cert"]),
+        (
+            format!(
+                "ssl-cert={certificate}&ssl-key={}",
+                files.path("encrypted.pkcs8.key")
+            ),
+            &["ssl-key", "encrypted.pkcs8.key", "openssl pkey"],
+        ),
+        (
+            format!(
+                "ssl-cert={certificate}&ssl-key={}",
+                files.path("nothing.pem")
+            ),
+            &["nothing.pem", "no private key"],
+        ),
+    ] {
+        let error = try_open(&format!("mysql://u@h/d?{parameters}")).unwrap_err();
+        for part in parts {
+            assert!(error.message.contains(part), "{parameters}: {error}");
+        }
     }
 }
 

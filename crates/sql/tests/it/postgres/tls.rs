@@ -6,7 +6,8 @@ use quillet_real_servers::Postgres;
 use quillet_sql::database::{ConnectOptions, SecondJudge};
 use quillet_sql::{Cell, DatabaseErrorKind as Kind, QueryLimits, connect};
 
-use super::{database, value};
+use super::{database, powerful, value};
+use crate::certificates::Certificates;
 
 const IS_TLS: &str = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
 
@@ -96,4 +97,128 @@ async fn queries_are_cancelled_under_tls_as_well() {
     while server.look("postgres", at_work) != "0" {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+/// What `openssl req -x509` makes is an authority by its own words; libpq takes it for the server
+/// where it is named as what to trust, and by its common name where it has no other.
+#[tokio::test]
+async fn a_certificate_that_vouches_for_itself_is_trusted_where_it_is_named() {
+    let files = Certificates::make();
+    let server =
+        Postgres::start_with_certificate(&files.text("own.crt"), &files.text("own.key"), None);
+    let named = server.url().replace("127.0.0.1", "localhost");
+    let own = files.path("own.crt");
+    for (url, mode) in [
+        (server.url(), "verify-ca"),
+        (server.url(), "require"),
+        (named.clone(), "verify-full"),
+    ] {
+        let url = format!("{url}?sslmode={mode}&sslrootcert={own}");
+        assert_eq!(value(&url, IS_TLS).await, Cell::Bool(true), "{mode}");
+    }
+    let stranger = files.path("stranger.crt");
+    for (url, mode, root) in [
+        // It is not for this address.
+        (server.url(), "verify-full", &own),
+        // Somebody else's of the same name.
+        (named.clone(), "verify-full", &stranger),
+        (named, "verify-ca", &files.path("ca.crt")),
+    ] {
+        let url = format!("{url}?sslmode={mode}&sslrootcert={root}");
+        let error = database(&url).check().await.unwrap_err();
+        assert_eq!(error.kind, Kind::Unreachable, "{mode} {root}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_asks_who_we_are_is_told() {
+    let files = Certificates::make();
+    let clients = files.text("ca.crt");
+    let server = Postgres::start_with_certificate(
+        &files.text("server.crt"),
+        &files.text("server.key"),
+        Some(&clients),
+    );
+    let root = files.path("ca.crt");
+    let named = server.url().replace("127.0.0.1", "localhost");
+    let url = |certificate: &str, key: &str| {
+        let (certificate, key) = (files.path(certificate), files.path(key));
+        format!("{named}?sslmode=verify-full&sslrootcert={root}&sslcert={certificate}&sslkey={key}")
+    };
+    for (certificate, key) in [
+        ("rsa.crt", "rsa.key"),
+        ("rsa.crt", "rsa.pkcs1.key"),
+        ("ec.crt", "ec.key"),
+    ] {
+        let cell = value(&url(certificate, key), IS_TLS).await;
+        assert_eq!(cell, Cell::Bool(true), "{key}");
+    }
+    let none = format!("{named}?sslmode=verify-full&sslrootcert={root}");
+    for url in [none, url("stranger.crt", "stranger.key")] {
+        assert!(database(&url).check().await.is_err(), "{url}");
+    }
+}
+
+#[test]
+fn files_that_cannot_be_used_are_named_with_their_mend() {
+    let files = Certificates::make();
+    let (certificate, key) = (files.path("rsa.crt"), files.path("rsa.key"));
+    let file = |name: &str| files.path(name);
+    for (parameters, parts) in [
+        (
+            format!("sslcert={certificate}"),
+            &["sslcert without sslkey"][..],
+        ),
+        (format!("sslkey={key}"), &["sslkey without sslcert"]),
+        (
+            format!("sslcert={}&sslkey={key}", file("no.crt")),
+            &["sslcert", "no.crt", "No such file"],
+        ),
+        (
+            format!("sslcert={certificate}&sslkey={}", file("no.key")),
+            &["sslkey", "no.key", "No such file"],
+        ),
+        (
+            format!("sslcert={certificate}&sslkey={}", file("nothing.pem")),
+            &["nothing.pem", "no private key", "BEGIN PRIVATE KEY"],
+        ),
+        (
+            format!("sslcert={}&sslkey={key}", file("nothing.pem")),
+            &["nothing.pem", "no certificate", "BEGIN CERTIFICATE"],
+        ),
+        (
+            format!(
+                "sslcert={certificate}&sslkey={}",
+                file("encrypted.pkcs8.key")
+            ),
+            &["encrypted.pkcs8.key", "is encrypted", "openssl pkey"],
+        ),
+        (
+            format!(
+                "sslcert={certificate}&sslkey={}",
+                file("encrypted.pkcs1.key")
+            ),
+            &["encrypted.pkcs1.key", "is encrypted", "openssl pkey"],
+        ),
+        (
+            format!("sslcert={certificate}&sslkey={}", file("ec.key")),
+            &["rsa.crt", "ec.key", "do not go together"],
+        ),
+        (
+            format!("sslmode=verify-ca&sslrootcert={}", file("nothing.pem")),
+            &["sslrootcert", "nothing.pem"],
+        ),
+    ] {
+        let url = format!("postgresql://u@h/d?{parameters}").parse().unwrap();
+        let error = connect(&url, &powerful()).unwrap_err();
+        for part in parts {
+            assert!(error.message.contains(part), "{parameters}: {error}");
+        }
+    }
+    // Nothing of it matters where there is no TLS.
+    let url = format!(
+        "postgresql://u@h/d?sslmode=disable&sslcert={}",
+        file("no.crt")
+    );
+    assert!(connect(&url.parse().unwrap(), &powerful()).is_ok());
 }

@@ -1,5 +1,6 @@
 //! Databases under names, over real databases and a scripted model.
 
+mod accepted;
 mod catalogues;
 mod connections;
 mod crowd;
@@ -7,3 +8,4 @@ mod errors;
 mod exports;
 mod repair;
 mod shop;
+mod values;

@@ -1,0 +1,137 @@
+//! Pairs of a question and a query that a person accepted, as examples for a question like theirs.
+//!
+//! Like is what has words in common, rare ones among the accepted questions counting most. An
+//! example is told only while its query would still pass: who takes a table away takes its examples
+//! along.
+
+use foldhash::{HashMap, HashMapExt, HashSet};
+use quillet_core::archive::QueryRecord;
+use quillet_core::chat::TokenCounter;
+
+use super::context::tame;
+use crate::rank::content_words;
+
+/// Questions that have less in common than this (cosine of their words) are not alike.
+const ALIKE: f32 = 0.25;
+/// A word that none of them has counts for this much.
+const UNKNOWN: f32 = 0.5;
+/// Longer queries are no examples.
+const LONGEST: usize = 2_000;
+
+/// A pair that a model is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// The number of its record in the history.
+    pub id: u64,
+    /// The question.
+    pub question: String,
+    /// The query that answers it.
+    pub sql: String,
+    /// Tables that the query reads, `schema.table`.
+    pub tables: Vec<String>,
+}
+
+/// Pairs whose questions are most like this one, the most alike first, newer ones first among equal
+/// ones; of one question or one query only the newest.
+pub(crate) fn alike<'a>(question: &str, accepted: &'a [QueryRecord]) -> Vec<&'a QueryRecord> {
+    let asked: HashSet<String> = content_words(question).into_iter().collect();
+    let mut known: Vec<(&QueryRecord, HashSet<String>)> = Vec::new();
+    let mut holders: HashMap<String, u16> = HashMap::new();
+    for record in accepted {
+        let words = record.question.as_deref().map(content_words);
+        let words: HashSet<String> = words.unwrap_or_default().into_iter().collect();
+        let is_known = known
+            .iter()
+            .any(|(other, said)| other.sql == record.sql || *said == words);
+        if words.is_empty() || record.sql.len() > LONGEST || is_known {
+            continue;
+        }
+        for word in &words {
+            let count = holders.entry(word.clone()).or_default();
+            *count = count.saturating_add(1);
+        }
+        known.push((record, words));
+    }
+    let all = known.len() as f32;
+    let weight = |word: &String| {
+        let holders = f32::from(holders.get(word).copied().unwrap_or_default());
+        // A word that no accepted question has is mostly a value, and another one each time.
+        let share = if holders > 0.0 { 1.0 } else { UNKNOWN };
+        share * (1.0 + all / (holders + 1.0)).ln()
+    };
+    let length = |words: &HashSet<String>| {
+        let squares = words.iter().map(|word| weight(word).powi(2));
+        squares.sum::<f32>().sqrt()
+    };
+    let of_asked = length(&asked);
+    let scored = known.iter().map(|(record, words)| {
+        let common = asked.intersection(words).map(|word| weight(word).powi(2));
+        let cosine = common.sum::<f32>() / (of_asked * length(words)).max(f32::MIN_POSITIVE);
+        (cosine, *record)
+    });
+    let mut scored: Vec<(f32, &QueryRecord)> =
+        scored.filter(|(cosine, _)| *cosine >= ALIKE).collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.id.cmp(&a.1.id)));
+    scored.into_iter().map(|(_, record)| record).collect()
+}
+
+/// The examples as a prompt has them, an empty line behind; as many as fit into the tokens.
+pub(super) fn text(examples: &[Example], tokens: &dyn TokenCounter, budget: u64) -> String {
+    const HEAD: &str = "Requests like this one, with queries that were accepted:\n";
+    let mut text = String::new();
+    let mut left = budget.saturating_sub(tokens.text(HEAD));
+    for example in examples {
+        let shown = format!(
+            "\nRequest: {}\nQuery: {}\n",
+            tame(&example.question),
+            example.sql.trim()
+        );
+        let cost = tokens.text(&shown);
+        if cost > left {
+            continue;
+        }
+        left -= cost;
+        text.push_str(&shown);
+    }
+    match text.is_empty() {
+        true => text,
+        false => format!("{HEAD}{text}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(id: u64, question: &str) -> QueryRecord {
+        QueryRecord {
+            id,
+            question: Some(question.to_owned()),
+            sql: format!("SELECT {id}"),
+            ..QueryRecord::default()
+        }
+    }
+
+    #[test]
+    fn the_most_alike_come_first_and_others_not_at_all() {
+        let accepted = [
+            pair(6, "How many customers are from Oslo?"),
+            pair(5, "Which products sold best last month?"),
+            pair(4, "上个月的订单数是多少"),
+            pair(3, "how many CUSTOMERS from oslo"),
+            pair(2, "Turnover of each month"),
+            pair(1, "?"),
+        ];
+        for (question, expected) in [
+            ("How many customers are from Rome?", &[6][..]),
+            ("best products of last month", &[5]),
+            ("turnover by month", &[2]),
+            ("这个月的订单数", &[4]),
+            ("How many are there?", &[]),
+            ("", &[]),
+        ] {
+            let found: Vec<u64> = alike(question, &accepted).iter().map(|it| it.id).collect();
+            assert_eq!(found, expected, "{question}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Queries that people accepted as answers, and what later questions have of them.
+
+use quillet_core::archive::{QueryPage, QueryRecord};
+use tracing::warn;
+
+use super::judges::Gate;
+use super::{Asking, Databases, RunOptions};
+use crate::SqlError;
+use crate::chain::{Example, alike};
+
+impl Databases {
+    /// Accepts the query of a record as an answer to its question: an example for questions like it.
+    ///
+    /// # Errors
+    /// There is no such connection or no such record, the record has no question, or the archive
+    /// does not answer.
+    pub async fn accept(&self, name: &str, id: u64) -> Result<QueryRecord, SqlError> {
+        self.text(name).await?;
+        let archive = &self.inner.parts.archive;
+        let page = archive.history(name, Some(id.saturating_add(1)), 1).await?;
+        let found = page.items.into_iter().find(|record| record.id == id);
+        let record = found.ok_or_else(|| SqlError::NotFound {
+            what: "query",
+            name: id.to_string(),
+            nearest: None,
+        })?;
+        if record.question.is_none() {
+            return Err(SqlError::Invalid {
+                code: "sql.invalid.accept",
+                message: format!(
+                    "the query {id} answers no question; only queries that were run with their \
+                     question can be examples"
+                ),
+            });
+        }
+        archive.accept(&record).await?;
+        Ok(QueryRecord {
+            accepted: true,
+            ..record
+        })
+    }
+
+    /// Accepts the query of a record no longer; `false` if it was not accepted.
+    ///
+    /// # Errors
+    /// There is no such connection, or the archive does not answer.
+    pub async fn unaccept(&self, name: &str, id: u64) -> Result<bool, SqlError> {
+        self.text(name).await?;
+        Ok(self.inner.parts.archive.unaccept(name, id).await?)
+    }
+
+    /// All records that are accepted, newest first.
+    ///
+    /// # Errors
+    /// As [`Databases::unaccept`].
+    pub async fn accepted(&self, name: &str) -> Result<Vec<QueryRecord>, SqlError> {
+        self.text(name).await?;
+        Ok(self.inner.parts.archive.accepted(name).await?)
+    }
+
+    /// A page that says which of its records are accepted.
+    pub(super) async fn marked(
+        &self,
+        name: &str,
+        mut page: QueryPage,
+    ) -> Result<QueryPage, SqlError> {
+        let accepted = self.inner.parts.archive.accepted(name).await?;
+        for record in &mut page.items {
+            record.accepted = accepted.iter().any(|other| other.id == record.id);
+        }
+        Ok(page)
+    }
+
+    /// Accepted pairs like a question, whose queries would pass now. An archive that does not
+    /// answer is no reason not to.
+    pub(super) async fn examples(&self, question: &str, asking: &Asking) -> Vec<Example> {
+        let parts = self.inner.parts.as_ref();
+        if parts.config.examples == 0 || parts.config.chain == crate::ChainMode::Seed {
+            return Vec::new();
+        }
+        let name = asking.slot.name.as_str();
+        let accepted = match parts.archive.accepted(name).await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                warn!(database = %name, %error, "accepted queries cannot be had");
+                return Vec::new();
+            }
+        };
+        let options = RunOptions::default();
+        let gate: Gate<'_> = asking.gate(self, &options);
+        let alike = alike(question, &accepted).into_iter();
+        let passing = alike.filter_map(|record| {
+            Some(Example {
+                id: record.id,
+                question: record.question.clone()?,
+                sql: record.sql.clone(),
+                tables: gate.tables(&record.sql)?,
+            })
+        });
+        passing.take(parts.config.examples).collect()
+    }
+}

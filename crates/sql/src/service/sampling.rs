@@ -1,0 +1,227 @@
+//! Values of columns, sampled behind the questions that use them: through the guard and the
+//! read-only way of every query, one query at a time, within the bounds of the settings.
+//!
+//! A sample is as good as its age and the catalogue it was made for; another replica may have made
+//! a newer one. What cannot be read, for want of a right or of time, is left out: no question fails
+//! or waits for it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::OwnedMutexGuard;
+use tracing::{debug, info, warn};
+
+use super::judges::Gate;
+use super::slot::Slot;
+use super::{Databases, Parts, RunOptions, locked, now};
+use crate::chain::Prepared;
+use crate::database::QueryLimits;
+use crate::guard::Mode;
+use crate::values::rule::{self, Wanted};
+use crate::values::sample::{self, Tally};
+use crate::values::{Known, Sampled, SampledColumn};
+use crate::{DatabaseErrorKind, SqlError};
+
+/// How long the first question of all waits for values of a small database; a process that lives for
+/// one question would never have any.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+impl Databases {
+    /// Samples values of a database's columns now, whatever is kept; how many columns have some. 0
+    /// where they are not wanted: see [`Sampling`](crate::values::Sampling).
+    ///
+    /// # Errors
+    /// There is no such connection, or the database does not answer.
+    pub async fn sample(&self, name: &str) -> Result<usize, SqlError> {
+        let slot = self.slot(name).await?;
+        let prepared = self.read(&slot, false, &super::nobody).await?;
+        if slot.has_values {
+            let guard = slot.sampler.clone().lock_owned().await;
+            sample(&slot, &prepared, &self.inner.parts, guard).await?;
+        }
+        let prepared = self.read(&slot, false, &super::nobody).await?;
+        Ok(prepared.known().sampled_columns())
+    }
+
+    /// Samples behind those who ask, where what is known is too old or of another catalogue; whether
+    /// this has begun now.
+    pub(super) fn sample_in_background(&self, slot: &Arc<Slot>, prepared: &Arc<Prepared>) -> bool {
+        if !slot.has_values || is_fresh(&prepared.known(), prepared, &self.inner.parts) {
+            return false;
+        }
+        let Ok(guard) = slot.sampler.clone().try_lock_owned() else {
+            return false;
+        };
+        let (slot, prepared) = (slot.clone(), prepared.clone());
+        let parts = self.inner.parts.clone();
+        locked(&self.inner.reading).spawn(async move {
+            // Another replica may have been faster.
+            if let Some(kept) = slot.kept_values(&parts).await {
+                prepared.know(&kept);
+                if is_fresh(&prepared.known(), &prepared, &parts) {
+                    return;
+                }
+            }
+            if let Err(error) = sample(&slot, &prepared, &parts, guard).await {
+                warn!(database = %slot.name, %error, "values of columns cannot be sampled");
+            }
+        });
+        true
+    }
+
+    /// The same, and waits a moment where nothing was known before.
+    pub(super) async fn sample_first(&self, slot: &Arc<Slot>, prepared: &Arc<Prepared>) {
+        let is_first = prepared.known().read_at == 0;
+        if self.sample_in_background(slot, prepared) && is_first {
+            // Whoever samples holds the lock.
+            let _ = tokio::time::timeout(PATIENCE, slot.sampler.lock()).await;
+        }
+    }
+}
+
+fn is_fresh(known: &Known, prepared: &Prepared, parts: &Parts) -> bool {
+    let age = u64::try_from(parts.config.values.age.as_millis()).unwrap_or(u64::MAX);
+    let is_young = now().saturating_sub(known.read_at) < age;
+    is_young && known.fingerprint == prepared.catalogue.fingerprint
+}
+
+/// Samples, and keeps what came of it.
+///
+/// # Errors
+/// The database cannot be reached: what was known stays.
+async fn sample(
+    slot: &Arc<Slot>,
+    prepared: &Arc<Prepared>,
+    parts: &Parts,
+    _guard: OwnedMutexGuard<()>,
+) -> Result<(), SqlError> {
+    let config = &parts.config.values;
+    let catalogue = &prepared.catalogue;
+    let (wanted, omitted) = rule::wanted(catalogue, config);
+    let begun = Instant::now();
+    let mut columns = Vec::new();
+    let mut tables = 0;
+    for wanted in &wanted {
+        let left = config.time.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            break;
+        }
+        tables += 1;
+        let table = Table {
+            slot,
+            prepared,
+            parts,
+            time: left.min(config.table_time),
+        };
+        columns.extend(table.read(wanted).await?);
+    }
+    if omitted > 0 || tables < wanted.len() {
+        info!(
+            database = %slot.name, omitted, tables = wanted.len() - tables,
+            "not all columns were sampled (sql.values_columns, sql.values_ms)"
+        );
+    }
+    let sampled = Sampled {
+        fingerprint: catalogue.fingerprint.clone(),
+        read_at: now(),
+        columns,
+    };
+    prepared.know(&sampled);
+    slot.keep_values(sampled, parts).await;
+    Ok(())
+}
+
+/// One table to sample.
+struct Table<'a> {
+    slot: &'a Arc<Slot>,
+    prepared: &'a Arc<Prepared>,
+    parts: &'a Parts,
+    time: Duration,
+}
+
+impl Table<'_> {
+    /// Values of its columns; where all of them cannot be read together, of those that can alone.
+    ///
+    /// # Errors
+    /// The database cannot be reached.
+    async fn read(&self, wanted: &Wanted) -> Result<Vec<SampledColumn>, SqlError> {
+        match self.columns(wanted).await {
+            Ok(columns) => return Ok(columns),
+            Err(error) if is_away(&error) => return Err(error),
+            Err(error) => self.left_out(wanted, &error),
+        }
+        let mut columns = Vec::new();
+        if wanted.columns.len() > 1 {
+            for column in &wanted.columns {
+                let alone = Wanted {
+                    table: wanted.table,
+                    columns: vec![*column],
+                };
+                match self.columns(&alone).await {
+                    Ok(read) => columns.extend(read),
+                    Err(error) if is_away(&error) => return Err(error),
+                    Err(error) => self.left_out(&alone, &error),
+                }
+            }
+        }
+        Ok(columns)
+    }
+
+    fn left_out(&self, wanted: &Wanted, error: &SqlError) {
+        let table = self.prepared.catalogue.tables.get(wanted.table);
+        let table = table.map(crate::catalogue::Table::qualified);
+        debug!(database = %self.slot.name, table, %error, "values cannot be sampled");
+    }
+
+    async fn columns(&self, wanted: &Wanted) -> Result<Vec<SampledColumn>, SqlError> {
+        let config = &self.parts.config.values;
+        let Some(table) = self.prepared.catalogue.tables.get(wanted.table) else {
+            return Ok(Vec::new());
+        };
+        let mut tally = self.tally(table, wanted, false).await?;
+        if tally.rows >= sample::half(config)
+            && let Ok(newest) = self.tally(table, wanted, true).await
+        {
+            tally.merge(newest);
+        }
+        Ok(tally.read(table, &wanted.columns, config.distinct))
+    }
+
+    async fn tally(
+        &self,
+        table: &crate::catalogue::Table,
+        wanted: &Wanted,
+        newest: bool,
+    ) -> Result<Tally, SqlError> {
+        let config = &self.parts.config.values;
+        let mut tally = Tally::new(wanted.columns.len(), config);
+        let dialect = self.prepared.catalogue.dialect;
+        let Some(sql) = sample::query(table, &wanted.columns, dialect, config, newest) else {
+            return Ok(tally);
+        };
+        let options = RunOptions {
+            mode: Mode::Select,
+            limits: Some(QueryLimits {
+                rows: sample::half(config),
+                bytes: config.bytes,
+                timeout: self.time,
+            }),
+            ..RunOptions::default()
+        };
+        let gate = Gate {
+            parts: self.parts,
+            slot: self.slot,
+            prepared: Some(self.prepared),
+            options: &options,
+        };
+        gate.run_into(gate.approve(&sql).await?, &mut tally).await?;
+        Ok(tally)
+    }
+}
+
+fn is_away(error: &SqlError) -> bool {
+    match error {
+        SqlError::Database(error) => error.kind == DatabaseErrorKind::Unreachable,
+        _ => false,
+    }
+}

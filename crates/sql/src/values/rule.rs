@@ -1,0 +1,403 @@
+//! Which columns are sampled: short texts that say what a row is, and neither identify it nor a
+//! person, nor open anything.
+//!
+//! The rule is by type and by name, since nothing has been read yet. It leaves out rather one
+//! column too many; `docs/sql/safety.md` has it for owners of data.
+
+use foldhash::{HashMap, HashMapExt};
+
+use super::ValuesConfig;
+use crate::Dialect;
+use crate::catalogue::{Catalogue, Column, Table, TableType};
+use crate::rank::Terms;
+
+/// Words in the name of a column that is never read: secrets, and what points to a person.
+/// They are compared by their base form, so that plurals count as well.
+const PRIVATE: &[&str] = &[
+    "address",
+    "auth",
+    "bank",
+    "bic",
+    "birth",
+    "birthday",
+    "biography",
+    "card",
+    "cellphone",
+    "cookie",
+    "credential",
+    "credentials",
+    "cvc",
+    "cvv",
+    "dob",
+    "email",
+    "fax",
+    "firstname",
+    "fullname",
+    "hash",
+    "iban",
+    "ip",
+    "key",
+    "lastname",
+    "lat",
+    "latitude",
+    "license",
+    "login",
+    "longitude",
+    "mail",
+    "mobile",
+    "nonce",
+    "otp",
+    "pass",
+    "passcode",
+    "passphrase",
+    "passport",
+    "passwd",
+    "password",
+    "phone",
+    "pin",
+    "plate",
+    "private",
+    "pwd",
+    "salt",
+    "secret",
+    "session",
+    "signature",
+    "ssn",
+    "street",
+    "surname",
+    "swift",
+    "tax",
+    "telephone",
+    "tel",
+    "token",
+    "username",
+    "vat",
+    "zip",
+    "zipcode",
+    "postcode",
+];
+/// Words that do so side by side.
+const PRIVATE_TOGETHER: &[[&str; 2]] = &[
+    ["account", "number"],
+    ["first", "name"],
+    ["family", "name"],
+    ["full", "name"],
+    ["given", "name"],
+    ["last", "name"],
+    ["maiden", "name"],
+    ["middle", "name"],
+    ["nick", "name"],
+    ["user", "name"],
+    ["post", "code"],
+    ["postal", "code"],
+    ["medical", "record"],
+];
+/// Words of identifiers, places in files and long texts, which name nothing that is asked for.
+const NAMELESS: &[&str] = &[
+    "body",
+    "checksum",
+    "comment",
+    "content",
+    "description",
+    "digest",
+    "etag",
+    "file",
+    "guid",
+    "html",
+    "id",
+    "json",
+    "markdown",
+    "message",
+    "note",
+    "path",
+    "payload",
+    "query",
+    "remark",
+    "sha",
+    "sql",
+    "text",
+    "uid",
+    "uri",
+    "url",
+    "uuid",
+    "xml",
+];
+/// The same in Chinese, in names and in comments.
+const PRIVATE_CHINESE: &[&str] = &[
+    "密码",
+    "口令",
+    "密钥",
+    "令牌",
+    "验证码",
+    "邮箱",
+    "邮件",
+    "电话",
+    "手机",
+    "身份证",
+    "证件",
+    "护照",
+    "地址",
+    "住址",
+    "姓名",
+    "卡号",
+    "账号",
+    "帐号",
+    "银行",
+    "签名",
+    "生日",
+    "出生",
+    "微信",
+    "车牌",
+    "税号",
+    "病历",
+];
+
+/// Columns of one table that are to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// Place of the table in the catalogue.
+    pub(crate) table: usize,
+    /// Places of its columns.
+    pub(crate) columns: Vec<usize>,
+}
+
+/// The columns to sample, those of the most connected tables first, then of the largest ones; and
+/// how many were left out since there are more than the bound.
+pub(crate) fn wanted(catalogue: &Catalogue, config: &ValuesConfig) -> (Vec<Wanted>, usize) {
+    let degrees = degrees(catalogue);
+    let mut order: Vec<usize> = (0..catalogue.tables.len()).collect();
+    order.sort_by_key(|i| {
+        let rows = catalogue.tables[*i].row_count;
+        (std::cmp::Reverse((degrees[*i], rows)), *i)
+    });
+    let (mut found, mut left, mut omitted) = (Vec::new(), config.columns, 0);
+    for table in order {
+        let mut columns = columns(&catalogue.tables[table], catalogue.dialect);
+        omitted += columns.len().saturating_sub(left);
+        columns.truncate(left);
+        left -= columns.len();
+        if !columns.is_empty() {
+            found.push(Wanted { table, columns });
+        }
+    }
+    (found, omitted)
+}
+
+/// How many foreign keys each table has or is the target of.
+fn degrees(catalogue: &Catalogue) -> Vec<usize> {
+    let mut by_name: HashMap<(&str, &str), usize> = HashMap::new();
+    for (i, table) in catalogue.tables.iter().enumerate() {
+        by_name.insert((&table.schema_name, &table.table_name), i);
+    }
+    let mut degrees = vec![0; catalogue.tables.len()];
+    for (i, table) in catalogue.tables.iter().enumerate() {
+        degrees[i] += table.foreign_keys.len();
+        for key in &table.foreign_keys {
+            if let Some(other) = by_name.get(&(key.ref_schema.as_str(), key.ref_table.as_str())) {
+                degrees[*other] += 1;
+            }
+        }
+    }
+    degrees
+}
+
+/// A view can be any amount of work, and a foreign table is somebody else's.
+fn columns(table: &Table, dialect: Dialect) -> Vec<usize> {
+    if !matches!(
+        table.table_type,
+        TableType::Table | TableType::MaterializedView
+    ) {
+        return Vec::new();
+    }
+    let keys = table.columns.iter().filter(|column| column.is_primary_key);
+    let has_long_key = keys.count() > 1;
+    let is_wanted = |column: &Column| {
+        let in_key = |name: &String| *name == column.name;
+        let is_foreign = || {
+            table
+                .foreign_keys
+                .iter()
+                .any(|key| key.columns.iter().any(in_key))
+        };
+        column.values.is_empty()
+            && (has_long_key || !column.is_primary_key)
+            && is_short_text(column, dialect)
+            && !is_private(column)
+            && !is_foreign()
+    };
+    let all = table.columns.iter().enumerate();
+    all.filter(|(_, column)| is_wanted(column))
+        .map(|(i, _)| i)
+        .collect()
+}
+
+/// Texts of any declared length: what is long shows when it is read. Types of bytes are none.
+fn is_short_text(column: &Column, dialect: Dialect) -> bool {
+    let domain = column
+        .extra
+        .as_deref()
+        .and_then(|extra| extra.strip_prefix("domain of "));
+    let kind = domain.unwrap_or(&column.data_type).to_ascii_lowercase();
+    if kind.ends_with(']') {
+        return false;
+    }
+    let name = kind.split('(').next().unwrap_or_default().trim();
+    match dialect {
+        Dialect::PostgreSql => matches!(
+            name,
+            "character varying" | "character" | "text" | "citext" | "varchar" | "bpchar"
+        ),
+        Dialect::MySql => matches!(
+            name,
+            "varchar" | "char" | "tinytext" | "text" | "mediumtext" | "longtext"
+        ),
+        // SQLite's own rule for what a declared type means.
+        Dialect::Sqlite => ["char", "clob", "text"]
+            .iter()
+            .any(|part| kind.contains(part)),
+    }
+}
+
+fn is_private(column: &Column) -> bool {
+    let named = parts(&column.name);
+    let has = |list: &[&str]| named.iter().any(|word| list.contains(&word.as_str()));
+    let together = named.windows(2).any(|pair| {
+        let mut known = PRIVATE_TOGETHER.iter();
+        known.any(|[first, second]| pair[0] == *first && pair[1] == *second)
+    });
+    let comment = column.comment.as_deref().unwrap_or_default();
+    let chinese = |text: &str| PRIVATE_CHINESE.iter().any(|word| text.contains(word));
+    let told = parts(comment);
+    // A comment may say `key` or `address` of many things; these it says of one.
+    let is_told = ["password", "secret", "email", "phone", "ssn", "passport"]
+        .iter()
+        .any(|word| told.iter().any(|said| said == word));
+    has(PRIVATE)
+        || has(NAMELESS)
+        || together
+        || is_told
+        || chinese(&column.name)
+        || chinese(comment)
+}
+
+/// The words of a name, also those that were written together.
+fn parts(text: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    Terms::default().of(text, |part| parts.push(part));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(name: &str, data_type: &str) -> Column {
+        Column {
+            name: name.to_owned(),
+            data_type: data_type.to_owned(),
+            ..Column::default()
+        }
+    }
+
+    fn taken(columns_of: Vec<Column>) -> Vec<String> {
+        let table = Table {
+            columns: columns_of,
+            ..Table::default()
+        };
+        let places = columns(&table, Dialect::PostgreSql);
+        places
+            .into_iter()
+            .map(|i| table.columns[i].name.clone())
+            .collect()
+    }
+
+    #[test]
+    fn secrets_persons_and_identifiers_are_left_out() {
+        for name in [
+            "password",
+            "PasswordHash",
+            "api_key",
+            "apiKeys",
+            "access_token",
+            "email",
+            "EMail",
+            "e_mail",
+            "phone_number",
+            "phones",
+            "first_name",
+            "lastName",
+            "user_name",
+            "username",
+            "home_address",
+            "street",
+            "iban",
+            "credit_card",
+            "client_secret",
+            "ssn",
+            "birth_date",
+            "session",
+            "url",
+            "order_uuid",
+            "id",
+            "客户姓名",
+            "登录密码",
+            "手机号",
+            "notes",
+            "ip_address",
+            "userpassword",
+            "accesstokens",
+            "zip_code",
+            "postal_code",
+            "card_numbers",
+        ] {
+            assert_eq!(taken(vec![column(name, "text")]), [""; 0], "{name}");
+        }
+        for name in [
+            "status",
+            "city",
+            "country",
+            "name",
+            "product_name",
+            "category",
+            "payment_method",
+            "订单状态",
+            "城市",
+            "type",
+            "department",
+            "title",
+            "brand",
+            "level",
+            "currency",
+        ] {
+            assert_eq!(taken(vec![column(name, "text")]), [name], "{name}");
+        }
+        let told = Column {
+            comment: Some("登录密码".to_owned()),
+            ..column("mm", "text")
+        };
+        assert_eq!(taken(vec![told]), [""; 0]);
+    }
+
+    #[test]
+    fn only_texts_are_taken() {
+        for (kind, dialect, is_text) in [
+            ("character varying(20)", Dialect::PostgreSql, true),
+            ("text", Dialect::PostgreSql, true),
+            ("text[]", Dialect::PostgreSql, false),
+            ("bytea", Dialect::PostgreSql, false),
+            ("uuid", Dialect::PostgreSql, false),
+            ("jsonb", Dialect::PostgreSql, false),
+            ("varchar(20)", Dialect::MySql, true),
+            ("varbinary(20)", Dialect::MySql, false),
+            ("blob", Dialect::MySql, false),
+            ("VARCHAR(20)", Dialect::Sqlite, true),
+            ("NVARCHAR", Dialect::Sqlite, true),
+            ("INTEGER", Dialect::Sqlite, false),
+            ("BLOB", Dialect::Sqlite, false),
+            ("", Dialect::Sqlite, false),
+        ] {
+            let found = is_short_text(&column("status", kind), dialect);
+            assert_eq!(found, is_text, "{dialect} {kind}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What is asked of a table, and what is made of its rows.
+//!
+//! The first rows as the database has them, and where there are more the last ones by the primary
+//! key, whose index gives them without reading the table: a status that only new rows have would
+//! else never be seen.
+
+use foldhash::HashMap;
+use quillet_core::BoxFuture;
+
+use super::{SampledColumn, ValuesConfig};
+use crate::catalogue::Table;
+use crate::chain::quoted;
+use crate::stream::{RowSink, Stop};
+use crate::{Cell, ColumnInfo, Dialect};
+
+/// Most values of a column that are all shown, where they come again and again.
+const CHOICE: usize = 10;
+
+/// The query for these columns of a table; the server cuts values to one character more than may be
+/// kept, so that no long text is sent.
+pub(crate) fn query(
+    table: &Table,
+    columns: &[usize],
+    dialect: Dialect,
+    config: &ValuesConfig,
+    newest: bool,
+) -> Option<String> {
+    let name = |name: &str| quoted(name, dialect);
+    let cut = config.characters.saturating_add(1);
+    let fields = columns.iter().zip(1..).filter_map(|(i, n)| {
+        let column = table.columns.get(*i)?;
+        Some(format!("substr({}, 1, {cut}) AS v{n}", name(&column.name)))
+    });
+    let fields: Vec<String> = fields.collect();
+    let mut sql = format!(
+        "SELECT {} FROM {}.{}",
+        fields.join(", "),
+        name(&table.schema_name),
+        name(&table.table_name)
+    );
+    if newest {
+        let keys = table.columns.iter().filter(|column| column.is_primary_key);
+        let keys: Vec<String> = keys
+            .map(|key| format!("{} DESC", name(&key.name)))
+            .collect();
+        if keys.is_empty() {
+            return None;
+        }
+        sql.push_str(&format!(" ORDER BY {}", keys.join(", ")));
+    }
+    sql.push_str(&format!(" LIMIT {}", half(config)));
+    Some(sql)
+}
+
+/// Rows of each of the two queries.
+pub(crate) fn half(config: &ValuesConfig) -> usize {
+    config.rows.div_ceil(2).max(1)
+}
+
+/// Counts values of columns as rows come.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    columns: Vec<Counted>,
+    characters: usize,
+    /// Rows so far.
+    pub(crate) rows: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Counted {
+    /// Values that may be kept, with how many rows have them.
+    values: HashMap<String, u32>,
+    /// Rows whose value is too long or cannot be written on one line.
+    other: u32,
+}
+
+impl Tally {
+    pub(crate) fn new(columns: usize, config: &ValuesConfig) -> Self {
+        Tally {
+            columns: vec![Counted::default(); columns],
+            characters: config.characters,
+            rows: 0,
+        }
+    }
+
+    /// Takes what another one counted of rows of the same table, of which some may be the same: of
+    /// two counts the higher one is right at least.
+    pub(crate) fn merge(&mut self, other: Tally) {
+        self.rows = self.rows.max(other.rows);
+        for (mine, theirs) in self.columns.iter_mut().zip(other.columns) {
+            mine.other = mine.other.max(theirs.other);
+            for (value, count) in theirs.values {
+                let known = mine.values.entry(value).or_default();
+                *known = count.max(*known);
+            }
+        }
+    }
+
+    /// Values of the columns, in their order; `None` for one that holds prose, or whose values
+    /// hardly ever come again: they name rows, and say nothing about many.
+    pub(crate) fn read(self, table: &Table, columns: &[usize], most: usize) -> Vec<SampledColumn> {
+        let found = self.columns.into_iter().zip(columns);
+        let found = found.filter_map(|(counted, i)| {
+            let (values, is_choice) = counted.kept(most)?;
+            Some(SampledColumn {
+                schema: table.schema_name.clone(),
+                table: table.table_name.clone(),
+                name: table.columns.get(*i)?.name.clone(),
+                values,
+                is_choice,
+            })
+        });
+        found.collect()
+    }
+}
+
+impl Counted {
+    fn count(&mut self, cell: &Cell, characters: usize) {
+        let Cell::Text(text) = cell else {
+            return;
+        };
+        let is_plain = |text: &str| {
+            !text.chars().any(crate::chain::is_unseen) && text.chars().count() <= characters
+        };
+        match text.as_str() {
+            text if text.trim().is_empty() => {}
+            text if !is_plain(text) => self.other += 1,
+            text => match self.values.get_mut(text) {
+                Some(count) => *count += 1,
+                None => {
+                    self.values.insert(text.to_owned(), 1);
+                }
+            },
+        }
+    }
+
+    fn kept(self, most: usize) -> Option<(Vec<String>, bool)> {
+        let rows: u32 = self.values.values().sum();
+        if rows == 0 || self.other >= rows {
+            return None;
+        }
+        let distinct = self.values.len();
+        let is_choice = distinct <= CHOICE && self.other == 0 && rows as usize >= 2 * distinct;
+        let comes_again = |(_, count): &(String, u32)| distinct <= most || *count > 1;
+        let mut values: Vec<(String, u32)> = self.values.into_iter().filter(comes_again).collect();
+        values.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        values.truncate(most);
+        let values: Vec<String> = values.into_iter().map(|(value, _)| value).collect();
+        (!values.is_empty()).then_some((values, is_choice))
+    }
+}
+
+impl RowSink for Tally {
+    fn columns<'a>(&'a mut self, _: Vec<ColumnInfo>) -> BoxFuture<'a, Result<(), Stop>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn rows<'a>(&'a mut self, rows: Vec<Vec<Cell>>) -> BoxFuture<'a, Result<(), Stop>> {
+        self.rows += rows.len();
+        for row in rows {
+            for (counted, cell) in self.columns.iter_mut().zip(&row) {
+                counted.count(cell, self.characters);
+            }
+        }
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(values: &[&str]) -> Option<(Vec<String>, bool)> {
+        let mut counted = Counted::default();
+        for value in values {
+            counted.count(&Cell::Text((*value).to_owned()), 10);
+        }
+        counted.kept(3)
+    }
+
+    #[test]
+    fn what_comes_again_is_kept_and_prose_is_not() {
+        let kept = |values: &[&str], is_choice| {
+            let values = values.iter().map(|value| (*value).to_owned()).collect();
+            Some((values, is_choice))
+        };
+        for (values, expected) in [
+            (&["b", "a", "b", "a", "b"][..], kept(&["b", "a"], true)),
+            (&["Ann", "Bob", "Cai"], kept(&["Ann", "Bob", "Cai"], false)),
+            (&["Ann", "Bob", "Cai", "Dan"], None),
+            (&["a", "Bob", "Cai", "Dan", "a"], kept(&["a"], false)),
+            (&["a", "a", "a text that is long"], kept(&["a"], false)),
+            (&["a", "a text that is long"], None),
+            (&["a\nb", "a\nb", "a\u{202e}b"], None),
+            (&["", " ", ""], None),
+            (&[], None),
+        ] {
+            assert_eq!(counted(values), expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn rows_that_two_queries_saw_count_once() {
+        let config = ValuesConfig::default();
+        let tally = |names: &[&str]| {
+            let mut tally = Tally::new(1, &config);
+            for name in names {
+                tally.columns[0].count(&Cell::Text((*name).to_owned()), 40);
+            }
+            tally
+        };
+        let mut first = tally(&["Ann", "Bob"]);
+        first.merge(tally(&["Bob", "Cai"]));
+        assert!(first.columns[0].values.values().all(|count| *count == 1));
+    }
+}

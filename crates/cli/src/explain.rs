@@ -31,6 +31,12 @@ pub(crate) struct Texts {
     snapshot: Arc<Snapshot>,
 }
 
+/// Whether a finding is in the `config.json` of the `skprompt.txt` that a prompt is.
+fn is_config(found: &str, definition: &str) -> bool {
+    let folder = definition.strip_suffix("skprompt.txt");
+    folder.is_some_and(|folder| found.strip_prefix(folder) == Some("config.json"))
+}
+
 impl Texts {
     /// Of a prompt. `is_template` says that what it was read from is the template
     /// itself; where that is a file, its name says so too.
@@ -86,6 +92,10 @@ impl Texts {
             && let Some(found) = self.place_elsewhere(&diagnostic)
         {
             return found;
+        }
+        if is_config(&diagnostic.source, &self.definition.0) {
+            let text = source::read(&diagnostic.source).ok();
+            return Finding { diagnostic, text };
         }
         diagnostic.source.clone_from(&self.definition.0);
         Finding {

@@ -19,6 +19,28 @@ fn what_is_right_says_so_on_standard_error() {
 }
 
 #[test]
+fn what_is_wrong_in_a_config_is_shown_in_that_file() {
+    let config = "{\n \"completion\": {},\n \"input_variables\": 7\n}\n";
+    let place = Place::new().with(&[
+        ("joke/skprompt.txt", "One line, and no more of them.\n"),
+        ("joke/config.json", config),
+    ]);
+    for what in ["check", "render"] {
+        let done = place.run(&[what, "joke/skprompt.txt"]);
+        assert_eq!(done.code, Some(3), "{done:?}");
+        let told = format!("{}{}", done.out, done.err);
+        for part in [
+            "input_variables must be a list, not a number",
+            "joke/config.json:3:21",
+            "\"input_variables\": 7",
+        ] {
+            assert!(told.contains(part), "{what}: {part:?} is not in:\n{told}");
+        }
+        assert!(!told.contains("One line"), "{what}:\n{told}");
+    }
+}
+
+#[test]
 fn everything_that_is_wrong_has_a_place() {
     let place = Place::new().with(&[
         ("a.tmpl", "Hello\n{{.name"),

@@ -2,7 +2,7 @@
 
 use quillet_core::Role;
 use quillet_template::MessageSyntax;
-use quillet_template::structure::{Part, parse_role_lines};
+use quillet_template::structure::{Part, computed_role_line, parse_role_lines};
 
 use super::Refusal;
 use crate::definition::{Body, Prompt};
@@ -51,7 +51,12 @@ fn turn(role: &str, text: &str, at: usize) -> Turn {
     }
 }
 
+const COMPUTED: &str = "a role that is not written out has no counterpart";
+
 fn role_lines(text: &str) -> Result<Vec<Turn>, Vec<Refusal>> {
+    if let Some(at) = computed_role_line(text) {
+        return Err(vec![Refusal::template(at, COMPUTED)]);
+    }
     let mut turns = Vec::new();
     let mut refusals = Vec::new();
     let mut from = 0;
@@ -89,10 +94,7 @@ fn helpers(text: &str) -> Result<Vec<Turn>, Vec<Refusal>> {
     let (mut role, mut from) = ("user", 0);
     for (at, _) in text.match_indices("{{role ") {
         let Some((name, after)) = role_helper(&text[at..]) else {
-            return Err(vec![Refusal::template(
-                at,
-                "a role that is not written out has no counterpart",
-            )]);
+            return Err(vec![Refusal::template(at, COMPUTED)]);
         };
         turns.push(turn(role, &text[from..at], from));
         (role, from) = (name, at + after);

@@ -182,8 +182,24 @@ fn input(node: &Node, outside: &dyn Surroundings, front: &mut Front, report: &mu
     }
     match parameters(schema, defaults.unwrap_or_default()) {
         Ok(parameters) => front.parameters = parameters,
-        Err(message) => report.error(input.at, message, None),
+        Err(message) => match short_property(input) {
+            Some(Entry { key, at, value }) => {
+                let kind = value.as_str().unwrap_or_default();
+                let message = format!("{key} is {kind:?}, which is no JSON Schema");
+                let help = "in a schema with `type` and `properties` write `{type: string}`; \
+                            the short form stands in a schema without them";
+                report.error(*at, message, Some(help.into()));
+            }
+            None => report.error(input.at, message, None),
+        },
     }
+}
+
+/// A property in the short form, in a JSON Schema, where it is none.
+fn short_property(input: &Node) -> Option<&Entry> {
+    let properties = input.get("schema")?.get("properties")?;
+    let mut properties = properties.entries().iter();
+    properties.find(|entry| entry.value.as_str().is_some())
 }
 
 fn output(node: &Node, outside: &dyn Surroundings, front: &mut Front, report: &mut Report<'_>) {

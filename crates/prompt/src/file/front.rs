@@ -23,7 +23,8 @@ pub(super) fn dotprompt(text: &str) -> Option<Parts> {
     if first.trim_end() != "---" || !first.ends_with('\n') {
         return None;
     }
-    let parts = closed(text, lead + first.len(), "---", false)?;
+    let ends = |line: &str| line.trim_end() == "---" && line.ends_with('\n');
+    let parts = closed(text, lead + first.len(), ends)?;
     let front = &text[parts.front.start..parts.front.end];
     (!front.trim().is_empty()).then_some(parts)
 }
@@ -37,15 +38,21 @@ pub(super) fn prompty(text: &str) -> Option<Parts> {
     if !matches!(fence, "---" | "+++") || !first.ends_with('\n') {
         return None;
     }
-    closed(text, lead + first.len(), fence, true)
+    // Where all of a file is indented, so is the line that ends it.
+    let indented = text[..lead].ends_with([' ', '\t']);
+    let ends = |line: &str| match indented {
+        true => line.trim() == fence,
+        false => line.trim_end() == fence,
+    };
+    closed(text, lead + first.len(), ends)
 }
 
 /// The parts of a text whose front matter begins at a byte.
-fn closed(text: &str, start: usize, fence: &str, may_end: bool) -> Option<Parts> {
+fn closed(text: &str, start: usize, ends: impl Fn(&str) -> bool) -> Option<Parts> {
     let mut at = start;
     for line in text[start..].split_inclusive('\n') {
         let next = at + line.len();
-        if line.trim_end() == fence && (may_end || line.ends_with('\n')) {
+        if ends(line) {
             return Some(Parts {
                 front: Span { start, end: at },
                 body: trimmed(text, next),
@@ -114,6 +121,9 @@ mod tests {
             ("\n---\na: 1\n---\n\nB\n", Some(("a: 1\n", "B"))),
             ("---\na: 1\n---", Some(("a: 1\n", ""))),
             ("---\n---\nB", Some(("", "B"))),
+            (" ---\n a: 1\n ---\n B", Some((" a: 1\n", "B"))),
+            (" ---\n a: 1\n---\nB", Some((" a: 1\n", "B"))),
+            ("---\na: |\n  ---\n---\nB", Some(("a: |\n  ---\n", "B"))),
             ("---\na: 1\n+++\nB", None),
             ("----\na: 1\n---\nB", None),
             ("B", None),

@@ -43,8 +43,16 @@ const OLD_KEYS: [(&str, &str); 3] = [
     ("authors", "metadata.authors"),
 ];
 
-/// What version 1 calls kinds.
-const OLD_KINDS: [(&str, &str); 3] = [("list", "array"), ("int", "integer"), ("bool", "boolean")];
+/// What people call kinds in version 1, which checked none of it.
+const OLD_KINDS: [(&str, &str); 7] = [
+    ("list", "array"),
+    ("int", "integer"),
+    ("bool", "boolean"),
+    ("str", "string"),
+    ("text", "string"),
+    ("dict", "object"),
+    ("double", "float"),
+];
 
 pub(super) fn read(file: &PromptFile<'_>, outside: &dyn Surroundings) -> Checked<Prompt> {
     let mut report = Report::new(file.name, file.text);
@@ -53,9 +61,10 @@ pub(super) fn read(file: &PromptFile<'_>, outside: &dyn Surroundings) -> Checked
         body: super::whole(file.text),
     };
     let parts = front::prompty(file.text);
-    if parts.is_none() && file.text.starts_with("---") {
+    let lead = file.text.len() - file.text.trim_start().len();
+    if parts.is_none() && file.text[lead..].starts_with("---") {
         let help = "end the front matter with a line `---`";
-        report.error(0, "the front matter has no end", Some(help.into()));
+        report.error(lead, "the front matter has no end", Some(help.into()));
         return Err(report.errors);
     }
     let parts = parts.unwrap_or(all);
@@ -229,6 +238,10 @@ fn template(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
 struct Property {
     name: String,
     kind: String,
+    /// Where it stands in the file.
+    at: usize,
+    /// Whether the file says the kind, so that a value has to be of it.
+    checked: bool,
     /// As an object, whatever way it was written.
     said: Object<String, Tree>,
 }
@@ -265,38 +278,81 @@ fn properties(node: &Node, report: &mut Report<'_>) -> Vec<Property> {
 fn property(name: &str, node: &Node, report: &mut Report<'_>) -> Option<Property> {
     let mut said = Object::new();
     said.insert("name".into(), name.into());
-    let kind = match &node.data {
+    let (kind, checked) = match &node.data {
         Data::Map(_) => {
             said.extend(node.object());
-            let default = node.get("default").map_or("string", kind_of);
-            match node.get("kind").or_else(|| node.get("type")) {
-                Some(kind) => kind.as_str().unwrap_or_default().to_owned(),
-                None => default.to_owned(),
+            match (node.get("kind"), node.get("type")) {
+                (Some(kind), _) => (kind_named(name, kind, report)?, true),
+                (None, Some(kind)) => old_kind(name, kind, report),
+                (None, None) => {
+                    let kind = node.get("default").map_or("string", kind_of);
+                    (kind.to_owned(), node.get("default").is_some())
+                }
             }
         }
         _ => {
             said.insert("default".into(), node.tree());
-            kind_of(node).to_owned()
+            (kind_of(node).to_owned(), true)
         }
     };
-    let old = OLD_KINDS.iter().find(|(old, _)| *old == kind);
-    let kind = old.map_or(kind, |(_, new)| (*new).to_owned());
     if let Some(sample) = said.remove("sample") {
         said.entry("default").or_insert(sample);
     }
     said.remove("type");
     said.insert("kind".into(), kind.as_str().into());
-    if json_type(&kind).is_none() && RichKind::parse(&kind).is_none() {
-        let known = "string, integer, float, boolean, array, object, thread, image, file, audio";
-        let message = format!("{name} has the unknown kind {kind:?}; kinds are {known}");
-        report.error(node.at, message, None);
-        return None;
-    }
     Some(Property {
         name: name.to_owned(),
         kind,
+        at: node.at,
+        checked,
         said,
     })
+}
+
+/// A kind of version 2: one of those that there are.
+fn kind_named(name: &str, kind: &Node, report: &mut Report<'_>) -> Option<String> {
+    let said = kind.as_str().unwrap_or_default();
+    let old = OLD_KINDS.iter().find(|(old, _)| *old == said);
+    let meant = old.map_or(said, |(_, new)| new);
+    if json_type(meant).is_some() || RichKind::parse(meant).is_some() {
+        return Some(meant.to_owned());
+    }
+    let known = "string, integer, float, boolean, array, object, thread, image, file, audio";
+    let message = format!("{name} has the unknown kind {said:?}; kinds are {known}");
+    report.error(kind.at, message, None);
+    None
+}
+
+/// What `type` of version 1 means, and whether values have to be of it: what was written
+/// there, nobody read.
+fn old_kind(name: &str, kind: &Node, report: &mut Report<'_>) -> (String, bool) {
+    let said = kind.as_str().unwrap_or_default();
+    let lower = said.to_ascii_lowercase();
+    let old = OLD_KINDS.iter().find(|(old, _)| *old == lower);
+    let new = old.map_or(lower.as_str(), |(_, new)| new);
+    if json_type(new).is_some() || RichKind::parse(new).is_some() {
+        return (new.to_owned(), true);
+    }
+    let message = format!("{name} has the unknown type {said:?}: any value will do");
+    let help = "kinds are string, integer, float, boolean, array, object";
+    report.warning(kind.at, message, Some(help.into()));
+    (said.to_owned(), false)
+}
+
+/// An input that only a sample of version 1 tells of: another value may be of another kind.
+fn sampled(sample: &Entry) -> Property {
+    let kind = kind_of(&sample.value).to_owned();
+    let mut said = Object::new();
+    said.insert("name".into(), sample.key.as_str().into());
+    said.insert("default".into(), sample.value.tree());
+    said.insert("kind".into(), kind.as_str().into());
+    Property {
+        name: sample.key.clone(),
+        kind,
+        at: sample.at,
+        checked: false,
+        said,
+    }
 }
 
 /// The kind of a default that stands alone.
@@ -329,10 +385,11 @@ fn inputs(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
     let samples = node
         .get("sample")
         .filter(|it| matches!(it.data, Data::Map(_)));
-    let Some(inputs) = node.get("inputs").or(samples) else {
+    let declared = node.get("inputs");
+    let Some(inputs) = declared.or(samples) else {
         return;
     };
-    let mut found = properties(inputs, report);
+    let mut found = declared.map_or_else(Vec::new, |declared| properties(declared, report));
     for sample in samples.map_or(&[][..], Node::entries) {
         match found.iter_mut().find(|it| it.name == sample.key) {
             Some(known) => drop(
@@ -341,11 +398,17 @@ fn inputs(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
                     .entry("default")
                     .or_insert_with(|| sample.value.tree()),
             ),
-            None => found.extend(property(&sample.key, &sample.value, report)),
+            None => found.push(sampled(sample)),
         }
     }
+    for property in &mut found {
+        doubt(property, report);
+    }
     let (mut schemas, mut required, mut presets) = (Object::new(), Vec::new(), Vec::new());
-    for Property { name, kind, said } in &found {
+    for property in &found {
+        let Property {
+            name, kind, said, ..
+        } = property;
         let default = said.get("default").filter(|value| !value.is_null());
         if let Some(value) = default {
             presets.push((Arc::from(name.as_str()), Value::from(value.clone())));
@@ -356,7 +419,7 @@ fn inputs(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
             let name = name.as_str().into();
             prompt.rich.push(Rich { name, kind });
         }
-        schemas.insert(name.clone(), schema(kind, said));
+        schemas.insert(name.clone(), schema(property));
     }
     let tree = json!({"type": "object", "properties": schemas, "required": required});
     match Parameters::of_schema(&tree, presets) {
@@ -366,9 +429,35 @@ fn inputs(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
     keep(prompt, "inputs", Some(found));
 }
 
-fn schema(kind: &str, said: &Object<String, Tree>) -> Tree {
+/// A file whose default is of another kind than it says has been used with both: prompty
+/// checks neither.
+fn doubt(property: &mut Property, report: &mut Report<'_>) {
+    let Some(value) = property.said.get("default") else {
+        return;
+    };
+    let fits = match json_type(&property.kind) {
+        Some("string") => value.is_string(),
+        Some("integer") => value.is_i64() || value.is_u64(),
+        Some("number") => value.is_number(),
+        Some("boolean") => value.is_boolean(),
+        Some("array") => value.is_array(),
+        Some("object") => value.is_object(),
+        _ => true,
+    };
+    if fits || value.is_null() || !property.checked {
+        return;
+    }
+    property.checked = false;
+    let Property { name, kind, .. } = property;
+    let message = format!("the default of {name} is no {kind}: any value of {name} will do");
+    let help = "give it the kind that its values have";
+    report.warning(property.at, message, Some(help.into()));
+}
+
+fn schema(property: &Property) -> Tree {
+    let said = &property.said;
     let mut schema = Object::new();
-    if let Some(kind) = json_type(kind) {
+    if let Some(kind) = json_type(&property.kind).filter(|_| property.checked) {
         schema.insert("type".into(), kind.into());
     }
     let names = [
@@ -431,7 +520,8 @@ fn function(tool: &Node) -> Option<Tree> {
         if property.said.get("required").and_then(Tree::as_bool) == Some(true) {
             required.push(property.name.clone());
         }
-        schemas.insert(property.name, schema(&property.kind, &property.said));
+        let schema = schema(&property);
+        schemas.insert(property.name, schema);
     }
     let mut function = Object::new();
     for key in ["name", "description", "strict"] {

@@ -2,7 +2,8 @@
 //! `skprompt.txt` and `config.json`.
 //!
 //! The fields are those of `PromptTemplateConfig`. As there, a key that is not
-//! known is refused, and settings of models are free.
+//! known is refused in YAML and passed over in `config.json`, with a warning; settings of
+//! models are free.
 
 use std::sync::Arc;
 
@@ -42,6 +43,31 @@ const VARIABLE_KEYS: [&str; 7] = [
     "sample",
 ];
 
+/// Keys of Semantic Kernel before version 1, which it does not read any more, and what they
+/// are now.
+const OLD_KEYS: [(&str, &str); 4] = [
+    ("completion", "execution_settings"),
+    ("input", "input_variables"),
+    ("default_services", "execution_settings"),
+    ("output_variables", "output_variable"),
+];
+
+/// The same of an input variable.
+const OLD_VARIABLE_KEYS: [(&str, &str); 3] = [
+    ("required", "is_required"),
+    ("defaultValue", "default"),
+    ("type", "json_schema"),
+];
+
+/// What a key that is not known is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unknown {
+    /// An error, as for the YAML reader of .NET.
+    Refused,
+    /// A warning: the JSON readers of .NET and Python pass it over.
+    PassedOver,
+}
+
 /// Template formats of Semantic Kernel, and what they are here.
 const FORMATS: [(&str, &str); 4] = [
     ("semantic-kernel", "semantic-kernel"),
@@ -80,7 +106,7 @@ pub(super) fn read(file: &PromptFile<'_>) -> Checked<Prompt> {
     let at = node.get("template").map_or(0, |node| node.at);
     let standing = block::standing(file.text, at, template.as_deref().unwrap_or_default());
     let prompt = prompt(file, template.unwrap_or_default(), standing);
-    finish(prompt, &node, &[], report)
+    finish(prompt, &node, Unknown::Refused, report)
 }
 
 pub(super) fn read_folder(file: &PromptFile<'_>) -> Checked<Prompt> {
@@ -96,7 +122,7 @@ pub(super) fn read_folder(file: &PromptFile<'_>) -> Checked<Prompt> {
         let message = "the template of a folder is skprompt.txt: leave it out here";
         report.error(template.at, message, None);
     }
-    finish(prompt, &node, &FOLDER_KEYS, report)
+    finish(prompt, &node, Unknown::PassedOver, report)
 }
 
 fn prompt(file: &PromptFile<'_>, template: String, standing: Standing) -> Prompt {
@@ -124,21 +150,28 @@ fn prompt(file: &PromptFile<'_>, template: String, standing: Standing) -> Prompt
 fn finish(
     mut prompt: Prompt,
     node: &Node,
-    more_keys: &[&str],
+    unknown: Unknown,
     mut report: Report<'_>,
 ) -> Checked<Prompt> {
     if node.entries().is_empty() && !node.is_null() {
         let message = format!("a prompt function must be an object, not {}", node.kind());
         report.error(node.at, message, None);
     }
-    let known: Vec<&str> = KEYS.iter().chain(more_keys).copied().collect();
-    refuse_unknown(node, &known, &mut report);
+    let more: &[&str] = match unknown {
+        Unknown::Refused => &[],
+        Unknown::PassedOver => &FOLDER_KEYS,
+    };
+    let known: Vec<&str> = KEYS.iter().chain(more).copied().collect();
+    unknown.report(node, &known, &OLD_KEYS, &mut report);
     report.text(node, "name");
     report.text(node, "description");
     format(&mut prompt, node, &mut report);
-    inputs(&mut prompt, node, &mut report);
+    inputs(&mut prompt, node, unknown, &mut report);
     settings(&mut prompt, node, &mut report);
-    output(node, &mut report);
+    if let Some(output) = report.map(node, "output_variable") {
+        let known = ["description", "json_schema"];
+        unknown.report(output, &known, &[], &mut report);
+    }
     // In .NET this frees results of functions and values, and no variable.
     prompt.trusted_results = report.truth(node, "allow_dangerously_set_content") == Some(true);
     prompt.metadata = node.object();
@@ -150,16 +183,27 @@ fn finish(
     Err(report.errors)
 }
 
-fn refuse_unknown(node: &Node, known: &[&str], report: &mut Report<'_>) {
-    for Entry { key, at, .. } in node.entries() {
-        if known.contains(&key.as_str()) {
-            continue;
+impl Unknown {
+    fn report(self, node: &Node, known: &[&str], old: &[(&str, &str)], report: &mut Report<'_>) {
+        for Entry { key, at, .. } in node.entries() {
+            if known.contains(&key.as_str()) {
+                continue;
+            }
+            let now = old.iter().find(|(old, _)| old == key).map(|(_, now)| *now);
+            let help = match (now, nearest(key, known.iter().copied())) {
+                (Some(now), _) => format!("Semantic Kernel has it as {now:?}"),
+                (None, Some(near)) => format!("did you mean {near:?}?"),
+                (None, None) => format!("keys are {}", known.join(", ")),
+            };
+            let message = format!("unknown key {key:?}");
+            match self {
+                Unknown::Refused => report.error(*at, message, Some(help)),
+                Unknown::PassedOver => {
+                    let message = format!("{message}: it is kept and not used");
+                    report.warning(*at, message, Some(help));
+                }
+            }
         }
-        let help = match nearest(key, known.iter().copied()) {
-            Some(near) => format!("did you mean {near:?}?"),
-            None => format!("keys are {}", known.join(", ")),
-        };
-        report.error(*at, format!("unknown key {key:?}"), Some(help));
     }
 }
 
@@ -188,7 +232,7 @@ fn format(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
     report.error(at, message, Some(help));
 }
 
-fn inputs(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
+fn inputs(prompt: &mut Prompt, node: &Node, unknown: Unknown, report: &mut Report<'_>) {
     let Some(list) = node.get("input_variables") else {
         return;
     };
@@ -198,7 +242,7 @@ fn inputs(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
     };
     let (mut schemas, mut required, mut presets) = (Object::new(), Vec::new(), Vec::new());
     for item in items {
-        refuse_unknown(item, &VARIABLE_KEYS, report);
+        unknown.report(item, &VARIABLE_KEYS, &OLD_VARIABLE_KEYS, report);
         let Some(name) = report.text(item, "name") else {
             report.error(item.at, "an input variable needs a name", None);
             continue;
@@ -284,11 +328,5 @@ fn settings(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
     match chat_options(&settings) {
         Ok(options) => prompt.options = options.into(),
         Err(message) => report.error(used.at, message, None),
-    }
-}
-
-fn output(node: &Node, report: &mut Report<'_>) {
-    if let Some(output) = report.map(node, "output_variable") {
-        refuse_unknown(output, &["description", "json_schema"], report);
     }
 }

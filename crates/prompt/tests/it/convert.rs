@@ -191,6 +191,12 @@ fn what_has_no_counterpart_is_refused_where_it_stands() {
             "p.prompt:1:1: a role that is not written out",
         ),
         (
+            "p.prompty",
+            "system:\nHi\n{% for m in past %}\n{{ m.role }}:\n{{ m.text }}\n{% endfor %}",
+            Target::Dotprompt,
+            "p.prompty:4:1: a role that is not written out",
+        ),
+        (
             "p.prompt",
             "{{role \"user\"}}{{> head}}",
             Target::Prompty,

@@ -1,4 +1,5 @@
-//! `system:` or `user[name="Ann"]:` on a line of its own, as prompty has it.
+//! `system:` or `user[name="Ann"]:` on a line of its own, as prompty has it; also
+//! `{{ message.role }}:`, where the template says that a value names the role.
 //!
 //! The lines are found in the template's own text before it is compiled, in any
 //! format, since they stand alone: each is put between two marks. A line that
@@ -72,18 +73,50 @@ fn lines(text: &str, loose: bool) -> impl Iterator<Item = (usize, usize)> {
         match is_role_line(bare) {
             true => Some((start, start + bare.len() - 1)),
             false if loose => loose_colon(line).map(|colon| (start, start + colon)),
-            false => None,
+            false => output(bare)
+                .filter(|inside| asks_for_role(inside))
+                .map(|_| (start, start + bare.len() - 1)),
         }
     })
+}
+
+/// What stands inside the braces of a line that is one output and a colon.
+fn output(bare: &str) -> Option<&str> {
+    let inside = bare.trim_start().strip_prefix("{{")?.strip_suffix("}}:")?;
+    (!inside.contains("}}")).then_some(inside)
+}
+
+/// Whether an output prints what its author calls a role: `role`, `message.role`,
+/// `message["role"]`. Any other `{{ title }}:` is text, or a document with the title
+/// `system` would speak as the system.
+fn asks_for_role(inside: &str) -> bool {
+    // `{{-` takes the line ending before it away: what it prints begins no line.
+    if inside.starts_with(['-', '~']) {
+        return false;
+    }
+    let path = inside.split('|').next().unwrap_or_default();
+    let path = path.trim_matches(['{', '}', '&', '-', '~', ' ', '\t']);
+    let quoted = ["[\"role\"]", "['role']"];
+    if quoted.iter().any(|last| path.ends_with(last)) {
+        return true;
+    }
+    let first = path.rfind(['.', '$']).map_or(0, |divider| divider + 1);
+    path[first..].eq_ignore_ascii_case("role")
+}
+
+/// Where a template's text has a role line whose role is a value: `{{ message.role }}:`.
+#[must_use]
+pub fn computed_role_line(text: &str) -> Option<usize> {
+    let mut lines = lines(text, false).map(|(start, _)| start);
+    lines.find(|start| text[*start..].trim_start().starts_with("{{"))
 }
 
 /// Where the colon is in a line `user: hi`, or in one that is an output and a colon, whose
 /// value says who speaks.
 fn loose_colon(line: &str) -> Option<usize> {
     let bare = line.trim_end();
-    let output = bare.trim_start().strip_prefix("{{");
-    if let Some(inside) = output.and_then(|rest| rest.strip_suffix("}}:")) {
-        return (!inside.contains("}}")).then(|| bare.len() - 1);
+    if output(bare).is_some() {
+        return Some(bare.len() - 1);
     }
     let colon = line.find(':')?;
     let behind = line[colon + 1..].chars().next();
@@ -102,7 +135,9 @@ pub fn has_role_lines(text: &str, loose: bool) -> bool {
 fn places(text: &str, start: usize, colon: usize) -> Vec<usize> {
     let mut places = vec![start];
     let line = &text[start..colon];
-    if let Some(bracket) = line.find('[') {
+    // The brackets of an output are its code, and no attributes.
+    let is_output = line.trim_start().starts_with("{{");
+    if let Some(bracket) = line.find('[').filter(|_| !is_output) {
         let dividers = dividers(&line[bracket..]);
         places.extend(dividers.map(|at| start + bracket + at));
     }

@@ -49,6 +49,12 @@ fn every_finding_has_its_place() {
         ),
         (
             "p.prompt",
+            "---\ninput:\n  schema:\n    type: object\n    properties:\n      a: string, a text\n---\nB",
+            "p.prompt:6:7: a is \"string, a text\", which is no JSON Schema",
+            "{type: string}",
+        ),
+        (
+            "p.prompt",
             "---\ninput:\n  schema:\n    a(arr): string\n---\nB",
             "p.prompt:4:5: ",
             "array, object or enum",
@@ -87,6 +93,12 @@ fn every_finding_has_its_place() {
         ("p.prompty", "---\nname: x\nB", "p.prompty:1:1: ", "no end"),
         (
             "p.prompty",
+            "\n ---\n name: x\nB",
+            "p.prompty:2:2: ",
+            "no end",
+        ),
+        (
+            "p.prompty",
             "---\nname: x\ntemplate: jinja2\n---\nB",
             "p.prompty:3:11: ",
             "Invalid template format",
@@ -94,7 +106,7 @@ fn every_finding_has_its_place() {
         (
             "p.prompty",
             "---\ninputs:\n  - {name: a, kind: strng}\n---\nB",
-            "p.prompty:3:5: ",
+            "p.prompty:3:21: ",
             "unknown kind",
         ),
         (

@@ -154,6 +154,48 @@ fn a_folder_is_a_function() {
 }
 
 #[test]
+fn a_config_of_any_age_is_read_as_semantic_kernel_reads_it() {
+    let config = r#"{
+ "schema": 1,
+ "type": "completion",
+ "completion": {"max_tokens": 9},
+ "input": {"parameters": [{"name": "a", "defaultValue": "x"}]},
+ "input_variables": [
+  {"name": "b", "description": "d", "required": true, "default": "y"},
+  {"name": "c", "is_requird": false}
+ ],
+ "output_variable": {"description": "o", "unit": "cm"}
+}"#;
+    let (prompt, found) = folder("{{$b}} {{$c}}", Some(config)).unwrap();
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    let expected = [
+        (
+            "joke/config.json:4:2: ",
+            "\"completion\"",
+            "execution_settings",
+        ),
+        ("joke/config.json:5:2: ", "\"input\"", "input_variables"),
+        ("joke/config.json:7:37: ", "\"required\"", "is_required"),
+        ("joke/config.json:8:17: ", "\"is_requird\"", "is_required"),
+        ("joke/config.json:10:42: ", "\"unit\"", "json_schema"),
+    ];
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for (found, (place, key, help)) in found.iter().zip(expected) {
+        assert!(found.starts_with(place), "{found}");
+        assert!(
+            found.contains(key) && found.contains("kept and not used"),
+            "{found}"
+        );
+        assert!(found.contains(help), "{found}");
+    }
+    assert_eq!(prompt.options.max_tokens, None);
+    assert_eq!(prompt.metadata["completion"]["max_tokens"], 9);
+    let given: Map = [("c", "z".into())].into_iter().collect();
+    let bound = prompt.bind(&given).unwrap();
+    assert_eq!(bound.get("b").and_then(|value| value.as_str()), Some("y"));
+}
+
+#[test]
 fn places_in_a_template_are_places_in_the_file() {
     let cases = [
         (

@@ -18,6 +18,7 @@ mod dialect;
 mod error;
 pub mod eval;
 pub mod export;
+pub mod files;
 pub mod guard;
 pub mod layout;
 mod mysql;

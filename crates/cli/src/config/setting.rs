@@ -182,6 +182,12 @@ settings! {
     SQL_CONNECT_MS = "sql.connect_ms", Integer, [], "10000";
     SQL_CATALOGUE_MS = "sql.catalogue_ms", Integer, [], "300000";
     SQL_CATALOGUE_AGE_MS = "sql.catalogue_age_ms", Integer, [], "60000";
+    SQL_FILE_ROWS = "sql.file_rows", Integer, [], "20000000";
+    SQL_FILE_BYTES = "sql.file_bytes", Integer, [], "2147483648";
+    SQL_FILE_ROW_BYTES = "sql.file_row_bytes", Integer, [], "16777216";
+    SQL_FILE_ENCODING = "sql.file_encoding", Text, ["QUILLET_SQL_FILE_ENCODING"], "";
+    SQL_FILE_SEPARATOR = "sql.file_separator", Text, ["QUILLET_SQL_FILE_SEPARATOR"], "";
+    SQL_FILE_HEADER = "sql.file_header", Text, ["QUILLET_SQL_FILE_HEADER"], "auto";
     LOG_FILTER = "log.filter", Text, ["QUILLET_LOG", "RUST_LOG"], "";
     LOG_JSON = "log.json", Bool, ["QUILLET_LOG_JSON"], "false";
 }

@@ -10,6 +10,7 @@ mod export;
 mod export_arrow;
 mod export_streams;
 mod export_xlsx;
+mod files;
 mod guard;
 mod layout;
 mod mysql;

@@ -1,11 +1,14 @@
 //! Connections of the store: kept, listed, tried, forgotten.
 
+use std::path::PathBuf;
+
 use quillet_sql::database::Checked;
 use quillet_sql::{Connection, ConnectionUrl, Databases, Definition, SqlError};
 use serde_json::{Value, json};
 
 use super::cell::{one_line, width};
 use super::failed::told;
+use super::files;
 use super::session::{self, with_password};
 use super::target::{self, DEMO, Target};
 use crate::args::{Sql, SqlCommand};
@@ -79,6 +82,9 @@ fn whole(url: ConnectionUrl) -> ConnectionUrl {
 fn address(text: &str) -> Result<ConnectionUrl, Failure> {
     match Target::of(text)? {
         Target::Address(url) => Ok(url),
+        Target::Files(_) => Err(Failure::Usage(format!(
+            "{text} is no database that can be kept; files of rows are loaded for each run: --db {text}"
+        ))),
         _ => target::address(text),
     }
 }
@@ -144,6 +150,7 @@ pub(super) async fn test(
         Some(Target::Address(url)) => vec![one(&known, url, args, config).await?],
         Some(Target::Named(name)) => vec![kept(&known, name).await],
         Some(Target::Demo) => vec![demo(&known).await?],
+        Some(Target::Files(paths)) => vec![loaded(&known, &paths, config).await?],
         None => every(&known).await?,
     };
     tell(args, &tried)
@@ -172,6 +179,16 @@ async fn kept(known: &Databases, name: String) -> Tried {
 async fn demo(known: &Databases) -> Result<Tried, Failure> {
     let shop = DemoShop::build()?;
     Ok((DEMO.to_owned(), known.test(&shop.definition()).await))
+}
+
+async fn loaded(known: &Databases, paths: &[PathBuf], config: &Config) -> Result<Tried, Failure> {
+    let loaded = files::load(paths, config).await?;
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let checked = known.test(&files::definition(&loaded)).await;
+    Ok((names.join(", "), checked))
 }
 
 async fn every(known: &Databases) -> Result<Vec<Tried>, Failure> {

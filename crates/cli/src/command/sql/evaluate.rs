@@ -19,9 +19,9 @@ pub(super) async fn run(args: &Sql, eval: &SqlEval, config: &Config) -> Result<(
     depths(&eval.k)?;
     let recording = eval.recorded.as_deref().map(Recording::open).transpose();
     let recording = recording.map_err(|error| told(&error, None))?;
-    let runner = match &args.with.db {
-        Some(_) => Some(Runner::open(args, config, recording.as_ref()).await?),
-        None => None,
+    let runner = match args.with.db.is_empty() {
+        false => Some(Runner::open(args, config, recording.as_ref()).await?),
+        true => None,
     };
     let mut all = Vec::new();
     for file in &eval.files {

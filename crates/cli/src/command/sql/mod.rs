@@ -9,6 +9,7 @@ mod evaluate;
 mod execution;
 mod export;
 mod failed;
+mod files;
 mod format;
 mod history;
 mod output;
@@ -38,7 +39,7 @@ pub(crate) async fn run(args: &Sql, config: &Config) -> Result<(), Failure> {
     let done = tokio::select! {
         biased;
         done = work(args, config) => done,
-        _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+        _ = ended() => Err(Failure::Interrupted),
     };
     if matches!(done, Err(Failure::Interrupted)) {
         settle().await;
@@ -69,6 +70,31 @@ async fn work(args: &Sql, config: &Config) -> Result<(), Failure> {
         SqlCommand::History { words, most } => history::run(args, words, *most, config).await,
         SqlCommand::Format { sql, dialect } => format::run(sql, dialect),
         SqlCommand::Eval(eval) => evaluate::run(args, eval, config).await,
+    }
+}
+
+/// Control-C, or the end that a system or a terminal that closes asks for: files of rows and the demo
+/// are temporary files, which go when the work is dropped.
+async fn ended() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (term, hangup) = (
+            signal(SignalKind::terminate()),
+            signal(SignalKind::hangup()),
+        );
+        if let (Ok(mut term), Ok(mut hangup)) = (term, hangup) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = term.recv() => {}
+                _ = hangup.recv() => {}
+            }
+            return;
+        }
+    }
+    // That nobody can listen is no reason to end.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 

@@ -8,12 +8,13 @@ use quillet_core::chat::ChatModel;
 use quillet_core::store::Store;
 use quillet_llm::Mock;
 use quillet_prompt::PromptService;
-use quillet_sql::{ConnectionUrl, Databases, Definition, Dialect};
+use quillet_sql::files::Loaded;
+use quillet_sql::{ConnectionUrl, Databases, Definition, Dialect, SqlError};
 use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
 
-use super::failed;
 use super::prompts::Shown;
-use super::target::{DEMO, Target};
+use super::target::{self, DEMO, Target};
+use super::{failed, files};
 use crate::agents;
 use crate::args::Sql;
 use crate::assemble;
@@ -36,6 +37,7 @@ pub(super) struct Session {
     /// Prompts of the store that take the place of the chain's own, as long as it lives.
     _prompts: Option<Arc<PromptService>>,
     _shop: Option<DemoShop>,
+    _files: Option<Loaded>,
 }
 
 impl Session {
@@ -45,11 +47,19 @@ impl Session {
     /// None is named and it is not clear which one is meant, or a setting is wrong.
     pub(super) async fn open(args: &Sql, config: &Config) -> Result<Self, Failure> {
         let target = match config.text(&config::SQL_DATABASE) {
+            _ if args.with.db.len() > 1 => target::together(&args.with.db)?,
             Some(text) => Target::of(text)?,
             None => the_only_one(config).await?,
         };
+        if let Target::Named(name) = &target {
+            known_name(name, config).await?;
+        }
         let shop = match target {
             Target::Demo => Some(DemoShop::build()?),
+            _ => None,
+        };
+        let files = match &target {
+            Target::Files(paths) => Some(files::load(paths, config).await?),
             _ => None,
         };
         let store = store(&target, config).await?;
@@ -72,7 +82,7 @@ impl Session {
         };
         let databases = databases::service(config, store, archive, prompts, writer)?;
         let name = name(&target);
-        if let Some(definition) = lent(&target, shop.as_ref(), args, config)? {
+        if let Some(definition) = lent(&target, (shop.as_ref(), files.as_ref()), args, config)? {
             let done = databases.lend(&name, &definition);
             done.map_err(|error| failed::told(&error, None))?;
         }
@@ -82,6 +92,7 @@ impl Session {
             is_mocked: is_mocked && !args.chain.dry_run,
             _prompts: stored,
             _shop: shop,
+            _files: files,
         })
     }
 }
@@ -143,24 +154,49 @@ async fn the_only_one(config: &Config) -> Result<Target, Failure> {
     }
 }
 
+/// Whether there is a connection of that name; what else was meant, if one is most like it.
+///
+/// # Errors
+/// There is none, or the store does not answer.
+async fn known_name(name: &str, config: &Config) -> Result<(), Failure> {
+    let databases = known(config).await?;
+    let told = |error| failed::told(&error, None);
+    let known = databases.list().await.map_err(told)?;
+    if known.iter().any(|it| it.name == name) {
+        return Ok(());
+    }
+    let names = known.iter().map(|it| it.name.as_str()).chain([DEMO]);
+    let error = SqlError::NotFound {
+        what: "database",
+        name: name.to_owned(),
+        nearest: quillet_core::nearest(name, names).map(str::to_owned),
+    };
+    let failure = failed::told(&error, None);
+    if std::path::Path::new(name).exists() {
+        terminal::note(&format!("there is a file of that name: --db ./{name}"));
+    }
+    Err(failure)
+}
+
 /// The store whose connections are meant, or an empty one for what is named otherwise.
 async fn store(target: &Target, config: &Config) -> Result<Arc<dyn Store>, Failure> {
     match target {
         Target::Named(_) => connections(config).await,
-        Target::Demo | Target::Address(_) => Ok(Arc::new(MemoryStore::new())),
+        Target::Demo | Target::Address(_) | Target::Files(_) => Ok(Arc::new(MemoryStore::new())),
     }
 }
 
 /// What has to be known of a database that rests in no store.
 fn lent(
     target: &Target,
-    shop: Option<&DemoShop>,
+    (shop, files): (Option<&DemoShop>, Option<&Loaded>),
     args: &Sql,
     config: &Config,
 ) -> Result<Option<Definition>, Failure> {
     let url = match target {
         Target::Named(_) => return Ok(None),
         Target::Demo => return Ok(shop.map(DemoShop::definition)),
+        Target::Files(_) => return Ok(files.map(files::definition)),
         Target::Address(url) => with_password(url.clone(), args.with.password)?,
     };
     Ok(Some(Definition {
@@ -180,6 +216,7 @@ fn name(target: &Target) -> String {
             url.to_string().hash(&mut hasher);
             format!("{}-{:016x}", url.dialect.name(), hasher.finish())
         }
+        Target::Files(paths) => files::name(paths),
     }
 }
 

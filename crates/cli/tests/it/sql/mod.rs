@@ -2,6 +2,7 @@
 
 mod connections;
 mod demo;
+mod files;
 mod measured;
 mod mending;
 mod mistakes;

@@ -189,6 +189,7 @@ pub(crate) fn settings(config: &Config) -> Result<SqlConfig, Failure> {
         embedded_tables: config.size(&config::SQL_EMBEDDED),
         repair_tables: config.size(&config::SQL_REPAIR_TABLES),
         repairs: u32::try_from(whole(&config::SQL_REPAIRS)).unwrap_or(u32::MAX),
+        previous: config.size(&config::SQL_PREVIOUS),
         default_limit: whole(&config::SQL_DEFAULT_LIMIT),
         functions: functions(config),
         limits: limits(

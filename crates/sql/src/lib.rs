@@ -24,6 +24,7 @@ pub mod layout;
 mod mysql;
 mod postgres;
 pub mod rank;
+mod reach;
 pub mod rows;
 mod service;
 mod sqlite;

@@ -90,6 +90,9 @@ pub(crate) struct ShowRows {
     /// Where to write them.
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Write over the file of --output if it is there.
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Show each row as lines of name and value.
     #[arg(short = 'x', long)]
     pub(crate) expanded: bool,

@@ -163,6 +163,7 @@ settings! {
     SQL_EMBEDDED = "sql.embedded_tables", Integer, [], "2000";
     SQL_REPAIR_TABLES = "sql.repair_tables", Integer, [], "3";
     SQL_REPAIRS = "sql.repairs", Integer, [], "1";
+    SQL_PREVIOUS = "sql.previous", Integer, [], "5";
     SQL_DEFAULT_LIMIT = "sql.default_limit", Integer, [], "100";
     SQL_FUNCTIONS = "sql.functions", Texts, [], "";
     SQL_POWERFUL_ROLES = "sql.powerful_roles", Bool, ["QUILLET_SQL_POWERFUL_ROLES"], "false";

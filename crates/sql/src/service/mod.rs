@@ -21,7 +21,7 @@ use quillet_core::store::{Changes, Entry, Key, Kind, Store};
 use tokio::task::JoinSet;
 use tracing::warn;
 
-use crate::chain::{Chain, Generated, Prepared, Prompts};
+use crate::chain::{Chain, Generated, Prepared, Previous, Prompts};
 use crate::database::{Checked, Progress, QueryLimits};
 use crate::eval::{Outcome, execution};
 use crate::guard::Mode;
@@ -90,6 +90,8 @@ pub struct RunOptions {
     pub mode: Mode,
     /// Bounds; those of the settings where `None`.
     pub limits: Option<QueryLimits>,
+    /// What was asked before in the same talk, the latest last.
+    pub previous: Vec<Previous>,
 }
 
 /// A query that ran.
@@ -303,10 +305,23 @@ impl Databases {
     /// The question is empty, the model does not answer with a query that may run, or
     /// what [`Databases::catalogue`] says.
     pub async fn generate(&self, name: &str, question: &str) -> Result<Generated, SqlError> {
-        let options = RunOptions::default();
+        self.generate_with(name, question, &RunOptions::default())
+            .await
+    }
+
+    /// The same with options, of which bounds mean nothing where nothing runs.
+    ///
+    /// # Errors
+    /// As [`Databases::generate`].
+    pub async fn generate_with(
+        &self,
+        name: &str,
+        question: &str,
+        options: &RunOptions,
+    ) -> Result<Generated, SqlError> {
         let asking = self.asking(name).await?;
-        let judge = judges::Text(asking.gate(self, &options));
-        let chain = asking.chain(&self.inner.parts)?;
+        let judge = judges::Text(asking.gate(self, options));
+        let chain = asking.chain(&self.inner.parts, options)?;
         let (generated, ()) = chain.run(question, &judge).await?;
         Ok(generated)
     }
@@ -321,12 +336,12 @@ impl Databases {
         question: &str,
         before: &Generated,
         error: &SqlError,
+        options: &RunOptions,
     ) -> Result<Generated, SqlError> {
-        let options = RunOptions::default();
         let asking = self.asking(name).await?;
-        let judge = judges::Text(asking.gate(self, &options));
+        let judge = judges::Text(asking.gate(self, options));
         let parts = self.inner.parts.as_ref();
-        let chain = asking.chain(parts)?;
+        let chain = asking.chain(parts, options)?;
         let (generated, ()) = chain.mend(question, before, error, &judge).await?;
         Ok(generated)
     }
@@ -343,7 +358,7 @@ impl Databases {
     ) -> Result<(Generated, Ran), SqlError> {
         let asking = self.asking(name).await?;
         let judge = judges::Run(asking.gate(self, options));
-        let chain = asking.chain(&self.inner.parts)?;
+        let chain = asking.chain(&self.inner.parts, options)?;
         let (generated, ran) = chain.run(question, &judge).await?;
         self.record(name, &Streamed::of(&ran), Some(question)).await;
         Ok((generated, ran))
@@ -598,7 +613,11 @@ impl Asking {
     }
 
     /// Who writes queries for it.
-    fn chain<'a>(&'a self, parts: &'a Parts) -> Result<Chain<'a>, SqlError> {
+    fn chain<'a>(
+        &'a self,
+        parts: &'a Parts,
+        options: &'a RunOptions,
+    ) -> Result<Chain<'a>, SqlError> {
         let Some(model) = &parts.model else {
             return Err(SqlError::NoModel);
         };
@@ -616,6 +635,7 @@ impl Asking {
                 .description
                 .as_deref()
                 .unwrap_or_default(),
+            previous: &options.previous,
         })
     }
 }

@@ -64,6 +64,7 @@ fn options(config: &SqlConfig, context: &ToolContext) -> RunOptions {
         question: None,
         mode: Mode::Explore,
         limits: Some(limits),
+        previous: Vec::new(),
     }
 }
 

@@ -7,7 +7,7 @@ use quillet_sql::{Connection, ConnectionUrl, Databases, Definition, SqlError};
 use serde_json::{Value, json};
 
 use super::cell::{one_line, width};
-use super::failed::told;
+use super::failed::{beside, told};
 use super::files;
 use super::session::{self, with_password};
 use super::target::{self, DEMO, Target};
@@ -230,10 +230,15 @@ fn tell_one((name, checked): &Tried) -> Result<(), Failure> {
         }
         Err(error) => {
             // What is reached by its address is named by it in the error, too.
-            let error = one_line(&error.to_string());
-            match error.starts_with(&name) {
-                true => terminal::error(&error),
-                false => terminal::error(&format!("{name}: {error}")),
+            let said = one_line(&error.to_string());
+            match said.starts_with(&name) {
+                true => terminal::error(&said),
+                false => terminal::error(&format!("{name}: {said}")),
+            }
+            let help = [error.help(), beside(error).map(str::to_owned)];
+            let help: Vec<String> = help.into_iter().flatten().collect();
+            if !help.is_empty() {
+                terminal::note(&format!("help: {}", one_line(&help.join("; "))));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! A database that can be asked: which one is meant, where it rests, who writes queries.
 
+use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{IsTerminal, stdin};
 use std::sync::Arc;
@@ -32,8 +33,8 @@ pub(super) struct Session {
     pub(super) databases: Databases,
     /// Its name there.
     pub(super) name: String,
-    /// Whether the mock writes queries although nobody named it.
-    pub(super) is_mocked: bool,
+    /// Whether the mock writes queries although nobody named it, which is told once.
+    pub(super) is_mocked: Cell<bool>,
     /// Prompts of the store that take the place of the chain's own, as long as it lives.
     _prompts: Option<Arc<PromptService>>,
     _shop: Option<DemoShop>,
@@ -46,11 +47,26 @@ impl Session {
     /// # Errors
     /// None is named and it is not clear which one is meant, or a setting is wrong.
     pub(super) async fn open(args: &Sql, config: &Config) -> Result<Self, Failure> {
-        let target = match config.text(&config::SQL_DATABASE) {
-            _ if args.with.db.len() > 1 => target::together(&args.with.db)?,
-            Some(text) => Target::of(text)?,
-            None => the_only_one(config).await?,
-        };
+        match named(args, config).await? {
+            Some(target) => Session::of(target, args, config).await,
+            None => Err(Failure::Usage(
+                "no database is named: pass --db NAME, --db postgresql://user@host/name, --db FILE.db or --db FILE.csv; --db demo is a shop to try".into(),
+            )),
+        }
+    }
+
+    /// The same, and the demo where there is no other; `true` for that.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub(super) async fn open_or_demo(args: &Sql, config: &Config) -> Result<(Self, bool), Failure> {
+        let named = named(args, config).await?;
+        let is_demo = named.is_none();
+        let target = named.unwrap_or(Target::Demo);
+        Ok((Session::of(target, args, config).await?, is_demo))
+    }
+
+    async fn of(target: Target, args: &Sql, config: &Config) -> Result<Self, Failure> {
         if let Target::Named(name) = &target {
             known_name(name, config).await?;
         }
@@ -89,7 +105,7 @@ impl Session {
         Ok(Session {
             databases,
             name,
-            is_mocked: is_mocked && !args.chain.dry_run,
+            is_mocked: Cell::new(is_mocked && !args.chain.dry_run),
             _prompts: stored,
             _shop: shop,
             _files: files,
@@ -132,18 +148,30 @@ async fn connections(config: &Config) -> Result<Arc<dyn Store>, Failure> {
     assemble::store(config).await
 }
 
+/// The database that the arguments and settings name, or the only one of the store.
+///
+/// # Errors
+/// There are several, or what is named cannot be used.
+async fn named(args: &Sql, config: &Config) -> Result<Option<Target>, Failure> {
+    if args.with.db.len() > 1 {
+        return target::together(&args.with.db).map(Some);
+    }
+    match config.text(&config::SQL_DATABASE) {
+        Some(text) => Target::of(text).map(Some),
+        None => the_only_one(config).await,
+    }
+}
+
 /// Where no database is named: the only one there is.
-async fn the_only_one(config: &Config) -> Result<Target, Failure> {
+async fn the_only_one(config: &Config) -> Result<Option<Target>, Failure> {
     let databases = known(config).await?;
     let known = databases
         .list()
         .await
         .map_err(|error| failed::told(&error, None))?;
     match known.as_slice() {
-        [only] => Ok(Target::Named(only.name.clone())),
-        [] => Err(Failure::Usage(
-            "no database is named: pass --db NAME, --db postgresql://user@host/name or --db FILE.db; --db demo is a shop to try".into(),
-        )),
+        [only] => Ok(Some(Target::Named(only.name.clone()))),
+        [] => Ok(None),
         several => {
             let names: Vec<&str> = several.iter().map(|it| it.name.as_str()).collect();
             Err(Failure::Usage(format!(

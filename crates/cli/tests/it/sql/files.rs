@@ -62,14 +62,14 @@ fn several_files_and_folders_are_one_database() {
         "--db",
         "regions.jsonl",
     ];
-    place.run(&args).gives("id,manager\r\n1,Ann\r\n");
+    assert_eq!(place.run(&args).out, "id,manager\r\n1,Ann\r\n");
     std::fs::create_dir(place.path().join("rows")).unwrap();
     for name in ["sales.csv", "regions.jsonl"] {
         let to = place.path().join("rows").join(name);
         std::fs::rename(place.path().join(name), to).unwrap();
     }
     let args = ["sql", "run", join, "-o", "csv", "--db", "rows/"];
-    place.run(&args).gives("id,manager\r\n1,Ann\r\n");
+    assert_eq!(place.run(&args).out, "id,manager\r\n1,Ann\r\n");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod mending;
 mod mistakes;
 mod page;
 mod rows;
+mod talk;
 
 use crate::{Done, Place};
 

@@ -63,6 +63,7 @@ async fn choose(case: &Value, config: &SqlConfig) -> (Value, bool, usize) {
         prepared: &prepared,
         name: "shop",
         description: "",
+        previous: &[],
     };
     let (names, fallback) = chain
         .select_relevant_tables("how many orders?")
@@ -146,6 +147,7 @@ async fn both_phases_ask_as_the_seed_says() {
         prepared: &prepared,
         name: "shop",
         description: "",
+        previous: &[],
     };
     let (sql, explanation) = chain
         .generate_sql("how many {orders}?", &Everything)
@@ -199,6 +201,7 @@ async fn a_broken_answer_falls_back() {
         prepared: &prepared,
         name: "shop",
         description: "",
+        previous: &[],
     };
     let (names, fallback) = chain.select_relevant_tables("orders?").await.unwrap();
     assert!(fallback);

@@ -5,5 +5,6 @@ mod connections;
 mod crowd;
 mod errors;
 mod exports;
+mod previous;
 mod repair;
 mod shop;

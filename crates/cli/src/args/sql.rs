@@ -167,6 +167,9 @@ pub(crate) enum SqlCommand {
         /// A file of what its users say and what its tables call it.
         #[arg(long, value_name = "FILE")]
         glossary: Option<PathBuf>,
+        /// Replace a connection of that name.
+        #[arg(long)]
+        force: bool,
     },
     /// List the connections of the store.
     List,

@@ -41,8 +41,9 @@ pub(super) fn at_connect(error: &tokio_postgres::Error, server: &Server) -> Data
     if error.as_db_error().is_none() {
         let cause = with_causes(error);
         if server.config.get_password().is_none() && cause.contains("password missing") {
-            let message =
-                format!("{shown}: the server asks for the password of {user:?}: password missing");
+            let message = format!(
+                "{shown}: the server asks for the password of {user:?}, and none was given"
+            );
             return DatabaseError {
                 hint: Some("write it into the address, postgresql://USER:PASSWORD@HOST/NAME, special characters as %XX".to_owned()),
                 ..DatabaseError::new(Kind::Denied, message)

@@ -145,7 +145,7 @@ fn list(found: &[(&Table, Vec<String>)]) -> String {
         let gap = " ".repeat(widest.saturating_sub(width(name)));
         let rows = table
             .row_count
-            .map_or_else(|| "?".to_owned(), |rows| rows.to_string());
+            .map_or_else(String::new, |rows| rows.to_string());
         let about = match why.is_empty() {
             true => about(table),
             false => one_line(&why.join(", ")),

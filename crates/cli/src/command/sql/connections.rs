@@ -25,6 +25,7 @@ pub(super) async fn add(args: &Sql, command: &SqlCommand, config: &Config) -> Re
         description,
         ssl_disabled,
         glossary,
+        force,
     } = command
     else {
         return Ok(());
@@ -42,6 +43,9 @@ pub(super) async fn add(args: &Sql, command: &SqlCommand, config: &Config) -> Re
         ..Definition::default()
     };
     let databases = session::known(config).await?;
+    if !force {
+        is_free(&databases, name).await?;
+    }
     let put = databases.put(name, definition).await;
     let put = put.map_err(|error| told(&error, None))?;
     for warning in &put.warnings {
@@ -60,6 +64,20 @@ pub(super) async fn add(args: &Sql, command: &SqlCommand, config: &Config) -> Re
         one_line(name)
     ));
     Ok(())
+}
+
+/// # Errors
+/// There is a connection of that name, which nobody said may go.
+async fn is_free(databases: &Databases, name: &str) -> Result<(), Failure> {
+    let known = databases.list().await.map_err(|error| told(&error, None))?;
+    match known.iter().find(|known| known.name == *name) {
+        None => Ok(()),
+        Some(known) => Err(Failure::Usage(format!(
+            "{} is there already: {}; pass --force to replace it",
+            one_line(name),
+            one_line(&known.url)
+        ))),
+    }
 }
 
 /// A file by its whole path: whoever asks it later may stand in another folder.

@@ -17,6 +17,12 @@ use crate::terminal::{self, Stream, Style, styled};
 pub(super) async fn run(args: &Sql, eval: &SqlEval, config: &Config) -> Result<(), Failure> {
     let settings = databases::settings(config)?;
     depths(&eval.k)?;
+    if let Some(missing) = eval.files.iter().find(|file| !file.exists()) {
+        return Err(Failure::Usage(format!(
+            "there is no file {}",
+            missing.display()
+        )));
+    }
     let recording = eval.recorded.as_deref().map(Recording::open).transpose();
     let recording = recording.map_err(|error| told(&error, None))?;
     let runner = match args.with.db.is_empty() {

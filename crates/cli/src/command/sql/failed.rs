@@ -56,7 +56,9 @@ pub(super) fn beside(error: &SqlError) -> Option<&'static str> {
         SqlError::Database(error) if error.kind == DatabaseErrorKind::Denied => {
             match error.native_code.as_deref() {
                 // PostgreSQL's library says so itself where there is no password.
-                None | Some("28P01") => Some("-W asks for the password, PGPASSWORD holds it"),
+                None | Some("28P01") => {
+                    Some("-W asks for the password, PGPASSWORD or ~/.pgpass holds it")
+                }
                 Some("1045") => Some("-W asks for the password, MYSQL_PWD holds it"),
                 _ => None,
             }

@@ -14,6 +14,7 @@ mod files;
 mod format;
 mod history;
 mod output;
+mod pgpass;
 mod prompts;
 mod query;
 mod question;

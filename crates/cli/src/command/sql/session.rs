@@ -15,7 +15,7 @@ use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
 
 use super::prompts::Shown;
 use super::target::{self, DEMO, Target};
-use super::{failed, files};
+use super::{failed, files, pgpass};
 use crate::agents;
 use crate::args::Sql;
 use crate::assemble;
@@ -263,6 +263,10 @@ pub(super) fn with_password(url: ConnectionUrl, asks: bool) -> Result<Connection
         Dialect::Sqlite => return Ok(url),
     };
     let known = std::env::var(variable).ok().filter(|text| !text.is_empty());
+    let known = match url.dialect {
+        Dialect::PostgreSql if url.password.is_none() => known.or_else(|| pgpass::password(&url)),
+        _ => known,
+    };
     Ok(match known {
         Some(password) if url.password.is_none() => url.with_password(&password),
         _ => url,

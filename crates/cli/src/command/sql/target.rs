@@ -13,6 +13,22 @@ pub(crate) const DEMO: &str = "demo";
 /// Endings of files of SQLite.
 const ENDINGS: [&str; 4] = [".db", ".sqlite", ".sqlite3", ".db3"];
 
+/// Endings of files that are not read, and how they become one that is.
+const OTHERS: [(&str, &str); 6] = [
+    (
+        "json",
+        "write one object a line: jq -c '.[]' FILE > rows.jsonl",
+    ),
+    ("xlsx", "save the sheet as CSV"),
+    ("xls", "save the sheet as CSV"),
+    (
+        "duckdb",
+        "write its tables as Parquet: EXPORT DATABASE 'folder' (FORMAT parquet)",
+    ),
+    ("gz", "unpack it: gunzip -k FILE"),
+    ("zip", "unpack it"),
+];
+
 /// A database as it was named.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target {
@@ -41,6 +57,18 @@ impl Target {
         let path = Path::new(text);
         if FileForm::of(path).is_some() && !path.is_dir() {
             return there(path).map(|()| Target::Files(vec![path.to_owned()]));
+        }
+        let ending = path
+            .extension()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .to_lowercase();
+        let other = OTHERS.iter().find(|(other, _)| *other == ending);
+        if let Some((_, mend)) = other.filter(|_| path.is_file()) {
+            return Err(Failure::Usage(format!(
+                "{text} is not read as a database, .{} are; {mend}",
+                endings()
+            )));
         }
         if is_file_name(text) && path.is_dir() {
             return folder(path).map(Target::Files);

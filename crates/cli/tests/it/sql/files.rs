@@ -83,6 +83,8 @@ fn mistakes_with_files_name_the_place_and_the_mend() {
         &["there is no database \"dmo\"", "did you mean \"demo\"?"],
     );
     run(&["--db", "demo", "--db", "sales.csv"]).fails(2, &["--db demo", "files of rows"]);
+    std::fs::write(place.path().join("a.json"), "[]").unwrap();
+    run(&["--db", "a.json"]).fails(2, &["a.json", ".jsonl", "jq -c"]);
     let done = place.run(&["sql", "add", "sales", "sales.csv"]);
     done.fails(2, &["sales.csv", "--db sales.csv"]);
     for (name, value, words) in [

@@ -51,10 +51,9 @@ impl Folder {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(&path).map_err(wrong)?;
-        let held = File::create_new(path.join(HELD)).and_then(|file| {
+        let held = File::create_new(path.join(HELD)).inspect(|file| {
             // Where files cannot be locked, nobody sweeps either.
             let _ = file.try_lock();
-            Ok(file)
         });
         match held {
             Ok(held) => Ok(Folder { path, _held: held }),

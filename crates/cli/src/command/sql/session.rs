@@ -33,6 +33,8 @@ pub(super) struct Session {
     pub(super) databases: Databases,
     /// Its name there.
     pub(super) name: String,
+    /// What people call it: a name, an address without its password, names of files.
+    pub(super) label: String,
     /// Whether the mock writes queries although nobody named it, which is told once.
     pub(super) is_mocked: Cell<bool>,
     /// Prompts of the store that take the place of the chain's own, as long as it lives.
@@ -98,6 +100,7 @@ impl Session {
         };
         let databases = databases::service(config, store, archive, prompts, writer)?;
         let name = name(&target);
+        let label = label(&target);
         if let Some(definition) = lent(&target, (shop.as_ref(), files.as_ref()), args, config)? {
             let done = databases.lend(&name, &definition);
             done.map_err(|error| failed::told(&error, None))?;
@@ -105,6 +108,7 @@ impl Session {
         Ok(Session {
             databases,
             name,
+            label,
             is_mocked: Cell::new(is_mocked && !args.chain.dry_run),
             _prompts: stored,
             _shop: shop,
@@ -232,6 +236,19 @@ fn lent(
         ssl_disabled: config.is_on(&config::SQL_SSL_DISABLED),
         ..Definition::default()
     }))
+}
+
+fn label(target: &Target) -> String {
+    match target {
+        Target::Demo => DEMO.to_owned(),
+        Target::Named(name) => name.clone(),
+        Target::Address(url) => url.to_string(),
+        Target::Files(paths) => {
+            let names = paths.iter().filter_map(|path| path.file_name());
+            let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+            names.join(", ")
+        }
+    }
 }
 
 /// A name that no other database has, so that what is kept of it is its own.

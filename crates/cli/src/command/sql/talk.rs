@@ -83,8 +83,8 @@ fn greeting(session: &Session, catalogue: &Catalogue) -> String {
         }
     };
     format!(
-        "{}: {}, {tables}. {asks} .help shows the commands, control-D ends.",
-        one_line(&session.name),
+        "{}: {}, {tables}.\n{asks}\n.help shows the commands, control-D ends.",
+        one_line(&session.label),
         catalogue.dialect.title()
     )
 }

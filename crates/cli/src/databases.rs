@@ -12,6 +12,7 @@ use quillet_prompt::PromptService;
 use quillet_server::sql::{DatabaseTools, StoredPrompts};
 use quillet_sql::chain::{BuiltIn, Prompts};
 use quillet_sql::database::{ConnectOptions, SecondJudge};
+use quillet_sql::files::{FileOptions, Header};
 use quillet_sql::rank::Glossary;
 use quillet_sql::values::{Sampling, ValuesConfig};
 use quillet_sql::{ChainMode, Databases, Parts, QueryLimits, SqlConfig};
@@ -189,6 +190,7 @@ pub(crate) fn settings(config: &Config) -> Result<SqlConfig, Failure> {
         embedded_tables: config.size(&config::SQL_EMBEDDED),
         repair_tables: config.size(&config::SQL_REPAIR_TABLES),
         repairs: u32::try_from(whole(&config::SQL_REPAIRS)).unwrap_or(u32::MAX),
+        previous: config.size(&config::SQL_PREVIOUS),
         default_limit: whole(&config::SQL_DEFAULT_LIMIT),
         functions: functions(config),
         limits: limits(
@@ -230,6 +232,45 @@ pub(crate) fn settings(config: &Config) -> Result<SqlConfig, Failure> {
             age: config.milliseconds(&config::SQL_VALUES_AGE_MS),
             tokens: whole(&config::SQL_VALUES_TOKENS),
         },
+    })
+}
+
+/// How files of rows are read.
+///
+/// # Errors
+/// A value is none of those that are known.
+pub(crate) fn file_options(config: &Config) -> Result<FileOptions, Failure> {
+    let whole = |setting| config.integer(setting).unwrap_or_default();
+    let wrong = |setting: &'static Setting, what: &str| {
+        let origin = config.origin(setting).map(ToString::to_string);
+        Failure::Usage(format!(
+            "{} ({}) must be {what}",
+            setting.key,
+            origin.unwrap_or_default()
+        ))
+    };
+    let header = config.text(&config::SQL_FILE_HEADER).unwrap_or_default();
+    let separator = match config.text(&config::SQL_FILE_SEPARATOR) {
+        None => None,
+        Some("tab" | "\\t") => Some(b'\t'),
+        Some(text) => match text.as_bytes() {
+            [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n') => Some(*byte),
+            _ => {
+                return Err(wrong(
+                    &config::SQL_FILE_SEPARATOR,
+                    "one character of ASCII, or tab",
+                ));
+            }
+        },
+    };
+    Ok(FileOptions {
+        rows: whole(&config::SQL_FILE_ROWS),
+        bytes: whole(&config::SQL_FILE_BYTES),
+        row_bytes: whole(&config::SQL_FILE_ROW_BYTES),
+        encoding: config.text(&config::SQL_FILE_ENCODING).map(str::to_owned),
+        separator,
+        header: Header::named(header)
+            .ok_or_else(|| wrong(&config::SQL_FILE_HEADER, "auto, yes or no"))?,
     })
 }
 

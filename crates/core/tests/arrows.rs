@@ -60,6 +60,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// is where Quillet keeps its own things and a database that people ask questions.
 const OWNERS: &[(&str, &[&str])] = &[
     ("arrow-array", &["quillet-sql"]),
+    ("csv", &["quillet-sql"]),
     ("parquet", &["quillet-sql"]),
     ("redis", &["quillet-store"]),
     ("rusqlite", &["quillet-store", "quillet-sql"]),

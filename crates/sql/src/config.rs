@@ -68,6 +68,8 @@ pub struct SqlConfig {
     pub repair_tables: usize,
     /// How many times an error of the guard or the database goes back to the model.
     pub repairs: u32,
+    /// Earlier questions of the same talk that the model is shown with the next one.
+    pub previous: usize,
     /// The LIMIT that the model is asked to write (origin: 100).
     pub default_limit: u64,
     /// Functions that queries may call besides those of the dialect's list.
@@ -116,6 +118,7 @@ impl Default for SqlConfig {
             embedded_tables: 2_000,
             repair_tables: 3,
             repairs: 1,
+            previous: 5,
             default_limit: 100,
             functions: Vec::new(),
             limits: QueryLimits::default(),

@@ -13,6 +13,7 @@ use crate::config::{self, Flags};
 #[command(after_help = "Examples:
   quillet sql \"Which five products brought in the most?\" --db demo
   quillet sql \"上个月每个城市的订单数\" --db shop.db --run -o csv
+  quillet sql \"Sales by region?\" --db sales.csv --db regions.parquet
   quillet sql run 'SELECT count(*) FROM orders' --db postgresql://ann@localhost/shop
   quillet sql tables \"customers and their orders\" --db shop
   quillet sql add shop postgresql://ann@db/shop --password
@@ -45,9 +46,10 @@ pub(crate) struct Sql {
 /// Which database, and who writes queries for it.
 #[derive(Debug, Args)]
 pub(crate) struct SqlWith {
-    /// The database: a name in the store, an address, a file of SQLite, or demo.
+    /// The database: a name in the store, an address, a file of SQLite, or demo; or files of rows
+    /// (CSV, TSV, JSON lines, Parquet), one --db for each, or a folder of them.
     #[arg(long, global = true, value_name = "NAME|URL|FILE")]
-    pub(crate) db: Option<String>,
+    pub(crate) db: Vec<String>,
     /// Ask for the database's password without showing it, or read it from standard input.
     #[arg(short = 'W', long, global = true)]
     pub(crate) password: bool,
@@ -88,6 +90,9 @@ pub(crate) struct ShowRows {
     /// Where to write them.
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Write over the file of --output if it is there.
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Show each row as lines of name and value.
     #[arg(short = 'x', long)]
     pub(crate) expanded: bool,
@@ -165,6 +170,9 @@ pub(crate) enum SqlCommand {
         /// Whether values of its short text columns are read and shown to models.
         #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
         values: Option<bool>,
+        /// Replace a connection of that name.
+        #[arg(long)]
+        force: bool,
     },
     /// List the connections of the store.
     List,
@@ -232,7 +240,8 @@ fn seconds(text: &str) -> Result<Duration, String> {
 impl Sql {
     pub(super) fn flags(&self, flags: &mut Flags) {
         let with = &self.with;
-        set(flags, &config::SQL_DATABASE, "--db", with.db.as_deref());
+        let database = with.db.first().map(String::as_str);
+        set(flags, &config::SQL_DATABASE, "--db", database);
         set(flags, &config::SQL_MODEL, "--model", with.model.as_deref());
         set(
             flags,

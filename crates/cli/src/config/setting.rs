@@ -163,6 +163,7 @@ settings! {
     SQL_EMBEDDED = "sql.embedded_tables", Integer, [], "2000";
     SQL_REPAIR_TABLES = "sql.repair_tables", Integer, [], "3";
     SQL_REPAIRS = "sql.repairs", Integer, [], "1";
+    SQL_PREVIOUS = "sql.previous", Integer, [], "5";
     SQL_DEFAULT_LIMIT = "sql.default_limit", Integer, [], "100";
     SQL_FUNCTIONS = "sql.functions", Texts, [], "";
     SQL_POWERFUL_ROLES = "sql.powerful_roles", Bool, ["QUILLET_SQL_POWERFUL_ROLES"], "false";
@@ -194,6 +195,12 @@ settings! {
     SQL_VALUES_MS = "sql.values_ms", Integer, [], "30000";
     SQL_VALUES_AGE_MS = "sql.values_age_ms", Integer, [], "3600000";
     SQL_VALUES_TOKENS = "sql.values_tokens", Integer, [], "1000";
+    SQL_FILE_ROWS = "sql.file_rows", Integer, [], "20000000";
+    SQL_FILE_BYTES = "sql.file_bytes", Integer, [], "2147483648";
+    SQL_FILE_ROW_BYTES = "sql.file_row_bytes", Integer, [], "16777216";
+    SQL_FILE_ENCODING = "sql.file_encoding", Text, ["QUILLET_SQL_FILE_ENCODING"], "";
+    SQL_FILE_SEPARATOR = "sql.file_separator", Text, ["QUILLET_SQL_FILE_SEPARATOR"], "";
+    SQL_FILE_HEADER = "sql.file_header", Text, ["QUILLET_SQL_FILE_HEADER"], "auto";
     LOG_FILTER = "log.filter", Text, ["QUILLET_LOG", "RUST_LOG"], "";
     LOG_JSON = "log.json", Bool, ["QUILLET_LOG_JSON"], "false";
 }

@@ -57,6 +57,7 @@ impl Shop {
             prepared: &prepared,
             name: "shop",
             description: demo::DESCRIPTION,
+            previous: &[],
         };
         let answered = chain.run(question, self).await;
         let (generated, rows) = answered.unwrap_or_else(|error| panic!("{question}: {error:?}"));

@@ -1,7 +1,7 @@
 //! Questions in words: the query that answers one, and its rows if they are wanted.
 
 use axum::response::Response;
-use quillet_sql::chain::Generated;
+use quillet_sql::chain::{Generated, Previous};
 use quillet_sql::{RunOptions, SqlError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -23,6 +23,11 @@ pub(crate) struct QuestionBody {
     /// Whether to run the query, too.
     #[serde(default)]
     run: bool,
+    /// Questions of the same talk and the queries that were given for them, the latest last: the
+    /// question may go on from there.
+    #[serde(default)]
+    #[schema(value_type = Vec<Object>)]
+    previous: Vec<Previous>,
     /// How long the database may take if it is run, from 10 to 300.
     timeout_seconds: Option<u64>,
 }
@@ -60,6 +65,7 @@ pub(crate) async fn ask(
     let limits = query::limits(databases.config(), None, body.timeout_seconds)?;
     let options = RunOptions {
         limits: Some(limits),
+        previous: body.previous,
         ..RunOptions::default()
     };
     let answering = async {
@@ -69,7 +75,7 @@ pub(crate) async fn ask(
                 asked.map(|(generated, ran)| (generated, Some(ran)))
             }
             false => {
-                let asked = databases.generate(&name, &body.prompt).await;
+                let asked = databases.generate_with(&name, &body.prompt, &options).await;
                 asked.map(|generated| (generated, None))
             }
         };

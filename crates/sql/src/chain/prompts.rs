@@ -18,9 +18,10 @@ pub enum Which {
     /// Phase 1: which tables. Variables `table_summary_list` (a line for each table),
     /// `max_tables`, `more_rules`.
     Tables,
-    /// Phase 2: the query. Variables `dialect` (its name for people), `dialect_rules`, `schema`, `limit`,
-    /// `examples` (accepted queries with their questions and an empty line behind; empty where there
-    /// are none).
+    /// Phase 2: the query. Variables `dialect` (its name for people), `dialect_rules`, `schema`,
+    /// `limit`, `examples` (accepted queries with their questions and an empty line behind; empty
+    /// where there are none), `previous` (earlier questions of the talk and their queries; empty for
+    /// the first).
     Query,
     /// After an error: the query again. Those of `Query`, and `sql` and `error`.
     Repair,

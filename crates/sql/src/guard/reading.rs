@@ -227,7 +227,7 @@ impl Reader<'_> {
             format!("{name} behind a dot can be a call of a function that is not on the list");
         self.refuse(codes::FUNCTION, &message, self.range(name.span))
             .help(format!(
-                "select it from a table in FROM, or allow {} in the settings",
+                "select it from a table in FROM, or allow {} in the settings (sql.functions)",
                 name.value
             ))
     }

@@ -286,13 +286,20 @@ fn client(source: &str, span: &Range<usize>) -> GuardError {
 fn check_token(source: &str, dialect: Dialect, token: &Token) -> Result<(), GuardError> {
     let text = token.text(source);
     if !token.closed {
-        let what = match token.kind {
-            Kind::BlockComment => "comment",
-            Kind::Quoted => "quoted name",
-            _ => "text",
+        let (what, mend) = match token.kind {
+            Kind::BlockComment => ("comment", "end it with */"),
+            Kind::Quoted => (
+                "quoted name",
+                "end it with its quote, and double a quote inside of it",
+            ),
+            _ => (
+                "text",
+                "end it with a quote, and double a quote inside of it: 'O''Brien'",
+            ),
         };
         let message = format!("this {what} has no end");
-        return Err(GuardError::new(codes::SYNTAX, message).at(source, &token.span));
+        let error = GuardError::new(codes::SYNTAX, message).at(source, &token.span);
+        return Err(error.help(mend));
     }
     match token.kind {
         Kind::BlockComment if dialect == Dialect::MySql && is_executable(text) => {

@@ -3,6 +3,7 @@
 
 use mysql_async::{DriverError, Error, ServerError};
 
+use crate::reach::unreached;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind};
 
 /// Bytes of a query that the server repeats behind `near`.
@@ -26,20 +27,47 @@ pub(super) fn at_connect(error: &Error, url: &ConnectionUrl) -> DatabaseError {
                 said => said,
             },
         };
-        return DatabaseError::new(
-            DatabaseErrorKind::Unreachable,
-            format!("{url} cannot be reached: {reason}"),
-        );
+        let hint = match error {
+            Error::Io(mysql_async::IoError::Io(error)) => {
+                unreached(error, "MySQL", &url.host, url.port)
+            }
+            Error::Driver(DriverError::NoClientSslFlagFromServer) => Some(
+                "write ?ssl-mode=preferred or ?ssl-mode=disabled behind the address".to_owned(),
+            ),
+            _ => None,
+        };
+        return DatabaseError {
+            hint,
+            ..DatabaseError::new(
+                DatabaseErrorKind::Unreachable,
+                format!("{url} cannot be reached: {reason}"),
+            )
+        };
     };
     let kind = match kind(said.code) {
         DatabaseErrorKind::Denied => DatabaseErrorKind::Denied,
         _ => DatabaseErrorKind::Unreachable,
     };
+    let hint = match said.code {
+        1045 if url.password.is_none() => Some(
+            "the address has no password: mysql://USER:PASSWORD@HOST/NAME, special characters as %XX",
+        ),
+        1045 | 1698 => {
+            Some("the user or the password is wrong, or this user may not come from here")
+        }
+        1044 => Some("the user may not see this database: GRANT SELECT ON NAME.* TO it"),
+        3159 => Some("the server wants TLS: write ?ssl-mode=required behind the address"),
+        _ => None,
+    };
     DatabaseError {
         native_code: Some(said.code.to_string()),
-        ..DatabaseError::new(kind, said.message.clone())
+        hint: hint.map(str::to_owned),
+        ..DatabaseError::new(kind, format!("{url}: {}", said.message))
     }
 }
+
+/// The number of a server that has no such database.
+pub(super) const NO_DATABASE: &str = "1049";
 
 /// An error of a statement of our own or of somebody's query.
 pub(super) fn of_query(error: &Error, sql: &str) -> DatabaseError {

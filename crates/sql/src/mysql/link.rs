@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use super::{error, roles};
 use crate::database::ConnectOptions;
 use crate::tls;
+use crate::reach::databases;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind};
 
 /// How long ending a query in the server may take: it needs a connection of its own.
@@ -125,8 +126,37 @@ impl Server {
     async fn connect(&self, packet: usize) -> Result<Conn, DatabaseError> {
         match timeout(self.connect_timeout, self.try_connect(packet)).await {
             Ok(Ok(conn)) => Ok(conn),
-            Ok(Err(error)) => Err(error::at_connect(&error, &self.url)),
+            Ok(Err(error)) => {
+                let error = error::at_connect(&error, &self.url);
+                match error.native_code.as_deref() == Some(error::NO_DATABASE) {
+                    true => Err(self.with_nearest(error).await),
+                    false => Err(error),
+                }
+            }
             Err(_) => Err(self.silent()),
+        }
+    }
+
+    /// The error of a database that the server does not have, with the name of one that it has.
+    async fn with_nearest(&self, error: DatabaseError) -> DatabaseError {
+        let look = async {
+            let tls = (self.tls != TlsMode::Disabled && !self.is_plain.load(Ordering::Relaxed))
+                .then(|| self.tls_options());
+            let options = self.options(0, tls).db_name(None::<String>);
+            let mut conn = Conn::new(options).await.ok()?;
+            let names: Vec<String> = conn.query("SHOW DATABASES").await.ok()?;
+            // That the server does not hear of the end is no error here.
+            let _ = conn.disconnect().await;
+            let own = ["information_schema", "mysql", "performance_schema", "sys"];
+            let names = names
+                .into_iter()
+                .filter(|name| !own.contains(&name.as_str()));
+            Some(names.collect::<Vec<_>>())
+        };
+        let names = timeout(self.connect_timeout, look).await.ok().flatten();
+        DatabaseError {
+            hint: names.and_then(|names| databases(&self.url.database, &names)),
+            ..error
         }
     }
 

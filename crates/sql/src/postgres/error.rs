@@ -2,6 +2,7 @@
 
 use tokio_postgres::error::{DbError, ErrorPosition, SqlState};
 
+use super::server::Server;
 use crate::{DatabaseError, DatabaseErrorKind as Kind};
 
 /// The error of a statement that ran as `sent`, of which the caller's text begins at byte `start`.
@@ -27,6 +28,49 @@ pub(super) fn of(error: &tokio_postgres::Error) -> DatabaseError {
         native_code: Some(db.code().code().to_owned()),
         position: None,
         hint: db.hint().map(str::to_owned),
+    }
+}
+
+/// SQLSTATE of a server that has no such database.
+pub(super) const NO_DATABASE: &str = "3D000";
+
+/// The error of a connection that could not be made: where it would have led, why, and what helps.
+pub(super) fn at_connect(error: &tokio_postgres::Error, server: &Server) -> DatabaseError {
+    let shown = &server.shown;
+    let user = server.config.get_user().unwrap_or_default();
+    if error.as_db_error().is_none() {
+        let cause = with_causes(error);
+        if server.config.get_password().is_none() && cause.contains("password missing") {
+            let message = format!(
+                "{shown}: the server asks for the password of {user:?}, and none was given"
+            );
+            return DatabaseError {
+                hint: Some("write it into the address, postgresql://USER:PASSWORD@HOST/NAME, special characters as %XX".to_owned()),
+                ..DatabaseError::new(Kind::Denied, message)
+            };
+        }
+        let hint = cause.contains("does not support TLS").then(|| {
+            "this server has no TLS: write ?sslmode=prefer or ?sslmode=disable behind the address".to_owned()
+        });
+        let message = format!("{shown} cannot be reached: {cause}");
+        return DatabaseError {
+            hint,
+            ..DatabaseError::new(Kind::Unreachable, message)
+        };
+    }
+    let error = of(error);
+    let hint = match error.native_code.as_deref() {
+        Some("28P01") => Some("the user or the password is wrong".to_owned()),
+        Some("28000") if error.message.contains("no encryption") => Some(
+            "the server wants TLS or does not let this user in from here (pg_hba.conf); try ?sslmode=require".to_owned(),
+        ),
+        Some("28000") => Some("the server does not let this user in from here (pg_hba.conf)".to_owned()),
+        _ => None,
+    };
+    DatabaseError {
+        message: format!("{shown}: {}", error.message),
+        hint: error.hint.or(hint),
+        ..error
     }
 }
 

@@ -8,11 +8,12 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio_postgres::error::DbError;
-use tokio_postgres::{AsyncMessage, CancelToken, Client};
+use tokio_postgres::{AsyncMessage, CancelToken, Client, SimpleQueryMessage};
 
 use super::error;
 use super::server::Server;
 use super::socket::{Meter, Socket};
+use crate::reach::{databases, unreached};
 use crate::{DatabaseError, DatabaseErrorKind as Kind};
 
 /// The first tree that the server prints after it was asked to.
@@ -89,6 +90,9 @@ impl Session {
     pub(super) async fn open(server: &Arc<Server>) -> Result<Self, DatabaseError> {
         let time = server.connect_timeout;
         match tokio::time::timeout(time, Self::connect(server)).await {
+            Ok(Err(error)) if error.native_code.as_deref() == Some(error::NO_DATABASE) => {
+                Err(Self::with_nearest(server, error).await)
+            }
             Ok(result) => result,
             Err(_) => Err(DatabaseError::new(
                 Kind::Unreachable,
@@ -98,16 +102,20 @@ impl Session {
     }
 
     async fn connect(server: &Arc<Server>) -> Result<Self, DatabaseError> {
-        let unreachable = |error| {
+        let unreachable = |error: std::io::Error| {
             let message = format!("{} cannot be reached: {error}", server.shown);
-            DatabaseError::new(Kind::Unreachable, message)
+            DatabaseError {
+                hint: unreached(&error, "PostgreSQL", &server.host, server.port),
+                ..DatabaseError::new(Kind::Unreachable, message)
+            }
         };
         let meter = Meter::new(GREETING);
         let socket = Socket::connect(&server.host, server.port, meter.clone())
             .await
             .map_err(unreachable)?;
         let connected = server.config.connect_raw(socket, server.tls.clone()).await;
-        let (client, mut connection) = connected.map_err(|error| error::of(&error))?;
+        let (client, mut connection) =
+            connected.map_err(|error| error::at_connect(&error, server))?;
         let runtime = Handle::current();
         let trees = Trees::default();
         let listener = trees.clone();
@@ -134,6 +142,33 @@ impl Session {
             runtime,
             is_working: false,
         })
+    }
+
+    /// The error of a database that the server does not have, with the name of one that it has.
+    async fn with_nearest(server: &Arc<Server>, error: DatabaseError) -> DatabaseError {
+        let mut other = Server::clone(server);
+        // Every server has this one, unless somebody took it away.
+        other.config.dbname("postgres");
+        let look = async {
+            let session = Self::connect(&Arc::new(other)).await.ok()?;
+            let sql = "SELECT datname FROM pg_catalog.pg_database
+                WHERE datallowconn AND NOT datistemplate ORDER BY datname";
+            let rows = session.client.simple_query(sql).await.ok()?;
+            let names = rows.iter().filter_map(|row| match row {
+                SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+                _ => None,
+            });
+            Some(names.collect::<Vec<_>>())
+        };
+        let names = tokio::time::timeout(server.connect_timeout, look).await;
+        let name = server.config.get_dbname().unwrap_or_default();
+        DatabaseError {
+            hint: names
+                .ok()
+                .flatten()
+                .and_then(|names| databases(name, &names)),
+            ..error
+        }
     }
 
     /// Where it leads.

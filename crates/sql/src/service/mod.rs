@@ -23,7 +23,7 @@ use quillet_core::store::{Changes, Entry, Key, Kind, Store};
 use tokio::task::JoinSet;
 use tracing::warn;
 
-use crate::chain::{Chain, Example, Generated, Prepared, Prompts};
+use crate::chain::{Chain, Example, Generated, Prepared, Previous, Prompts};
 use crate::database::{Checked, Progress, QueryLimits};
 use crate::eval::{Outcome, execution};
 use crate::guard::Mode;
@@ -101,6 +101,8 @@ pub struct RunOptions {
     pub mode: Mode,
     /// Bounds; those of the settings where `None`.
     pub limits: Option<QueryLimits>,
+    /// What was asked before in the same talk, the latest last.
+    pub previous: Vec<Previous>,
 }
 
 /// A query that ran.
@@ -335,10 +337,23 @@ impl Databases {
     /// The question is empty, the model does not answer with a query that may run, or
     /// what [`Databases::catalogue`] says.
     pub async fn generate(&self, name: &str, question: &str) -> Result<Generated, SqlError> {
-        let options = RunOptions::default();
+        self.generate_with(name, question, &RunOptions::default())
+            .await
+    }
+
+    /// The same with options, of which bounds mean nothing where nothing runs.
+    ///
+    /// # Errors
+    /// As [`Databases::generate`].
+    pub async fn generate_with(
+        &self,
+        name: &str,
+        question: &str,
+        options: &RunOptions,
+    ) -> Result<Generated, SqlError> {
         let asking = self.asking(name, question).await?;
-        let judge = judges::Text(asking.gate(self, &options));
-        let chain = asking.chain(&self.inner.parts)?;
+        let judge = judges::Text(asking.gate(self, options));
+        let chain = asking.chain(&self.inner.parts, options)?;
         let (generated, ()) = chain.run(question, &judge).await?;
         Ok(generated)
     }
@@ -353,12 +368,12 @@ impl Databases {
         question: &str,
         before: &Generated,
         error: &SqlError,
+        options: &RunOptions,
     ) -> Result<Generated, SqlError> {
-        let options = RunOptions::default();
         let asking = self.asking(name, question).await?;
-        let judge = judges::Text(asking.gate(self, &options));
+        let judge = judges::Text(asking.gate(self, options));
         let parts = self.inner.parts.as_ref();
-        let chain = asking.chain(parts)?;
+        let chain = asking.chain(parts, options)?;
         let (generated, ()) = chain.mend(question, before, error, &judge).await?;
         Ok(generated)
     }
@@ -375,7 +390,7 @@ impl Databases {
     ) -> Result<(Generated, Ran), SqlError> {
         let asking = self.asking(name, question).await?;
         let judge = judges::Run(asking.gate(self, options));
-        let chain = asking.chain(&self.inner.parts)?;
+        let chain = asking.chain(&self.inner.parts, options)?;
         let (generated, ran) = chain.run(question, &judge).await?;
         let options = RunOptions {
             question: Some(question.to_owned()),
@@ -653,7 +668,11 @@ impl Asking {
     }
 
     /// Who writes queries for it.
-    fn chain<'a>(&'a self, parts: &'a Parts) -> Result<Chain<'a>, SqlError> {
+    fn chain<'a>(
+        &'a self,
+        parts: &'a Parts,
+        options: &'a RunOptions,
+    ) -> Result<Chain<'a>, SqlError> {
         let Some(model) = &parts.model else {
             return Err(SqlError::NoModel);
         };
@@ -672,6 +691,7 @@ impl Asking {
                 .description
                 .as_deref()
                 .unwrap_or_default(),
+            previous: &options.previous,
         })
     }
 }

@@ -108,7 +108,7 @@ impl Databases {
             gate: asking.gate(self, options),
             into: Mutex::new(into),
         };
-        let chain = asking.chain(&self.inner.parts)?;
+        let chain = asking.chain(&self.inner.parts, options)?;
         let (generated, ran) = chain.run(question, &judge).await?;
         let ran = ran?;
         let options = RunOptions {

@@ -11,6 +11,7 @@ mod export;
 mod export_arrow;
 mod export_streams;
 mod export_xlsx;
+mod files;
 mod guard;
 mod layout;
 mod mysql;

@@ -39,7 +39,7 @@ pub(crate) enum Input {
     Piped,
 }
 
-type Lines = Editor<Slash, FileHistory>;
+type Lines = Editor<Completes, FileHistory>;
 
 impl Input {
     /// The terminal's editor if there is a terminal, else standard input. `commands` are what
@@ -48,6 +48,18 @@ impl Input {
     /// # Errors
     /// The terminal cannot be read.
     pub(crate) fn open(commands: Vec<String>, history: &str) -> Result<Self, Failure> {
+        Input::with_names(commands, Vec::new(), history)
+    }
+
+    /// The same, with names that complete anywhere in a line, in any case of letters.
+    ///
+    /// # Errors
+    /// As [`Input::open`].
+    pub(crate) fn with_names(
+        commands: Vec<String>,
+        names: Vec<String>,
+        history: &str,
+    ) -> Result<Self, Failure> {
         if !stdin().is_terminal() {
             return Ok(Input::Piped);
         }
@@ -58,7 +70,7 @@ impl Input {
             .history_ignore_space(true)
             .build();
         let mut editor = Lines::with_config(settings).map_err(failed)?;
-        editor.set_helper(Some(Slash(commands)));
+        editor.set_helper(Some(Completes { commands, names }));
         let path = config::user_data().map(|folder| folder.join(history));
         if let Some(path) = &path {
             // Nothing was said before.
@@ -141,10 +153,13 @@ fn piped() -> Result<Said, Failure> {
     }
 }
 
-/// Helps the editor: a backslash at the end of a line goes on, `/` completes.
-pub(crate) struct Slash(Vec<String>);
+/// Helps the editor: a backslash at the end of a line goes on, commands and names complete.
+pub(crate) struct Completes {
+    commands: Vec<String>,
+    names: Vec<String>,
+}
 
-impl Completer for Slash {
+impl Completer for Completes {
     type Candidate = String;
 
     fn complete(
@@ -154,21 +169,30 @@ impl Completer for Slash {
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<String>)> {
         let begun = line.get(..place).unwrap_or_default();
-        let found = self
-            .0
-            .iter()
-            .filter(|name| begun.starts_with('/') && name.starts_with(begun));
-        Ok((0, found.cloned().collect()))
+        let is_command = begun.starts_with(['/', '.', '\\']);
+        let found = self.commands.iter();
+        let found = found.filter(|name| is_command && name.starts_with(begun));
+        let found: Vec<String> = found.cloned().collect();
+        if !found.is_empty() {
+            return Ok((0, found));
+        }
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let word = begun.trim_end_matches(is_part).len();
+        let start = begun.get(word..).unwrap_or_default().to_lowercase();
+        let found = self.names.iter();
+        let found =
+            found.filter(|name| !start.is_empty() && name.to_lowercase().starts_with(&start));
+        Ok((word, found.cloned().collect()))
     }
 }
 
-impl Hinter for Slash {
+impl Hinter for Completes {
     type Hint = String;
 }
 
-impl Highlighter for Slash {}
+impl Highlighter for Completes {}
 
-impl Validator for Slash {
+impl Validator for Completes {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         Ok(match context.input().ends_with('\\') {
             true => ValidationResult::Incomplete,
@@ -177,7 +201,7 @@ impl Validator for Slash {
     }
 }
 
-impl Helper for Slash {}
+impl Helper for Completes {}
 
 /// A word on standard error for who types, and none for a program.
 pub(crate) fn tell(input: &Input, text: &str) {

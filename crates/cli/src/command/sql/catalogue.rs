@@ -40,7 +40,17 @@ pub(super) async fn tables(
     config: &Config,
 ) -> Result<(), Failure> {
     let session = Session::open(args, config).await?;
-    let prepared = prepared(&session).await?;
+    list_tables(&session, words, most, args.with.json).await
+}
+
+/// Lists tables of a database that is open.
+pub(super) async fn list_tables(
+    session: &Session,
+    words: Option<&str>,
+    most: usize,
+    as_json: bool,
+) -> Result<(), Failure> {
+    let prepared = prepared(session).await?;
     let catalogue = &prepared.catalogue;
     let found: Vec<(&Table, Vec<String>)> = match words {
         Some(words) if !is_pattern(words, catalogue) => ranked(&prepared, words, most),
@@ -50,7 +60,7 @@ pub(super) async fn tables(
             all.filter(fits).map(|table| (table, Vec::new())).collect()
         }
     };
-    if args.with.json {
+    if as_json {
         let found = found.iter().map(|(table, why)| {
             json!({
                 "name": table.qualified(),
@@ -135,7 +145,7 @@ fn list(found: &[(&Table, Vec<String>)]) -> String {
         let gap = " ".repeat(widest.saturating_sub(width(name)));
         let rows = table
             .row_count
-            .map_or_else(|| "?".to_owned(), |rows| rows.to_string());
+            .map_or_else(String::new, |rows| rows.to_string());
         let about = match why.is_empty() {
             true => about(table),
             false => one_line(&why.join(", ")),
@@ -163,12 +173,21 @@ fn about(table: &Table) -> String {
 
 pub(super) async fn schema(args: &Sql, names: &[String], config: &Config) -> Result<(), Failure> {
     let session = Session::open(args, config).await?;
-    let catalogue = read(&session, false).await?;
+    describe(&session, names, args.with.json).await
+}
+
+/// Describes tables of a database that is open.
+pub(super) async fn describe(
+    session: &Session,
+    names: &[String],
+    as_json: bool,
+) -> Result<(), Failure> {
+    let catalogue = read(session, false).await?;
     let tables = match names.is_empty() {
         true => catalogue.tables.iter().collect(),
         false => chosen(names, &catalogue)?,
     };
-    if args.with.json {
+    if as_json {
         return Ok(terminal::line(&format!("{:#}", json!(tables)))?);
     }
     let colour = Stream::Out.has_colour();

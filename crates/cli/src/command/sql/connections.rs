@@ -1,11 +1,14 @@
 //! Connections of the store: kept, listed, tried, forgotten.
 
+use std::path::PathBuf;
+
 use quillet_sql::database::Checked;
 use quillet_sql::{Connection, ConnectionUrl, Databases, Definition, SqlError};
 use serde_json::{Value, json};
 
 use super::cell::{one_line, width};
-use super::failed::told;
+use super::failed::{beside, told};
+use super::files;
 use super::session::{self, with_password};
 use super::target::{self, DEMO, Target};
 use crate::args::{Sql, SqlCommand};
@@ -23,6 +26,7 @@ pub(super) async fn add(args: &Sql, command: &SqlCommand, config: &Config) -> Re
         ssl_disabled,
         glossary,
         values,
+        force,
     } = command
     else {
         return Ok(());
@@ -41,6 +45,9 @@ pub(super) async fn add(args: &Sql, command: &SqlCommand, config: &Config) -> Re
         ..Definition::default()
     };
     let databases = session::known(config).await?;
+    if !force {
+        is_free(&databases, name).await?;
+    }
     let put = databases.put(name, definition).await;
     let put = put.map_err(|error| told(&error, None))?;
     for warning in &put.warnings {
@@ -59,6 +66,20 @@ pub(super) async fn add(args: &Sql, command: &SqlCommand, config: &Config) -> Re
         one_line(name)
     ));
     Ok(())
+}
+
+/// # Errors
+/// There is a connection of that name, which nobody said may go.
+async fn is_free(databases: &Databases, name: &str) -> Result<(), Failure> {
+    let known = databases.list().await.map_err(|error| told(&error, None))?;
+    match known.iter().find(|known| known.name == *name) {
+        None => Ok(()),
+        Some(known) => Err(Failure::Usage(format!(
+            "{} is there already: {}; pass --force to replace it",
+            one_line(name),
+            one_line(&known.url)
+        ))),
+    }
 }
 
 /// A file by its whole path: whoever asks it later may stand in another folder.
@@ -81,6 +102,9 @@ fn whole(url: ConnectionUrl) -> ConnectionUrl {
 fn address(text: &str) -> Result<ConnectionUrl, Failure> {
     match Target::of(text)? {
         Target::Address(url) => Ok(url),
+        Target::Files(_) => Err(Failure::Usage(format!(
+            "{text} is no database that can be kept; files of rows are loaded for each run: --db {text}"
+        ))),
         _ => target::address(text),
     }
 }
@@ -146,6 +170,7 @@ pub(super) async fn test(
         Some(Target::Address(url)) => vec![one(&known, url, args, config).await?],
         Some(Target::Named(name)) => vec![kept(&known, name).await],
         Some(Target::Demo) => vec![demo(&known).await?],
+        Some(Target::Files(paths)) => vec![loaded(&known, &paths, config).await?],
         None => every(&known).await?,
     };
     tell(args, &tried)
@@ -174,6 +199,16 @@ async fn kept(known: &Databases, name: String) -> Tried {
 async fn demo(known: &Databases) -> Result<Tried, Failure> {
     let shop = DemoShop::build()?;
     Ok((DEMO.to_owned(), known.test(&shop.definition()).await))
+}
+
+async fn loaded(known: &Databases, paths: &[PathBuf], config: &Config) -> Result<Tried, Failure> {
+    let loaded = files::load(paths, config).await?;
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let checked = known.test(&files::definition(&loaded)).await;
+    Ok((names.join(", "), checked))
 }
 
 async fn every(known: &Databases) -> Result<Vec<Tried>, Failure> {
@@ -215,10 +250,15 @@ fn tell_one((name, checked): &Tried) -> Result<(), Failure> {
         }
         Err(error) => {
             // What is reached by its address is named by it in the error, too.
-            let error = one_line(&error.to_string());
-            match error.starts_with(&name) {
-                true => terminal::error(&error),
-                false => terminal::error(&format!("{name}: {error}")),
+            let said = one_line(&error.to_string());
+            match said.starts_with(&name) {
+                true => terminal::error(&said),
+                false => terminal::error(&format!("{name}: {said}")),
+            }
+            let help = [error.help(), beside(error).map(str::to_owned)];
+            let help: Vec<String> = help.into_iter().flatten().collect();
+            if !help.is_empty() {
+                terminal::note(&format!("help: {}", one_line(&help.join("; "))));
             }
         }
     }

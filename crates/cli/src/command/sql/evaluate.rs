@@ -17,11 +17,17 @@ use crate::terminal::{self, Stream, Style, styled};
 pub(super) async fn run(args: &Sql, eval: &SqlEval, config: &Config) -> Result<(), Failure> {
     let settings = databases::settings(config)?;
     depths(&eval.k)?;
+    if let Some(missing) = eval.files.iter().find(|file| !file.exists()) {
+        return Err(Failure::Usage(format!(
+            "there is no file {}",
+            missing.display()
+        )));
+    }
     let recording = eval.recorded.as_deref().map(Recording::open).transpose();
     let recording = recording.map_err(|error| told(&error, None))?;
-    let runner = match &args.with.db {
-        Some(_) => Some(Runner::open(args, config, recording.as_ref()).await?),
-        None => None,
+    let runner = match args.with.db.is_empty() {
+        false => Some(Runner::open(args, config, recording.as_ref()).await?),
+        true => None,
     };
     let mut all = Vec::new();
     for file in &eval.files {

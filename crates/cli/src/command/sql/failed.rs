@@ -1,7 +1,7 @@
 //! Errors of databases for people: the place in the query, the mend, the exit code.
 
 use quillet_core::{Diagnostic, Span};
-use quillet_sql::{DatabaseError, SqlError};
+use quillet_sql::{DatabaseError, DatabaseErrorKind, SqlError};
 
 use crate::failure::{Failure, code};
 use crate::report::{self, Finding};
@@ -37,12 +37,36 @@ fn one_message(error: &SqlError) -> String {
 
 fn bare(error: &SqlError) {
     terminal::error(&one_message(error));
-    if let Some(help) = error.help() {
+    let help = match (error.help(), beside(error)) {
+        (Some(help), Some(beside)) => Some(format!("{help}; {beside}")),
+        (help, beside) => help.or(beside.map(str::to_owned)),
+    };
+    if let Some(help) = help {
         let head = styled("help:", Style::Bold, Stream::Err.has_colour());
         terminal::note(&format!("{head} {}", harmless(&help)));
     }
     if let SqlError::Answer { answer, .. } = error {
         terminal::note(&format!("the model answered:\n{}", harmless(answer)));
+    }
+}
+
+/// What the command line has for it.
+pub(super) fn beside(error: &SqlError) -> Option<&'static str> {
+    match error {
+        SqlError::Database(error) if error.kind == DatabaseErrorKind::Denied => {
+            match error.native_code.as_deref() {
+                // PostgreSQL's library says so itself where there is no password.
+                None | Some("28P01") => {
+                    Some("-W asks for the password, PGPASSWORD or ~/.pgpass holds it")
+                }
+                Some("1045") => Some("-W asks for the password, MYSQL_PWD holds it"),
+                _ => None,
+            }
+        }
+        SqlError::NoModel => Some(
+            "-m NAME names a model and `quillet keys set` keeps its key; -m mock needs neither and matches words; `quillet sql run` and `quillet sql tables` need no model",
+        ),
+        _ => None,
     }
 }
 

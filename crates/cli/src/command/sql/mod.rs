@@ -5,18 +5,22 @@ mod catalogue;
 mod cell;
 mod colour;
 mod connections;
+mod dot;
 mod evaluate;
 mod execution;
 mod export;
 mod failed;
+mod files;
 mod format;
 mod history;
 mod output;
+mod pgpass;
 mod prompts;
 mod query;
 mod question;
 mod session;
 mod table;
+mod talk;
 mod target;
 mod tour;
 
@@ -35,10 +39,13 @@ use crate::failure::Failure;
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 pub(crate) async fn run(args: &Sql, config: &Config) -> Result<(), Failure> {
-    let done = tokio::select! {
-        biased;
-        done = work(args, config) => done,
-        _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+    let done = match talk::is_wanted(args) {
+        true => talk::run(args, config).await,
+        false => tokio::select! {
+            biased;
+            done = work(args, config) => done,
+            _ = ended() => Err(Failure::Interrupted),
+        },
     };
     if matches!(done, Err(Failure::Interrupted)) {
         settle().await;
@@ -76,6 +83,41 @@ async fn work(args: &Sql, config: &Config) -> Result<(), Failure> {
         SqlCommand::Format { sql, dialect } => format::run(sql, dialect),
         SqlCommand::Eval(eval) => evaluate::run(args, eval, config).await,
     }
+}
+
+/// Control-C, or the end that a system or a terminal that closes asks for: files of rows and the demo
+/// are temporary files, which go when the work is dropped.
+async fn ended() {
+    tokio::select! {
+        () = interrupted() => {}
+        () = told_to_end() => {}
+    }
+}
+
+/// Control-C.
+async fn interrupted() {
+    // That nobody can listen is no reason to end.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// SIGTERM or SIGHUP.
+async fn told_to_end() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let term = signal(SignalKind::terminate());
+        let hangup = signal(SignalKind::hangup());
+        if let (Ok(mut term), Ok(mut hangup)) = (term, hangup) {
+            tokio::select! {
+                _ = term.recv() => {}
+                _ = hangup.recv() => {}
+            }
+            return;
+        }
+    }
+    std::future::pending::<()>().await;
 }
 
 /// Waits for what was left to be done when the work was dropped: queries end in

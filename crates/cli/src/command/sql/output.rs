@@ -54,11 +54,29 @@ fn form(show: &ShowRows) -> Result<Form, Failure> {
     })
 }
 
+/// Leaves alone a file that is there, which is told before anything is asked. Devices and pipes are
+/// written to.
+///
+/// # Errors
+/// It is there, and nobody said that it may be replaced.
+fn free(show: &ShowRows) -> Result<(), Failure> {
+    match &show.output {
+        Some(path) if path.is_file() && !path.starts_with("/dev") && !show.force => {
+            Err(Failure::Usage(format!(
+                "{}: is there already; pass --force to replace it",
+                path.display()
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// How a query is run for what is to be shown of it: files may be longer than what people read.
 ///
 /// # Errors
 /// Nobody could read its rows where they would go, which is told before anything is asked.
 pub(super) fn options(show: &ShowRows, config: &SqlConfig) -> Result<RunOptions, Failure> {
+    free(show)?;
     let form = form(show)?;
     let is_bytes = matches!(form, Form::Arrow | Form::Parquet | Form::Xlsx);
     if is_bytes && show.output.is_none() && Stream::Out.is_terminal() {

@@ -7,7 +7,7 @@ use super::export::Output;
 use super::failed::told;
 use super::output;
 use super::session::Session;
-use crate::args::Sql;
+use crate::args::{ShowRows, Sql};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::source;
@@ -24,21 +24,30 @@ pub(super) async fn run(args: &Sql, sql: &str, config: &Config) -> Result<(), Fa
         ));
     }
     let session = Session::open(args, config).await?;
-    let show = args.shown();
+    run_in(&session, &sql, args.shown(), args.with.json).await
+}
+
+/// Runs a query in a database that is open, and shows its rows.
+pub(super) async fn run_in(
+    session: &Session,
+    sql: &str,
+    show: &ShowRows,
+    as_json: bool,
+) -> Result<(), Failure> {
     let bar = Bar::new();
     let options = output::options(show, session.databases.config())?;
     let (databases, name) = (&session.databases, session.name.as_str());
-    if let Some(format) = output::export(show)?.filter(|_| !args.with.json) {
+    if let Some(format) = output::export(show)?.filter(|_| !as_json) {
         let mut output = Output::new(show.output.as_deref());
         let into = Export::new(format, CsvOptions::default(), &mut output);
-        let ran = databases.export(name, &sql, &options, into).await;
+        let ran = databases.export(name, sql, &options, into).await;
         drop(bar);
-        return output::finish(ran, output, Some(&sql));
+        return output::finish(ran, output, Some(sql));
     }
-    let ran = databases.run(name, &sql, &options).await;
+    let ran = databases.run(name, sql, &options).await;
     drop(bar);
-    let ran = ran.map_err(|error| told(&error, Some(&sql)))?;
-    match args.with.json {
+    let ran = ran.map_err(|error| told(&error, Some(sql)))?;
+    match as_json {
         true => Ok(terminal::line(&format!("{:#}", output::as_json(&ran)))?),
         false => output::write(&ran, show),
     }

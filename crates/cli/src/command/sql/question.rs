@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, stdin};
 use std::time::Instant;
 
-use quillet_sql::chain::{Generated, SelectedTable};
+use quillet_sql::chain::{Generated, Previous, SelectedTable};
 use quillet_sql::export::{CsvOptions, Export, Format};
 use quillet_sql::{Dialect, Ran, RunOptions, SqlError, layout};
 use serde_json::{Value, json};
@@ -28,33 +28,68 @@ const MOST_TABLES: usize = 12;
 pub(super) async fn run(args: &Sql, config: &Config) -> Result<(), Failure> {
     let question = question(args)?;
     let session = Session::open(args, config).await?;
+    answer(args, &session, &question, args.run, &mut Vec::new()).await
+}
+
+/// Answers one question of a talk, and adds it to those that were asked before. `runs` says whether
+/// the query runs without a wish.
+///
+/// # Errors
+/// No query could be written, or it does not run, which is told.
+pub(super) async fn answer(
+    args: &Sql,
+    session: &Session,
+    question: &str,
+    runs: bool,
+    previous: &mut Vec<Previous>,
+) -> Result<(), Failure> {
     let begun = Instant::now();
     let databases = &session.databases;
-    let dialect = catalogue::read(&session, false).await?.dialect;
-    if args.run {
-        return at_once(args, &session, &question, dialect, begun).await;
-    }
+    let dialect = catalogue::read(session, false).await?.dialect;
     let options = RunOptions {
-        question: Some(question.clone()),
-        // It runs only when the user has read it and said yes.
-        accepted: true,
+        previous: previous.clone(),
         ..output::options(args.shown(), databases.config())?
     };
-    let generated = databases.generate(&session.name, &question).await;
+    let mut given = |generated: &Generated| {
+        previous.push(Previous {
+            question: question.to_owned(),
+            sql: generated.generated_sql.clone(),
+        });
+    };
+    if runs {
+        let generated = at_once(args, session, question, dialect, (&options, begun)).await?;
+        given(&generated);
+        return Ok(());
+    }
+    let options = RunOptions {
+        question: Some(question.to_owned()),
+        // It runs only when the user has read it and said yes. A question that goes on from others
+        // says nothing alone, so that its query is no example.
+        accepted: options.previous.is_empty(),
+        ..options
+    };
+    let generated = databases
+        .generate_with(&session.name, question, &options)
+        .await;
     let generated = generated.map_err(|error| told(&error, None))?;
+    given(&generated);
     if args.chain.dry_run {
         return Ok(());
     }
     if args.with.json {
-        let shown = whole(&question, &session, &generated, None);
+        let shown = whole(question, session, &generated, None);
         return Ok(terminal::line(&format!("{shown:#}"))?);
     }
-    tell(&session, &generated, begun);
+    tell(session, &generated, begun);
     terminal::line(&sql_for(Stream::Out, &generated.generated_sql, dialect))?;
     if !asks(args) {
         return Ok(());
     }
-    on_a_wish(args, &session, generated, &options).await
+    let given_out = on_a_wish(args, session, generated, &options).await?;
+    if let Some(last) = previous.last_mut() {
+        last.sql = given_out.generated_sql;
+    }
+    Ok(())
 }
 
 /// Runs the query if the user says so. What the database refuses goes back to the model
@@ -64,14 +99,14 @@ async fn on_a_wish(
     session: &Session,
     mut generated: Generated,
     options: &RunOptions,
-) -> Result<(), Failure> {
+) -> Result<Generated, Failure> {
     let databases = &session.databases;
     let dialect = catalogue::read(session, false).await?.dialect;
     let mut may_mend = databases.config().repairs > 0;
     while terminal::confirm("Run it? [y/N] ", false)? {
         let sql = generated.generated_sql.clone();
         let error = match run_wished(args, session, &sql, options).await? {
-            None => return Ok(()),
+            None => return Ok(generated),
             Some(error) => error,
         };
         let failure = told(&error, Some(&sql));
@@ -84,12 +119,12 @@ async fn on_a_wish(
         may_mend = false;
         let begun = Instant::now();
         let question = options.question.as_deref().unwrap_or_default();
-        let mended = databases.mend(&session.name, question, &generated, &error);
+        let mended = databases.mend(&session.name, question, &generated, &error, options);
         generated = mended.await.map_err(|error| told(&error, None))?;
         tell(session, &generated, begun);
         terminal::line(&sql_for(Stream::Out, &generated.generated_sql, dialect))?;
     }
-    Ok(())
+    Ok(generated)
 }
 
 /// Runs a query and writes its rows; the error of one of which nothing was written.
@@ -120,25 +155,26 @@ async fn at_once(
     session: &Session,
     question: &str,
     dialect: Dialect,
-    begun: Instant,
-) -> Result<(), Failure> {
-    let options = output::options(args.shown(), session.databases.config())?;
+    (options, begun): (&RunOptions, Instant),
+) -> Result<Generated, Failure> {
     if let Some(format) = output::export(args.shown())?.filter(|_| !args.with.json) {
-        return at_once_into(args, session, question, (format, dialect), &options, begun).await;
+        return at_once_into(args, session, question, (format, dialect), options, begun).await;
     }
     let asked = session
         .databases
-        .ask(&session.name, question, &options)
+        .ask(&session.name, question, options)
         .await;
     let (generated, ran) = asked.map_err(|error| told(&error, None))?;
     if args.with.json {
         let shown = whole(question, session, &generated, Some(&ran));
-        return Ok(terminal::line(&format!("{shown:#}"))?);
+        terminal::line(&format!("{shown:#}"))?;
+        return Ok(generated);
     }
     tell(session, &generated, begun);
     terminal::note(&sql_for(Stream::Err, &generated.generated_sql, dialect));
     terminal::note("");
-    output::write(&ran, args.shown())
+    output::write(&ran, args.shown())?;
+    Ok(generated)
 }
 
 /// The same in a form for programs: the account comes when the rows have gone out.
@@ -149,18 +185,21 @@ async fn at_once_into(
     (format, dialect): (Format, Dialect),
     options: &RunOptions,
     begun: Instant,
-) -> Result<(), Failure> {
+) -> Result<Generated, Failure> {
     let mut out = Output::new(args.shown().output.as_deref());
     let into = Export::new(format, CsvOptions::default(), &mut out);
     let databases = &session.databases;
     let asked = databases.ask_export(&session.name, question, options, into);
+    let mut given = Generated::default();
     let ran = asked.await.map(|(generated, ran)| {
         tell(session, &generated, begun);
         terminal::note(&sql_for(Stream::Err, &generated.generated_sql, dialect));
         terminal::note("");
+        given = generated;
         ran
     });
-    output::finish(ran, out, None)
+    output::finish(ran, out, None)?;
+    Ok(given)
 }
 
 fn question(args: &Sql) -> Result<String, Failure> {
@@ -168,7 +207,6 @@ fn question(args: &Sql) -> Result<String, Failure> {
     let words = args.question.join(" ");
     let text = match words.as_str() {
         "-" => source::read("-")?,
-        "" if !stdin().is_terminal() => source::read("-")?,
         _ => words,
     };
     match text.trim() {
@@ -188,7 +226,7 @@ fn asks(args: &Sql) -> bool {
 /// How the query came about, on standard error.
 fn tell(session: &Session, generated: &Generated, begun: Instant) {
     let colour = Stream::Err.has_colour();
-    if session.is_mocked {
+    if session.is_mocked.take() {
         terminal::note("no model is named: the built-in mock wrote the query; name one with -m");
     }
     terminal::note(&tables(generated, colour));

@@ -1,5 +1,6 @@
 //! A database that can be asked: which one is meant, where it rests, who writes queries.
 
+use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{IsTerminal, stdin};
 use std::sync::Arc;
@@ -8,12 +9,13 @@ use quillet_core::chat::ChatModel;
 use quillet_core::store::Store;
 use quillet_llm::Mock;
 use quillet_prompt::PromptService;
-use quillet_sql::{ConnectionUrl, Databases, Definition, Dialect};
+use quillet_sql::files::Loaded;
+use quillet_sql::{ConnectionUrl, Databases, Definition, Dialect, SqlError};
 use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
 
-use super::failed;
 use super::prompts::Shown;
-use super::target::{DEMO, Target};
+use super::target::{self, DEMO, Target};
+use super::{failed, files, pgpass};
 use crate::agents;
 use crate::args::Sql;
 use crate::assemble;
@@ -31,11 +33,14 @@ pub(super) struct Session {
     pub(super) databases: Databases,
     /// Its name there.
     pub(super) name: String,
-    /// Whether the mock writes queries although nobody named it.
-    pub(super) is_mocked: bool,
+    /// What people call it: a name, an address without its password, names of files.
+    pub(super) label: String,
+    /// Whether the mock writes queries although nobody named it, which is told once.
+    pub(super) is_mocked: Cell<bool>,
     /// Prompts of the store that take the place of the chain's own, as long as it lives.
     _prompts: Option<Arc<PromptService>>,
     _shop: Option<DemoShop>,
+    _files: Option<Loaded>,
 }
 
 impl Session {
@@ -44,12 +49,35 @@ impl Session {
     /// # Errors
     /// None is named and it is not clear which one is meant, or a setting is wrong.
     pub(super) async fn open(args: &Sql, config: &Config) -> Result<Self, Failure> {
-        let target = match config.text(&config::SQL_DATABASE) {
-            Some(text) => Target::of(text)?,
-            None => the_only_one(config).await?,
-        };
+        match named(args, config).await? {
+            Some(target) => Session::of(target, args, config).await,
+            None => Err(Failure::Usage(
+                "no database is named: pass --db NAME, --db postgresql://user@host/name, --db FILE.db or --db FILE.csv; --db demo is a shop to try".into(),
+            )),
+        }
+    }
+
+    /// The same, and the demo where there is no other; `true` for that.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub(super) async fn open_or_demo(args: &Sql, config: &Config) -> Result<(Self, bool), Failure> {
+        let named = named(args, config).await?;
+        let is_demo = named.is_none();
+        let target = named.unwrap_or(Target::Demo);
+        Ok((Session::of(target, args, config).await?, is_demo))
+    }
+
+    async fn of(target: Target, args: &Sql, config: &Config) -> Result<Self, Failure> {
+        if let Target::Named(name) = &target {
+            known_name(name, config).await?;
+        }
         let shop = match target {
             Target::Demo => Some(DemoShop::build()?),
+            _ => None,
+        };
+        let files = match &target {
+            Target::Files(paths) => Some(files::load(paths, config).await?),
             _ => None,
         };
         let store = store(&target, config).await?;
@@ -72,16 +100,19 @@ impl Session {
         };
         let databases = databases::service(config, store, archive, prompts, writer)?;
         let name = name(&target);
-        if let Some(definition) = lent(&target, shop.as_ref(), args, config)? {
+        let label = label(&target);
+        if let Some(definition) = lent(&target, (shop.as_ref(), files.as_ref()), args, config)? {
             let done = databases.lend(&name, &definition);
             done.map_err(|error| failed::told(&error, None))?;
         }
         Ok(Session {
             databases,
             name,
-            is_mocked: is_mocked && !args.chain.dry_run,
+            label,
+            is_mocked: Cell::new(is_mocked && !args.chain.dry_run),
             _prompts: stored,
             _shop: shop,
+            _files: files,
         })
     }
 }
@@ -121,18 +152,30 @@ async fn connections(config: &Config) -> Result<Arc<dyn Store>, Failure> {
     assemble::store(config).await
 }
 
+/// The database that the arguments and settings name, or the only one of the store.
+///
+/// # Errors
+/// There are several, or what is named cannot be used.
+async fn named(args: &Sql, config: &Config) -> Result<Option<Target>, Failure> {
+    if args.with.db.len() > 1 {
+        return target::together(&args.with.db).map(Some);
+    }
+    match config.text(&config::SQL_DATABASE) {
+        Some(text) => Target::of(text).map(Some),
+        None => the_only_one(config).await,
+    }
+}
+
 /// Where no database is named: the only one there is.
-async fn the_only_one(config: &Config) -> Result<Target, Failure> {
+async fn the_only_one(config: &Config) -> Result<Option<Target>, Failure> {
     let databases = known(config).await?;
     let known = databases
         .list()
         .await
         .map_err(|error| failed::told(&error, None))?;
     match known.as_slice() {
-        [only] => Ok(Target::Named(only.name.clone())),
-        [] => Err(Failure::Usage(
-            "no database is named: pass --db NAME, --db postgresql://user@host/name or --db FILE.db; --db demo is a shop to try".into(),
-        )),
+        [only] => Ok(Some(Target::Named(only.name.clone()))),
+        [] => Ok(None),
         several => {
             let names: Vec<&str> = several.iter().map(|it| it.name.as_str()).collect();
             Err(Failure::Usage(format!(
@@ -143,24 +186,49 @@ async fn the_only_one(config: &Config) -> Result<Target, Failure> {
     }
 }
 
+/// Whether there is a connection of that name; what else was meant, if one is most like it.
+///
+/// # Errors
+/// There is none, or the store does not answer.
+async fn known_name(name: &str, config: &Config) -> Result<(), Failure> {
+    let databases = known(config).await?;
+    let told = |error| failed::told(&error, None);
+    let known = databases.list().await.map_err(told)?;
+    if known.iter().any(|it| it.name == name) {
+        return Ok(());
+    }
+    let names = known.iter().map(|it| it.name.as_str()).chain([DEMO]);
+    let error = SqlError::NotFound {
+        what: "database",
+        name: name.to_owned(),
+        nearest: quillet_core::nearest(name, names).map(str::to_owned),
+    };
+    let failure = failed::told(&error, None);
+    if std::path::Path::new(name).exists() {
+        terminal::note(&format!("there is a file of that name: --db ./{name}"));
+    }
+    Err(failure)
+}
+
 /// The store whose connections are meant, or an empty one for what is named otherwise.
 async fn store(target: &Target, config: &Config) -> Result<Arc<dyn Store>, Failure> {
     match target {
         Target::Named(_) => connections(config).await,
-        Target::Demo | Target::Address(_) => Ok(Arc::new(MemoryStore::new())),
+        Target::Demo | Target::Address(_) | Target::Files(_) => Ok(Arc::new(MemoryStore::new())),
     }
 }
 
 /// What has to be known of a database that rests in no store.
 fn lent(
     target: &Target,
-    shop: Option<&DemoShop>,
+    (shop, files): (Option<&DemoShop>, Option<&Loaded>),
     args: &Sql,
     config: &Config,
 ) -> Result<Option<Definition>, Failure> {
     let url = match target {
         Target::Named(_) => return Ok(None),
         Target::Demo => return Ok(shop.map(DemoShop::definition)),
+        Target::Files(_) => return Ok(files.map(files::definition)),
         Target::Address(url) => with_password(url.clone(), args.with.password)?,
     };
     Ok(Some(Definition {
@@ -168,6 +236,19 @@ fn lent(
         ssl_disabled: config.is_on(&config::SQL_SSL_DISABLED),
         ..Definition::default()
     }))
+}
+
+fn label(target: &Target) -> String {
+    match target {
+        Target::Demo => DEMO.to_owned(),
+        Target::Named(name) => name.clone(),
+        Target::Address(url) => url.to_string(),
+        Target::Files(paths) => {
+            let names = paths.iter().filter_map(|path| path.file_name());
+            let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+            names.join(", ")
+        }
+    }
 }
 
 /// A name that no other database has, so that what is kept of it is its own.
@@ -180,6 +261,7 @@ fn name(target: &Target) -> String {
             url.to_string().hash(&mut hasher);
             format!("{}-{:016x}", url.dialect.name(), hasher.finish())
         }
+        Target::Files(paths) => files::name(paths),
     }
 }
 
@@ -198,6 +280,10 @@ pub(super) fn with_password(url: ConnectionUrl, asks: bool) -> Result<Connection
         Dialect::Sqlite => return Ok(url),
     };
     let known = std::env::var(variable).ok().filter(|text| !text.is_empty());
+    let known = match url.dialect {
+        Dialect::PostgreSql if url.password.is_none() => known.or_else(|| pgpass::password(&url)),
+        _ => known,
+    };
     Ok(match known {
         Some(password) if url.password.is_none() => url.with_password(&password),
         _ => url,

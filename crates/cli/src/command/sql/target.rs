@@ -1,9 +1,10 @@
-//! Which database is meant: the demo, an address, a file, or a name in the store.
+//! Which database is meant: the demo, an address, a file, files of rows, or a name in the store.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use quillet_core::nearest;
 use quillet_sql::ConnectionUrl;
+use quillet_sql::files::FileForm;
 
 use crate::failure::Failure;
 
@@ -12,6 +13,22 @@ pub(crate) const DEMO: &str = "demo";
 /// Endings of files of SQLite.
 const ENDINGS: [&str; 4] = [".db", ".sqlite", ".sqlite3", ".db3"];
 
+/// Endings of files that are not read, and how they become one that is.
+const OTHERS: [(&str, &str); 6] = [
+    (
+        "json",
+        "write one object a line: jq -c '.[]' FILE > rows.jsonl",
+    ),
+    ("xlsx", "save the sheet as CSV"),
+    ("xls", "save the sheet as CSV"),
+    (
+        "duckdb",
+        "write its tables as Parquet: EXPORT DATABASE 'folder' (FORMAT parquet)",
+    ),
+    ("gz", "unpack it: gunzip -k FILE"),
+    ("zip", "unpack it"),
+];
+
 /// A database as it was named.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target {
@@ -19,6 +36,8 @@ pub(super) enum Target {
     Demo,
     /// An address, or a file as one.
     Address(ConnectionUrl),
+    /// Files of rows, a table each.
+    Files(Vec<PathBuf>),
     /// A name in the store.
     Named(String),
 }
@@ -35,11 +54,74 @@ impl Target {
         if text.contains("://") || text.starts_with("sqlite:") {
             return address(text).map(Target::Address);
         }
+        let path = Path::new(text);
+        if FileForm::of(path).is_some() && !path.is_dir() {
+            return there(path).map(|()| Target::Files(vec![path.to_owned()]));
+        }
+        let ending = path
+            .extension()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .to_lowercase();
+        let other = OTHERS.iter().find(|(other, _)| *other == ending);
+        if let Some((_, mend)) = other.filter(|_| path.is_file()) {
+            return Err(Failure::Usage(format!(
+                "{text} is not read as a database, .{} are; {mend}",
+                endings()
+            )));
+        }
+        if is_file_name(text) && path.is_dir() {
+            return folder(path).map(Target::Files);
+        }
         match is_file_name(text) {
             true => file(text).map(Target::Address),
             false => Ok(Target::Named(text.to_owned())),
         }
     }
+}
+
+/// What several texts mean together: files of rows, since only these become one database.
+///
+/// # Errors
+/// One of them is something else, or as [`Target::of`] says.
+pub(super) fn together(texts: &[String]) -> Result<Target, Failure> {
+    let mut files = Vec::new();
+    for text in texts {
+        match Target::of(text)? {
+            Target::Files(more) => files.extend(more),
+            _ => {
+                return Err(Failure::Usage(format!(
+                    "--db {text} is one database and cannot be asked together with others; only files of rows can: .{}",
+                    endings()
+                )));
+            }
+        }
+    }
+    Ok(Target::Files(files))
+}
+
+/// The files of rows in a folder, by name.
+fn folder(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let wrong = |error| Failure::Usage(format!("{}: {error}", path.display()));
+    let entries = std::fs::read_dir(path).map_err(wrong)?;
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut files: Vec<PathBuf> = paths
+        .filter(|path| FileForm::of(path).is_some() && path.is_file())
+        .collect();
+    if files.is_empty() {
+        return Err(Failure::Usage(format!(
+            "{} is a folder without files of rows (.{}); name a file of SQLite by its own name",
+            path.display(),
+            endings()
+        )));
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn endings() -> String {
+    let endings: Vec<&str> = FileForm::endings().collect();
+    endings.join(", .")
 }
 
 /// An address; that of a file is refused where no file is, since a new one would be empty.
@@ -58,6 +140,7 @@ pub(super) fn address(text: &str) -> Result<ConnectionUrl, Failure> {
 fn is_file_name(text: &str) -> bool {
     let lower = text.to_lowercase();
     text.contains(['/', std::path::MAIN_SEPARATOR])
+        || FileForm::of(Path::new(text)).is_some()
         || ENDINGS.iter().any(|ending| lower.ends_with(ending))
 }
 
@@ -110,7 +193,13 @@ mod tests {
             Target::of("postgres://ann@h/d").unwrap(),
             Target::Address(_)
         ));
-        for wrong in ["oracle://h/d", "no/such/file", "none.db", "sqlite:none.db"] {
+        for wrong in [
+            "oracle://h/d",
+            "no/such/file",
+            "none.db",
+            "sqlite:none.db",
+            "none.csv",
+        ] {
             assert!(
                 matches!(Target::of(wrong), Err(Failure::Usage(_))),
                 "{wrong}"

@@ -55,9 +55,11 @@ fn connections_are_kept_listed_used_and_forgotten() {
     let whole = format!("sqlite:{}", place.path().join("shop.db").display());
     assert_eq!(list[0]["url"], whole);
     for written in ["./shop.db", "sqlite:shop.db", "sqlite:./shop.db"] {
-        let other = run(&["sql", "add", "other", written, "--json"]);
+        let other = run(&["sql", "add", "other", written, "--force", "--json"]);
         assert_eq!(json(&other)["connection"]["url"], whole, "{written}");
     }
+    let again = run(&["sql", "add", "other", "shop.db"]);
+    again.fails(2, &["other is there already", &whole, "--force"]);
     run(&["sql", "tables"]).fails(2, &["several databases", "other, shop"]);
     run(&["sql", "remove", "other"]).gives("");
     run(&["sql", "remove", "othr"]).fails(2, &["there is no database \"othr\""]);

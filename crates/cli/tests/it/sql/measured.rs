@@ -115,7 +115,15 @@ fn the_doctor_looks_at_connections() {
     assert_eq!(added.code, Some(0), "{added:?}");
     let found = run(&["sql", "tables", "our turnover", "--db", "own"]);
     assert!(found.out.starts_with("main.definitions"), "{found:?}");
-    let none = run(&["sql", "add", "own", "store.db", "--glossary", "hello.tmpl"]);
+    let none = run(&[
+        "sql",
+        "add",
+        "own",
+        "store.db",
+        "--glossary",
+        "hello.tmpl",
+        "--force",
+    ]);
     none.fails(2, &["--glossary: hello.tmpl"]);
     let env = [("QUILLET_STORE", "sqlite:store.db")];
     let doctor = place.run_with(&["doctor"], "", &env);

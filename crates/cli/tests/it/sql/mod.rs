@@ -2,11 +2,13 @@
 
 mod connections;
 mod demo;
+mod files;
 mod measured;
 mod mending;
 mod mistakes;
 mod page;
 mod rows;
+mod talk;
 
 use crate::{Done, Place};
 

@@ -134,15 +134,20 @@ fn files(place: &Place) -> Vec<String> {
 fn a_query_that_fails_in_the_middle_leaves_no_half_file() {
     let place = Place::new().with(&[("rows.csv", "before")]);
     for file in ["rows.csv", "rows.ndjson", "rows.xlsx", "rows.parquet"] {
-        let done = demo(&place, &["run", BREAKS, "--output", file]);
+        let done = demo(&place, &["run", BREAKS, "--force", "--output", file]);
         done.fails(1, &["integer overflow"]);
     }
     assert_eq!(files(&place), ["rows.csv"]);
     let kept = std::fs::read_to_string(place.path().join("rows.csv")).unwrap();
     assert_eq!(kept, "before");
-    let done = demo(&place, &["run", BREAKS, "--output", "rows.csv"]);
-    assert!(done.err.contains("rows.csv is not written"), "{done:?}");
+    // Without a word that it may go, nothing is even asked.
     let done = demo(&place, &["run", THREE, "--output", "rows.csv"]);
+    done.fails(2, &["rows.csv", "--force"]);
+    let kept = std::fs::read_to_string(place.path().join("rows.csv")).unwrap();
+    assert_eq!(kept, "before");
+    let done = demo(&place, &["run", BREAKS, "--force", "--output", "rows.csv"]);
+    assert!(done.err.contains("rows.csv is not written"), "{done:?}");
+    let done = demo(&place, &["run", THREE, "--force", "--output", "rows.csv"]);
     assert_eq!(done.code, Some(0), "{done:?}");
     let written = std::fs::read_to_string(place.path().join("rows.csv")).unwrap();
     assert!(written.starts_with("n,t\r\n"), "{written}");
@@ -182,7 +187,7 @@ fn what_is_no_file_is_written_as_it_is() {
     let target = place.path().join("target.csv");
     std::fs::write(&target, "before").unwrap();
     std::os::unix::fs::symlink(&target, place.path().join("rows.csv")).unwrap();
-    let done = demo(&place, &["run", THREE, "--output", "rows.csv"]);
+    let done = demo(&place, &["run", THREE, "--force", "--output", "rows.csv"]);
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(std::fs::read_to_string(&target).unwrap().starts_with("n,t"));
     assert!(place.path().join("rows.csv").is_symlink());

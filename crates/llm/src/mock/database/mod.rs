@@ -21,6 +21,8 @@ use words::{common, words};
 
 /// Most tables that are chosen.
 const MOST_TABLES: usize = 8;
+/// How the prompt goes on behind the schema where something was asked before.
+const EARLIER: &str = "\n\nEarlier Requests, which this one may go on from:\n";
 /// How the prompt goes on where a query comes back with an error.
 const AGAIN: &str = "\n\nThis answer was given before and cannot be used:";
 
@@ -39,11 +41,12 @@ pub(super) fn answer(messages: &[Message]) -> Option<String> {
         .strip_prefix("Schema Information:\n")?
         .split_once("\n\nUser Request:\n")?;
     let question = rest.split(AGAIN).next()?;
+    let (schema, earlier) = schema.split_once(EARLIER).unwrap_or((schema, ""));
     let system = messages.iter().find(|message| message.role == Role::System);
     let system = system
         .map(|message| message.content.to_string())
         .unwrap_or_default();
-    Some(written(schema, question, &system))
+    Some(written(schema, earlier, question, &system))
 }
 
 /// The names of the tables that share words with a question, as a JSON array.
@@ -70,10 +73,23 @@ fn chosen(list: &str, question: &str) -> String {
 }
 
 /// A query and what it does, as a JSON object.
-fn written(schema: &str, question: &str, system: &str) -> String {
+fn written(schema: &str, earlier: &str, question: &str, system: &str) -> String {
     let tables = schema::tables(schema);
-    let intent = Intent::of(question);
-    let answer = match plan::plan(&tables, &intent) {
+    let mut intent = Intent::of(question);
+    let mut plan = plan::plan(&tables, &intent);
+    // "And only Berlin?" shares no word with a table; the question that it goes on from does.
+    let before = earlier
+        .lines()
+        .rev()
+        .filter_map(|line| line.strip_prefix("- "));
+    for before in before {
+        if plan.is_some() {
+            break;
+        }
+        intent = Intent::of(&format!("{before} {question}"));
+        plan = plan::plan(&tables, &intent);
+    }
+    let answer = match plan {
         Some(plan) => {
             let (sql, explanation) = write::write(&plan, &intent, &write::Style::of(system));
             json!({ "sql": sql, "explanation": explanation })

@@ -98,6 +98,6 @@ pub(super) fn refusal(text: &Text<'_>, called: &str, name: &ObjectName) -> Guard
     let near = quillet_core::nearest(called, known).filter(|near| *near != called);
     error.help(match near {
         Some(near) => format!("did you mean {near}?"),
-        None => format!("use another function, or allow {called} in the settings"),
+        None => format!("use another function, or allow {called} in the settings (sql.functions)"),
     })
 }

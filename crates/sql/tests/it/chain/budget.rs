@@ -65,6 +65,7 @@ async fn ask(
         prepared,
         name: "harbour",
         description: "",
+        previous: &[],
     };
     let (generated, ()) = chain
         .run("which ships called at the port?", &Everything)

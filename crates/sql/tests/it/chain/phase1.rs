@@ -64,6 +64,7 @@ async fn choose(case: &Value, config: &SqlConfig) -> (Value, bool, usize) {
         prepared: &prepared,
         name: "shop",
         description: "",
+        previous: &[],
     };
     let (names, fallback) = chain
         .select_relevant_tables("how many orders?")
@@ -148,6 +149,7 @@ async fn both_phases_ask_as_the_seed_says() {
         prepared: &prepared,
         name: "shop",
         description: "",
+        previous: &[],
     };
     let (sql, explanation) = chain
         .generate_sql("how many {orders}?", &Everything)
@@ -202,6 +204,7 @@ async fn a_broken_answer_falls_back() {
         prepared: &prepared,
         name: "shop",
         description: "",
+        previous: &[],
     };
     let (names, fallback) = chain.select_relevant_tables("orders?").await.unwrap();
     assert!(fallback);

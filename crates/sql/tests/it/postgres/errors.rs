@@ -115,25 +115,29 @@ async fn connections_that_fail_say_why_and_no_password() {
         ),
         (
             format!("postgresql://postgres@127.0.0.1:{port}/postgres"),
-            Kind::Unreachable,
-            "password missing",
+            Kind::Denied,
+            "the server asks for the password of \"postgres\"",
         ),
         (
-            server.url_of("postgres", "nowhere"),
+            server.url_of("postgres", "postgrse"),
             Kind::Unreachable,
-            "nowhere",
+            "did you mean \"postgres\"?",
         ),
         (
             "postgresql://postgres:wr0ng@127.0.0.1:1/postgres".to_owned(),
             Kind::Unreachable,
-            "127.0.0.1:1",
+            "nothing listens at 127.0.0.1:1",
         ),
         (
             "postgresql://postgres:wr0ng@no.such.host.invalid/postgres".to_owned(),
             Kind::Unreachable,
             "no.such.host.invalid",
         ),
-        (server.url() + "?sslmode=require", Kind::Unreachable, "TLS"),
+        (
+            server.url() + "?sslmode=require",
+            Kind::Unreachable,
+            "?sslmode=prefer",
+        ),
         (
             "postgresql://postgres:wr0ng@x/postgres?host=/nowhere".to_owned(),
             Kind::Unreachable,
@@ -142,8 +146,13 @@ async fn connections_that_fail_say_why_and_no_password() {
     ] {
         let error = database(&url).check().await.unwrap_err();
         assert_eq!(error.kind, kind, "{url}: {error}");
-        let text = format!("{error:?} {error}");
+        let text = format!(
+            "{error:?} {error} {}",
+            error.hint.as_deref().unwrap_or_default()
+        );
         assert!(text.contains(needed), "{url}: {text}");
+        // Who connects where, without secrets.
+        assert!(error.message.starts_with("postgresql://"), "{url}: {text}");
         assert!(
             !text.contains("wr0ng") && !text.contains(server.password()),
             "{text}"

@@ -6,6 +6,7 @@ mod connections;
 mod crowd;
 mod errors;
 mod exports;
+mod previous;
 mod repair;
 mod shop;
 mod values;

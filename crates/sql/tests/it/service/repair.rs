@@ -114,7 +114,7 @@ async fn a_query_that_failed_later_goes_back_with_its_error() {
     let error = ran.await.unwrap_err();
     assert!(error.is_mendable(), "{error:?}");
     let after = databases
-        .mend("shop", question, &before, &error)
+        .mend("shop", question, &before, &error, &RunOptions::default())
         .await
         .unwrap();
     assert!(after.generated_sql.contains("COUNT(*)"), "{after:?}");

@@ -1,0 +1,146 @@
+//! Commands of a session: lines that begin with `.` as in sqlite3, or with a backslash as in psql.
+
+use quillet_core::nearest;
+
+/// All of them, with what they do.
+const NAMES: [(&str, &str); 9] = [
+    ("help", "show these commands"),
+    (
+        "tables",
+        "[WORDS]  list tables: all, a pattern with *, or what words are about",
+    ),
+    ("schema", "[TABLE…]  show columns, keys and comments"),
+    ("sql", "show the last query"),
+    (
+        "export",
+        "FILE  write the rows of the last query; the ending says the form",
+    ),
+    ("run", "[on|off]  whether queries run without asking"),
+    (
+        "new",
+        "forget what was asked: the next question stands alone",
+    ),
+    ("refresh", "read the catalogue anew"),
+    ("quit", "leave; so does control-D"),
+];
+/// What psql and sqlite3 call them.
+const ALSO: [(&str, &str); 11] = [
+    ("d", "schema"),
+    ("d+", "schema"),
+    ("dt", "tables"),
+    ("l", "tables"),
+    ("h", "help"),
+    ("?", "help"),
+    ("q", "quit"),
+    ("exit", "quit"),
+    ("describe", "schema"),
+    ("clear", "new"),
+    ("output", "export"),
+];
+
+/// What a line asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Line<'a> {
+    /// Nothing.
+    Empty,
+    /// A command, and what stands behind it.
+    Command(&'static str, &'a str),
+    /// No command is named so.
+    Unknown(String),
+    /// A question, or SQL.
+    Words(&'a str),
+}
+
+/// Reads a line.
+pub(super) fn read(line: &str) -> Line<'_> {
+    let line = line.trim();
+    let Some(command) = line.strip_prefix(['.', '\\', '/']) else {
+        return match line {
+            "" => Line::Empty,
+            "quit" | "exit" | "quit;" | "exit;" => Line::Command("quit", ""),
+            "help" | "help;" => Line::Command("help", ""),
+            line => Line::Words(line),
+        };
+    };
+    let (name, rest) = command
+        .split_once(char::is_whitespace)
+        .unwrap_or((command, ""));
+    let (name, rest) = (
+        name.trim_end_matches(';'),
+        rest.trim().trim_end_matches(';'),
+    );
+    // `\\d` alone lists tables; with a name it describes one.
+    let also = ALSO
+        .iter()
+        .find(|(other, _)| *other == name)
+        .map(|(_, meant)| *meant);
+    let meant = match also {
+        Some("schema") if name.starts_with('d') && rest.is_empty() => "tables",
+        Some(meant) => meant,
+        None => name,
+    };
+    let known = NAMES.iter().map(|(known, _)| *known);
+    match known.clone().find(|known| *known == meant) {
+        Some(known) => Line::Command(known, rest),
+        None => {
+            let near = nearest(name, known).map(|near| format!("; did you mean .{near}?"));
+            Line::Unknown(format!(
+                "there is no command .{name}{}; .help shows all",
+                near.unwrap_or_default()
+            ))
+        }
+    }
+}
+
+/// All of them as they are typed.
+pub(super) fn commands() -> Vec<String> {
+    let psql = ["\\d", "\\dt", "\\q"].map(str::to_owned);
+    let own = NAMES.iter().map(|(name, _)| format!(".{name}"));
+    own.chain(psql).collect()
+}
+
+/// All of them for who asks.
+pub(super) fn help() -> String {
+    let lines = NAMES
+        .iter()
+        .map(|(name, what)| format!("  .{name:<8} {what}"));
+    let mut lines: Vec<String> = lines.collect();
+    lines.push(
+        "Anything else is a question, or SQL where it begins with SELECT or WITH.".to_owned(),
+    );
+    lines.push(
+        "\\d, \\dt and \\q do what they do in psql; a backslash at the end of a line goes on."
+            .to_owned(),
+    );
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_commands_of_three_programs_or_words() {
+        for (line, meant) in [
+            ("", Line::Empty),
+            ("  ", Line::Empty),
+            (".tables", Line::Command("tables", "")),
+            ("\\dt", Line::Command("tables", "")),
+            ("\\d", Line::Command("tables", "")),
+            ("\\d orders;", Line::Command("schema", "orders")),
+            (".schema a b", Line::Command("schema", "a b")),
+            ("/exit", Line::Command("quit", "")),
+            ("\\q", Line::Command("quit", "")),
+            ("quit", Line::Command("quit", "")),
+            (".export a b.csv", Line::Command("export", "a b.csv")),
+            ("how many?", Line::Words("how many?")),
+            ("select 1", Line::Words("select 1")),
+        ] {
+            assert_eq!(read(line), meant, "{line:?}");
+        }
+        let Line::Unknown(why) = read(".shcema") else {
+            panic!();
+        };
+        assert!(why.contains("did you mean .schema?"), "{why}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Files of rows as a database, for as long as the command runs.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+
+use quillet_sql::Definition;
+use quillet_sql::files::{self, FileError, Loaded};
+
+use super::bar::Bar;
+use super::cell::one_line;
+use crate::config::Config;
+use crate::databases;
+use crate::failure::{Failure, code};
+use crate::talk::harmless;
+use crate::terminal::{self, Stream, Style, styled};
+
+/// Loads files, with a bar while they are read, and says on standard error how they were understood.
+///
+/// # Errors
+/// One is not what its name says or beyond the limits, which is told, or a setting is wrong.
+pub(super) async fn load(paths: &[PathBuf], config: &Config) -> Result<Loaded, Failure> {
+    let options = databases::file_options(config)?;
+    let bar = Bar::new();
+    let tell = |done, total, what: &str| bar.tell(done, total, what);
+    let loaded = files::load(paths, &options, &tell).await;
+    drop(bar);
+    let loaded = loaded.map_err(|error| told(&error))?;
+    for note in &loaded.notes {
+        terminal::note(&one_line(note));
+    }
+    Ok(loaded)
+}
+
+fn told(error: &FileError) -> Failure {
+    terminal::error(&harmless(&error.to_string()));
+    if let Some(help) = &error.help {
+        let head = styled("help:", Style::Bold, Stream::Err.has_colour());
+        terminal::note(&format!("{head} {}", harmless(help)));
+    }
+    Failure::Said(code::FAILURE)
+}
+
+/// The connection to them.
+pub(super) fn definition(loaded: &Loaded) -> Definition {
+    Definition {
+        url: loaded.url(),
+        ..Definition::default()
+    }
+}
+
+/// A name that other files have not, so that what is kept of these is their own.
+pub(super) fn name(paths: &[PathBuf]) -> String {
+    let mut hasher = DefaultHasher::new();
+    for path in paths {
+        std::path::absolute(path)
+            .unwrap_or_else(|_| path.clone())
+            .hash(&mut hasher);
+    }
+    let first = paths.first().and_then(|path| path.file_stem());
+    let first = first.unwrap_or_default().to_string_lossy();
+    let letters = first.chars().filter(|c| c.is_alphanumeric()).take(40);
+    let letters = match letters.collect::<String>() {
+        none if none.is_empty() => "files".to_owned(),
+        letters => letters,
+    };
+    format!("{letters}-{:016x}", hasher.finish())
+}

@@ -1,0 +1,320 @@
+//! Values with commas, semicolons, tabs or bars between them.
+//!
+//! Cells are as RFC 4180 has them, line ends of any system. An empty line is none. All rows have as
+//! many cells as the first: one that has not was cut or torn, and guessing would move values into
+//! other columns.
+
+use std::io::{Chain, Read};
+use std::path::Path;
+use std::rc::Rc;
+
+use ::csv::{ErrorKind, Reader, ReaderBuilder, StringRecord};
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+
+use super::job::Job;
+use super::kind::{self, BLANKS, Kind, Seen, Type};
+use super::table::Table;
+use super::text::{Place, Text, broken};
+use super::{FileError, Header, names};
+
+/// Bytes of the beginning that say which separator it is.
+const SAMPLE: u64 = 64 << 10;
+/// What may stand between values, the likelier first.
+const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
+/// A last line of our own. Where it does not come out as one, a quote before it has no end, which
+/// the reader of CSV would not say.
+const LAST: &[u8] = b"\n\x1equillet\x1e\n";
+const LAST_CELL: &str = "\u{1e}quillet\u{1e}";
+/// Numbers that name columns: tables of years.
+const YEARS: std::ops::RangeInclusive<i64> = 1900..=2100;
+
+/// Makes a table of a file.
+///
+/// # Errors
+/// It is not in this form, or beyond the limits.
+pub(super) fn load(
+    path: &Path,
+    table: &str,
+    separator: Option<u8>,
+    job: &mut Job,
+    connection: &Connection,
+) -> Result<(), FileError> {
+    let form = Form::of(path, separator, job)?;
+    let mut seen: Vec<Seen> = Vec::new();
+    let mut first = StringRecord::new();
+    let size = each(path, form, 0, job, &mut |_, row| {
+        if row.number == 0 {
+            first = row.cells.clone();
+            seen.resize(first.len(), Seen::default());
+            return Ok(());
+        }
+        for (seen, cell) in seen.iter_mut().zip(row.cells) {
+            seen.look(Kind::of(cell), cell, row.line);
+        }
+        Ok(())
+    })?;
+    if first.is_empty() {
+        let error = FileError::new("sql.file.form", path, "is empty");
+        return Err(error.help("a file of rows has at least a line that names its columns"));
+    }
+    // Who writes semicolons does so because commas are points.
+    let commas = form.separator == b';';
+    let has_header = match job.options.header {
+        Header::Yes => true,
+        Header::No => false,
+        Header::Auto => !is_row(&first, &seen, commas),
+    };
+    if !has_header {
+        for (seen, cell) in seen.iter_mut().zip(&first) {
+            seen.look(Kind::of(cell), cell, 1);
+        }
+        if job.options.header == Header::Auto {
+            job.note(
+                path,
+                "the first line is like the others and read as a row; if it names the columns, set sql.file_header = \"yes\"",
+            );
+        }
+    }
+    let given = first.iter().map(|name| if has_header { name } else { "" });
+    let names = names::columns(path, given)?;
+    let types: Vec<Type> = seen.iter().map(|seen| seen.settle(commas)).collect();
+    for ((name, seen), kind) in names.iter().zip(&seen).zip(&types) {
+        if let (Type::Text, Some((line, odd))) = (kind, seen.nearly_numbers()) {
+            let note = format!("{name:?} is text, not numbers: {odd:?} stands in line {line}");
+            job.note(path, &note);
+        }
+    }
+    let columns: Vec<(String, Type)> = names.into_iter().zip(types.iter().copied()).collect();
+    let mut table = Table::make(connection, path, table, &columns)?;
+    each(path, form, size, job, &mut |job, row| {
+        if row.number == 0 && has_header {
+            return Ok(());
+        }
+        for (place, (cell, kind)) in row.cells.iter().zip(&types).enumerate() {
+            let value = value(cell, *kind).ok_or_else(|| changed(path, row.line))?;
+            table.set(place, value)?;
+        }
+        table.write(job)
+    })?;
+    table.end()
+}
+
+/// A cell as its column holds it; `None` for one that is of another type.
+fn value(cell: &str, kind: Type) -> Option<ValueRef<'_>> {
+    if cell.is_empty() {
+        return Some(ValueRef::Null);
+    }
+    let inner = cell.trim_matches(BLANKS);
+    let value = match kind {
+        Type::Integer if inner.is_empty() => ValueRef::Null,
+        Type::Integer => ValueRef::Integer(inner.parse().ok()?),
+        Type::Real | Type::CommaReal | Type::Boolean if inner.is_empty() => ValueRef::Null,
+        Type::Real => ValueRef::Real(inner.parse().ok()?),
+        Type::CommaReal => ValueRef::Real(inner.replacen(',', ".", 1).parse().ok()?),
+        Type::Boolean => ValueRef::Integer(kind::truth(inner)?.into()),
+        _ => ValueRef::Text(cell.as_bytes()),
+    };
+    Some(value)
+}
+
+fn changed(path: &Path, line: u64) -> FileError {
+    FileError::new("sql.file.read", path, "changed while it was read").at(line)
+}
+
+/// Whether the first line is a row like the others: it has a number over numbers, or a time over
+/// times. A year over numbers names them.
+fn is_row(first: &StringRecord, seen: &[Seen], commas: bool) -> bool {
+    let is_like = |(cell, seen): (&str, &Seen)| {
+        let kind = seen.settle(commas);
+        let are_numbers = matches!(kind, Type::Integer | Type::Real | Type::CommaReal);
+        match Kind::of(cell) {
+            Kind::Small => {
+                let number: Option<i64> = cell.trim_matches(BLANKS).parse().ok();
+                are_numbers && !number.is_some_and(|number| YEARS.contains(&number))
+            }
+            Kind::Large | Kind::Decimal => are_numbers,
+            Kind::Comma => kind == Type::CommaReal,
+            Kind::Date => kind == Type::Date,
+            Kind::Time => kind == Type::Time,
+            Kind::Timestamp => kind == Type::Timestamp,
+            Kind::Instant => kind == Type::Instant,
+            _ => false,
+        }
+    };
+    first.iter().zip(seen).any(is_like)
+}
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    separator: u8,
+    /// Whether the first line is Excel's `sep=;`, which is no row.
+    says_separator: bool,
+}
+
+impl Form {
+    /// What the file's ending, the settings, or its first lines say.
+    fn of(path: &Path, separator: Option<u8>, job: &Job) -> Result<Form, FileError> {
+        let (text, place) = Text::open(path, job)?;
+        let mut start = Vec::new();
+        let read = text.take(SAMPLE).read_to_end(&mut start);
+        read.map_err(|error| broken(path, job, &place, &error, 1))?;
+        if let [b's', b'e', b'p', b'=', separator, b'\r' | b'\n', ..] = start.as_slice() {
+            return Ok(Form {
+                separator: *separator,
+                says_separator: true,
+            });
+        }
+        let known = separator.or(job.options.separator);
+        Ok(Form {
+            separator: known.unwrap_or_else(|| likeliest(&start)),
+            says_separator: false,
+        })
+    }
+
+    fn reader<R: Read>(self, from: R) -> Reader<R> {
+        ReaderBuilder::new()
+            .delimiter(self.separator)
+            .has_headers(false)
+            // Said with its place, here.
+            .flexible(true)
+            .from_reader(from)
+    }
+}
+
+/// The separator that gives all first rows the same number of cells, as many as can be; else the one
+/// that the first line has most of.
+fn likeliest(start: &[u8]) -> u8 {
+    let widths = |separator: u8| -> Vec<usize> {
+        let form = Form {
+            separator,
+            says_separator: false,
+        };
+        let mut reader = form.reader(start);
+        let rows = reader.byte_records().map_while(Result::ok);
+        let mut widths: Vec<usize> = rows.map(|row| row.len()).collect();
+        // The last one may be cut.
+        if widths.len() > 1 && start.len() as u64 == SAMPLE {
+            widths.pop();
+        }
+        widths
+    };
+    let rank = |separator: &u8| {
+        let widths = widths(*separator);
+        let first = widths.first().copied().unwrap_or(1);
+        let are_same = first > 1 && widths.iter().all(|width| *width == first);
+        (are_same, first)
+    };
+    let best = SEPARATORS
+        .iter()
+        .rev()
+        .max_by_key(|separator| rank(separator));
+    best.copied().unwrap_or(b',')
+}
+
+/// A row of a file.
+struct Row<'a> {
+    /// From 0; the first may be names.
+    number: u64,
+    /// The line in which it begins, from 1.
+    line: u64,
+    cells: &'a StringRecord,
+}
+
+/// Gives all rows, and how many bytes they were; `before` is what was read before of the file.
+fn each(
+    path: &Path,
+    form: Form,
+    before: u64,
+    job: &mut Job,
+    give: &mut dyn FnMut(&mut Job, &Row<'_>) -> Result<(), FileError>,
+) -> Result<u64, FileError> {
+    let (text, place) = Text::open(path, job)?;
+    let mut reader = form.reader(text.chain(LAST));
+    let mut cells = StringRecord::new();
+    let mut width = None;
+    if form.says_separator {
+        next(&mut reader, &mut cells, path, job, &place)?;
+    }
+    let mut number = 0;
+    while next(&mut reader, &mut cells, path, job, &place)? {
+        let line = cells.position().map_or(1, ::csv::Position::line);
+        let expected = *width.get_or_insert(cells.len());
+        if cells.len() != expected {
+            return Err(ragged(path, line, &cells, expected, form.separator));
+        }
+        if number > job.options.rows {
+            return Err(job.too_many_rows(path));
+        }
+        job.row(path, number, before + place.given())?;
+        let row = Row {
+            number,
+            line,
+            cells: &cells,
+        };
+        give(job, &row)?;
+        number += 1;
+    }
+    Ok(place.given())
+}
+
+/// Reads the next row; `false` at the end.
+fn next(
+    reader: &mut Reader<Chain<Text, &'static [u8]>>,
+    cells: &mut StringRecord,
+    path: &Path,
+    job: &Job,
+    place: &Rc<Place>,
+) -> Result<bool, FileError> {
+    let begun = reader.position().line();
+    let read = reader.read_record(cells).map_err(|error| {
+        let line = error.position().map_or(begun, ::csv::Position::line);
+        match error.into_kind() {
+            ErrorKind::Io(error) => broken(path, job, place, &error, line),
+            other => FileError::new("sql.file.form", path, format!("{other:?}")).at(line),
+        }
+    })?;
+    place.take(reader.position().byte());
+    let line = cells.position().map_or(begun, ::csv::Position::line);
+    let last = cells.iter().next_back().unwrap_or_default();
+    if !read
+        || last
+            .strip_suffix('\n')
+            .is_some_and(|last| last.ends_with(LAST_CELL))
+    {
+        let message = "a quote that begins in this row has no end";
+        let error = FileError::new("sql.file.form", path, message).at(line);
+        return Err(error.help("end the cell with a quote; a quote inside of a cell is doubled"));
+    }
+    Ok(!(cells.len() == 1 && last == LAST_CELL))
+}
+
+fn ragged(
+    path: &Path,
+    line: u64,
+    cells: &StringRecord,
+    expected: usize,
+    separator: u8,
+) -> FileError {
+    let count = |cells: usize| match cells {
+        1 => "1 cell".to_owned(),
+        cells => format!("{cells} cells"),
+    };
+    let message = format!("{}, and the first row has {expected}", count(cells.len()));
+    let separator = match separator {
+        b'\t' => "a tab".to_owned(),
+        other => format!("{:?}", char::from(other)),
+    };
+    let help = match cells.len() > expected {
+        true => format!(
+            "put cells that have {separator} in them in quotes, or name the separator with sql.file_separator"
+        ),
+        false => format!(
+            "separate as many cells as the first row has with {separator}, empty ones too; lines above and below the table do not belong into the file"
+        ),
+    };
+    FileError::new("sql.file.ragged", path, message)
+        .at(line)
+        .help(help)
+}

@@ -1,0 +1,66 @@
+//! What can be wrong with a file of rows.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Why a file is not loaded, with its place and the mend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileError {
+    /// Stable code, `sql.file.…`.
+    pub code: &'static str,
+    /// The file.
+    pub path: PathBuf,
+    /// The line, from 1.
+    pub line: Option<u64>,
+    /// The column in the line, from 1, in characters.
+    pub column: Option<u64>,
+    /// What is wrong.
+    pub message: String,
+    /// How it would be right.
+    pub help: Option<String>,
+}
+
+impl FileError {
+    /// An error of a whole file.
+    pub fn new(code: &'static str, path: &Path, message: impl Into<String>) -> Self {
+        FileError {
+            code,
+            path: path.to_owned(),
+            line: None,
+            column: None,
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    /// The same at a line.
+    #[must_use]
+    pub fn at(self, line: u64) -> Self {
+        FileError {
+            line: Some(line),
+            ..self
+        }
+    }
+
+    /// The same with its mend.
+    #[must_use]
+    pub fn help(self, help: impl Into<String>) -> Self {
+        FileError {
+            help: Some(help.into()),
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for FileError {
+    /// `file:line:column: what is wrong`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        for place in [self.line, self.column].into_iter().flatten() {
+            write!(f, ":{place}")?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+impl std::error::Error for FileError {}

@@ -1,0 +1,117 @@
+//! The folder in which files are a database, for as long as somebody wants it.
+//!
+//! It goes when its owner is dropped. A process that was killed cannot do that, so each folder has
+//! a file that its process holds locked, and whoever makes a folder removes those that nobody holds.
+
+use std::fs::{self, DirBuilder, File};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::FileError;
+
+/// How the names of these folders begin.
+const PREFIX: &str = "quillet-files-";
+/// The file that says that somebody wants the folder.
+const HELD: &str = "held";
+/// The database in it.
+const DATABASE: &str = "rows.db";
+
+/// A folder that only this user can read. Dropping it removes it and all that is in it.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    /// Locked while the folder is wanted.
+    _held: File,
+}
+
+impl Folder {
+    /// Makes one among the temporary files.
+    ///
+    /// # Errors
+    /// Nothing can be written there.
+    pub(super) fn make() -> Result<Folder, FileError> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let parent = std::env::temp_dir();
+        sweep(&parent);
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let name = format!(
+            "{PREFIX}{}-{:x}-{}",
+            std::process::id(),
+            since.unwrap_or_default().as_nanos(),
+            COUNT.fetch_add(1, Ordering::Relaxed)
+        );
+        let path = parent.join(name);
+        let wrong = |error: std::io::Error| {
+            FileError::new("sql.file.room", &path, format!("cannot be made: {error}")).help(
+                "files are loaded into the folder of temporary files; set TMPDIR to one with room",
+            )
+        };
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&path).map_err(wrong)?;
+        let held = File::create_new(path.join(HELD)).inspect(|file| {
+            // Where files cannot be locked, nobody sweeps either.
+            let _ = file.try_lock();
+        });
+        match held {
+            Ok(held) => Ok(Folder { path, _held: held }),
+            Err(error) => {
+                let _ = fs::remove_dir_all(&path);
+                Err(wrong(error))
+            }
+        }
+    }
+
+    /// The file of the database, which is not made yet.
+    pub(super) fn database(&self) -> PathBuf {
+        self.path.join(DATABASE)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Who removed it before has done no harm.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Removes what processes left behind that were killed. A folder without the locked file is left
+/// alone: its owner may be about to make it.
+fn sweep(parent: &Path) {
+    let Ok(found) = fs::read_dir(parent) else {
+        return;
+    };
+    for entry in found.flatten() {
+        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            continue;
+        }
+        let Ok(held) = File::open(entry.path().join(HELD)) else {
+            continue;
+        };
+        if held.try_lock().is_ok() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_go_with_their_owner_and_those_of_the_dead_with_the_next() {
+        let folder = Folder::make().unwrap();
+        let path = folder.path.clone();
+        fs::write(folder.database(), "x").unwrap();
+        let left = std::env::temp_dir().join(format!("{PREFIX}0-left-{}", std::process::id()));
+        fs::create_dir_all(&left).unwrap();
+        fs::write(left.join(HELD), "").unwrap();
+        let other = Folder::make().unwrap();
+        assert!(path.exists(), "a folder that is wanted stays");
+        assert!(!left.exists(), "one that nobody holds goes");
+        drop((folder, other));
+        assert!(!path.exists());
+    }
+}

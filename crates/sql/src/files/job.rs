@@ -1,0 +1,185 @@
+//! One loading of files: what it may take, whether anybody still waits, and how far it is.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rusqlite::{Connection, OpenFlags};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::names::{self, Taken};
+use super::{FileError, FileForm, FileOptions, csv, json, parquet};
+
+/// Rows between two looks at whether anybody waits.
+const STEP: u64 = 1_024;
+
+/// One loading. Files are its argument; what they have in common is here.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) options: FileOptions,
+    /// What a reader may want to know of how files were understood.
+    pub(super) notes: Vec<String>,
+    stop: Arc<AtomicBool>,
+    told: UnboundedSender<(u64, u64)>,
+    rows: u64,
+    bytes: u64,
+    /// Bytes of all files, each read twice.
+    total: u64,
+    before: u64,
+}
+
+impl Job {
+    pub(super) fn new(
+        options: FileOptions,
+        stop: Arc<AtomicBool>,
+        told: UnboundedSender<(u64, u64)>,
+    ) -> Self {
+        Job {
+            options,
+            notes: Vec::new(),
+            stop,
+            told,
+            rows: 0,
+            bytes: 0,
+            total: 0,
+            before: 0,
+        }
+    }
+
+    /// Makes the database of these files.
+    ///
+    /// # Errors
+    /// As [`super::load`].
+    pub(super) fn load(&mut self, database: &Path, files: &[PathBuf]) -> Result<(), FileError> {
+        let sizes = files.iter().map(|path| size(path));
+        let sizes: Vec<u64> = sizes.collect::<Result<_, _>>()?;
+        self.total = sizes.iter().map(|size| size * 2).sum();
+        if let Some(path) = files
+            .first()
+            .filter(|_| self.total / 2 > self.options.bytes)
+        {
+            return Err(self.too_many_bytes(path));
+        }
+        let mut connection = opened(database).map_err(|error| full(database, &error))?;
+        let transaction = connection
+            .transaction()
+            .map_err(|error| full(database, &error))?;
+        let mut taken = Taken::default();
+        for (path, size) in files.iter().zip(sizes) {
+            let table = names::table(path, &mut taken);
+            match FileForm::of(path) {
+                Some(FileForm::Csv) => csv::load(path, &table, None, self, &transaction)?,
+                Some(FileForm::Tsv) => csv::load(path, &table, Some(b'\t'), self, &transaction)?,
+                Some(FileForm::JsonLines) => json::load(path, &table, self, &transaction)?,
+                Some(FileForm::Parquet) => parquet::load(path, &table, self, &transaction)?,
+                None => {
+                    let endings: Vec<_> = FileForm::endings().collect();
+                    let message = format!("files end in .{}", endings.join(", ."));
+                    return Err(FileError::new("sql.file.form", path, message));
+                }
+            }
+            self.before += size * 2;
+        }
+        transaction.commit().map_err(|error| full(database, &error))
+    }
+
+    /// Hears of a row that was read: `row` is its number, `at` how many bytes of the file are read.
+    ///
+    /// # Errors
+    /// Nobody waits for it any more.
+    pub(super) fn row(&mut self, path: &Path, row: u64, at: u64) -> Result<(), FileError> {
+        if !row.is_multiple_of(STEP) {
+            return Ok(());
+        }
+        // Nobody listens any more where the reading was given up.
+        let _ = self.told.send((self.before + at, self.total));
+        self.waited_for(path)
+    }
+
+    /// # Errors
+    /// Nobody waits for it any more.
+    pub(super) fn waited_for(&self, path: &Path) -> Result<(), FileError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(FileError::new(
+                "sql.file.stopped",
+                path,
+                "nobody waits for it",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Counts a row that goes into a table, with the bytes of its values.
+    ///
+    /// # Errors
+    /// There are more than the settings allow.
+    pub(super) fn count(&mut self, path: &Path, bytes: usize) -> Result<(), FileError> {
+        self.rows += 1;
+        self.bytes += bytes as u64;
+        if self.rows > self.options.rows {
+            return Err(self.too_many_rows(path));
+        }
+        if self.bytes > self.options.bytes {
+            return Err(self.too_many_bytes(path));
+        }
+        Ok(())
+    }
+
+    pub(super) fn too_many_rows(&self, path: &Path) -> FileError {
+        let message = format!("more than {} rows (sql.file_rows)", self.options.rows);
+        FileError::new("sql.file.limit", path, message)
+            .help("raise sql.file_rows, or take a part of the file")
+    }
+
+    fn too_many_bytes(&self, path: &Path) -> FileError {
+        let message = format!("more than {} bytes (sql.file_bytes)", self.options.bytes);
+        FileError::new("sql.file.limit", path, message)
+            .help("raise sql.file_bytes, or take a part of the file")
+    }
+
+    pub(super) fn too_long_row(&self, path: &Path, line: u64) -> FileError {
+        let message = format!(
+            "a row of more than {} bytes (sql.file_row_bytes)",
+            self.options.row_bytes
+        );
+        FileError::new("sql.file.limit", path, message).at(line)
+    }
+
+    pub(super) fn note(&mut self, path: &Path, note: &str) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        self.notes.push(format!("{name}: {note}"));
+    }
+}
+
+fn size(path: &Path) -> Result<u64, FileError> {
+    let found = std::fs::metadata(path).map_err(|error| unread(path, &error))?;
+    match found.is_file() {
+        true => Ok(found.len()),
+        false => Err(FileError::new("sql.file.read", path, "is no regular file")
+            .help("it is read twice; write what comes out of a pipe to a file")),
+    }
+}
+
+/// A file that cannot be read.
+pub(super) fn unread(path: &Path, error: &std::io::Error) -> FileError {
+    FileError::new("sql.file.read", path, error.to_string())
+}
+
+/// The database cannot be written.
+pub(super) fn full(database: &Path, error: &rusqlite::Error) -> FileError {
+    FileError::new("sql.file.room", database, error.to_string())
+        .help("files are loaded into the folder of temporary files; set TMPDIR to one with room")
+}
+
+/// A new file without a journal: nobody else sees it, and what breaks off is removed.
+fn opened(database: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(database, flags)?;
+    connection.execute_batch(
+        "PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
+         PRAGMA cache_size = -8192; PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY;",
+    )?;
+    Ok(connection)
+}

@@ -1,0 +1,262 @@
+//! One JSON object a line.
+//!
+//! The columns are the keys of all lines, in the order in which they come; a line without a key has
+//! NULL there, as where it says `null`. Objects and arrays stay JSON.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use foldhash::{HashMap, HashMapExt};
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::job::Job;
+use super::kind::{self, Kind, Seen, Type};
+use super::names::{self, Taken};
+use super::table::Table;
+use super::text::{Text, broken};
+use super::{FileError, names::MOST_COLUMNS};
+
+/// Makes a table of a file.
+///
+/// # Errors
+/// It is not in this form, or beyond the limits.
+pub(super) fn load(
+    path: &Path,
+    table: &str,
+    job: &mut Job,
+    connection: &Connection,
+) -> Result<(), FileError> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut columns: Vec<Column> = Vec::new();
+    let mut taken = Taken::default();
+    let size = each(path, 0, job, &mut |_, line, fields| {
+        for (key, value) in fields {
+            let place = match places.get(key.as_ref()) {
+                Some(place) => *place,
+                None => {
+                    let place = columns.len();
+                    names::bounded(path, place + 1)?;
+                    columns.push(Column::new(taken.free(&names::column(place, &key))));
+                    places.insert(key.to_string(), place);
+                    place
+                }
+            };
+            columns[place].look(value.get(), line);
+        }
+        Ok(())
+    })?;
+    if columns.is_empty() {
+        let error = FileError::new("sql.file.form", path, "has no rows with keys");
+        return Err(error.help("write one JSON object a line"));
+    }
+    let types: Vec<Type> = columns.iter().map(Column::settle).collect();
+    let made = columns.into_iter().zip(&types);
+    let made: Vec<(String, Type)> = made.map(|(column, kind)| (column.name, *kind)).collect();
+    let mut table = Table::make(connection, path, table, &made)?;
+    each(path, size, job, &mut |job, line, fields| {
+        for (key, value) in fields {
+            let changed =
+                || FileError::new("sql.file.read", path, "changed while it was read").at(line);
+            let place = *places.get(key.as_ref()).ok_or_else(changed)?;
+            put(&mut table, place, value.get(), types[place])?.ok_or_else(changed)?;
+        }
+        table.write(job)
+    })?;
+    table.end()
+}
+
+/// Sets a value; `None` for one that is of another type than its column.
+fn put(
+    table: &mut Table<'_>,
+    place: usize,
+    raw: &str,
+    kind: Type,
+) -> Result<Option<()>, FileError> {
+    let text;
+    let value = match (raw.as_bytes().first(), kind) {
+        (Some(b'n'), _) => return Ok(Some(())),
+        (Some(b'"'), _) => {
+            let Ok(read) = serde_json::from_str::<Cow<'_, str>>(raw) else {
+                return Ok(None);
+            };
+            text = read;
+            ValueRef::Text(text.as_bytes())
+        }
+        (Some(b't' | b'f'), Type::Boolean) => ValueRef::Integer((raw == "true").into()),
+        (_, Type::Integer) => match raw.parse() {
+            Ok(number) => ValueRef::Integer(number),
+            Err(_) => return Ok(None),
+        },
+        (_, Type::Real) => match raw.parse() {
+            Ok(number) => ValueRef::Real(number),
+            Err(_) => return Ok(None),
+        },
+        _ => ValueRef::Text(raw.as_bytes()),
+    };
+    table.set(place, value).map(Some)
+}
+
+/// A column as far as lines were seen.
+struct Column {
+    name: String,
+    numbers: Seen,
+    texts: Seen,
+    has_numbers: bool,
+    has_texts: bool,
+    has_truths: bool,
+    has_parts: bool,
+}
+
+impl Column {
+    fn new(name: String) -> Self {
+        Column {
+            name,
+            numbers: Seen::default(),
+            texts: Seen::default(),
+            has_numbers: false,
+            has_texts: false,
+            has_truths: false,
+            has_parts: false,
+        }
+    }
+
+    fn look(&mut self, raw: &str, line: u64) {
+        match raw.as_bytes().first() {
+            Some(b'n') => {}
+            Some(b't' | b'f') => self.has_truths = true,
+            Some(b'{' | b'[') => self.has_parts = true,
+            Some(b'"') => {
+                self.has_texts = true;
+                // Without escapes what stands between the quotes is the text: times have none.
+                let inner = raw.get(1..raw.len() - 1).unwrap_or_default();
+                let kind = match Kind::of(inner) {
+                    kind @ (Kind::Date | Kind::Time | Kind::Timestamp | Kind::Instant) => kind,
+                    _ => Kind::Text,
+                };
+                self.texts.look(kind, "", line);
+            }
+            _ => {
+                self.has_numbers = true;
+                let kind = match Kind::of_number(raw) {
+                    // A number of JSON is one, however it is written.
+                    Some(Kind::Exponent) => Kind::Decimal,
+                    Some(kind) => kind,
+                    None if kind::real(raw).is_some() && raw.contains(['.', 'e', 'E']) => {
+                        Kind::Decimal
+                    }
+                    None => Kind::Text,
+                };
+                self.numbers.look(kind, "", line);
+            }
+        }
+    }
+
+    /// The one type that all values are of; values of several are texts, as the file writes them.
+    fn settle(&self) -> Type {
+        match (
+            self.has_numbers,
+            self.has_texts,
+            self.has_truths,
+            self.has_parts,
+        ) {
+            (true, false, false, false) => self.numbers.settle(false),
+            (false, true, false, false) => self.texts.settle(false),
+            (false, false, true, false) => Type::Boolean,
+            (false, false, false, true) => Type::Json,
+            _ => Type::Text,
+        }
+    }
+}
+
+type Fields<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
+type Give<'g> = dyn FnMut(&mut Job, u64, Fields<'_>) -> Result<(), FileError> + 'g;
+
+/// Gives the keys and values of all lines, and says how many bytes they were.
+fn each(path: &Path, before: u64, job: &mut Job, give: &mut Give<'_>) -> Result<u64, FileError> {
+    let (text, place) = Text::open(path, job)?;
+    let mut reader = BufReader::new(text);
+    let mut bytes = Vec::new();
+    let (mut line, mut rows, mut at) = (0, 0, 0);
+    loop {
+        bytes.clear();
+        line += 1;
+        let most = job.options.row_bytes;
+        let read = (&mut reader).take(most + 1).read_until(b'\n', &mut bytes);
+        let read = read.map_err(|error| broken(path, job, &place, &error, line))? as u64;
+        if read == 0 {
+            return Ok(at);
+        }
+        if read > most {
+            return Err(job
+                .too_long_row(path, line)
+                .help("raise sql.file_row_bytes"));
+        }
+        at += read;
+        place.take(at);
+        let text = std::str::from_utf8(&bytes).unwrap_or_default();
+        if text.trim().is_empty() {
+            continue;
+        }
+        if rows > job.options.rows {
+            return Err(job.too_many_rows(path));
+        }
+        job.row(path, rows, before + at)?;
+        rows += 1;
+        let fields = fields(text).map_err(|error| wrong(path, line, text, &error))?;
+        give(job, line, fields)?;
+    }
+}
+
+fn wrong(path: &Path, line: u64, text: &str, error: &serde_json::Error) -> FileError {
+    let message = error.to_string();
+    let message = message.split(" at line ").next().unwrap_or_default();
+    let is_array = text.trim_start().starts_with('[');
+    FileError {
+        column: Some(error.column() as u64).filter(|column| *column > 0),
+        ..FileError::new("sql.file.form", path, message).at(line)
+    }
+    .help(match is_array {
+        true => "write one JSON object a line, without an array around them: jq -c '.[]' FILE",
+        false => "write one JSON object a line, without line ends inside: jq -c . FILE",
+    })
+}
+
+/// The keys of one line and their values as they stand.
+fn fields(text: &str) -> Result<Fields<'_>, serde_json::Error> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let fields = reader.deserialize_map(Line)?;
+    reader.end()?;
+    Ok(fields)
+}
+
+struct Line;
+
+impl<'de> Visitor<'de> for Line {
+    type Value = Fields<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut fields: Fields<'de> = Vec::new();
+        while let Some(key) = map.next_key::<Key<'de>>()? {
+            let key = key.0;
+            // Lines have few keys: looking through them is cheaper than a set of each line.
+            if fields.len() < MOST_COLUMNS && fields.iter().any(|(known, _)| *known == key) {
+                return Err(A::Error::custom(format!("the key {key:?} stands twice")));
+            }
+            fields.push((key, map.next_value()?));
+        }
+        Ok(fields)
+    }
+}
+
+/// A key, borrowed where nothing in it is escaped.
+#[derive(serde::Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);

@@ -1,0 +1,435 @@
+//! What the texts of a column have in common, and whether a number of SQLite is one of them exactly.
+
+use jiff::civil::{Date, Time};
+
+/// Up to here 64-bit floats hold every whole number.
+const MAX_EXACT: u64 = 1 << 53;
+/// Decimals of up to so many digits come back from a double as they were.
+const CERTAIN_DIGITS: usize = 15;
+/// Longer decimals are texts without a closer look.
+const MOST_DIGITS: usize = 60;
+
+/// What a column of a table holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Type {
+    /// Whole numbers of 64 bits.
+    Integer,
+    /// Doubles.
+    Real,
+    /// Doubles that are written with a comma for the point.
+    CommaReal,
+    /// 1 and 0.
+    Boolean,
+    Date,
+    Time,
+    Timestamp,
+    Instant,
+    Json,
+    Text,
+    Blob,
+}
+
+impl Type {
+    /// As the table declares it. `TEXT` in the names of times keeps SQLite from comparing them with
+    /// numbers: the affinity of a bare `DATE` is NUMERIC, under which `day < '2025'` is never true.
+    pub(super) fn declared(self) -> &'static str {
+        match self {
+            Type::Integer => "INTEGER",
+            Type::Real | Type::CommaReal => "REAL",
+            Type::Boolean => "BOOLEAN",
+            Type::Date => "DATE TEXT",
+            Type::Time => "TIME TEXT",
+            Type::Timestamp => "TIMESTAMP TEXT",
+            Type::Instant => "TIMESTAMPTZ TEXT",
+            Type::Json => "JSON TEXT",
+            Type::Text => "TEXT",
+            Type::Blob => "BLOB",
+        }
+    }
+}
+
+/// What one text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Nothing.
+    Empty,
+    /// Blanks only: nothing among numbers, a text among texts.
+    Blank,
+    /// A whole number that a double holds, too.
+    Small,
+    /// A whole number that only 64 bits hold.
+    Large,
+    /// A decimal with a point, or an exponent with a sign.
+    Decimal,
+    /// `1e5`, which is a number among decimals, and as likely a code.
+    Exponent,
+    /// `1,5`.
+    Comma,
+    /// `1,234`: a decimal, or thousands.
+    Thousands,
+    Boolean,
+    Date,
+    Time,
+    Timestamp,
+    Instant,
+    Text,
+}
+
+impl Kind {
+    /// What a text is.
+    pub(super) fn of(text: &str) -> Kind {
+        let bytes = text.as_bytes();
+        let Some(first) = bytes.first() else {
+            return Kind::Empty;
+        };
+        match first {
+            b'0'..=b'9' | b'-' | b'.' => Kind::of_number(text.trim_end_matches(BLANKS))
+                .or_else(|| Kind::of_time(text))
+                .unwrap_or(Kind::Text),
+            b' ' | b'\t' => match text.trim_matches(BLANKS) {
+                "" => Kind::Blank,
+                inner => Kind::of_number(inner).unwrap_or(Kind::Text),
+            },
+            b't' | b'T' | b'f' | b'F' if truth(text).is_some() => Kind::Boolean,
+            _ => Kind::Text,
+        }
+    }
+
+    /// A number in the one form that a number of SQLite has, so that nothing of its text is lost.
+    pub(super) fn of_number(text: &str) -> Option<Kind> {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.is_empty();
+        if is_whole {
+            let has_zeros = digits.len() > 1 && digits.starts_with('0');
+            if has_zeros || text == "-0" {
+                return None;
+            }
+            let number: i64 = text.parse().ok()?;
+            return Some(match number.unsigned_abs() <= MAX_EXACT {
+                true => Kind::Small,
+                false => Kind::Large,
+            });
+        }
+        let parts = Parts::of(digits)?;
+        if parts.separator == Some(',') {
+            return Some(match parts.fraction.len() {
+                3 if !parts.whole.is_empty() && parts.whole != "0" => Kind::Thousands,
+                _ => Kind::Comma,
+            })
+            .filter(|_| real(&text.replacen(',', ".", 1)).is_some());
+        }
+        real(text)?;
+        Some(match (parts.separator, parts.exponent) {
+            (None, Some(exponent)) if !exponent.starts_with(['+', '-']) => Kind::Exponent,
+            _ => Kind::Decimal,
+        })
+    }
+
+    /// A day, a time or both in the forms of ISO 8601 that SQLite's functions take.
+    fn of_time(text: &str) -> Option<Kind> {
+        let has = |part: &str, others: &str| {
+            part.bytes()
+                .all(|byte| byte.is_ascii_digit() || others.as_bytes().contains(&byte))
+        };
+        let is_time =
+            |part: &str| part.len() >= 5 && has(part, ":.") && part.parse::<Time>().is_ok();
+        let is_day =
+            |part: &str| part.len() == 10 && has(part, "-") && part.parse::<Date>().is_ok();
+        if text.len() <= 10 && is_day(text) {
+            return Some(Kind::Date);
+        }
+        if is_time(text) {
+            return Some(Kind::Time);
+        }
+        let (day, time) = text.split_at_checked(10)?;
+        let time = time.strip_prefix(['T', ' '])?;
+        if !is_day(day) {
+            return None;
+        }
+        if is_time(time) {
+            return Some(Kind::Timestamp);
+        }
+        let clock = match time.strip_suffix('Z') {
+            Some(clock) => clock,
+            // `+02:00` stays as it is written: the instant is the author's text.
+            None => {
+                let (clock, offset) = time.split_at_checked(time.len().checked_sub(6)?)?;
+                let offset = offset.strip_prefix(['+', '-'])?;
+                is_time(offset).then_some(clock)?
+            }
+        };
+        is_time(clock).then_some(Kind::Instant)
+    }
+}
+
+/// Blanks around a number say nothing.
+pub(super) const BLANKS: [char; 2] = [' ', '\t'];
+
+/// `true` and `false`, as one of three customs writes them.
+pub(super) fn truth(text: &str) -> Option<bool> {
+    match text {
+        "true" | "True" | "TRUE" => Some(true),
+        "false" | "False" | "FALSE" => Some(false),
+        _ => None,
+    }
+}
+
+/// The double that a decimal is, if the double says all of its digits.
+pub(super) fn real(text: &str) -> Option<f64> {
+    let parts = Parts::of(text.strip_prefix('-').unwrap_or(text))?;
+    let number: f64 = text
+        .parse()
+        .ok()
+        .filter(|number: &f64| number.is_finite())?;
+    let all = || parts.whole.bytes().chain(parts.fraction.bytes());
+    let zeros = all().take_while(|digit| *digit == b'0').count();
+    let digits = all().count() - zeros;
+    if digits == 0 {
+        return Some(number);
+    }
+    let is_normal = number.abs() >= 1e-290;
+    if digits <= CERTAIN_DIGITS && is_normal {
+        return Some(number);
+    }
+    if digits > MOST_DIGITS {
+        return None;
+    }
+    let shown = format!("{:.*e}", digits - 1, number.abs());
+    let shown = shown.split('e').next().unwrap_or_default();
+    let shown = shown.bytes().filter(|byte| *byte != b'.');
+    shown.eq(all().skip(zeros)).then_some(number)
+}
+
+/// A number without its sign, taken apart.
+struct Parts<'a> {
+    whole: &'a str,
+    separator: Option<char>,
+    fraction: &'a str,
+    exponent: Option<&'a str>,
+}
+
+impl<'a> Parts<'a> {
+    /// `None` for zeros in front, for no digits behind a point, for a comma with an exponent.
+    fn of(text: &'a str) -> Option<Self> {
+        let (mantissa, exponent) = match text.find(['e', 'E']) {
+            Some(at) => (text.get(..at)?, Some(text.get(at + 1..)?)),
+            None => (text, None),
+        };
+        let (whole, separator, fraction) = match mantissa.find(['.', ',']) {
+            Some(at) => {
+                let separator = char::from(*mantissa.as_bytes().get(at)?);
+                (
+                    mantissa.get(..at)?,
+                    Some(separator),
+                    mantissa.get(at + 1..)?,
+                )
+            }
+            None => (mantissa, None, ""),
+        };
+        let are_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        let power = exponent.map(|power| power.strip_prefix(['+', '-']).unwrap_or(power));
+        let good = are_digits(whole)
+            && are_digits(fraction)
+            && power.is_none_or(|power| !power.is_empty() && are_digits(power))
+            && (separator.is_none() || !fraction.is_empty())
+            && (separator != Some(',') || (exponent.is_none() && !whole.is_empty()))
+            && !(whole.is_empty() && fraction.is_empty())
+            && !(whole.len() > 1 && whole.starts_with('0'));
+        good.then_some(Parts {
+            whole,
+            separator,
+            fraction,
+            exponent,
+        })
+    }
+}
+
+/// What all texts of a column are.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    kinds: u16,
+    numbers: u64,
+    others: u64,
+    /// The first text among numbers that is none, and its line.
+    odd: Option<(u64, String)>,
+}
+
+impl Seen {
+    /// Looks at one text.
+    pub(super) fn look(&mut self, kind: Kind, text: &str, line: u64) {
+        self.kinds |= bit(kind);
+        match kind {
+            Kind::Empty | Kind::Blank => {}
+            Kind::Small | Kind::Large | Kind::Decimal => self.numbers += 1,
+            _ => {
+                self.others += 1;
+                if self.odd.is_none() {
+                    let start: String = text.chars().take(20).collect();
+                    self.odd = Some((line, start));
+                }
+            }
+        }
+    }
+
+    fn only(&self, kinds: &[Kind]) -> bool {
+        let allowed = kinds.iter().fold(0, |all, kind| all | bit(*kind));
+        self.kinds & !allowed & !bit(Kind::Empty) == 0
+    }
+
+    fn has(&self, kind: Kind) -> bool {
+        self.kinds & bit(kind) != 0
+    }
+
+    /// The type that holds all of them as they are. `commas` says whether `1,5` may be a number.
+    pub(super) fn settle(&self, commas: bool) -> Type {
+        use Kind::{Blank, Comma, Decimal, Exponent, Large, Small, Thousands};
+        if self.only(&[Blank]) {
+            return Type::Text;
+        }
+        if self.only(&[Small, Large, Blank]) {
+            return Type::Integer;
+        }
+        let is_decimal = !self.has(Exponent) || self.has(Decimal);
+        if self.only(&[Small, Decimal, Exponent, Blank]) && is_decimal {
+            return Type::Real;
+        }
+        if commas && self.only(&[Small, Comma, Thousands, Blank]) && self.has(Comma) {
+            return Type::CommaReal;
+        }
+        let alone = [
+            (Kind::Date, Type::Date),
+            (Kind::Time, Type::Time),
+            (Kind::Timestamp, Type::Timestamp),
+            (Kind::Instant, Type::Instant),
+        ];
+        if self.only(&[Kind::Boolean, Blank]) {
+            return Type::Boolean;
+        }
+        let alone = alone.iter().find(|(kind, _)| self.only(&[*kind]));
+        alone.map_or(Type::Text, |(_, kind)| *kind)
+    }
+
+    /// Where nearly all are numbers and the column is text for the sake of a few: the first of them.
+    pub(super) fn nearly_numbers(&self) -> Option<(u64, &str)> {
+        let (line, text) = self.odd.as_ref()?;
+        (self.numbers >= 9 * self.others).then_some((*line, text.as_str()))
+    }
+}
+
+fn bit(kind: Kind) -> u16 {
+    1 << kind as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_what_they_are_exactly() {
+        for (text, kind) in [
+            ("", Kind::Empty),
+            ("  ", Kind::Blank),
+            ("0", Kind::Small),
+            ("-17", Kind::Small),
+            (" 17 ", Kind::Small),
+            ("9007199254740992", Kind::Small),
+            ("9007199254740993", Kind::Large),
+            ("-9223372036854775808", Kind::Large),
+            ("9223372036854775808", Kind::Text),
+            ("007", Kind::Text),
+            ("00", Kind::Text),
+            ("-0", Kind::Text),
+            ("+5", Kind::Text),
+            ("+49 170 1234", Kind::Text),
+            ("0170-1234", Kind::Text),
+            ("12 345", Kind::Text),
+            ("0.5", Kind::Decimal),
+            ("-.5", Kind::Decimal),
+            ("5.", Kind::Text),
+            ("00.5", Kind::Text),
+            ("1.2.3", Kind::Text),
+            ("1_000", Kind::Text),
+            ("1e5", Kind::Exponent),
+            ("12E05", Kind::Exponent),
+            ("1e+5", Kind::Decimal),
+            ("1.5e5", Kind::Decimal),
+            ("1e", Kind::Text),
+            ("e5", Kind::Text),
+            ("1e400", Kind::Text),
+            ("1,5", Kind::Comma),
+            ("0,125", Kind::Comma),
+            ("1,234", Kind::Thousands),
+            ("1,234,567", Kind::Text),
+            ("1,234.5", Kind::Text),
+            ("0.1234567890123456789", Kind::Text),
+            ("0.1000000000000000055511151231257827", Kind::Decimal),
+            ("0.30000000000000004", Kind::Decimal),
+            ("9007199254740993.0", Kind::Text),
+            ("NaN", Kind::Text),
+            ("inf", Kind::Text),
+            ("0x1F", Kind::Text),
+            ("١٢", Kind::Text),
+            ("true", Kind::Boolean),
+            ("FALSE", Kind::Boolean),
+            ("tRue", Kind::Text),
+            ("t", Kind::Text),
+            ("2026-11-22", Kind::Date),
+            ("2026-02-30", Kind::Text),
+            ("22.11.2026", Kind::Text),
+            ("11/22/2026", Kind::Text),
+            ("20261122", Kind::Small),
+            ("13:45", Kind::Time),
+            ("13:45:00.5", Kind::Time),
+            ("25:00", Kind::Text),
+            ("2026-11-22 13:45", Kind::Timestamp),
+            ("2026-11-22T13:45:00", Kind::Timestamp),
+            ("2026-11-22T13:45:00Z", Kind::Instant),
+            ("2026-11-22 13:45:00+02:00", Kind::Instant),
+            ("2026-11-22T13:45:00 Europe/Berlin", Kind::Text),
+        ] {
+            assert_eq!(Kind::of(text), kind, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn columns_have_the_type_of_all_their_texts() {
+        for (texts, kind) in [
+            (&["1", "2", ""][..], Type::Integer),
+            (&["1", " ", "2"], Type::Integer),
+            (&["1", "9223372036854775807"], Type::Integer),
+            (&["1", "9223372036854775808"], Type::Text),
+            (&["1", "2.5"], Type::Real),
+            (&["2.5", "9007199254740993"], Type::Text),
+            (&["007", "8"], Type::Text),
+            (&["1e5", "2e6"], Type::Text),
+            (&["1e5", "2.5"], Type::Real),
+            (&["1,5", "2"], Type::CommaReal),
+            (&["1,234", "2"], Type::Text),
+            (&["1,234", "1,5"], Type::CommaReal),
+            (&["1,5", "2.5"], Type::Text),
+            (&["true", "false", ""], Type::Boolean),
+            (&["true", "yes"], Type::Text),
+            (&["true", "1"], Type::Text),
+            (&["2026-11-22", ""], Type::Date),
+            (&["2026-11-22", " "], Type::Text),
+            (&["2026-11-22", "2026-11-22 10:00"], Type::Text),
+            (&["2026-11-22", "20261122"], Type::Text),
+            (&["", ""], Type::Text),
+            (&[], Type::Text),
+            (&["1", "NA"], Type::Text),
+        ] {
+            let mut seen = Seen::default();
+            for text in texts {
+                seen.look(Kind::of(text), text, 1);
+            }
+            assert_eq!(seen.settle(true), kind, "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn a_comma_is_a_point_only_where_it_may_be() {
+        let mut seen = Seen::default();
+        seen.look(Kind::of("1,5"), "1,5", 1);
+        assert_eq!(seen.settle(false), Type::Text);
+    }
+}

@@ -1,0 +1,193 @@
+//! Files of rows as a database: CSV, TSV, lines of JSON, Parquet.
+//!
+//! Each file becomes one table of an SQLite file in a folder of its own, which goes with the value
+//! that owns it. From there on it is a database like any other: opened read-only, under the guard and
+//! the limits of [`crate::database`]. A file is read twice: first to find what *all* values of a
+//! column are, then into the table, so that a type never hangs on the first rows and no more of a
+//! file is in memory than one batch.
+//!
+//! No value changes. What a number of SQLite would not give back exactly (`007`, `+49 170`, whole
+//! numbers beyond 64 bits, more digits than a double has) makes its column text; dates stay ISO
+//! texts. An empty cell of a CSV is NULL.
+
+mod csv;
+mod error;
+mod folder;
+mod job;
+mod json;
+mod kind;
+mod names;
+mod parquet;
+mod table;
+mod text;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+
+use crate::database::Progress;
+
+pub use error::FileError;
+use folder::Folder;
+use job::Job;
+
+/// A form of files that can be loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileForm {
+    /// Values with commas, semicolons, tabs or bars between them; which, the first lines say.
+    Csv,
+    /// Values with tabs between them.
+    Tsv,
+    /// One JSON object a line.
+    JsonLines,
+    /// Parquet.
+    Parquet,
+}
+
+/// Endings of files and their forms.
+const ENDINGS: [(&str, FileForm); 6] = [
+    ("csv", FileForm::Csv),
+    ("tsv", FileForm::Tsv),
+    ("tab", FileForm::Tsv),
+    ("jsonl", FileForm::JsonLines),
+    ("ndjson", FileForm::JsonLines),
+    ("parquet", FileForm::Parquet),
+];
+
+impl FileForm {
+    /// The form that the ending of a name says, in any case of letters.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<FileForm> {
+        let ending = path.extension()?.to_str()?.to_lowercase();
+        let known = ENDINGS.iter().find(|(known, _)| *known == ending);
+        known.map(|(_, form)| *form)
+    }
+
+    /// Endings of the forms, without the dot.
+    pub fn endings() -> impl Iterator<Item = &'static str> {
+        ENDINGS.iter().map(|(ending, _)| *ending)
+    }
+}
+
+/// Whether the first line of a CSV names the columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Header {
+    /// It does, unless a number that is no year stands in it.
+    #[default]
+    Auto,
+    /// It does.
+    Yes,
+    /// It does not; columns are `column1`, `column2`, ….
+    No,
+}
+
+impl Header {
+    /// The choice of that name: `auto`, `yes`, `no`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Header> {
+        Some(match name {
+            "auto" => Header::Auto,
+            "yes" => Header::Yes,
+            "no" => Header::No,
+            _ => return None,
+        })
+    }
+}
+
+/// How files are read, and how much of them.
+#[derive(Clone, Debug)]
+pub struct FileOptions {
+    /// Most rows of all files together.
+    pub rows: u64,
+    /// Most bytes of all files together, and of the values that are read from them.
+    pub bytes: u64,
+    /// Most bytes of one row.
+    pub row_bytes: u64,
+    /// The encoding of texts by a name of the WHATWG's list (`gbk`, `windows-1252`); where `None`,
+    /// UTF-8, or what the byte order mark says.
+    pub encoding: Option<String>,
+    /// The byte between the values of a CSV; where `None`, what fits its first lines.
+    pub separator: Option<u8>,
+    /// Whether the first line of a CSV names the columns.
+    pub header: Header,
+}
+
+impl Default for FileOptions {
+    /// 20,000,000 rows, 2 GiB, 16 MiB a row.
+    fn default() -> Self {
+        FileOptions {
+            rows: 20_000_000,
+            bytes: 2 << 30,
+            row_bytes: 16 << 20,
+            encoding: None,
+            separator: None,
+            header: Header::Auto,
+        }
+    }
+}
+
+/// Files that are a database now. Dropping it removes what was made of them.
+#[derive(Debug)]
+pub struct Loaded {
+    folder: Folder,
+    /// What was understood in a way that a reader may want to know: a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Loaded {
+    /// The address of the database.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("sqlite:{}", self.folder.database().display())
+    }
+}
+
+/// Loads files, a table each, in a thread of its own. The thread ends soon after the future is
+/// dropped, and nothing stays behind then.
+///
+/// # Errors
+/// A file cannot be read or is not what its ending says, with its place; it has more than
+/// `options` allow; or the folder of temporary files has no room.
+pub async fn load(
+    paths: &[PathBuf],
+    options: &FileOptions,
+    progress: Progress<'_>,
+) -> Result<Loaded, FileError> {
+    let folder = Folder::make()?;
+    let stop = StopOnDrop::default();
+    let (told, mut steps) = mpsc::unbounded_channel();
+    let mut job = Job::new(options.clone(), Arc::clone(&stop.0), told);
+    let (database, files) = (folder.database(), paths.to_vec());
+    let thread = spawn_blocking(move || {
+        job.load(&database, &files)?;
+        Ok::<_, FileError>(job.notes)
+    });
+    let telling = async {
+        while let Some((done, total)) = steps.recv().await {
+            progress(done, total, "reading files");
+        }
+    };
+    let (done, ()) = tokio::join!(thread, telling);
+    let notes = match done {
+        Ok(notes) => notes?,
+        // The libraries that read forms meet bytes of strangers.
+        Err(_) => {
+            let path = paths.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
+            return Err(FileError::new("sql.file.form", path, "it is damaged"));
+        }
+    };
+    Ok(Loaded { folder, notes })
+}
+
+/// Ends the thread when nobody waits for it any more.
+#[derive(Default)]
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,226 @@
+//! Parquet: types are the file's own. Lists, structs and maps become JSON.
+
+mod cell;
+
+use std::fs::File;
+use std::path::Path;
+
+use ::parquet::arrow::ProjectionMask;
+use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use ::parquet::basic::Compression;
+use arrow_array::RecordBatch;
+use arrow_schema::DataType;
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+
+use super::job::{Job, unread};
+use super::kind::{Kind, Seen, Type};
+use super::table::Table;
+use super::{FileError, names};
+use crate::Cell;
+use cell::cell;
+
+/// Bytes of values that a batch may have, as far as the file says.
+const BATCH_BYTES: u64 = 4 << 20;
+/// Rows of a batch at most.
+const BATCH_ROWS: u64 = 8_192;
+
+/// Makes a table of a file.
+///
+/// # Errors
+/// It is no Parquet, of a compression that is not known, or beyond the limits.
+pub(super) fn load(
+    path: &Path,
+    table: &str,
+    job: &mut Job,
+    connection: &Connection,
+) -> Result<(), FileError> {
+    let builder = open(path)?;
+    let rows = builder.metadata().file_metadata().num_rows();
+    if u64::try_from(rows).unwrap_or_default() > job.options.rows {
+        return Err(job.too_many_rows(path));
+    }
+    let fields = builder.schema().fields().clone();
+    drop(builder);
+    let given = fields.iter().map(|field| field.name().as_str());
+    let names = names::columns(path, given)?;
+    let types: Vec<Option<Type>> = fields.iter().map(|it| of(it.data_type())).collect();
+    let types = settled(path, &types, job)?;
+    let columns: Vec<(String, Type)> = names.into_iter().zip(types.iter().copied()).collect();
+    if columns.is_empty() {
+        return Err(FileError::new("sql.file.form", path, "has no columns"));
+    }
+    let mut table = Table::make(connection, path, table, &columns)?;
+    let mut lost = 0_u64;
+    each(path, None, job, &mut |job, batch| {
+        for row in 0..batch.num_rows() {
+            for (place, array) in batch.columns().iter().enumerate() {
+                let cell = cell(array, row).map_err(|what| damaged(path, &what))?;
+                lost += u64::from(matches!(cell, Cell::Float(number) if number.is_nan()));
+                let cell = match (cell, types[place]) {
+                    (Cell::UInt(number), Type::Text) => Cell::Text(number.to_string()),
+                    (cell, _) => cell,
+                };
+                let value = value(&cell, types[place]);
+                let value = value.ok_or_else(|| damaged(path, "changed while it was read"))?;
+                table.set(place, value)?;
+            }
+            table.write(job)?;
+        }
+        Ok(())
+    })?;
+    if lost > 0 {
+        job.note(
+            path,
+            &format!("{lost} NaN are NULL, since SQLite has no NaN"),
+        );
+    }
+    table.end()
+}
+
+/// The type of a column, or `None` where its values have to be seen: SQLite has neither decimals
+/// nor unsigned numbers of 64 bits.
+fn of(kind: &DataType) -> Option<Type> {
+    use DataType as D;
+    Some(match kind {
+        D::Boolean => Type::Boolean,
+        D::Int8 | D::Int16 | D::Int32 | D::Int64 | D::UInt8 | D::UInt16 | D::UInt32 => {
+            Type::Integer
+        }
+        D::UInt64 | D::Decimal32(..) | D::Decimal64(..) | D::Decimal128(..) | D::Decimal256(..) => {
+            return None;
+        }
+        D::Float16 | D::Float32 | D::Float64 => Type::Real,
+        D::Date32 | D::Date64 => Type::Date,
+        D::Time32(_) | D::Time64(_) => Type::Time,
+        D::Timestamp(_, None) => Type::Timestamp,
+        D::Timestamp(_, Some(_)) => Type::Instant,
+        D::Binary | D::LargeBinary | D::BinaryView | D::FixedSizeBinary(_) => Type::Blob,
+        D::List(_)
+        | D::LargeList(_)
+        | D::ListView(_)
+        | D::LargeListView(_)
+        | D::FixedSizeList(..)
+        | D::Struct(_)
+        | D::Map(..) => Type::Json,
+        D::Dictionary(_, values) => return of(values),
+        _ => Type::Text,
+    })
+}
+
+/// The types of all columns, after a look at the values of those that need one.
+fn settled(path: &Path, types: &[Option<Type>], job: &mut Job) -> Result<Vec<Type>, FileError> {
+    let open = types.iter().enumerate().filter(|(_, kind)| kind.is_none());
+    let open: Vec<usize> = open.map(|(place, _)| place).collect();
+    let mut seen = vec![Seen::default(); types.len()];
+    if !open.is_empty() {
+        each(path, Some(&open), job, &mut |_, batch| {
+            for (array, place) in batch.columns().iter().zip(&open) {
+                for row in 0..batch.num_rows() {
+                    let cell = cell(array, row).map_err(|what| damaged(path, &what))?;
+                    let kind = match &cell {
+                        Cell::Null => Kind::Empty,
+                        Cell::UInt(number) => {
+                            i64::try_from(*number).map_or(Kind::Text, |_| Kind::Large)
+                        }
+                        Cell::Text(text) => Kind::of_number(text).unwrap_or(Kind::Text),
+                        _ => Kind::Text,
+                    };
+                    seen[*place].look(kind, "", 0);
+                }
+            }
+            Ok(())
+        })?;
+    }
+    let settled = types.iter().zip(&seen);
+    Ok(settled
+        .map(|(kind, seen)| kind.unwrap_or_else(|| seen.settle(false)))
+        .collect())
+}
+
+/// A value as its column holds it; `None` for one that is of another type.
+fn value(cell: &Cell, kind: Type) -> Option<ValueRef<'_>> {
+    Some(match cell {
+        Cell::Null => ValueRef::Null,
+        Cell::Bool(truth) => ValueRef::Integer((*truth).into()),
+        Cell::Int(number) => ValueRef::Integer(*number),
+        Cell::UInt(number) => ValueRef::Integer(i64::try_from(*number).ok()?),
+        Cell::Float(number) if number.is_nan() => ValueRef::Null,
+        Cell::Float(number) => ValueRef::Real(*number),
+        Cell::Text(text) => match kind {
+            Type::Integer => ValueRef::Integer(text.parse().ok()?),
+            Type::Real => ValueRef::Real(text.parse().ok()?),
+            _ => ValueRef::Text(text.as_bytes()),
+        },
+        Cell::Json(text) => ValueRef::Text(text.as_bytes()),
+        Cell::Bytes(bytes) => ValueRef::Blob(bytes),
+        Cell::Array(_) => return None,
+    })
+}
+
+/// Opens a file whose every column can be read.
+fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, FileError> {
+    let file = File::open(path).map_err(|error| unread(path, &error))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| {
+        damaged(path, &error.to_string()).help("is it a whole file of Parquet?")
+    })?;
+    let groups = builder.metadata().row_groups().iter();
+    let columns = groups.flat_map(|group| group.columns());
+    let mut compressions = columns.map(|column| column.compression());
+    let is_known = |compression: &Compression| {
+        matches!(
+            compression,
+            Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::GZIP(_)
+        )
+    };
+    let Some(unknown) = compressions.find(|compression| !is_known(compression)) else {
+        return Ok(builder);
+    };
+    let name = unknown.to_string();
+    let name = name.split('(').next().unwrap_or_default().to_lowercase();
+    let message = format!("is compressed with {name}; snappy, gzip and none are read");
+    Err(FileError::new("sql.file.form", path, message).help(
+        "write it again with snappy: DuckDB's COPY … (COMPRESSION snappy), write_parquet(…, compression=\"snappy\")",
+    ))
+}
+
+fn damaged(path: &Path, what: &str) -> FileError {
+    FileError::new(
+        "sql.file.form",
+        path,
+        format!("cannot be read as Parquet: {what}"),
+    )
+}
+
+type Give<'g> = dyn FnMut(&mut Job, &RecordBatch) -> Result<(), FileError> + 'g;
+
+/// Gives all batches, with these columns only or all.
+fn each(
+    path: &Path,
+    columns: Option<&[usize]>,
+    job: &mut Job,
+    give: &mut Give<'_>,
+) -> Result<(), FileError> {
+    let builder = open(path)?;
+    let metadata = builder.metadata();
+    let rows = u64::try_from(metadata.file_metadata().num_rows()).unwrap_or_default();
+    let groups = metadata.row_groups().iter();
+    let bytes: i64 = groups.map(|group| group.total_byte_size()).sum();
+    let row_bytes = u64::try_from(bytes).unwrap_or_default() / rows.max(1) + 1;
+    let batch = (BATCH_BYTES / row_bytes).clamp(1, BATCH_ROWS);
+    let mask = match columns {
+        Some(columns) => ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied()),
+        None => ProjectionMask::all(),
+    };
+    let reader = builder
+        .with_projection(mask)
+        .with_batch_size(usize::try_from(batch).unwrap_or(1))
+        .build()
+        .map_err(|error| damaged(path, &error.to_string()))?;
+    for batch in reader {
+        let batch = batch.map_err(|error| damaged(path, &error.to_string()))?;
+        job.waited_for(path)?;
+        give(job, &batch)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! The table that a file becomes.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, Statement};
+
+use super::FileError;
+use super::job::{Job, full};
+use super::kind::Type;
+
+/// A table that rows go into.
+#[derive(Debug)]
+pub(super) struct Table<'c> {
+    connection: &'c Connection,
+    insert: Statement<'c>,
+    name: String,
+    path: PathBuf,
+    rows: u64,
+    /// Bytes of the row that is being written.
+    bytes: usize,
+}
+
+impl<'c> Table<'c> {
+    /// Makes it. What models are shown of it names the file.
+    ///
+    /// # Errors
+    /// The database cannot be written.
+    pub(super) fn make(
+        connection: &'c Connection,
+        path: &Path,
+        name: &str,
+        columns: &[(String, Type)],
+    ) -> Result<Self, FileError> {
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let file: String = file
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect();
+        let lines = columns
+            .iter()
+            .map(|(name, kind)| format!("  {} {}", quoted(name), kind.declared()));
+        let lines: Vec<String> = lines.collect();
+        let create = format!(
+            "CREATE TABLE {} ( -- {file}\n{}\n)",
+            quoted(name),
+            lines.join(",\n")
+        );
+        let marks = vec!["?"; columns.len()].join(",");
+        let insert = format!("INSERT INTO {} VALUES ({marks})", quoted(name));
+        let made = connection
+            .execute_batch(&create)
+            .and_then(|()| connection.prepare(&insert));
+        Ok(Table {
+            insert: made.map_err(|error| full(path, &error))?,
+            connection,
+            name: name.to_owned(),
+            path: path.to_owned(),
+            rows: 0,
+            bytes: 0,
+        })
+    }
+
+    /// Sets a value of the row; what is not set is NULL.
+    ///
+    /// # Errors
+    /// There is no such column, which its callers do not bring about.
+    pub(super) fn set(&mut self, column: usize, value: ValueRef<'_>) -> Result<(), FileError> {
+        self.bytes += match value {
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len(),
+            ValueRef::Null => 1,
+            _ => 8,
+        };
+        let set = self
+            .insert
+            .raw_bind_parameter(column + 1, ToSqlOutput::Borrowed(value));
+        set.map_err(|error| full(&self.path, &error))
+    }
+
+    /// Writes the row.
+    ///
+    /// # Errors
+    /// There are more rows or bytes than the settings allow, or no room is left.
+    pub(super) fn write(&mut self, job: &mut Job) -> Result<(), FileError> {
+        job.count(&self.path, std::mem::take(&mut self.bytes))?;
+        self.rows += 1;
+        let written = self.insert.raw_execute();
+        written.map_err(|error| full(&self.path, &error))?;
+        self.insert.clear_bindings();
+        Ok(())
+    }
+
+    /// Notes how many rows there are, where SQLite looks for it.
+    ///
+    /// # Errors
+    /// No room is left.
+    pub(super) fn end(self) -> Result<(), FileError> {
+        let noted = self
+            .connection
+            .execute_batch("ANALYZE sqlite_schema")
+            .and_then(|()| {
+                self.connection.execute(
+                    "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (?1, NULL, ?2)",
+                    (&self.name, self.rows.to_string()),
+                )
+            });
+        noted.map(drop).map_err(|error| full(&self.path, &error))
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

@@ -214,6 +214,9 @@ pub(crate) struct Talk {
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) reasoning: When,
     /// The built-in examples with a mock model, which may call all of their tools.
+    /// Show the answer as the model wrote it: on a terminal, Markdown is laid out otherwise.
+    #[arg(long)]
+    pub(crate) raw: bool,
     #[arg(long)]
     pub(crate) demo: bool,
     #[command(flatten)]
@@ -507,7 +510,10 @@ impl Cli {
             Command::Serve(serve) => serve.flags(&mut flags),
             Command::Ask(ask) => ask.talk.flags(&mut flags),
             Command::Chat(chat) => chat.talk.flags(&mut flags),
-            Command::Run(run) => run.with.flags(&mut flags),
+            Command::Run(run) => {
+                run.with.flags(&mut flags);
+                raw(&mut flags, run.raw);
+            }
             Command::Sql(sql) => sql.flags(&mut flags),
             Command::Test(test) => test.with.flags(&mut flags),
             _ => {}
@@ -593,6 +599,7 @@ impl Serve {
             "--base-url",
             self.base_url.as_deref(),
         );
+        raw(flags, self.raw);
         let insecure = self.insecure.then_some("true");
         set(flags, &config::INSECURE, "--insecure", insecure);
     }
@@ -609,3 +616,12 @@ fn demo(flags: &mut Flags, wanted: bool) {
 fn set(flags: &mut Flags, setting: &'static Setting, flag: &'static str, value: Option<&str>) {
     flags.extend(value.map(|value| (setting, flag, value.to_owned())));
 }
+fn raw(flags: &mut Flags, wanted: bool) {
+    set(
+        flags,
+        &config::TERMINAL_RAW,
+        "--raw",
+        wanted.then_some("true"),
+    );
+}
+

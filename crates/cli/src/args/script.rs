@@ -44,6 +44,9 @@ pub(crate) struct Run {
     /// Print the answer when it is whole.
     #[arg(long)]
     pub(crate) no_stream: bool,
+    /// Show a prompt's answer as the model wrote it: on a terminal, Markdown is laid out otherwise.
+    #[arg(long)]
+    pub(crate) raw: bool,
     /// Show messages on standard error: whole ones, or as they come, line by line.
     #[arg(short, long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true")]
     pub(crate) echo: Echo,

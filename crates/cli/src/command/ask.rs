@@ -23,7 +23,8 @@ const MOST_IMAGE_BYTES: u64 = 20 << 20;
 pub(crate) async fn run(args: &Ask, config: &Config) -> Result<(), Failure> {
     let content = content(args)?;
     let talker = Talker::new(&args.talk, config).await?;
-    let mut screen = Screen::new(!args.no_stream && !args.json, args.talk.reasoning);
+    let streams = !args.no_stream && !args.json;
+    let mut screen = Screen::new(streams, args.talk.reasoning, config);
     let mut calls = Vec::new();
     let mut running = talker.begin(content, args.session.as_deref()).await?;
     let outcome = follow(&mut running, &mut screen, &mut calls).await;

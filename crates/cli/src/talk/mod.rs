@@ -4,7 +4,9 @@
 mod call;
 mod follow;
 mod harmless;
+mod markdown;
 mod offer;
+mod prose;
 mod show;
 mod waiting;
 
@@ -31,6 +33,7 @@ use crate::traces::{self, Traces};
 pub(crate) use call::Call;
 pub(crate) use follow::{ended, follow};
 pub(crate) use harmless::{harmless, one_line};
+pub(crate) use prose::Prose;
 pub(crate) use show::Screen;
 pub(crate) use waiting::Waiting;
 

@@ -18,6 +18,7 @@ mod killed;
 mod layout;
 mod lsp;
 mod newcomers;
+mod markdown;
 mod openapi;
 mod pseudo_terminal;
 #[path = "../../../store/tests/it/redis_server.rs"]

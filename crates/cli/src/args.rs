@@ -536,6 +536,19 @@ impl Command {
 
     /// The schemas that it hands to prompt files.
     pub(crate) fn schemas(&self) -> &[String] {
+    /// Whether it may read prompt files, which name schemas.
+    pub(crate) fn reads_prompts(&self) -> bool {
+        !matches!(
+            self,
+            Command::Config(_)
+                | Command::Keys(_)
+                | Command::Trace(_)
+                | Command::Fmt(_)
+                | Command::Models(_)
+                | Command::Demo { .. }
+        )
+    }
+
         match self {
             Command::Render(render) => &render.schemas.schemas,
             Command::Check(check) => &check.schemas.schemas,

@@ -237,27 +237,22 @@ pub(crate) fn data(path: &str) -> Result<Value, Failure> {
 ///
 /// # Errors
 /// Something is no `NAME=FILE`, cannot be read, or is no schema.
-pub(crate) fn schemas(defines: &[String]) -> Result<Schemas, Failure> {
+pub(crate) fn schemas(
+    configured: &[(String, String)],
+    defines: &[String],
+) -> Result<Schemas, Failure> {
     let mut schemas = Schemas::default();
     for define in defines {
         let named = define.split_once('=').filter(|(name, _)| !name.is_empty());
         let Some((name, path)) = named else {
             return Err(Failure::Usage(format!(
+    for (name, path) in configured {
+        schemas.add(name, schema(&format!("prompts.schemas.{name}"), path)?);
+    }
                 "--schema {define:?} must be NAME=FILE"
             )));
         };
-        let schema = parse(path, &read(path)?, form_of(path).unwrap_or(Form::Yaml))?;
-        if schema.as_map().is_none() {
-            return Err(Failure::Usage(format!(
-                "--schema {name}: {path} holds {}, and a JSON Schema is an object",
-                match schema.kind() {
-                    kind @ ("array" | "integer") => format!("an {kind}"),
-                    "null" => "nothing".to_owned(),
-                    kind => format!("a {kind}"),
-                }
-            )));
-        }
-        schemas.add(name, (&schema).into());
+        schemas.add(name, schema(&format!("--schema {name}"), path)?);
     }
     Ok(schemas)
 }
@@ -266,6 +261,26 @@ pub(crate) fn schemas(defines: &[String]) -> Result<Schemas, Failure> {
 fn defined(define: &str) -> Result<(&str, Value), Failure> {
     let Some((name, value)) = define
         .split_once('=')
+/// A file that holds a schema; `who` names it.
+fn schema(who: &str, path: &str) -> Result<serde_json::Value, Failure> {
+    let text = read(path).map_err(|failure| match failure {
+        Failure::Other(why) => Failure::Other(format!("{who}: {why}")),
+        failure => failure,
+    })?;
+    let schema = parse(path, &text, form_of(path).unwrap_or(Form::Yaml))?;
+    if schema.as_map().is_none() {
+        return Err(Failure::Usage(format!(
+            "{who}: {path} holds {}, and a JSON Schema is an object",
+            match schema.kind() {
+                kind @ ("array" | "integer") => format!("an {kind}"),
+                "null" => "nothing".to_owned(),
+                kind => format!("a {kind}"),
+            }
+        )));
+    }
+    Ok((&schema).into())
+}
+
         .filter(|(name, _)| !matches!(*name, "" | ":"))
     else {
         return Err(Failure::Usage(format!(

@@ -131,6 +131,7 @@ settings! {
     RENDER_CONCURRENCY = "render.concurrency", Integer, [], "64";
     RENDER_CACHE = "render.cache", Integer, [], "100";
     ENV_ALLOW = "prompts.env_allow", Texts, [], "";
+    PROMPTS_SCHEMAS = "prompts.schemas", Table, ["QUILLET_SCHEMAS"], "";
     SCRIPTS_TIME_MS = "scripts.time_ms", Integer, [], "300000";
     SCRIPTS_OWN_MS = "scripts.own_ms", Integer, [], "30000";
     SCRIPTS_STEPS = "scripts.steps", Integer, [], "1000000";

@@ -183,8 +183,8 @@ settings! {
     SQL_CONNECT_MS = "sql.connect_ms", Integer, [], "10000";
     SQL_CATALOGUE_MS = "sql.catalogue_ms", Integer, [], "300000";
     SQL_CATALOGUE_AGE_MS = "sql.catalogue_age_ms", Integer, [], "60000";
-    LOG_FILTER = "log.filter", Text, ["QUILLET_LOG", "RUST_LOG"], "";
     TERMINAL_RAW = "terminal.raw", Bool, ["QUILLET_RAW"], "false";
+    LOG_FILTER = "log.filter", Text, ["QUILLET_LOG", "RUST_LOG"], "";
     LOG_JSON = "log.json", Bool, ["QUILLET_LOG_JSON"], "false";
 }
 

@@ -87,6 +87,16 @@ impl Talker {
         if let Some(path) = sessions.and_then(|address| address.strip_prefix("sqlite:")) {
             traces::make_folder_of(path.as_ref())?;
         }
+        let given = args.store.store.as_deref().unwrap_or_default();
+        if given.contains(char::is_whitespace) && !given.contains(':') {
+            return Err(Failure::Usage(format!(
+                "-s names a store, and {given:?} is none; --system TEXT gives the model instructions"
+            )));
+        }
+        // An agent rests in a store: without one, that is what is missing.
+        if args.agent.is_some() {
+            assemble::store(config).await?;
+        }
         let store = match assemble::optional_store(config).await? {
             Some(store) => store,
             None => Arc::new(MemoryStore::new()) as Arc<dyn Store>,

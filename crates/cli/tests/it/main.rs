@@ -5,6 +5,7 @@
 
 mod agents;
 mod ask;
+mod bad_errors;
 mod basics;
 mod beside;
 mod chat;
@@ -17,8 +18,8 @@ mod keys;
 mod killed;
 mod layout;
 mod lsp;
-mod newcomers;
 mod markdown;
+mod newcomers;
 mod openapi;
 mod pseudo_terminal;
 #[path = "../../../store/tests/it/redis_server.rs"]

@@ -93,7 +93,7 @@ fn a_missing_variable_has_a_caret_and_the_nearest_name() {
         &[
             "variable nmae is not set",
             "t.tmpl:2:",
-            "did you mean name?",
+            "name was given: one of the two may be misspelt",
             "^^^^",
             "variable age is not set",
         ],

@@ -64,6 +64,14 @@ installed('handlebars', (handlebars) => {
     (template, data) => template(data));
 });
 
+installed('liquidjs', (liquidjs) => {
+  const engine = new liquidjs.Liquid();
+  run('liquid', `liquidjs ${liquidjs.version}`,
+    (text) => engine.parse(text),
+    (text) => engine.parse(text),
+    (template, data) => engine.renderSync(template, data));
+});
+
 installed('mustache', (mustache) => {
   run('mustache', `mustache.js ${mustache.version}`,
     (text) => text,

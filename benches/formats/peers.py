@@ -62,6 +62,12 @@ def langchain_core():
         lambda template, data: mustache.render(list(template), data))
 
 
+def python_liquid():
+    from liquid import Environment
+    run("liquid", f"python-liquid {version('python-liquid')}", Environment().from_string,
+        lambda template, data: template.render(**data))
+
+
 def standard_library():
     release = ".".join(map(str, sys.version_info[:3]))
     run("f-string", f"str.format {release}", str, lambda template, data: template.format(**data), compiles=False)
@@ -95,7 +101,7 @@ def semantic_kernel():
 
 def main():
     standard_library()
-    for engine in (jinja2, pybars4, langchain_core, semantic_kernel):
+    for engine in (jinja2, pybars4, langchain_core, python_liquid, semantic_kernel):
         name = engine.__name__.replace("_", "-")
         try:
             engine()

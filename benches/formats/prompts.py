@@ -19,6 +19,7 @@ VARIABLE = {
     "semantic-kernel": "{{$%s}}",
     "handlebars": "{{%s}}",
     "mustache": "{{{%s}}}",
+    "liquid": "{{ %s }}",
     "f-string": "{%s}",
 }
 
@@ -27,6 +28,7 @@ SAME_LANGUAGE = {
     "jinja-plain": "jinja",
     "semantic-kernel-jinja2": "jinja",
     "semantic-kernel-handlebars": "handlebars",
+    "semantic-kernel-liquid": "liquid",
 }
 
 LOOP = {
@@ -34,6 +36,7 @@ LOOP = {
     "jinja": ("{%% for m in messages %%}", "{{ m.%s }}", "{%% endfor %%}"),
     "handlebars": ("{{#each messages}}", "{{%s}}", "{{/each}}"),
     "mustache": ("{{#messages}}", "{{{%s}}}", "{{/messages}}"),
+    "liquid": ("{%% for m in messages %%}", "{{ m.%s }}", "{%% endfor %%}"),
 }
 
 
@@ -83,6 +86,7 @@ def nested():
     lines = {
         "go": with_else("{{if .%s}}", "{{else}}", "{{end}}", VARIABLE["go"]),
         "jinja": with_else("{%% if %s %%}", "{% else %}", "{% endif %}", VARIABLE["jinja"]),
+        "liquid": with_else("{%% if %s %%}", "{% else %}", "{% endif %}", VARIABLE["liquid"]),
         "handlebars": with_else("{{#if %s}}", "{{else}}", "{{/if}}", VARIABLE["handlebars"]),
         "mustache": with_sections(VARIABLE["mustache"]),
     }

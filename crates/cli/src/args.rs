@@ -25,19 +25,20 @@ const GLOBAL: &str = "Global options";
     arg_required_else_help = true
 )]
 #[command(after_help = "Examples:
-  quillet demo                                  a tour, offline
-  quillet demo formats                          one prompt in six template formats
-  quillet serve --demo                          a prompt service to try, with a mock model
-  quillet ask \"What is a monad?\" -m gpt-4o     ask a model; standard input is appended
-  quillet chat --demo                           talk with a mock model that calls tools
-  quillet sql \"How many orders?\" --db demo     ask a database
-  quillet run hello.ai.yaml                     run a script
-  quillet test scripts/                         run the tests beside scripts
-  quillet render greeting.tmpl -D name=Ada      fill in a template
-  quillet check prompts/                        find what is wrong with templates
-  quillet convert old.j2 --to go                write a template in another format
+  quillet demo                              a tour, offline
+  quillet serve --demo                      a prompt service to try
+  quillet ask \"What is a monad?\" -m gpt-4o  ask a model
+  quillet chat --demo                       talk with a mock model that calls tools
+  quillet sql \"How many orders?\" --db demo  ask a database
+  quillet render greeting.tmpl -D name=Ada  fill in a template
+  quillet run support.prompty -m gpt-4o     send a prompt to a model
+  quillet run hello.ai.yaml                 run a script
+  quillet test scripts/                     run the tests beside scripts
+  quillet check prompts/                    find what is wrong with templates
+  quillet convert old.j2 --to go            write it in another format
 
-Exit codes: 0 fine, 1 failure, 2 usage, 3 template or variable, 4 model, 5 refused.")]
+Exit codes: 0 fine, 1 failure, 2 usage, 3 template or variable, 4 model,
+5 refused.")]
 pub(crate) struct Cli {
     /// Configuration file, in place of the nearest quillet.toml.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "FILE", env = "QUILLET_CONFIG")]
@@ -81,7 +82,7 @@ pub(crate) enum Command {
     Run(Box<Run>),
     /// Run the tests of scripts and prompts.
     Test(Box<Test>),
-    /// Lay out scripts alike.
+    /// Format scripts.
     Fmt(Fmt),
     /// Serve an editor on standard input and output: findings, hovers, completion for scripts.
     Lsp(Lsp),
@@ -93,33 +94,33 @@ pub(crate) enum Command {
     Chat(Chat),
     /// Ask a database: a question becomes a checked query, and the query rows.
     Sql(Box<Sql>),
-    /// What is known of models, and which can be reached.
+    /// List models: what is known of them, and which can be reached.
     Models(Models),
-    /// API keys in a file that only you can read.
+    /// Keep API keys in a file that only you can read.
     #[command(subcommand)]
     Keys(Keys),
-    /// What runs did, how long that took and what it cost.
+    /// Show what runs did, how long that took and what it cost.
     #[command(subcommand)]
     Trace(Trace),
-    /// Agents in the store.
+    /// List, show, add and remove agents of the store.
     #[command(subcommand)]
     Agent(Stored),
-    /// Prompts in the store.
+    /// List, show, add and remove prompts of the store.
     #[command(subcommand)]
     Prompt(Stored),
-    /// Tools in the store.
+    /// List, show, add and remove tools of the store.
     #[command(subcommand)]
     Tool(Stored),
-    /// Shared variables in the store.
+    /// List, show, add and remove shared variables of the store.
     #[command(subcommand)]
     Var(Stored),
-    /// Extensions in the store.
+    /// List, show, add and remove extensions of the store.
     #[command(subcommand)]
     Ext(Stored),
-    /// Settings, and where they come from.
+    /// Show settings, and where they come from.
     #[command(subcommand)]
     Config(Settings),
-    /// Look whether everything that is configured works.
+    /// Check that everything that is configured works.
     Doctor(Doctor),
     /// Serve one script's JavaScript on standard input and output: started by other commands only.
     #[command(hide = true)]
@@ -213,6 +214,9 @@ pub(crate) struct Talk {
     /// Whether the model's reasoning is shown on standard error.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) reasoning: When,
+    /// Show the answer as the model wrote it: on a terminal, Markdown is laid out otherwise.
+    #[arg(long)]
+    pub(crate) raw: bool,
     /// The built-in examples with a mock model, which may call all of their tools.
     #[arg(long)]
     pub(crate) demo: bool,
@@ -223,7 +227,7 @@ pub(crate) struct Talk {
 /// When something is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {
-    /// Where somebody looks.
+    /// On a terminal.
     Auto,
     /// Always.
     Always,
@@ -342,7 +346,8 @@ pub(crate) enum Trace {
 
 #[derive(Debug, Args)]
 pub(crate) struct Render {
-    /// A template (.tmpl, .gotmpl, .jinja, .j2), a prompt (.json, .yaml), - for standard input, or the id of a stored prompt.
+    /// A template (.tmpl, .j2, .hbs, .liquid and so on), a prompt file (.prompt, .prompty, .json,
+    /// .yaml), - for standard input, or the id of a stored prompt.
     #[arg(value_name = "FILE|ID")]
     pub(crate) target: String,
     /// A variable: name=text, name=@file, name:=json; a.b=x sets a field.
@@ -516,7 +521,10 @@ impl Cli {
             Command::Serve(serve) => serve.flags(&mut flags),
             Command::Ask(ask) => ask.talk.flags(&mut flags),
             Command::Chat(chat) => chat.talk.flags(&mut flags),
-            Command::Run(run) => run.with.flags(&mut flags),
+            Command::Run(run) => {
+                run.with.flags(&mut flags);
+                raw(&mut flags, run.raw);
+            }
             Command::Sql(sql) => sql.flags(&mut flags),
             Command::Test(test) => test.with.flags(&mut flags),
             _ => {}
@@ -535,6 +543,19 @@ impl Command {
     /// Whether sessions and traces rest with the user, where nothing else is set.
     pub(crate) fn is_personal(&self) -> bool {
         matches!(self, Command::Ask(_) | Command::Chat(_) | Command::Trace(_))
+    }
+
+    /// Whether it may read prompt files, which name schemas.
+    pub(crate) fn reads_prompts(&self) -> bool {
+        !matches!(
+            self,
+            Command::Config(_)
+                | Command::Keys(_)
+                | Command::Trace(_)
+                | Command::Fmt(_)
+                | Command::Models(_)
+                | Command::Demo { .. }
+        )
     }
 
     /// The schemas that it hands to prompt files.
@@ -589,6 +610,7 @@ impl Talk {
         set(flags, &config::MODEL, "--model", self.model.as_deref());
         let base_url = self.base_url.as_deref();
         set(flags, &config::BASE_URL, "--base-url", base_url);
+        raw(flags, self.raw);
     }
 }
 
@@ -615,6 +637,15 @@ fn demo(flags: &mut Flags, wanted: bool) {
         set(flags, &config::STORE_URL, "--demo", Some("memory:demo"));
         set(flags, &config::MODEL, "--demo", Some("mock"));
     }
+}
+
+fn raw(flags: &mut Flags, wanted: bool) {
+    set(
+        flags,
+        &config::TERMINAL_RAW,
+        "--raw",
+        wanted.then_some("true"),
+    );
 }
 
 fn set(flags: &mut Flags, setting: &'static Setting, flag: &'static str, value: Option<&str>) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use quillet_core::store::Kind;
 use quillet_core::{Diagnostic, Map, Severity, Span, nearest};
 use quillet_prompt::{
-    Catalogue, Definition, Names, Prompt, PromptEntry, ServiceError, Snapshot, State,
+    Catalogue, Definition, Names, Problem, Prompt, PromptEntry, ServiceError, Snapshot, State,
 };
 use quillet_template::{
     CompileOptions, FunctionReference, References, RenderError, Source, Template, TemplateFactory,
@@ -201,6 +201,13 @@ impl Texts {
                 );
                 (found.len() >= names.len()).then(|| self.place(&found))
             }
+            ServiceError::Variables { problems, .. } => {
+                let found: Vec<Diagnostic> = problems
+                    .iter()
+                    .map(|problem| self.misfit(problem))
+                    .collect();
+                Some(self.place(&found))
+            }
             ServiceError::Render(failure) => self.failed(&failure.error).map(|found| vec![found]),
             _ => None,
         }
@@ -218,6 +225,41 @@ impl Texts {
         }))
     }
 
+    /// A variable that does not fit, where the definition declares it.
+    fn misfit(&self, problem: &Problem) -> Diagnostic {
+        let (definition, text) = &self.definition;
+        let Problem { path, message } = problem;
+        let message = format!("variables do not fit: {path}: {message}");
+        let found = Diagnostic::error("render.variables", definition, message);
+        let Some((name, _)) = problem.message.split_once(" is a required property") else {
+            return found;
+        };
+        let name = name.trim_matches('"');
+        let text = text.as_deref().unwrap_or_default();
+        let declares = |line: &str| {
+            let key = line.trim_start_matches([' ', '\t', '-', '{', '"', '\'']);
+            key.strip_prefix(name)
+                .is_some_and(|rest| rest.trim_start_matches(['"', '\'']).starts_with([':', ',']))
+        };
+        let mut starts = text.split_inclusive('\n').scan(0, |next, line| {
+            let start = *next;
+            *next += line.len();
+            Some((start, line))
+        });
+        let line = starts.find(|(_, line)| declares(line));
+        let found = match line.and_then(|(start, line)| Some(start + line.find(name)?)) {
+            Some(start) => found.at(
+                text,
+                Span {
+                    start,
+                    end: start + name.len(),
+                },
+            ),
+            None => found,
+        };
+        found.help(format!("-D {name}=… gives it"))
+    }
+
     fn missing(&self, variable: &VariableReference, hints: &[String], given: &Map) -> Diagnostic {
         let path = variable.path.join(".");
         let found = self.at(
@@ -231,9 +273,25 @@ impl Texts {
             return found.help(hint);
         }
         // Shared variables that nobody asked for are not known to the service.
-        let root = variable.path.first().map_or("", String::as_str);
+        let mut path = variable.path.iter().map(String::as_str);
+        let root = path.find(|name| !matches!(*name, "variables" | "args"));
+        let root = root.unwrap_or_default();
+        let below = |name: &str| {
+            given
+                .get(name)?
+                .as_map()?
+                .get(root)
+                .map(|_| name.to_owned())
+        };
+        if let Some(above) = ["variables", "args"].into_iter().find_map(below) {
+            return found.help(format!(
+                "what -D names is below {above} already: write -D {root}=… and not -D {above}.{root}=…"
+            ));
+        }
         match nearest(root, given.table().keys().map(AsRef::as_ref)) {
-            Some(near) if near != root => found.help(format!("did you mean {near}?")),
+            Some(near) if near != root => {
+                found.help(format!("{near} was given: one of the two may be misspelt"))
+            }
             _ => found,
         }
     }

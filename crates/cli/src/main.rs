@@ -68,7 +68,11 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         return command::js_worker::run();
     }
     let mut config = Config::load(cli.config.as_deref(), &cli.flags())?;
-    config.set_schemas(source::schemas(cli.command.schemas())?);
+    if cli.command.reads_prompts() {
+        let configured = config.pairs(&config::PROMPTS_SCHEMAS);
+        let schemas = source::schemas(configured, cli.command.schemas())?;
+        config.set_schemas(schemas);
+    }
     if cli.command.is_personal() {
         talk::rest_with_the_user(&mut config);
     }

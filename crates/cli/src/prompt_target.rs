@@ -110,6 +110,8 @@ pub(crate) struct Target {
     pub(crate) id: String,
     /// Whether it is a template itself, and no definition of a prompt.
     is_template: bool,
+    /// Whether nothing said which format the template is in.
+    is_guessed: bool,
     pub(crate) store: Arc<dyn Store>,
 }
 
@@ -137,6 +139,7 @@ impl Target {
             Some(store) => Ok(Target {
                 id: name.to_owned(),
                 is_template: false,
+                is_guessed: false,
                 store,
             }),
             None => Err(Failure::Other(format!(
@@ -158,7 +161,19 @@ impl Target {
         let texts = definition
             .ok()
             .map(|definition| Texts::of(definition, self.is_template, &snapshot));
-        let found = texts.and_then(|texts| texts.explain(&error, service.catalogue(), variables));
+        let found = texts.as_ref().and_then(|texts| {
+            let mut found = texts.explain(&error, service.catalogue(), variables)?;
+            // What cannot be found is often text, or a tag of another format.
+            if let ServiceError::Missing { .. } | ServiceError::UnknownFunctions { .. } = error {
+                found.extend(texts.braces(service.catalogue()));
+                if self.is_guessed {
+                    terminal::note(
+                        "nothing says which format the template is in, so it was read as go; --format jinja, mustache, liquid or another reads it otherwise",
+                    );
+                }
+            }
+            Some(found)
+        });
         found.map_or_else(|| error.into(), Failure::Findings)
     }
 
@@ -206,6 +221,11 @@ fn of_file(
     variables: &Map,
 ) -> Result<Target, Failure> {
     let name = asked.name;
+    if source::is_script(name) {
+        return Err(Failure::Usage(format!(
+            "{name} is a script: `quillet run {name} --dry-run` shows what it would send"
+        )));
+    }
     let text = source::read(name)?;
     let mut over = Overlay::new(store.unwrap_or_else(|| Arc::new(MemoryStore::new())));
     let key = Key::new(source::stem(name));
@@ -214,7 +234,9 @@ fn of_file(
     for partial in beside::partials(name, &id, &text)? {
         over.add(Kind::Prompt, partial);
     }
-    let form = form(asked, &text);
+    let known = form(asked, &text);
+    let is_guessed = known.is_none();
+    let form = known.unwrap_or(Form::Template("go"));
     let definition = match form {
         Form::Template(format) => {
             shared(&mut over, variables);
@@ -228,28 +250,21 @@ fn of_file(
     Ok(Target {
         id,
         is_template: matches!(form, Form::Template(_)),
+        is_guessed,
         store: Arc::new(over),
     })
 }
 
-fn form<'a>(asked: &Asked<'a>, text: &str) -> Form<'a> {
+/// What a file is, if anything says so. Standard input and files without an ending that are not
+/// plainly the definition of a prompt are templates.
+fn form<'a>(asked: &Asked<'a>, text: &str) -> Option<Form<'a>> {
     if let Some(format) = asked.format {
-        return Form::Template(format);
+        return Some(Form::Template(format));
     }
-    match source::form(asked.name, text) {
-        Some(form) => form,
-        // Standard input and files without an ending are templates, unless they
-        // are plainly the definition of a prompt.
-        None => {
-            let prompt = json::parse(text)
-                .ok()
-                .and_then(|value| source::kind_of(&value));
-            match prompt {
-                Some(Kind::Prompt) => Form::Json,
-                _ => Form::Template("go"),
-            }
-        }
-    }
+    source::form(asked.name, text).or_else(|| {
+        let kind = source::kind_of(&json::parse(text).ok()?);
+        (kind == Some(Kind::Prompt)).then_some(Form::Json)
+    })
 }
 
 fn shared(over: &mut Overlay, variables: &Map) {

@@ -134,7 +134,8 @@ pub(crate) fn parse(path: &str, text: &str, form: Form<'_>) -> Result<Value, Fai
         }),
         Form::Toml => toml::from_str(text).map_err(|error: toml::de::Error| {
             let place = error.span().map(|span| Position::of(text, span.start));
-            wrong(format!("not TOML: {}", error.message()), place)
+            let message = toml_message(&error, text);
+            wrong(format!("not TOML: {message}"), place)
         }),
         Form::Yaml | Form::Template(_) | Form::Prompt => {
             serde_saphyr::from_str(text).map_err(|error: serde_saphyr::Error| {
@@ -146,7 +147,10 @@ pub(crate) fn parse(path: &str, text: &str, form: Form<'_>) -> Result<Value, Fai
                     }
                 });
                 let message = error.without_snippet().to_string();
-                let first = message.lines().next().unwrap_or_default();
+                let first = match message.contains("multiple YAML documents") {
+                    true => "a second document begins here: a file holds one",
+                    false => message.lines().next().unwrap_or_default(),
+                };
                 wrong(format!("not YAML: {first}"), place)
             })
         }
@@ -233,12 +237,18 @@ pub(crate) fn data(path: &str) -> Result<Value, Failure> {
     parse(path, &read(path)?, form)
 }
 
-/// Schemas of a command line: `NAME=FILE`.
+/// Schemas by name: those of the settings, and over them those of a command line, `NAME=FILE`.
 ///
 /// # Errors
 /// Something is no `NAME=FILE`, cannot be read, or is no schema.
-pub(crate) fn schemas(defines: &[String]) -> Result<Schemas, Failure> {
+pub(crate) fn schemas(
+    configured: &[(String, String)],
+    defines: &[String],
+) -> Result<Schemas, Failure> {
     let mut schemas = Schemas::default();
+    for (name, path) in configured {
+        schemas.add(name, schema(&format!("prompts.schemas.{name}"), path)?);
+    }
     for define in defines {
         let named = define.split_once('=').filter(|(name, _)| !name.is_empty());
         let Some((name, path)) = named else {
@@ -246,20 +256,29 @@ pub(crate) fn schemas(defines: &[String]) -> Result<Schemas, Failure> {
                 "--schema {define:?} must be NAME=FILE"
             )));
         };
-        let schema = parse(path, &read(path)?, form_of(path).unwrap_or(Form::Yaml))?;
-        if schema.as_map().is_none() {
-            return Err(Failure::Usage(format!(
-                "--schema {name}: {path} holds {}, and a JSON Schema is an object",
-                match schema.kind() {
-                    kind @ ("array" | "integer") => format!("an {kind}"),
-                    "null" => "nothing".to_owned(),
-                    kind => format!("a {kind}"),
-                }
-            )));
-        }
-        schemas.add(name, (&schema).into());
+        schemas.add(name, schema(&format!("--schema {name}"), path)?);
     }
     Ok(schemas)
+}
+
+/// A file that holds a schema; `who` names it.
+fn schema(who: &str, path: &str) -> Result<serde_json::Value, Failure> {
+    let text = read(path).map_err(|failure| match failure {
+        Failure::Other(why) => Failure::Other(format!("{who}: {why}")),
+        failure => failure,
+    })?;
+    let schema = parse(path, &text, form_of(path).unwrap_or(Form::Yaml))?;
+    if schema.as_map().is_none() {
+        return Err(Failure::Usage(format!(
+            "{who}: {path} holds {}, and a JSON Schema is an object",
+            match schema.kind() {
+                kind @ ("array" | "integer") => format!("an {kind}"),
+                "null" => "nothing".to_owned(),
+                kind => format!("a {kind}"),
+            }
+        )));
+    }
+    Ok((&schema).into())
 }
 
 /// `name=text`, `name=@file` or `name:=json`.
@@ -309,6 +328,21 @@ pub(crate) fn stem(path: &str) -> String {
     }
     let name = Path::new(path).file_stem().unwrap_or_default();
     name.to_string_lossy().into_owned()
+}
+
+/// What is wrong with TOML; its reader takes a value that is missing for one without quotes.
+pub(crate) fn toml_message(error: &toml::de::Error, text: &str) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let line = before.and_then(|text| text.lines().next_back());
+    let key = line.and_then(|line| line.trim_end().strip_suffix('='));
+    let after = error.span().and_then(|span| text.get(span.start..));
+    let ends = after.is_some_and(|rest| {
+        rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n') || rest.trim().is_empty()
+    });
+    match key.filter(|_| ends) {
+        Some(key) => format!("the value of {} is missing", key.trim()),
+        None => error.message().to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -88,6 +88,17 @@ impl Outside for OnDisk {
             left: Cell::new(MOST_BYTES),
         })
     }
+
+    fn anywhere(&self) -> Box<dyn Surroundings> {
+        Box::new(self.schemas.clone())
+    }
+}
+
+/// A prompt file that rests in no folder, as in Redis, may name schemas and nothing else.
+impl Surroundings for Schemas {
+    fn schema(&self, name: &str) -> Option<Tree> {
+        self.0.get(name).cloned()
+    }
 }
 
 /// What is around one prompt file.
@@ -118,7 +129,7 @@ impl Surroundings for Around {
     }
 
     fn schema(&self, name: &str) -> Option<Tree> {
-        self.schemas.0.get(name).cloned()
+        self.schemas.schema(name)
     }
 }
 

@@ -72,6 +72,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("axum", &["quillet-server"]),
     ("utoipa", &["quillet-server"]),
     ("clap", &["quillet"]),
+    ("pulldown-cmark", &["quillet"]),
     ("granit-parser", &["quillet-yaml"]),
     ("rquickjs", &["quillet-script"]),
     ("sqlparser", &["quillet-sql"]),

@@ -117,6 +117,7 @@ impl OpenAiEmbedder {
         let teller = Teller {
             address: format!("embeddings at {endpoint}"),
             home,
+            is_home: endpoint.is_home(),
             by_request: false,
             secrets: config.api_key.iter().chain(values).cloned().collect(),
             request_id: None,

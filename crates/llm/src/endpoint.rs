@@ -15,6 +15,8 @@ pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 pub(crate) struct Home {
     /// The name of the wire.
     wire: &'static str,
+    /// The provider, as `quillet keys` names it.
+    pub(crate) name: &'static str,
     /// The provider's own base URL.
     pub(crate) base_url: &'static str,
     /// Versions that a path may end in; the first one is added where there is none.
@@ -36,6 +38,7 @@ pub(crate) struct Home {
 const HOMES: [Home; 4] = [
     Home {
         wire: "openai-chat",
+        name: "openai",
         base_url: DEFAULT_BASE_URL,
         versions: &["v1"],
         versions_every_path: false,
@@ -47,6 +50,7 @@ const HOMES: [Home; 4] = [
     },
     Home {
         wire: "openai-responses",
+        name: "openai",
         base_url: DEFAULT_BASE_URL,
         versions: &["v1"],
         versions_every_path: false,
@@ -58,6 +62,7 @@ const HOMES: [Home; 4] = [
     },
     Home {
         wire: "anthropic",
+        name: "anthropic",
         base_url: "https://api.anthropic.com/v1",
         versions: &["v1"],
         versions_every_path: true,
@@ -69,6 +74,7 @@ const HOMES: [Home; 4] = [
     },
     Home {
         wire: "gemini",
+        name: "google",
         base_url: "https://generativelanguage.googleapis.com/v1beta",
         versions: &["v1beta", "v1", "v1alpha", "v1beta1"],
         versions_every_path: true,

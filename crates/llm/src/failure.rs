@@ -22,6 +22,8 @@ pub(crate) struct Teller {
     pub(crate) address: String,
     /// Whose wire it is, for the names of what to set.
     pub(crate) home: &'static Home,
+    /// Whether the address is the provider's own.
+    pub(crate) is_home: bool,
     /// Whether key and address are the request's own, so that no setting mends them.
     pub(crate) by_request: bool,
     /// Texts that no message may repeat.
@@ -62,7 +64,12 @@ impl Teller {
         if error.is_connect() {
             return self.error(
                 ModelErrorKind::Connect,
-                format!("cannot connect ({cause}); is it running? {mend}"),
+                match self.is_home {
+                    true => format!(
+                        "cannot connect ({cause}); is there a network? behind a proxy, set HTTPS_PROXY"
+                    ),
+                    false => format!("cannot connect ({cause}); is it running? {mend}"),
+                },
             );
         }
         self.error(
@@ -98,8 +105,13 @@ impl Teller {
     ) -> ModelError {
         let said = self.clean(refusal.message.trim());
         let said = clip(&said);
-        let colon = if said.is_empty() { "" } else { ": " };
         let mend = self.mend(status, refusal.kind);
+        // A sentence that goes on has no full stop in it.
+        let said = match mend.is_empty() {
+            true => said,
+            false => said.trim_end_matches('.'),
+        };
+        let colon = if said.is_empty() { "" } else { ": " };
         ModelError {
             kind: refusal.kind,
             message: format!("{}: answered {status}{colon}{said}{mend}", self.address),
@@ -116,8 +128,8 @@ impl Teller {
                 "; check the key that came with the request".to_owned()
             }
             (ModelErrorKind::Auth | ModelErrorKind::Forbidden, _) => format!(
-                "; check the key: set {} or {}",
-                self.home.key_variable, self.home.key_setting
+                "; check the key: set {} or {}, or run `quillet keys set {}`",
+                self.home.key_variable, self.home.key_setting, self.home.name
             ),
             (ModelErrorKind::ModelNotFound, _) | (_, 404) => format!(
                 "; check the model's name and the base URL, which looks like {}",

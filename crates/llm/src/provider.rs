@@ -138,6 +138,7 @@ impl Provider {
         let teller = Teller {
             address: format!("model at {endpoint}"),
             home,
+            is_home: endpoint.is_home(),
             by_request: config.by_request,
             secrets: config.api_key.iter().chain(values).cloned().collect(),
             request_id: None,
@@ -282,8 +283,8 @@ impl Provider {
             return Err(self.teller.error(
                 ModelErrorKind::Auth,
                 format!(
-                    "no key: set {} or {}, or {} to a server that needs none",
-                    home.key_variable, home.key_setting, home.url_variable
+                    "no key: set {} or {}, run `quillet keys set {}`, or set {} to a server that needs none",
+                    home.key_variable, home.key_setting, home.name, home.url_variable
                 ),
             ));
         }

@@ -275,7 +275,7 @@ pub(crate) fn is_file(entry: &Entry) -> bool {
 }
 
 /// Reads a prompt file. What rests in no folder is handed out no environment and no other
-/// files.
+/// files, but schemas by name.
 fn read_file(
     id: &str,
     entry: &Entry,
@@ -291,7 +291,7 @@ fn read_file(
     };
     match &entry.folder {
         Some(folder) => file::read(&read, &referred.watch(folder, outside)),
-        None => file::read(&read, &Alone),
+        None => file::read(&read, &*outside.anywhere()),
     }
 }
 

@@ -10,13 +10,13 @@ use crate::config::{self, Flags};
 /// Runs a script, or sends a prompt to its model.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  quillet run hello.ai.yaml                            a file
-  quillet run translator '{content: \"Hi\", lang: \"fr\"}' -I lib    an id, looked for in lib/
-  echo \"A long text\" | quillet run summary             standard input is `content`
-  quillet run -i -e char.ai.yaml                       go on talking
-  quillet run hello.ai.yaml --dry-run                  the requests, and no model
-  quillet run support.prompty -D question=\"Why?\"       a prompt file goes to its model
-  quillet run greet.hello -s redis://host -m gpt-4o    and so does a stored prompt")]
+  quillet run hello.ai.yaml                  a file
+  quillet run translator '{lang: \"fr\"}' -I lib  an id, looked for in lib/
+  echo \"A long text\" | quillet run summary   standard input is `content`
+  quillet run -i -e char.ai.yaml             go on talking
+  quillet run hello.ai.yaml --dry-run        the requests, and no model
+  quillet run ask.prompty -D question=\"Why?\"  a prompt file goes to its model
+  quillet run greet.hello -s dir:st -m mock  and so does a stored prompt")]
 pub(crate) struct Run {
     /// A script: its file, a folder with a script of its name, an id, or - for standard input;
     /// or a prompt: its file (.prompt, .prompty, a template), or its id in the store.
@@ -44,6 +44,9 @@ pub(crate) struct Run {
     /// Print the answer when it is whole.
     #[arg(long)]
     pub(crate) no_stream: bool,
+    /// Show a prompt's answer as the model wrote it: on a terminal, Markdown is laid out otherwise.
+    #[arg(long)]
+    pub(crate) raw: bool,
     /// Show messages on standard error: whole ones, or as they come, line by line.
     #[arg(short, long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true")]
     pub(crate) echo: Echo,

@@ -31,7 +31,8 @@ pub(crate) async fn run(args: &Ask, config: &Config) -> Result<(), Failure> {
             (Input::Content(content), talker)
         }
     };
-    let mut screen = Screen::new(!args.no_stream && !args.json, args.talk.reasoning);
+    let streams = !args.no_stream && !args.json;
+    let mut screen = Screen::new(streams, args.talk.reasoning, config);
     let mut calls = Vec::new();
     let mut running = talker.begin(input, args.session.as_deref()).await?;
     let outcome = follow(&mut running, &mut screen, &mut calls).await;

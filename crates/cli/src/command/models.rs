@@ -129,8 +129,10 @@ fn one(model: &str, door: &Door, json: bool) -> Result<(), Failure> {
     }
     terminal::result(&lines)?;
     if shown["is_known"] == false {
+        let near = door.facts().nearest(model);
+        let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
         terminal::warning(&format!(
-            "{model} is not known: its window and its answer are a guess"
+            "{model} is not known: its window and its answer are a guess{near}"
         ));
     }
     if shown["is_reachable"] == false {

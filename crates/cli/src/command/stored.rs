@@ -203,8 +203,10 @@ async fn add(
     let found = wrong_with(kind, &key, &text, given, store.clone(), config).await?;
     let broken = found.iter().any(Finding::is_error);
     if broken && !force {
+        let wrong = Failure::Findings(found);
+        crate::tell(&wrong);
         terminal::note("nothing was written; --force writes it all the same");
-        return Err(Failure::Findings(found));
+        return Err(Failure::Said(wrong.code()));
     }
     for finding in &found {
         terminal::note(report::show(finding, Stream::Err.has_colour()).trim_end());

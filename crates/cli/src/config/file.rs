@@ -108,7 +108,7 @@ impl Reader<'_> {
     }
 
     fn broken(&mut self, error: &toml::de::Error) {
-        let message = error.message().to_owned();
+        let message = crate::source::toml_message(error, self.text);
         self.report(error.span().unwrap_or(0..0), message, None);
     }
 

@@ -131,6 +131,7 @@ settings! {
     RENDER_CONCURRENCY = "render.concurrency", Integer, [], "64";
     RENDER_CACHE = "render.cache", Integer, [], "100";
     ENV_ALLOW = "prompts.env_allow", Texts, [], "";
+    PROMPTS_SCHEMAS = "prompts.schemas", Table, ["QUILLET_SCHEMAS"], "";
     SCRIPTS_TIME_MS = "scripts.time_ms", Integer, [], "300000";
     SCRIPTS_OWN_MS = "scripts.own_ms", Integer, [], "30000";
     SCRIPTS_STEPS = "scripts.steps", Integer, [], "1000000";
@@ -201,6 +202,7 @@ settings! {
     SQL_FILE_ENCODING = "sql.file_encoding", Text, ["QUILLET_SQL_FILE_ENCODING"], "";
     SQL_FILE_SEPARATOR = "sql.file_separator", Text, ["QUILLET_SQL_FILE_SEPARATOR"], "";
     SQL_FILE_HEADER = "sql.file_header", Text, ["QUILLET_SQL_FILE_HEADER"], "auto";
+    TERMINAL_RAW = "terminal.raw", Bool, ["QUILLET_RAW"], "false";
     LOG_FILTER = "log.filter", Text, ["QUILLET_LOG", "RUST_LOG"], "";
     LOG_JSON = "log.json", Bool, ["QUILLET_LOG_JSON"], "false";
 }

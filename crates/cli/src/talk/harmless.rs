@@ -39,7 +39,7 @@ pub(crate) fn one_line(text: &str, most: usize) -> String {
     line
 }
 
-fn shown(c: char) -> Option<char> {
+pub(super) fn shown(c: char) -> Option<char> {
     match c {
         '\n' | '\t' => Some(c),
         '\r' => None,

@@ -4,7 +4,9 @@
 mod call;
 mod follow;
 mod harmless;
+mod markdown;
 mod offer;
+mod prose;
 mod show;
 mod waiting;
 
@@ -31,6 +33,7 @@ use crate::traces::{self, Traces};
 pub(crate) use call::Call;
 pub(crate) use follow::{ended, follow};
 pub(crate) use harmless::{harmless, one_line};
+pub(crate) use prose::Prose;
 pub(crate) use show::Screen;
 pub(crate) use waiting::Waiting;
 
@@ -83,6 +86,16 @@ impl Talker {
         let sessions = config.text(&config::AGENT_SESSIONS);
         if let Some(path) = sessions.and_then(|address| address.strip_prefix("sqlite:")) {
             traces::make_folder_of(path.as_ref())?;
+        }
+        let given = args.store.store.as_deref().unwrap_or_default();
+        if given.contains(char::is_whitespace) && !given.contains(':') {
+            return Err(Failure::Usage(format!(
+                "-s names a store, and {given:?} is none; --system TEXT gives the model instructions"
+            )));
+        }
+        // An agent rests in a store: without one, that is what is missing.
+        if args.agent.is_some() {
+            assemble::store(config).await?;
         }
         let store = match assemble::optional_store(config).await? {
             Some(store) => store,

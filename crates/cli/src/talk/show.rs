@@ -7,9 +7,10 @@ use quillet_agent::{AgentEvent, CompactionReport};
 use serde_json::Value;
 
 use crate::args::When;
+use crate::config::Config;
 use crate::terminal::{self, Stream, Style, styled};
 
-use super::{harmless, one_line};
+use super::{Prose, harmless, one_line};
 
 /// Characters of arguments and results in a note.
 const MOST_NOTED: usize = 160;
@@ -19,22 +20,19 @@ const MOST_NOTED: usize = 160;
 pub(crate) struct Screen {
     /// Whether text goes out as it comes.
     pub(crate) streams: bool,
-    /// Whether somebody looks at the text itself: then it must be harmless.
-    is_looked_at: bool,
+    prose: Prose,
     reasoning: bool,
     colour: bool,
     /// Whether reasoning was begun and stands without a new line.
     is_thinking: bool,
-    /// Whether the text stands without a new line.
-    is_open: bool,
 }
 
 impl Screen {
     /// The terminal, or what stands in its place.
-    pub(crate) fn new(streams: bool, reasoning: When) -> Self {
+    pub(crate) fn new(streams: bool, reasoning: When, config: &Config) -> Self {
         Screen {
             streams,
-            is_looked_at: Stream::Out.is_terminal(),
+            prose: Prose::new(config),
             reasoning: match reasoning {
                 When::Always => true,
                 When::Never => false,
@@ -42,13 +40,12 @@ impl Screen {
             },
             colour: Stream::Err.has_colour(),
             is_thinking: false,
-            is_open: false,
         }
     }
 
     /// Whether nothing stands on the line where a note would go.
     pub(crate) fn is_at_a_new_line(&self) -> bool {
-        !self.is_open && !self.is_thinking
+        !self.prose.is_open() && !self.is_thinking
     }
 
     /// Shows an event of a run.
@@ -105,14 +102,7 @@ impl Screen {
     /// The reader left.
     pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
         self.end_thinking();
-        if text.is_empty() {
-            return Ok(());
-        }
-        self.is_open = !text.ends_with('\n');
-        match self.is_looked_at {
-            true => terminal::result(&harmless(text)),
-            false => terminal::result(text),
-        }
+        self.prose.say(text)
     }
 
     /// Ends the line of the text.
@@ -121,10 +111,7 @@ impl Screen {
     /// The reader left.
     pub(crate) fn end(&mut self) -> io::Result<()> {
         self.end_thinking();
-        match std::mem::take(&mut self.is_open) {
-            true => terminal::result("\n"),
-            false => Ok(()),
-        }
+        self.prose.end()
     }
 
     fn think(&mut self, text: &str) {
@@ -144,8 +131,8 @@ impl Screen {
     /// ended first.
     fn note(&mut self, text: &str) -> io::Result<()> {
         self.end_thinking();
-        if self.is_looked_at && std::mem::take(&mut self.is_open) {
-            terminal::result("\n")?;
+        if self.prose.is_looked_at() {
+            self.prose.end()?;
         }
         terminal::note(&styled(text, Style::Dim, self.colour));
         Ok(())

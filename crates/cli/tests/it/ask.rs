@@ -29,7 +29,7 @@ pub(crate) fn borrowed<'a>(env: &'a [(&'static str, String)]) -> Vec<(&'static s
 
 /// An answer that begins and does not end while a test runs.
 pub(crate) fn stuck() -> Turn {
-    let pieces = std::iter::once("It begins").chain(vec!["."; 10_000]);
+    let pieces = std::iter::once("It begins").chain(vec![" ."; 10_000]);
     Turn::text(pieces).pause(Duration::from_millis(20))
 }
 

@@ -5,6 +5,7 @@
 
 mod agents;
 mod ask;
+mod bad_errors;
 mod basics;
 mod beside;
 mod chat;
@@ -17,6 +18,7 @@ mod keys;
 mod killed;
 mod layout;
 mod lsp;
+mod markdown;
 mod newcomers;
 mod openapi;
 mod pseudo_terminal;

@@ -93,7 +93,7 @@ fn a_missing_variable_has_a_caret_and_the_nearest_name() {
         &[
             "variable nmae is not set",
             "t.tmpl:2:",
-            "did you mean name?",
+            "name was given: one of the two may be misspelt",
             "^^^^",
             "variable age is not set",
         ],
@@ -242,6 +242,26 @@ fn schemas_that_prompt_files_name_are_given() {
     wrong.fails(2, &["must be NAME=FILE"]);
     let wrong = place.run(&["render", "recipe.prompt", "--schema", "Recipe=list.json"]);
     wrong.fails(2, &["holds an array, and a JSON Schema is an object"]);
+    // Settings give them to every command; the command line wins.
+    let settings =
+        "[prompts.schemas]\nRecipeRequest = \"request.json\"\nRecipe = \"recipe.yaml\"\n";
+    let place = place.with(&[("quillet.toml", settings), ("any.json", "{}")]);
+    let render = ["render", "recipe.prompt", "-D", "dish:=7"];
+    place.run(&render).fails(3, &["dish"]);
+    place
+        .run(&[&render[..], &["--schema", "RecipeRequest=any.json"]].concat())
+        .gives("Cook 7");
+    let checked = place.run(&["check", "recipe.prompt"]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    let place = place.with(&[(
+        "quillet.toml",
+        "[prompts.schemas]\nRecipe = \"nothing.json\"\n",
+    )]);
+    place
+        .run(&render)
+        .fails(1, &["prompts.schemas.Recipe", "nothing.json"]);
+    let shown = place.run(&["config", "show"]);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
 }
 
 #[test]

@@ -254,3 +254,27 @@ fn models_elsewhere_are_reached_through_the_proxy() {
         "{head}"
     );
 }
+
+#[test]
+fn prompt_files_of_a_store_find_the_schemas_of_the_settings() {
+    let place = Place::new().with(&[
+        (
+            "st/prompts/recipe.prompt",
+            "---\ninput:\n  schema: RecipeRequest\n---\nCook {{dish}}",
+        ),
+        (
+            "request.yaml",
+            "type: object\nproperties:\n  dish: {type: string}\nrequired: [dish]\n",
+        ),
+        (
+            "quillet.toml",
+            "[prompts.schemas]\nRecipeRequest = \"request.yaml\"\n",
+        ),
+    ]);
+    let running = Running::start(&place, &["--store", "dir:st"]);
+    let path = "/api/render/prompts/recipe";
+    let fine = running.request("POST", path, r#"{"variables": {"dish": "soup"}}"#);
+    assert!(fine.contains("Cook soup"), "{fine}");
+    let wrong = running.request("POST", path, r#"{"variables": {"dish": 7}}"#);
+    assert!(wrong.contains("400") && wrong.contains("dish"), "{wrong}");
+}

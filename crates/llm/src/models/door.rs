@@ -231,11 +231,16 @@ impl Models {
     #[must_use]
     pub fn choose<'a>(&self, model: &'a str) -> (Vendor, &'a str) {
         let format = self.settings.api_format.as_deref();
-        let (kind, name) = match model.split_once('/') {
-            Some((alias, name)) if Vendor::of_alias(alias).is_some() && !name.is_empty() => {
-                (Some(alias), name)
-            }
-            _ => (None, model),
+        // Others write a colon, which stands in names as well: `llama3:8b`.
+        let parts = model
+            .split_once('/')
+            .into_iter()
+            .chain(model.split_once(':'));
+        let mut parts =
+            parts.filter(|(alias, name)| Vendor::of_alias(alias).is_some() && !name.is_empty());
+        let (kind, name) = match parts.next() {
+            Some((alias, name)) => (Some(alias), name),
+            None => (None, model),
         };
         let vendor = detect(kind, name, format).vendor;
         let is_there = vendor == Vendor::Mock || self.settings.of(vendor).is_set();
@@ -296,8 +301,10 @@ impl Models {
         );
         let guessed = detect(None, name, None).guessed && name == model;
         if asked_for && guessed && self.settings.openai.base_url.is_none() {
+            let near = self.facts().nearest(model);
+            let near = near.map_or_else(String::new, |near| format!("did you mean {near}? "));
             error.message = format!(
-                "{}; the name {model:?} does not say who offers the model, so OpenAI was asked: write anthropic/… or google/… before it, or set OPENAI_BASE_URL to the server that has it",
+                "{near}the name {model:?} does not say who offers the model, so OpenAI was asked: write anthropic/… or google/… before it, or set OPENAI_BASE_URL to the server that has it; {}",
                 error.message
             );
         }

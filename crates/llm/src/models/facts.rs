@@ -234,6 +234,21 @@ impl ModelFacts {
         ids
     }
 
+    /// The known id that is most like a name: a few letters apart, or the last of those that begin
+    /// with it, as `claude-…` does with `claude`.
+    #[must_use]
+    pub fn nearest(&self, model: &str) -> Option<&str> {
+        let ids = self.ids();
+        let near = quillet_core::nearest(model, ids.iter().copied());
+        near.or_else(|| {
+            let begins = |id: &&&str| {
+                let rest = id.strip_prefix(model);
+                rest.is_some_and(|rest| rest.starts_with('-'))
+            };
+            ids.iter().rev().find(begins).copied()
+        })
+    }
+
     fn exact_or_prefix(&self, model: &str) -> Option<Facts> {
         if let Some(facts) = self.entries.get(model) {
             return Some(facts.clone());

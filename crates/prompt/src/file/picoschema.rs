@@ -69,7 +69,7 @@ fn unknown(name: &str, at: usize) -> Refusal {
     let hint = near.map_or_else(
         || {
             let types = SCALARS.join(", ");
-            format!("types are {types}; schemas of your own: --schema {name}=FILE")
+            format!("types are {types}; schemas of your own: --schema {name}=FILE, or prompts.schemas in the settings")
         },
         |near| format!("did you mean {near}?"),
     );

@@ -63,11 +63,15 @@ pub struct Alone;
 
 impl Surroundings for Alone {}
 
-/// Who hands out what the prompt files of a folder ask for. Only files that were
-/// read from a disk get an answer; prompts from elsewhere are [`Alone`].
+/// Who hands out what prompt files ask for.
 pub trait Outside: Send + Sync + fmt::Debug {
     /// What a file in that folder may ask for.
     fn around(&self, folder: &Path) -> Box<dyn Surroundings>;
+
+    /// What a file may ask for that rests in no folder, but in a database: by default nothing.
+    fn anywhere(&self) -> Box<dyn Surroundings> {
+        Box::new(Alone)
+    }
 }
 
 impl Outside for Alone {

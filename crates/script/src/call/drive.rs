@@ -138,7 +138,8 @@ impl Call<'_> {
 
     /// Answers until one calls no tool in words.
     async fn converse(&mut self, mut messages: Vec<Message>) -> Result<Said, CallError> {
-        for round in 1..=tools::ROUNDS {
+        let rounds = self.ask.settings.tool_rounds;
+        for round in 1..=rounds {
             self.telling.screen = Some(Screen::default());
             let said = self.say(messages.clone()).await?;
             let calls = match said.finish.whole() {
@@ -151,7 +152,7 @@ impl Call<'_> {
             }
             self.telling.again("the model calls tools").await?;
             let uses = tools::make(calls, self.telling.progress).await?;
-            let report = protocol::report(&uses, round == tools::ROUNDS);
+            let report = protocol::report(&uses, round == rounds);
             answered(&mut messages, &said.raw, &report);
             self.done.tools.extend(uses);
         }
@@ -159,11 +160,7 @@ impl Call<'_> {
         self.telling.unscreen().await?;
         match protocol::calls(&said.answer, &self.ask.tools).is_empty() {
             true => Ok(said),
-            false => {
-                let rounds = tools::ROUNDS;
-                let message = format!("the model called tools in {rounds} turns, and again");
-                Err(CallError::new(ErrorKind::Limit, message))
-            }
+            false => Err(tools::too_many_rounds(self.ask)),
         }
     }
 

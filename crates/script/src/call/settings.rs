@@ -11,6 +11,9 @@ use super::Constraint;
 use super::reading::Reading;
 use crate::answer::{Format, Thinking};
 
+/// Turns in which a model may call tools on the way to an answer.
+const TOOL_ROUNDS: u32 = 30;
+
 /// How long an answer may take by default.
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// Longest time that can be set: a day.
@@ -32,6 +35,9 @@ pub struct Settings {
     pub continues: bool,
     /// `maxRetry`: how often to go on. Default 7.
     pub retries: u32,
+    /// `maxToolRounds`: in how many turns the model may call tools on the way to an answer; then it
+    /// has one without. Default 30.
+    pub tool_rounds: u32,
     /// `minTailRepeatCount`: how often the end of an answer may come again. Default 7; 0 is any.
     pub repeats: usize,
     /// `timeout`: how long one answer may take. Default 120 s.
@@ -72,6 +78,7 @@ impl Default for Settings {
             stream: None,
             continues: false,
             retries: 7,
+            tool_rounds: TOOL_ROUNDS,
             repeats: 7,
             timeout: TIMEOUT,
             idle: TIMEOUT,
@@ -182,6 +189,9 @@ impl Settings {
         }
         let retries = given.count(&["maxRetry"]).unwrap_or(7);
         self.retries = u32::try_from(retries).unwrap_or(u32::MAX);
+        if let Some(rounds) = given.count(&["maxToolRounds"]) {
+            self.tool_rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
+        }
         let repeats = given.count(&["minTailRepeatCount"]).unwrap_or(7);
         self.repeats = usize::try_from(repeats).unwrap_or(usize::MAX);
         self.timeout = milliseconds(given.count(&["timeout"]), TIMEOUT);

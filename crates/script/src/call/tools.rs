@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use quillet_agent::{AgentError, AgentEvent, Ending, Limits, Outcome, Run, Window};
-use quillet_core::chat::{ChatModel, ChatOptions};
+use quillet_core::chat::{ChatModel, ChatOptions, FinishReason};
 use quillet_core::tool::ToolContext;
 use quillet_core::{Content, Message, Role, Value};
 use tokio::time::timeout;
@@ -18,8 +18,6 @@ use super::turn::{Ear, Said};
 use super::{Ask, CallError, CallEvent, Progress, ToolUse};
 use crate::ErrorKind;
 
-/// Turns of the model that call tools; then one without them.
-pub(super) const ROUNDS: u32 = 30;
 /// One call of a tool. A tool can be a script that asks models of its own.
 const CALL_TIME: Duration = Duration::from_secs(600);
 /// All turns and calls of one answer.
@@ -131,7 +129,7 @@ fn task(
         options: options.clone(),
         counter: ask.model.counter.clone(),
         limits: Limits {
-            tool_rounds: ROUNDS,
+            tool_rounds: ask.settings.tool_rounds,
             call_time: CALL_TIME,
             run_time: RUN_TIME,
             compaction: window.is_some(),
@@ -218,11 +216,13 @@ impl<'a> Turn<'a> {
         telling: &mut Telling<'_>,
     ) -> Result<Said, CallError> {
         let finish = match outcome.ending {
+            // It was told that no more calls are made, and made more.
+            Ending::Finished(FinishReason::ToolCalls) => {
+                return Err(too_many_rounds(ask).partial(&outcome.text));
+            }
             Ending::Finished(reason) => reason,
             // Its last word counts; without one there is no answer.
-            Ending::Repeated { .. } if has_answer(&outcome.messages) => {
-                quillet_core::chat::FinishReason::Stop
-            }
+            Ending::Repeated { .. } if has_answer(&outcome.messages) => FinishReason::Stop,
             Ending::Repeated { times } => {
                 let message = format!(
                     "the model made the same calls {times} times, with the same results, and no answer"
@@ -247,6 +247,15 @@ impl<'a> Turn<'a> {
         said.settle(split);
         Ok(said)
     }
+}
+
+/// What a model ends with that goes on calling tools.
+pub(super) fn too_many_rounds(ask: &Ask) -> CallError {
+    let rounds = ask.settings.tool_rounds;
+    let message = format!(
+        "the model called tools in {rounds} turns, the most that maxToolRounds lets it, and again when it was to answer; set parameters.maxToolRounds higher, or say in the prompt when to stop"
+    );
+    CallError::new(ErrorKind::Limit, message)
 }
 
 /// Whether the last thing is what the model said, and not a call or its result.

@@ -186,6 +186,10 @@ pub const KEYS: &[Key] = &[
         "How often an answer may be continued; 7 by default.",
     ),
     key_of(
+        "parameters.maxToolRounds",
+        "Turns in which the model may call tools on the way to an answer; 30 by default.",
+    ),
+    key_of(
         "parameters.max_tokens",
         "Most tokens of an answer; 2048 by default.",
     ),

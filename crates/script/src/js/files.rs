@@ -72,7 +72,9 @@ impl Files {
             return left_out(call, withheld);
         }
         if self.read.is_empty() && self.write.is_empty() {
-            return Err(denied("`fs` needs a grant: read or write (folders)"));
+            return Err(denied(
+                "`fs` needs a grant: --allow-read DIR or --allow-write DIR (scripts.allow_read, scripts.allow_write)",
+            ));
         }
         let mut arguments = call.arguments.iter().map(|argument| match argument {
             Passed::Value(value) => value.clone(),

@@ -255,8 +255,20 @@ fn module(message: String) -> JsError {
 }
 
 fn absent(name: &str) -> JsError {
+    let instead = match name {
+        "http" | "https" | "http2" | "net" | "tls" | "dns" | "undici" => {
+            "; in its place there is `fetch`, which --allow-net or scripts.allow_net lets out"
+        }
+        "child_process" | "worker_threads" | "cluster" => {
+            "; in its place there are functions in other languages (`[python]` at the beginning of `!fn`), which --allow-run or scripts.allow_run lets run"
+        }
+        "os" | "process" => {
+            "; in its place there is `ENV`, with the variables that --allow-env or scripts.allow_env names"
+        }
+        _ => "",
+    };
     module(format!(
-        "Node's module `{name}` is not available to scripts; there are {}",
+        "Node's module `{name}` is not available to scripts; there are {}{instead}",
         NODE.join(", ")
     ))
 }

@@ -148,6 +148,35 @@ async fn a_model_that_only_calls_is_ended() {
         .unwrap_err();
     assert_eq!(error.kind, ErrorKind::Limit);
     assert_eq!(model.asked().len(), 31);
+    for native in [false, true] {
+        let call = ChatEvent::ToolCall {
+            choice: 0,
+            index: 0,
+            id: Some("c1".to_owned()),
+            name: Some("weather".to_owned()),
+            arguments: r#"{"location": "Oslo"}"#.to_owned(),
+        };
+        let finish = ChatEvent::Finish {
+            choice: 0,
+            reason: FinishReason::ToolCalls,
+            raw: "tool_calls".to_owned(),
+        };
+        let model = Scripted::new([match native {
+            true => Rule::events(".", vec![Ok(call), Ok(finish)]),
+            false => Rule::say(".", "@weather(Oslo)"),
+        }]);
+        let mut asked = asking(&model, "what is the weather?", r#"{"maxToolRounds": 2}"#);
+        asked.model.abilities.tools = native;
+        asked.tools = Weather::tools();
+        let error = ask(asked, &Unwatched).await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Limit, "{native}");
+        let message = error.to_string();
+        assert!(
+            message.contains("2 turns") && message.contains("maxToolRounds"),
+            "{message}"
+        );
+        assert_eq!(model.asked().len(), 3, "{native}");
+    }
 }
 
 #[tokio::test]

@@ -218,12 +218,17 @@ async fn modules_that_cannot_be_had_say_why() {
         (
             "require('http')",
             JsErrorKind::Module,
-            "is not available to scripts",
+            "in its place there is `fetch`",
         ),
         (
             "require('node:nothere')",
             JsErrorKind::Module,
             "is not available to scripts",
+        ),
+        (
+            "await import('child_process')",
+            JsErrorKind::Module,
+            "--allow-run",
         ),
         (
             "require('../outside.js')",
@@ -271,7 +276,7 @@ async fn modules_that_cannot_be_had_say_why() {
         (
             "require('fs')",
             JsErrorKind::Denied,
-            "`fs` needs a grant: read or write",
+            "`fs` needs a grant: --allow-read DIR",
         ),
     ];
     for (body, kind, words) in cases {

@@ -287,7 +287,16 @@ pub(crate) async fn render(
         (None, true) => {
             wanted.latest(&call.app).await?;
             let definition = definition(&request);
-            call.app.service.render_inline(definition, &input).await
+            let mut outcome = call.app.service.render_inline(definition, &input).await;
+            if matches!(request.format.as_deref(), None | Some("go"))
+                && let Err(ServiceError::UnknownFunctions { names, hints, .. }) = &mut outcome
+                && let ([name, ..], []) = (&names[..], &hints[..])
+            {
+                hints.push(format!(
+                    "the template was read as go, where a variable is {{{{.variables.{name}}}}}; \"format\" names another, such as jinja"
+                ));
+            }
+            outcome
         }
     };
     Ok(mark(

@@ -129,7 +129,10 @@ fn script(text: &str) -> String {
 
 fn yaml_problem(origin: &str, content: &str, error: &serde_saphyr::Error) -> Diagnostic {
     let message = error.without_snippet().to_string();
-    let first = message.lines().next().unwrap_or_default();
+    let first = match message.contains("multiple YAML documents") {
+        true => "a second document begins here: a file holds one",
+        false => message.lines().next().unwrap_or_default(),
+    };
     let problem = Diagnostic::error("store.yaml", origin, format!("broken YAML: {first}"));
     let Some(location) = error.location() else {
         return problem;

@@ -21,9 +21,17 @@ const FILES: &[&str] = &[
     "templates_fstring.jsonl",
     "templates_sk.jsonl",
     "templates_handlebars.jsonl",
+    "templates_liquid.jsonl",
     "injection.jsonl",
 ];
-const FORMATS: &[&str] = &["go", "hf", "fstring", "semantic-kernel", "handlebars"];
+const FORMATS: &[&str] = &[
+    "go",
+    "hf",
+    "fstring",
+    "semantic-kernel",
+    "handlebars",
+    "liquid",
+];
 
 /// Tells a child process which line to run: `FILE:LINE`, lines from 0.
 const LINE: &str = "QUILLET_HOSTILE_LINE";

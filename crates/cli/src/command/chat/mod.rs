@@ -29,7 +29,7 @@ pub(crate) async fn run(args: &Chat, config: &Config) -> Result<(), Failure> {
         &format!("{model}, session {session}; /help shows the commands, control-D ends"),
     );
     let mut conversation = Conversation {
-        screen: Screen::new(true, args.talk.reasoning),
+        screen: Screen::new(true, args.talk.reasoning, config),
         talker,
         session,
         spent: Usage::default(),

@@ -101,7 +101,12 @@ async fn converse(
         }
         match server.state {
             State::Ended { orderly: true } => return Ok(()),
-            State::Ended { orderly: false } => return Err(Failure::Said(code::FAILURE)),
+            State::Ended { orderly: false } => {
+                terminal::error(
+                    "the input ended, and no editor had asked to shut down; `quillet lsp` speaks the Language Server Protocol with an editor that starts it",
+                );
+                return Err(Failure::Said(code::FAILURE));
+            }
             State::New | State::Ready | State::ShutDown => {}
         }
     }

@@ -22,7 +22,7 @@ use crate::config::{self, Config};
 use crate::failure::Failure;
 use crate::prompt_target;
 use crate::scripts::{self, MOCK, pretty};
-use crate::talk::{Waiting, harmless, one_line};
+use crate::talk::{Prose, Waiting, one_line};
 use crate::terminal::{self, Stream, Style, styled};
 
 use super::arguments;
@@ -85,6 +85,7 @@ async fn work(args: &Run, name: &str, config: &Config) -> Result<(), Failure> {
     let door = agents::models(config)?;
     let asking = Asking {
         args,
+        config,
         behind: assemble::asked(config, &door)?,
         door,
         messages,
@@ -139,6 +140,7 @@ fn show_requests(
 /// A rendered prompt on its way to models.
 struct Asking<'a> {
     args: &'a Run,
+    config: &'a Config,
     door: Arc<Models>,
     behind: Arc<dyn ChatModel>,
     messages: Vec<Message>,
@@ -176,16 +178,15 @@ impl Asking<'_> {
     /// Asks one model, and shows its answer as it comes.
     async fn one(&self, model: &str) -> Result<(), Failure> {
         let streams = !self.args.no_stream && !self.args.json;
-        let answer = self.ask(model, streams).await?;
-        match (self.args.json, streams) {
-            (true, _) => terminal::line(&pretty(&self.as_json(&answer)))?,
-            (false, true) if answer.text().is_empty() => {}
-            (false, true) => {
-                if !answer.text().ends_with('\n') {
-                    terminal::result("\n")?;
-                }
+        let mut prose = Prose::new(self.config);
+        let answer = self.ask(model, streams.then_some(&mut prose)).await?;
+        if self.args.json {
+            terminal::line(&pretty(&self.as_json(&answer)))?;
+        } else {
+            if !streams {
+                prose.say(answer.text())?;
             }
-            (false, false) => terminal::line(&shown(answer.text()))?,
+            prose.end()?;
         }
         let calls = answer.reply.choices.iter().flat_map(|it| &it.tool_calls);
         for call in calls {
@@ -200,11 +201,15 @@ impl Asking<'_> {
     /// Asks several models one after the other, and compares them.
     async fn each(&self, models: &[String]) -> Result<(), Failure> {
         let mut all = Vec::new();
+        let mut prose = Prose::new(self.config);
         for model in models {
-            let answer = self.ask(model, false).await?;
+            let answer = self.ask(model, None).await?;
             if !self.args.json {
                 let head = styled(model, Style::Bold, Stream::Out.has_colour());
-                terminal::line(&format!("{head}\n{}\n\n", shown(answer.text()).trim_end()))?;
+                terminal::line(&head)?;
+                prose.say(answer.text().trim_end())?;
+                prose.end()?;
+                terminal::result("\n")?;
             }
             all.push(answer);
         }
@@ -219,7 +224,8 @@ impl Asking<'_> {
         failed.map_or(Ok(()), |error| Err(error.into()))
     }
 
-    async fn ask(&self, model: &str, streams: bool) -> Result<Answer, Failure> {
+    /// Asks a model; shows its answer as it comes, if that is wanted.
+    async fn ask(&self, model: &str, mut prose: Option<&mut Prose>) -> Result<Answer, Failure> {
         let begun = Instant::now();
         let mut answer = Answer {
             model: model.to_owned(),
@@ -249,11 +255,13 @@ impl Asking<'_> {
                             break;
                         }
                     };
-                    if let (true, ChatEvent::Text { text, .. } | ChatEvent::Refusal { text, .. }) =
-                        (streams, &event)
+                    if let (
+                        Some(prose),
+                        ChatEvent::Text { text, .. } | ChatEvent::Refusal { text, .. },
+                    ) = (&mut prose, &event)
                     {
-                        is_open = true;
-                        terminal::result(&shown(text))?;
+                        prose.say(text)?;
+                        is_open = prose.is_open();
                     }
                     answer.reply.fold(event);
                 }
@@ -310,13 +318,5 @@ impl Asking<'_> {
             ));
         }
         lines.join("\n")
-    }
-}
-
-/// Text of a model, harmless where somebody looks at it.
-fn shown(text: &str) -> std::borrow::Cow<'_, str> {
-    match Stream::Out.is_terminal() {
-        true => harmless(text),
-        false => text.into(),
     }
 }

@@ -30,7 +30,7 @@ enum Number {
     Of(Box<Object>),
 }
 
-/// What `f` answers, or `h`, whose equal calls are one.
+/// What `f` answers, or `k`, whose equal calls are one.
 #[derive(Clone, Debug)]
 struct Object {
     shared: bool,
@@ -93,6 +93,7 @@ fn has(format: &str) -> Option<Has> {
         "go" => (true, true, true),
         "jinja" => (true, false, true),
         "handlebars" => (false, false, false),
+        "liquid" => (true, true, false),
         _ => return None,
     };
     Some(Has {
@@ -196,7 +197,7 @@ impl Sequential {
     /// Its number, from which all of it follows.
     fn object(&mut self, object: &Object) -> i64 {
         let number = self.number(&object.argument);
-        let call = format!("{} {number}", if object.shared { "h" } else { "f" });
+        let call = format!("{} {number}", if object.shared { "k" } else { "f" });
         if !object.shared || !self.calls.contains(&call) {
             self.calls.push(call);
         }
@@ -285,6 +286,8 @@ fn items(number: i64) -> Vec<i64> {
 struct Writer<'f> {
     format: &'f str,
     loops: usize,
+    /// Names that were given to results of calls.
+    names: usize,
     out: String,
 }
 
@@ -293,7 +296,7 @@ impl Writer<'_> {
         self.format == format
     }
 
-    fn number(&self, number: &Number) -> String {
+    fn number(&mut self, number: &Number) -> String {
         let dollar = if self.is("go") { "$" } else { "" };
         match number {
             Number::Plain(number) => number.to_string(),
@@ -303,37 +306,49 @@ impl Writer<'_> {
         }
     }
 
-    fn object(&self, object: &Object) -> String {
-        let name = if object.shared { "h" } else { "f" };
-        self.call(name, &self.number(&object.argument))
+    fn object(&mut self, object: &Object) -> String {
+        let name = if object.shared { "k" } else { "f" };
+        let argument = self.number(&object.argument);
+        self.call(name, &argument)
     }
 
-    fn call(&self, name: &str, argument: &str) -> String {
-        match self.is("jinja") {
-            true => format!("{name}({argument})"),
-            false => format!("({name} {argument})"),
+    fn call(&mut self, name: &str, argument: &str) -> String {
+        match self.format {
+            "jinja" => format!("{name}({argument})"),
+            // A call is a filter, and stands in no condition: its result gets a name before.
+            "liquid" => {
+                self.names += 1;
+                let result = format!("r{}", self.names);
+                let assign = format!("{{% assign {result} = {argument} | {name} %}}");
+                self.out.push_str(&assign);
+                result
+            }
+            _ => format!("({name} {argument})"),
         }
     }
 
-    fn field(&self, object: &Object, field: &str) -> String {
+    fn field(&mut self, object: &Object, field: &str) -> String {
         let object = self.object(object);
         match self.format {
-            "go" => format!("{object}.{field}"),
+            "go" | "liquid" => format!("{object}.{field}"),
             "jinja" => format!("{object}['{field}']"),
             _ => format!("(lookup {object} '{field}')"),
         }
     }
 
-    fn text(&self, text: &Text) -> String {
+    fn text(&mut self, text: &Text) -> String {
         match text {
             Text::Number(number) => self.number(number),
             Text::Whole(object) => self.object(object),
             Text::Result(object) => self.field(object, "result"),
-            Text::Bracketed(text) => self.call("g", &self.text(text)),
+            Text::Bracketed(text) => {
+                let text = self.text(text);
+                self.call("g", &text)
+            }
         }
     }
 
-    fn condition(&self, condition: &Condition) -> String {
+    fn condition(&mut self, condition: &Condition) -> String {
         let (word, all) = match condition {
             Condition::Ok(object) => return self.field(object, "ok"),
             Condition::And(all) => ("and", all),
@@ -346,10 +361,11 @@ impl Writer<'_> {
         }
     }
 
+    /// Liquid's tags are Jinja's, but for those of which it says so itself.
     fn put(&mut self, go: &str, jinja: &str, handlebars: &str) {
         self.out.push_str(match self.format {
             "go" => go,
-            "jinja" => jinja,
+            "jinja" | "liquid" => jinja,
             _ => handlebars,
         });
     }
@@ -411,6 +427,17 @@ impl Writer<'_> {
                     "",
                 );
             }
+            Statement::Set(which, number) if self.is("liquid") => {
+                let number = self.number(number);
+                let assign = format!("{{% assign s{which} = {number} %}}");
+                self.out.push_str(&assign);
+            }
+            Statement::Apart(number) if self.is("liquid") => {
+                let argument = self.number(number);
+                let object = self.call("f", &argument);
+                let text = self.call("g", &format!("{object}.result"));
+                self.out.push_str(&format!("{{{{ {text} }}}}"));
+            }
             Statement::Set(which, number) => {
                 let number = self.number(number);
                 self.put(
@@ -435,8 +462,16 @@ fn written(format: &str, body: &[Statement]) -> String {
     let mut writer = Writer {
         format,
         loops: 0,
+        names: 0,
         out: String::new(),
     };
+    if format == "liquid" {
+        writer
+            .out
+            .push_str("{% assign s0 = 0 %}{% assign s1 = 0 %}");
+        writer.body(body);
+        return writer.out;
+    }
     writer.put(
         "{{define \"apart\"}}{{g (f .).result}}{{end}}{{$s0 := 0}}{{$s1 := 0}}",
         "{% macro apart(x) %}{{ g(f(x)['result']) }}{% endmacro %}{% set s0 = 0 %}{% set s1 = 0 %}",
@@ -457,10 +492,10 @@ impl Functions for Tools {
         self.names().contains(&name)
     }
     fn names(&self) -> Vec<&str> {
-        vec!["f", "g", "h"]
+        vec!["f", "g", "k"]
     }
     fn idempotent(&self, name: &str) -> bool {
-        name == "h"
+        name == "k"
     }
     fn call<'a>(
         &'a self,
@@ -472,7 +507,7 @@ impl Functions for Tools {
         Box::pin(async move {
             tokio::time::sleep(Duration::from_millis(time)).await;
             let (said, answer) = match (name, &argument) {
-                ("f" | "h", Value::Int(number)) => {
+                ("f" | "k", Value::Int(number)) => {
                     let number_then = number_of(*number);
                     let text = format!(
                         r#"{{"result":"r{number_then}","n":{number_then},"ok":{},"items":{:?}}}"#,

@@ -1,0 +1,98 @@
+//! Text of a model on standard output: laid out and harmless where somebody looks at it, as it is
+//! everywhere else.
+
+use std::io;
+
+use crate::config::{self, Config};
+use crate::terminal::{self, Stream};
+
+use super::harmless;
+use super::markdown::Markdown;
+
+/// Where a model's text goes.
+#[derive(Debug)]
+pub(crate) struct Prose {
+    /// Whether somebody looks at the text itself: then it must be harmless.
+    is_looked_at: bool,
+    /// What lays it out; nothing where it is shown as it is.
+    markdown: Option<Markdown>,
+    /// Whether text that is shown as it is stands without a new line.
+    is_open: bool,
+}
+
+impl Prose {
+    /// Standard output. Markdown is laid out on a terminal with colours, unless `--raw` or the
+    /// setting `terminal.raw` says otherwise.
+    pub(crate) fn new(config: &Config) -> Self {
+        let is_looked_at = Stream::Out.is_terminal();
+        let lays_out =
+            is_looked_at && Stream::Out.has_colour() && !config.is_on(&config::TERMINAL_RAW);
+        Prose {
+            is_looked_at,
+            markdown: lays_out.then(|| Markdown::new(terminal::width())),
+            is_open: false,
+        }
+    }
+
+    /// Whether somebody looks at it.
+    pub(crate) fn is_looked_at(&self) -> bool {
+        self.is_looked_at
+    }
+
+    /// Whether it stands in the middle of a line.
+    pub(crate) fn is_open(&self) -> bool {
+        match &self.markdown {
+            Some(markdown) => markdown.is_open(),
+            None => self.is_open,
+        }
+    }
+
+    /// Writes more of the text.
+    ///
+    /// # Errors
+    /// The reader left.
+    pub(crate) fn say(&mut self, text: &str) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let Some(markdown) = &mut self.markdown else {
+            self.is_open = !text.ends_with('\n');
+            return match self.is_looked_at {
+                true => terminal::result(&harmless(text)),
+                false => terminal::result(text),
+            };
+        };
+        markdown.set_width(terminal::width());
+        let shown = markdown.push(text);
+        match shown.is_empty() {
+            true => Ok(()),
+            false => terminal::result(&shown),
+        }
+    }
+
+    /// Writes what was held back, and ends the line. Another text may follow.
+    ///
+    /// # Errors
+    /// The reader left.
+    pub(crate) fn end(&mut self) -> io::Result<()> {
+        let rest = match &mut self.markdown {
+            Some(markdown) => markdown.end(),
+            None if std::mem::take(&mut self.is_open) => "\n".to_owned(),
+            None => String::new(),
+        };
+        match rest.is_empty() {
+            true => Ok(()),
+            false => terminal::result(&rest),
+        }
+    }
+}
+
+impl Drop for Prose {
+    /// A text that was cut off is shown up to its end, too.
+    fn drop(&mut self) {
+        if let Some(markdown) = &mut self.markdown {
+            // Nobody is left who could be told that nobody reads it.
+            let _ = terminal::result(&markdown.end());
+        }
+    }
+}

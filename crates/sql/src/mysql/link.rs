@@ -15,8 +15,8 @@ use tokio::time::timeout;
 
 use super::{error, roles};
 use crate::database::ConnectOptions;
-use crate::tls;
 use crate::reach::databases;
+use crate::tls;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind};
 
 /// How long ending a query in the server may take: it needs a connection of its own.

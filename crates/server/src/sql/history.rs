@@ -131,7 +131,7 @@ pub(crate) async fn search(
 #[utoipa::path(post, path = "/dbs/{name}/history/{id}/accept", operation_id = "accept_query", tag = "databases",
     params(("name" = String, Path), ("id" = u64, Path)), responses(
     (status = 200, body = Item),
-    (status = 400, body = Problem, content_type = "application/problem+json", description = "It was run without a question"),
+    (status = 400, body = Problem, content_type = "application/problem+json", description = "It was run without a question, or the path has no number of a query"),
     (status = 403, body = Problem, content_type = "application/problem+json", description = "Clients may not change connections here, nor what is told of them"),
     (status = 404, body = Problem, content_type = "application/problem+json"),
 ))]
@@ -145,6 +145,7 @@ pub(crate) async fn accept(call: Call, asked: InPath) -> Result<Response, ApiErr
 #[utoipa::path(delete, path = "/dbs/{name}/history/{id}/accept", operation_id = "unaccept_query", tag = "databases",
     params(("name" = String, Path), ("id" = u64, Path)), responses(
     (status = 204, description = "It is no example, whether it was one before or not"),
+    (status = 400, body = Problem, content_type = "application/problem+json", description = "The path has no number of a query"),
     (status = 403, body = Problem, content_type = "application/problem+json", description = "Clients may not change connections here, nor what is told of them"),
     (status = 404, body = Problem, content_type = "application/problem+json"),
 ))]

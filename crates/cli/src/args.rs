@@ -28,7 +28,7 @@ const GLOBAL: &str = "Global options";
   quillet demo                              a tour, offline
   quillet serve --demo                      a prompt service to try
   quillet ask \"What is a monad?\" -m gpt-4o  ask a model
-  quillet chat --demo                       talk with a mock model that calls tools
+  quillet chat --demo                       talk with a mock model
   quillet sql \"How many orders?\" --db demo  ask a database
   quillet render greeting.tmpl -D name=Ada  fill in a template
   quillet run support.prompty -m gpt-4o     send a prompt to a model

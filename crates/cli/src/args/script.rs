@@ -10,13 +10,13 @@ use crate::config::{self, Flags};
 /// Runs a script, or sends a prompt to its model.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  quillet run hello.ai.yaml                  a file
+  quillet run hello.ai.yaml                    a file
   quillet run translator '{lang: \"fr\"}' -I lib  an id, looked for in lib/
-  echo \"A long text\" | quillet run summary   standard input is `content`
-  quillet run -i -e char.ai.yaml             go on talking
-  quillet run hello.ai.yaml --dry-run        the requests, and no model
-  quillet run ask.prompty -D question=\"Why?\"  a prompt file goes to its model
-  quillet run greet.hello -s dir:st -m mock  and so does a stored prompt")]
+  echo \"A long text\" | quillet run summary     standard input is `content`
+  quillet run -i -e char.ai.yaml               go on talking
+  quillet run hello.ai.yaml --dry-run          the requests, and no model
+  quillet run ask.prompty -D question=\"Why?\"   a prompt file goes to its model
+  quillet run greet.hello -s dir:st -m mock    and so does a stored prompt")]
 pub(crate) struct Run {
     /// A script: its file, a folder with a script of its name, an id, or - for standard input;
     /// or a prompt: its file (.prompt, .prompty, a template), or its id in the store.

@@ -238,7 +238,9 @@ impl ModelFacts {
     /// with it, as `claude-…` does with `claude`.
     #[must_use]
     pub fn nearest(&self, model: &str) -> Option<&str> {
-        let ids = self.ids();
+        let mut ids = self.ids();
+        // `claude-` is what is known of all whose names begin so.
+        ids.retain(|id| !id.ends_with('-'));
         let near = quillet_core::nearest(model, ids.iter().copied());
         near.or_else(|| {
             let begins = |id: &&&str| {

@@ -209,7 +209,7 @@ fn without_doubt(events: &[(Event<'_>, Range<usize>)], source: &str) -> usize {
 /// The first sign in plain text that may become part of something.
 fn doubt(source: &str, range: Range<usize>) -> Option<usize> {
     let bytes = source.as_bytes();
-    let signs = range.clone().filter(|at| b"*_~`[<$".contains(&bytes[*at]));
+    let signs = range.filter(|at| b"*_~`[<$".contains(&bytes[*at]));
     for at in signs {
         let escapes = bytes[..at].iter().rev().take_while(|it| **it == b'\\');
         if escapes.count() % 2 == 1 {

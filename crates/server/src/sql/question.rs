@@ -26,10 +26,25 @@ pub(crate) struct QuestionBody {
     /// Questions of the same talk and the queries that were given for them, the latest last: the
     /// question may go on from there.
     #[serde(default)]
-    #[schema(value_type = Vec<Object>)]
-    previous: Vec<Previous>,
+    previous: Vec<Earlier>,
     /// How long the database may take if it is run, from 10 to 300.
     timeout_seconds: Option<u64>,
+}
+
+/// A question of the same talk.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Earlier {
+    /// What was asked.
+    question: String,
+    /// The query that was given for it.
+    sql: String,
+}
+
+impl From<Earlier> for Previous {
+    fn from(Earlier { question, sql }: Earlier) -> Self {
+        Previous { question, sql }
+    }
 }
 
 /// The query, how it came about, and its rows if they were wanted.
@@ -65,7 +80,7 @@ pub(crate) async fn ask(
     let limits = query::limits(databases.config(), None, body.timeout_seconds)?;
     let options = RunOptions {
         limits: Some(limits),
-        previous: body.previous,
+        previous: body.previous.into_iter().map(Previous::from).collect(),
         ..RunOptions::default()
     };
     let answering = async {

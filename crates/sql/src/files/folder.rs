@@ -14,6 +14,8 @@ use super::FileError;
 const PREFIX: &str = "quillet-files-";
 /// The file that says that somebody wants the folder.
 const HELD: &str = "held";
+/// The same before it is locked.
+const UNHELD: &str = "unheld";
 /// The database in it.
 const DATABASE: &str = "rows.db";
 
@@ -51,9 +53,12 @@ impl Folder {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(&path).map_err(wrong)?;
-        let held = File::create_new(path.join(HELD)).inspect(|file| {
+        // Its name says that it is locked: nobody finds it before it is.
+        let (new, named) = (path.join(UNHELD), path.join(HELD));
+        let held = File::create_new(&new).and_then(|file| {
             // Where files cannot be locked, nobody sweeps either.
             let _ = file.try_lock();
+            fs::rename(&new, &named).map(|()| file)
         });
         match held {
             Ok(held) => Ok(Folder { path, _held: held }),
@@ -87,7 +92,12 @@ fn sweep(parent: &Path) {
         if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
             continue;
         }
-        let Ok(held) = File::open(entry.path().join(HELD)) else {
+        let held = entry.path().join(HELD);
+        // What is no file is none of ours; to open a pipe would be to wait.
+        if !fs::symlink_metadata(&held).is_ok_and(|found| found.is_file()) {
+            continue;
+        }
+        let Ok(held) = File::open(held) else {
             continue;
         };
         if held.try_lock().is_ok() {

@@ -105,3 +105,18 @@ async fn an_unknown_database_is_not_asked() {
     error(&served.ask("how many?", false).await, 404, "sql.not_found");
     assert!(served.provider.requests().is_empty());
 }
+
+#[tokio::test]
+async fn a_question_goes_on_from_those_before() {
+    let shop = Shop::sqlite();
+    let served = Setup::saying([COUNT]).with(&shop).await;
+    let earlier = json!({"question": "how many customers?", "sql": "SELECT 4711"});
+    let body = json!({"prompt": "and of Oslo?", "previous": [earlier]});
+    let answer = served.post("/dbs/shop/query/natural", &body).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let asked = format!("{:?}", served.provider.requests());
+    assert!(asked.contains("how many customers?") && asked.contains("SELECT 4711"));
+    let wrong = json!({"prompt": "x", "previous": [{"quest": "y"}]});
+    let answer = served.post("/dbs/shop/query/natural", &wrong).await;
+    assert_eq!(answer.status, 422, "{}", answer.body);
+}

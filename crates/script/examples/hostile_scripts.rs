@@ -1,7 +1,7 @@
 //! Runs the hostile scripts, each in a process of its own, and holds the time and the memory that each
 //! may take.
 //!
-//! `cargo run --release -p quillet-script --example hostile [PART OF AN ID]`
+//! `cargo run --release -p quillet-script --example hostile_scripts [PART OF AN ID]`
 
 #[path = "../tests/it/hostile.rs"]
 mod hostile;

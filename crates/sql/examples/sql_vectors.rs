@@ -1,6 +1,6 @@
 //! Runs files of vectors (safety of queries, LIMIT, choice of tables) and says what differs.
 //!
-//! `cargo run --release -p quillet-sql --example vectors -- [--verbose] FILE…`
+//! `cargo run --release -p quillet-sql --example sql_vectors -- [--verbose] FILE…`
 
 use std::path::Path;
 use std::process::ExitCode;

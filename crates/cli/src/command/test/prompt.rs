@@ -50,7 +50,7 @@ impl Prompt<'_> {
         trial.asks(&request);
         let reply = reply(answering.model.as_ref(), request).await;
         let reply = reply.map_err(|error| self.unanswered(error))?;
-        self.outcome(&trial, rendered.messages, &options, reply)
+        self.outcome(&trial, &rendered.messages, &options, &reply)
     }
 
     fn variables(&self, input: Input) -> Result<Map, ScriptError> {
@@ -82,9 +82,9 @@ impl Prompt<'_> {
     fn outcome(
         &self,
         trial: &Trial,
-        messages: Vec<Message>,
+        messages: &[Message],
         options: &ChatOptions,
-        reply: Reply,
+        reply: &Reply,
     ) -> Result<Outcome, ScriptError> {
         let choice = reply.whole().map_err(|cut| {
             self.unanswered(ModelError::new(ModelErrorKind::Cut, cut.to_string()))

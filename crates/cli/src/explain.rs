@@ -9,8 +9,8 @@ use quillet_prompt::{
     Catalogue, Definition, Names, Problem, Prompt, PromptEntry, ServiceError, Snapshot, State,
 };
 use quillet_template::{
-    CompileOptions, FunctionReference, References, RenderError, Source, Template, TemplateFactory,
-    VariableReference,
+    CompileOptions, FunctionReference, Missing, References, RenderError, Source, Template,
+    TemplateFactory, VariableReference,
 };
 
 use crate::braces;
@@ -380,6 +380,10 @@ impl Texts {
         if matches!(root.as_str(), "variables" | "args") {
             return self.undeclared(variable, rest.first()?);
         }
+        // What stands at the root of a prompt file is one of its inputs, or nothing but empty.
+        if self.is_of_file() && environs.is_empty() && !root.starts_with('@') {
+            return self.undeclared(variable, root);
+        }
         let path = variable.path.join(".");
         let under = |longer: &str, shorter: &str| {
             longer
@@ -419,12 +423,23 @@ impl Texts {
         }
         let path = variable.path.join(".");
         let message = format!("{path} is not among the prompt's parameters");
-        let found = self.at(variable.source, variable.span, "check.parameter", message);
+        let mut found = self.at(variable.source, variable.span, "check.parameter", message);
+        if self.is_of_file() {
+            // Its reference takes it for empty.
+            found.severity = Severity::Warning;
+        }
         Some(match nearest(name, declared.keys().map(String::as_str)) {
             Some(near) => found.help(format!("did you mean {near}?")),
+            None if self.is_of_file() => found.help("declare it among the inputs"),
             None => found.help(format!(
                 "declare it: {{\"name\": {name:?}, \"type\": \"string\"}}"
             )),
         })
+    }
+
+    /// Whether the prompt is a file of another tool's, whose own rules say what is missing.
+    fn is_of_file(&self) -> bool {
+        let prompt = self.prompt.as_ref();
+        prompt.is_some_and(|prompt| prompt.missing == Missing::Default)
     }
 }

@@ -199,6 +199,14 @@ impl Target {
         for unused in unused.filter(|it| is_defined(&it.name) && !is_used(&it.name)) {
             terminal::warning(&unused_text(unused));
         }
+        for absent in &outcome.absent {
+            let near = absent.nearest.as_deref();
+            let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            let name = &absent.name;
+            terminal::warning(&format!(
+                "the prompt uses {name}, which it does not declare and nobody gave{near}"
+            ));
+        }
     }
 }
 

@@ -42,7 +42,7 @@ pub use error::{Broken, Problem, RenderFailure, ServiceError};
 pub use explain::{CallFacts, Explanation, SharedFacts, Source, TemplateFacts, VariableFacts};
 pub use extension::Extension;
 pub use functions::ToolFailure;
-pub use names::{Names, Unused};
+pub use names::{Absent, Names, Unused};
 pub use parameters::Parameters;
 pub use place::{Place, Standing};
 pub use revision::Revision;

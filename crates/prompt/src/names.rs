@@ -6,7 +6,8 @@ use std::sync::Arc;
 use quillet_core::store::Key;
 use quillet_core::tool::Tool;
 use quillet_core::{Map, Value, nearest};
-use quillet_template::{References, TemplateFormat, VariableReference};
+use quillet_template::{Missing, References, TemplateFormat, VariableReference};
+use serde_json::Value as Tree;
 
 use crate::definition::Prompt;
 use crate::error::{Broken, ServiceError};
@@ -23,6 +24,16 @@ pub struct Unused {
     /// Its name.
     pub name: String,
     /// One that the prompt declares or uses, that nobody gave, and that is like it.
+    pub nearest: Option<String>,
+}
+
+/// A variable that a prompt file uses, does not declare among those that it declares, and nobody gave:
+/// most likely misspelt. Nothing stands in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Absent {
+    /// Its name.
+    pub name: String,
+    /// One that the file declares, and that is like it.
     pub nearest: Option<String>,
 }
 
@@ -151,6 +162,50 @@ impl<'a> Names<'a> {
             });
         }
         unused
+    }
+
+    /// Variables that a prompt file uses, does not declare, and nobody gave. Its reference takes them
+    /// for empty, so that they are no errors; a definition of ours says itself what happens.
+    pub(crate) fn absent(
+        &self,
+        prompt: &Prompt,
+        references: &References,
+        root: &Map,
+    ) -> Vec<Absent> {
+        if prompt.missing != Missing::Default {
+            return Vec::new();
+        }
+        let missing = references.variables.iter().filter(|variable| {
+            let first = variable.path.first();
+            let is_there = first.is_none_or(|first| root.get(first).is_some());
+            !is_there && !variable.optional && !self.may_be_call(variable)
+        });
+        let mut missing = missing.peekable();
+        if missing.peek().is_none() {
+            return Vec::new();
+        }
+        let schema = prompt.parameters.schema();
+        let declared = schema.as_ref().and_then(|schema| schema.get("properties"));
+        // A file that declares nothing leaves everything open.
+        let Some(declared) = declared
+            .and_then(Tree::as_object)
+            .filter(|it| !it.is_empty())
+        else {
+            return Vec::new();
+        };
+        let mut absent: Vec<Absent> = Vec::new();
+        for name in missing.filter_map(|variable| variable.path.first()) {
+            // `@state` is the application's, in `.prompt` files.
+            let is_known = name.starts_with('@') || declared.contains_key(name);
+            if is_known || absent.iter().any(|it| it.name == *name) || absent.len() >= MOST_UNUSED {
+                continue;
+            }
+            absent.push(Absent {
+                name: name.clone(),
+                nearest: nearest(name, declared.keys().map(String::as_str)).map(str::to_owned),
+            });
+        }
+        absent
     }
 
     /// Every function that is referenced must exist.

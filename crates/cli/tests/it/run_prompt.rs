@@ -315,3 +315,46 @@ fn what_does_not_go_with_a_prompt_that_is_asked_is_said() {
         assert!(done.err.contains(part), "{args:?} {done:?}");
     }
 }
+
+#[test]
+fn a_variable_that_a_file_uses_and_does_not_declare_is_told() {
+    let place = Place::new().with(&[
+        (
+            "a.prompty",
+            "---\nname: A\ninputs:\n  firstName: {type: string}\n---\nsystem:\nHi {{ frstName }}.\n",
+        ),
+        (
+            "b.prompt",
+            "---\ninput: {schema: {firstName?: string}}\n---\nHi {{frstName}}{{@state.x}}",
+        ),
+        ("open.prompt", "---\nmodel: gpt-4o\n---\nHi {{anything}}"),
+        (
+            "told.prompty",
+            "---\nname: T\ninputs:\n  firstName: {type: string}\n---\nsystem:\nHi {{ firstName }}{{ other | default('x') }}.\n",
+        ),
+    ]);
+    let near = "did you mean firstName?";
+    for (file, words) in [
+        ("a.prompty", Some(near)),
+        ("b.prompt", Some(near)),
+        ("open.prompt", None),
+        ("told.prompty", None),
+    ] {
+        for command in [
+            &["render", file][..],
+            &["run", file, "-m", "mock"],
+            &["check", file],
+        ] {
+            let done = place.run(command);
+            assert_eq!(done.code, Some(0), "{command:?} {done:?}");
+            let said = format!("{}{}", done.out, done.err);
+            match words {
+                Some(words) => assert!(said.contains(words), "{command:?} {done:?}"),
+                None => assert!(!said.contains("declare"), "{command:?} {done:?}"),
+            }
+        }
+    }
+    let given = place.run(&["render", "a.prompty", "-D", "frstName=Bob"]);
+    assert_eq!(given.out, "[system]\nHi Bob.\n", "{given:?}");
+    assert_eq!(given.err, "", "{given:?}");
+}

@@ -20,7 +20,7 @@ use crate::compile::{Compiled, SourceSet};
 use crate::error::ServiceError;
 use crate::explain::Explanation;
 use crate::functions::ToolFailure;
-use crate::names::Unused;
+use crate::names::{Absent, Unused};
 use crate::script::{self, DryRun, ScriptJob, ScriptRunner, ScriptStream};
 use crate::snapshot::{PromptEntry, Snapshot};
 use crate::usage::Usage;
@@ -150,6 +150,8 @@ pub struct RenderOutcome {
     pub dry_run: Option<DryRun>,
     /// Variables of the request that the prompt neither declares nor uses.
     pub unused: Vec<Unused>,
+    /// Variables that a prompt file uses and does not declare, and nobody gave.
+    pub absent: Vec<Absent>,
     /// What the render was made of, if [`Input::explain`] asks.
     pub explanation: Option<Box<Explanation>>,
 }
@@ -163,6 +165,8 @@ pub struct ChatOutcome {
     pub failures: Vec<ToolFailure>,
     /// Variables of the request that the prompt neither declares nor uses.
     pub unused: Vec<Unused>,
+    /// Variables that a prompt file uses and does not declare, and nobody gave.
+    pub absent: Vec<Absent>,
     /// What the render was made of, if [`Input::explain`] asks.
     pub explanation: Option<Box<Explanation>>,
 }
@@ -390,6 +394,7 @@ impl PromptService {
                 stream: self.chat_script(job).await?,
                 failures: Vec::new(),
                 unused: Vec::new(),
+                absent: Vec::new(),
                 explanation: None,
             });
         }
@@ -412,6 +417,7 @@ impl PromptService {
             stream,
             failures,
             unused: rendered.unused,
+            absent: rendered.absent,
             explanation: rendered.explanation,
         })
     }
@@ -478,6 +484,7 @@ impl PromptService {
             time: started.elapsed(),
             dry_run: Some(dry_run),
             unused: Vec::new(),
+            absent: Vec::new(),
             explanation: None,
         })
     }

@@ -110,6 +110,7 @@ impl PromptService {
         });
         Ok(RenderOutcome {
             unused: names.unused(prompt, references, input.variables),
+            absent: names.absent(prompt, references, &root),
             explanation,
             calls: made,
             prompt: assembled,

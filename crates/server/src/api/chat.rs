@@ -186,7 +186,7 @@ fn ask(
         }
         Ok(Answer {
             stream: outcome.stream,
-            warnings: warnings(&[], &outcome.unused, outcome.failures),
+            warnings: warnings(&[], (&outcome.unused, &outcome.absent), outcome.failures),
         })
     })
 }

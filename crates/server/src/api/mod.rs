@@ -22,7 +22,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::Response;
 use quillet_core::{Map, Table};
-use quillet_prompt::{ToolFailure, Unused};
+use quillet_prompt::{Absent, ToolFailure, Unused};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -95,11 +95,22 @@ impl Warning {
         );
         Warning::of_request("request.unused_variable", message)
     }
+
+    /// A variable that the prompt uses, and neither declares nor is given.
+    fn absent(variable: &Absent) -> Self {
+        let near = variable.nearest.as_deref();
+        let hint = near.map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
+        let message = format!(
+            "the prompt uses the variable {:?}, which it does not declare and nobody gave{hint}",
+            variable.name
+        );
+        Warning::of_request("request.missing_variable", message)
+    }
 }
 
 pub(crate) fn warnings(
     unknown: &[Unknown],
-    unused: &[Unused],
+    (unused, absent): (&[Unused], &[Absent]),
     failures: Vec<ToolFailure>,
 ) -> Vec<Warning> {
     let of_tool = |failure: ToolFailure| Warning {
@@ -111,7 +122,9 @@ pub(crate) fn warnings(
     let of_tools = failures.into_iter().map(of_tool);
     let of_members = unknown.iter().map(Warning::unknown);
     let of_variables = unused.iter().map(Warning::unused);
-    of_tools.chain(of_members).chain(of_variables).collect()
+    let of_absent = absent.iter().map(Warning::absent);
+    let of_request = of_members.chain(of_variables).chain(of_absent);
+    of_tools.chain(of_request).collect()
 }
 
 /// `variables` over `args`, the origin's name for the same.

@@ -233,7 +233,11 @@ pub(crate) async fn render_prompt_kind(
     NotedBody(request, unknown): NotedBody<RenderRequest>,
 ) -> Result<Response, ApiError> {
     let (outcome, revision) = stored(&call, &wanted, &id, &request, &asked).await?;
-    let warnings = warnings(&unknown, &outcome.unused, outcome.failures);
+    let warnings = warnings(
+        &unknown,
+        (&outcome.unused, &outcome.absent),
+        outcome.failures,
+    );
     let rendered = taken(outcome.prompt);
     let kind = rendered.kind();
     let (prompt, messages) = match rendered {
@@ -390,7 +394,11 @@ fn taken(prompt: RenderedPrompt) -> Rendered {
 }
 
 fn reply(outcome: RenderOutcome, unknown: &[Unknown]) -> Result<Response, ApiError> {
-    let warnings = warnings(unknown, &outcome.unused, outcome.failures);
+    let warnings = warnings(
+        unknown,
+        (&outcome.unused, &outcome.absent),
+        outcome.failures,
+    );
     let rendered = taken(outcome.prompt);
     json(&RenderReply {
         kind: rendered.kind(),

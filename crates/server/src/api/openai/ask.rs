@@ -116,7 +116,7 @@ fn prompt(call: &Call, id: String, request: ChatRequest, variables: Map) -> Aski
         }
         Ok(Answer {
             stream: send(&app, request).await?,
-            warnings: warnings(&[], &[], rendered.failures),
+            warnings: warnings(&[], (&[], &rendered.absent), rendered.failures),
         })
     })
 }

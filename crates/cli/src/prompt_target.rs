@@ -90,7 +90,7 @@ pub(crate) async fn render(
     Ok(Rendered {
         messages: service.messages(rendered.prompt),
         model: rendered.model,
-        options: rendered.options,
+        options: (*rendered.options).clone(),
     })
 }
 

@@ -154,7 +154,7 @@ impl Wanted {
         revision: Option<Revision>,
     ) -> Result<Response, ApiError> {
         let bytes = written(value)?;
-        let tag = tag(Revision::of(&bytes));
+        let tag = tag(&Revision::of(&bytes).digits());
         let mut response = match &self.known {
             Some(known) if names(known, &tag) => {
                 let mut response = Response::new(Body::empty());
@@ -165,7 +165,7 @@ impl Wanted {
         };
         response.headers_mut().insert(ETAG, tag);
         if let Some(revision) = revision {
-            say(response.headers_mut(), revision);
+            say(response.headers_mut(), &revision.digits());
         }
         Ok(response)
     }
@@ -175,8 +175,9 @@ impl Wanted {
 pub(crate) fn mark(mut response: Response, revision: Option<Revision>) -> Response {
     if let Some(revision) = revision {
         let headers = response.headers_mut();
-        headers.insert(ETAG, tag(revision));
-        say(headers, revision);
+        let digits = revision.digits();
+        headers.insert(ETAG, tag(&digits));
+        say(headers, &digits);
     }
     response
 }
@@ -186,15 +187,15 @@ pub(crate) fn of_prompt(id: &str) -> impl Fn(&Snapshot) -> Option<Revision> {
     move |snapshot| snapshot.prompts.get(id).map(|prompt| prompt.revision)
 }
 
-fn say(headers: &mut HeaderMap, revision: Revision) {
-    if let Ok(value) = HeaderValue::from_bytes(&revision.digits()) {
+fn say(headers: &mut HeaderMap, digits: &[u8; 32]) {
+    if let Ok(value) = HeaderValue::from_bytes(digits) {
         headers.insert(&REVISION, value);
     }
 }
 
-fn tag(revision: Revision) -> HeaderValue {
+fn tag(digits: &[u8; 32]) -> HeaderValue {
     let mut tag = [b'"'; 34];
-    tag[1..33].copy_from_slice(&revision.digits());
+    tag[1..33].copy_from_slice(digits);
     let tag = HeaderValue::from_bytes(&tag);
     tag.unwrap_or(HeaderValue::from_static("\"\""))
 }

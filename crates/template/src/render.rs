@@ -90,8 +90,12 @@ impl Rendered {
     /// conversation so far, for templates that say where it stands.
     #[must_use]
     pub fn messages(&self, entry: usize, history: &[ChatMessage]) -> Option<Vec<ChatMessage>> {
-        let text = String::from_utf8_lossy(self.texts.get(entry)?);
-        structure::messages(&text, history)
+        let bytes = self.texts.get(entry)?;
+        // Most texts have no structure, and bytes tell it.
+        if !structure::has_marks(bytes) {
+            return None;
+        }
+        structure::messages(&String::from_utf8_lossy(bytes), history)
     }
 
     /// The messages of one entry, whatever structure it has: a text without any

@@ -137,7 +137,7 @@ pub struct RenderOutcome {
     /// The model that the prompt was written for, if it says so.
     pub model: Option<String>,
     /// How that model is to answer.
-    pub options: ChatOptions,
+    pub options: Arc<ChatOptions>,
     /// Tool calls that failed and left their defaults.
     pub failures: Vec<ToolFailure>,
     /// Tool calls that were made, those included.
@@ -287,7 +287,9 @@ impl PromptService {
         let rendered = self.render_stored(snapshot, id, input, started).await;
         // Ids that clients make up have no counts.
         if !matches!(rendered, Err(ServiceError::NotFound { .. })) {
-            self.usage.rendered(id, started.elapsed(), rendered.is_ok());
+            let outcome = rendered.as_ref();
+            let time = outcome.map_or_else(|_| started.elapsed(), |outcome| outcome.time);
+            self.usage.rendered(id, time, outcome.is_ok());
         }
         rendered
     }
@@ -406,7 +408,7 @@ impl PromptService {
         let request = ChatRequest {
             model: model.or(rendered.model),
             messages: self.messages(rendered.prompt),
-            options: options.over(rendered.options),
+            options: options.over((*rendered.options).clone()),
         };
         let failures = rendered.failures;
         let stream = match chat_model.stream(request).await {
@@ -477,7 +479,7 @@ impl PromptService {
         Ok(RenderOutcome {
             prompt,
             model,
-            options: ChatOptions::default(),
+            options: Arc::default(),
             failures: Vec::new(),
             calls: 0,
             stale: false,

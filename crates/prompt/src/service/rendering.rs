@@ -115,7 +115,7 @@ impl PromptService {
             calls: made,
             prompt: assembled,
             model: prompt.model.clone(),
-            options: (*prompt.options).clone(),
+            options: prompt.options.clone(),
             failures,
             stale: shared.stale,
             time: started.elapsed(),

@@ -24,7 +24,7 @@ pub use elements::Elements;
 pub(crate) use line_template::compile as compile_with_role_lines;
 pub use message::{ChatMessage, Part};
 pub use role_lines::{computed_role_line, has_role_lines, parse_role_lines};
-pub(crate) use secret::{strip, strip_value, unmarked};
+pub(crate) use secret::{has_marks, strip, strip_value, unmarked};
 pub use strict::check_strict;
 
 /// How a template's own text says where messages begin and end.

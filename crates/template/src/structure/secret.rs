@@ -24,6 +24,11 @@ pub(super) fn existing() -> Option<&'static str> {
     SECRET.get().map(String::as_str)
 }
 
+/// Whether a text has any mark.
+pub(crate) fn has_marks(text: &[u8]) -> bool {
+    existing().is_some_and(|secret| memmem::find(text, secret.as_bytes()).is_some())
+}
+
 /// The text without marks. A directive goes whole; what a mark made structural
 /// stays as the character it is.
 pub(crate) fn strip(text: Vec<u8>) -> Vec<u8> {

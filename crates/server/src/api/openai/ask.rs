@@ -109,7 +109,7 @@ fn prompt(call: &Call, id: String, request: ChatRequest, variables: Map) -> Aski
         let request = ChatRequest {
             model: rendered.model,
             messages: app.service.messages(rendered.prompt),
-            options: request.options.over(rendered.options),
+            options: request.options.over((*rendered.options).clone()),
         };
         for failure in &rendered.failures {
             app.metrics.tool_failures.count(failure.code);

@@ -16,7 +16,7 @@ use crate::export::{ExportError, Format};
 use crate::rows::Truncated;
 
 /// Bytes of packed rows after which a row group of Parquet ends: it is held in memory until then.
-const ROW_GROUP: usize = 8 << 20;
+const ROW_GROUP: usize = 4 << 20;
 
 /// Under which name a file says that rows are missing in it, and why.
 const TRUNCATED: &str = "quillet.truncated";

@@ -130,6 +130,7 @@ fn nothing_is_left_behind() {
             made.is_some_and(|made| made.path().join("rows.db").exists())
         };
         while !database() {
+            assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
             std::thread::sleep(Duration::from_millis(5));
         }
         // By now or a little later it hears of signals; before that they end it at once.

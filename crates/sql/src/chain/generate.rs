@@ -413,7 +413,7 @@ impl Chain<'_> {
         }
     }
 
-    /// What the model is told about values of the chosen tables; the seed's chain tells nothing.
+    /// What the model is told about values of the chosen tables; nothing by `ChainMode::Seed`.
     fn values(&self, prompt: &str, choice: &Choice) -> Shown {
         if self.config.chain == ChainMode::Seed {
             return Shown::default();

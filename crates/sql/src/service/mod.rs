@@ -2,6 +2,7 @@
 //! history in the archive, and the way of a question through all of them.
 
 mod accepted;
+mod connections;
 mod definition;
 mod judges;
 mod names;
@@ -19,22 +20,21 @@ use foldhash::{HashMap, HashMapExt};
 use quillet_core::archive::{Archive, QueryPage, QueryRecord};
 use quillet_core::chat::{ChatModel, TokenCounter};
 use quillet_core::knowledge::Embedder;
-use quillet_core::store::{Changes, Entry, Key, Kind, Store};
+use quillet_core::store::{Changes, Store};
 use tokio::task::JoinSet;
 use tracing::warn;
 
 use crate::chain::{Chain, Example, Generated, Prepared, Previous, Prompts};
-use crate::database::{Checked, Progress, QueryLimits};
+use crate::database::{Progress, QueryLimits};
 use crate::eval::{Outcome, execution};
 use crate::guard::Mode;
 use crate::stream::RowSink;
-use crate::{
-    Catalogue, ConnectionUrl, DatabaseError, DatabaseErrorKind, Rows, SqlConfig, SqlError,
-};
+use crate::{Catalogue, DatabaseError, DatabaseErrorKind, Rows, SqlConfig, SqlError};
 
 use judges::Gate;
 use slot::Slot;
 
+pub use connections::Put;
 pub use definition::{Connection, Definition, SshAuth, SshConfig};
 pub use streamed::Streamed;
 
@@ -118,17 +118,6 @@ pub struct Ran {
     pub tables: Vec<String>,
 }
 
-/// What a PUT did.
-#[derive(Clone, Debug)]
-pub struct Put {
-    /// The connection as it is now.
-    pub connection: Connection,
-    /// Whether there was none before.
-    pub created: bool,
-    /// What the role may do besides reading, a sentence each.
-    pub warnings: Vec<String>,
-}
-
 impl Databases {
     /// A service of these parts.
     #[must_use]
@@ -159,128 +148,6 @@ impl Databases {
     #[must_use]
     pub fn changes(&self) -> Changes {
         self.inner.parts.store.changes()
-    }
-
-    /// Adds a connection of this process only: it rests in no store, and hides one of the same
-    /// name that does. Its database is opened when it is asked for something.
-    ///
-    /// # Errors
-    /// The name or the address cannot be used.
-    pub fn lend(&self, name: &str, definition: &Definition) -> Result<(), SqlError> {
-        names::check(name)?;
-        let url = definition.url.parse::<ConnectionUrl>()?;
-        let mut definition = definition.clone();
-        // Who hands over a file has read it, or can.
-        if url.path.is_some() && definition.values.is_none() {
-            definition.values = Some(true);
-        }
-        let text: Arc<str> = written(&definition)?.into();
-        locked(&self.inner.lent).insert(name.to_owned(), text);
-        Ok(())
-    }
-
-    /// All connections, by name; a broken one is listed with its problem.
-    ///
-    /// # Errors
-    /// The store does not answer.
-    pub async fn list(&self) -> Result<Vec<Connection>, SqlError> {
-        let stored = self.inner.parts.store.load(Kind::Database).await?;
-        let stored = stored
-            .iter()
-            .map(|entry| (entry.key.as_str().to_owned(), shown(entry)));
-        let mut all: BTreeMap<String, Connection> = stored.collect();
-        for (name, text) in locked(&self.inner.lent).iter() {
-            all.insert(name.clone(), listed(name, text));
-        }
-        Ok(all.into_values().collect())
-    }
-
-    /// One connection.
-    ///
-    /// # Errors
-    /// There is none of that name, or the store does not answer.
-    pub async fn get(&self, name: &str) -> Result<Connection, SqlError> {
-        let text = self.text(name).await?;
-        Ok(listed(name, &text))
-    }
-
-    /// Connects to what a definition describes, and keeps it under a name if that works.
-    /// The catalogue is read in the background.
-    ///
-    /// # Errors
-    /// The name or the address cannot be used, the database cannot be reached, or the store refuses.
-    pub async fn put(&self, name: &str, mut definition: Definition) -> Result<Put, SqlError> {
-        names::check(name)?;
-        let checked = self.test(&definition).await?;
-        let before = self.stored(name).await?;
-        let known = before
-            .as_deref()
-            .and_then(|text| Definition::read(name, text).ok());
-        let now = jiff::Timestamp::now();
-        definition.created_at = known.and_then(|known| known.created_at).or(Some(now));
-        definition.updated_at = Some(now);
-        let text = written(&definition)?;
-        let store = &self.inner.parts.store;
-        store.put(Kind::Database, &Key::new(name), &text).await?;
-        let slot = self.slot_of(name, text.into())?;
-        if !slot.has_values {
-            // What was sampled under another definition is not wanted any more.
-            self.inner.parts.archive.keep_values(name, None).await?;
-        }
-        self.read_in_background(&slot);
-        Ok(Put {
-            connection: Connection::of(name, &definition),
-            created: before.is_none(),
-            warnings: checked.warnings,
-        })
-    }
-
-    /// Connects to what a definition describes and keeps nothing.
-    ///
-    /// # Errors
-    /// The address cannot be used or the database cannot be reached.
-    pub async fn test(&self, definition: &Definition) -> Result<Checked, SqlError> {
-        let parts = &self.inner.parts;
-        let url: ConnectionUrl = definition.url.parse()?;
-        let database = slot::open(&url, definition, parts)?;
-        // A server that accepts and then says nothing must not hold a caller forever.
-        let limit = parts.config.connect.connect_timeout * 2;
-        let checked = tokio::time::timeout(limit, database.check()).await;
-        let checked = checked.map_err(|_| {
-            DatabaseError::new(
-                DatabaseErrorKind::Unreachable,
-                format!(
-                    "{} does not answer within {} s (sql.connect_ms)",
-                    database.describe(),
-                    limit.as_secs()
-                ),
-            )
-        })?;
-        Ok(checked?)
-    }
-
-    /// Connects to a database that is known, to see whether it answers.
-    ///
-    /// # Errors
-    /// There is no such connection, or it cannot be reached.
-    pub async fn test_known(&self, name: &str) -> Result<Checked, SqlError> {
-        let text = self.text(name).await?;
-        self.test(&Definition::read(name, &text)?).await
-    }
-
-    /// Forgets a connection, its catalogue and its history; `false` if there was none.
-    ///
-    /// # Errors
-    /// The store or the archive does not answer.
-    pub async fn remove(&self, name: &str) -> Result<bool, SqlError> {
-        let parts = &self.inner.parts;
-        let lent = locked(&self.inner.lent).remove(name).is_some();
-        let removed = parts.store.remove(Kind::Database, &Key::new(name)).await?;
-        locked(&self.inner.slots).remove(name);
-        if lent || removed {
-            parts.archive.forget(name).await?;
-        }
-        Ok(lent || removed)
     }
 
     /// The catalogue of a database: as it is kept while its fingerprint holds, else read
@@ -496,35 +363,6 @@ impl Databases {
         self.marked(name, page).await
     }
 
-    /// The definition of a connection that rests in the store.
-    async fn stored(&self, name: &str) -> Result<Option<Arc<str>>, SqlError> {
-        let keys = [Key::new(name)];
-        let found = self.inner.parts.store.get(Kind::Database, &keys).await?;
-        Ok(found.into_iter().next().flatten())
-    }
-
-    /// The definition that a name means.
-    async fn text(&self, name: &str) -> Result<Arc<str>, SqlError> {
-        let lent = locked(&self.inner.lent).get(name).cloned();
-        if let Some(text) = lent {
-            return Ok(text);
-        }
-        if let Some(text) = self.stored(name).await? {
-            return Ok(text);
-        }
-        let keys = self.inner.parts.store.keys(Kind::Database).await?;
-        let lent: Vec<String> = locked(&self.inner.lent).keys().cloned().collect();
-        let known = keys
-            .iter()
-            .map(Key::as_str)
-            .chain(lent.iter().map(String::as_str));
-        Err(SqlError::NotFound {
-            what: "database",
-            name: name.to_owned(),
-            nearest: quillet_core::nearest(name, known).map(str::to_owned),
-        })
-    }
-
     async fn slot(&self, name: &str) -> Result<Arc<Slot>, SqlError> {
         let text = self.text(name).await?;
         self.slot_of(name, text)
@@ -693,26 +531,5 @@ impl Asking {
                 .unwrap_or_default(),
             previous: &options.previous,
         })
-    }
-}
-
-fn written(definition: &Definition) -> Result<String, SqlError> {
-    serde_json::to_string(definition).map_err(|error| SqlError::Invalid {
-        code: "sql.invalid.definition",
-        message: format!("the connection cannot be written: {error}"),
-    })
-}
-
-fn shown(entry: &Entry) -> Connection {
-    match &entry.problem {
-        Some(problem) => Connection::broken(entry.key.as_str(), problem.to_string()),
-        None => listed(entry.key.as_str(), &entry.text),
-    }
-}
-
-fn listed(name: &str, text: &str) -> Connection {
-    match Definition::read(name, text) {
-        Ok(definition) => Connection::of(name, &definition),
-        Err(error) => Connection::broken(name, error.to_string()),
     }
 }

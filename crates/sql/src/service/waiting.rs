@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::chain::BuiltIn;
+use crate::database::Checked;
 use crate::stream::{Ended, RowSink};
 use crate::{Database, Dialect};
 

@@ -3,10 +3,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use jsonschema::{PatternOptions, ValidationError, Validator};
 use quillet_core::chat::ToolOffer;
 use quillet_core::nearest;
 use quillet_core::tool::{Tool, ToolSpec};
+use quillet_schema::{Finding, Rules, Validator};
 use serde_json::{Map, Value as Json, json};
 
 use crate::Skill;
@@ -16,9 +16,6 @@ use crate::skills::Loaded;
 pub(crate) const SILENT_EXIT: &str = "silent_exit";
 /// Problems with arguments that the model is told at once.
 const MOST_PROBLEMS: usize = 5;
-/// Steps back of one pattern of a schema: schemas come from strangers, and texts from
-/// models.
-const MOST_BACKTRACKS: usize = 20_000;
 /// Names that are listed where a name is unknown.
 const MOST_NAMES: usize = 40;
 
@@ -168,11 +165,11 @@ impl Entry {
     pub(crate) fn problems(&self, arguments: &Map<String, Json>) -> Option<String> {
         let validator = self.schema.get_or_init(|| compile(&self.offer)).as_ref()?;
         let arguments = Json::Object(arguments.clone());
-        if validator.is_valid(&arguments) {
+        if validator.accepts(&arguments) {
             return None;
         }
-        let errors = validator.iter_errors(&arguments).take(MOST_PROBLEMS);
-        let problems: Vec<String> = errors.map(|error| explain(&error)).collect();
+        let findings = validator.findings(&arguments, MOST_PROBLEMS);
+        let problems: Vec<String> = findings.iter().map(explain).collect();
         Some(format!(
             "The arguments do not fit the schema of {}: {}.",
             self.offer.name().unwrap_or_default(),
@@ -181,8 +178,7 @@ impl Entry {
     }
 }
 
-/// Nothing is fetched for a schema. One that cannot be used holds nobody back: its
-/// tool checks for itself.
+/// A schema that cannot be used holds nobody back: its tool checks for itself.
 fn compile(offer: &ToolOffer) -> Option<Validator> {
     let ToolOffer::Function {
         name, parameters, ..
@@ -193,9 +189,12 @@ fn compile(offer: &ToolOffer) -> Option<Validator> {
     if parameters.is_null() {
         return None;
     }
-    let patterns = PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKS);
-    let options = jsonschema::options().offline();
-    match options.with_pattern_options(patterns).build(parameters) {
+    // The model has its arguments before it, and they may be long.
+    let rules = Rules {
+        masked: true,
+        ..Rules::default()
+    };
+    match Validator::new(parameters, rules) {
         Ok(validator) => Some(validator),
         Err(error) => {
             tracing::warn!(tool = name, %error, "the schema of a tool cannot be used");
@@ -204,11 +203,10 @@ fn compile(offer: &ToolOffer) -> Option<Validator> {
     }
 }
 
-fn explain(error: &ValidationError<'_>) -> String {
-    let place = error.instance_path().to_string();
-    match place.is_empty() {
-        true => error.masked().to_string(),
-        false => format!("at {place}: {}", error.masked()),
+fn explain(finding: &Finding) -> String {
+    match finding.pointer.as_str() {
+        "" => finding.message.clone(),
+        place => format!("at {place}: {}", finding.message),
     }
 }
 

@@ -10,17 +10,22 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("quillet-template", &[]),
     ("quillet-store", &[]),
     ("quillet-llm", &[]),
-    ("quillet-tools", &[]),
+    ("quillet-schema", &[]),
+    ("quillet-tools", &["quillet-schema"]),
     ("quillet-sql", &["quillet-template"]),
     ("quillet-yaml", &[]),
-    ("quillet-prompt", &["quillet-template", "quillet-yaml"]),
-    ("quillet-agent", &["quillet-yaml"]),
+    (
+        "quillet-prompt",
+        &["quillet-template", "quillet-schema", "quillet-yaml"],
+    ),
+    ("quillet-agent", &["quillet-schema", "quillet-yaml"]),
     (
         "quillet-script",
         &[
             "quillet-template",
             "quillet-prompt",
             "quillet-agent",
+            "quillet-schema",
             "quillet-yaml",
         ],
     ),
@@ -61,6 +66,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const OWNERS: &[(&str, &[&str])] = &[
     ("arrow-array", &["quillet-sql"]),
     ("csv", &["quillet-sql"]),
+    ("jsonschema", &["quillet-schema"]),
     ("parquet", &["quillet-sql"]),
     ("redis", &["quillet-store"]),
     ("rusqlite", &["quillet-store", "quillet-sql"]),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use quillet_core::{Map, Table, Value};
+use quillet_schema::{Draft, Finding, Invalid, Rules, Validator};
 use serde_json::{Map as Object, Value as Tree, json};
 
 use crate::error::Problem;
@@ -34,7 +35,7 @@ pub(crate) struct Checks(ArcSwapOption<Ready>);
 struct Ready {
     of: Arc<Schema>,
     /// `None` if it cannot be built, which was tried when the definition was read.
-    validator: Option<jsonschema::Validator>,
+    validator: Option<Validator>,
     presets: Vec<(Arc<str>, Value)>,
 }
 
@@ -149,21 +150,26 @@ impl Checks {
 impl Ready {
     fn problems(&self, variables: &Map) -> Vec<Problem> {
         let given = Tree::from(&Value::Map(variables.clone()));
-        let errors = self.validator.iter().flat_map(|it| it.iter_errors(&given));
-        errors.map(|error| problem(&error)).collect()
+        let findings = self
+            .validator
+            .iter()
+            .flat_map(|it| it.findings(&given, usize::MAX));
+        findings.map(problem).collect()
     }
 }
 
-fn validator(schema: &Tree) -> Result<jsonschema::Validator, String> {
-    let options = jsonschema::options().with_draft(jsonschema::Draft::Draft7);
-    options.build(schema).map_err(|error| error.to_string())
+fn validator(schema: &Tree) -> Result<Validator, Invalid> {
+    let rules = Rules {
+        draft: Draft::Seven,
+        ..Rules::default()
+    };
+    Validator::new(schema, rules)
 }
 
-fn problem(error: &jsonschema::ValidationError<'_>) -> Problem {
-    let pointer = error.instance_path().to_string();
+fn problem(finding: Finding) -> Problem {
     Problem {
-        path: format!("variables{}", pointer.replace('/', ".")),
-        message: error.to_string(),
+        path: format!("variables{}", finding.pointer.replace('/', ".")),
+        message: finding.message,
     }
 }
 

@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use jsonschema::error::ValidationErrorKind;
-use jsonschema::{Draft, ValidationError, Validator};
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use quillet_core::{Map, Value, nearest};
+use quillet_schema::{Draft, Finding, Invalid, Kind, Rules, Validator};
 use serde_json::{Map as Object, Value as Json, json};
 
 use crate::reader::{Part, Reader};
@@ -118,22 +117,10 @@ fn checked(reader: &mut Reader<'_>, path: &[&str], fields: &Object<String, Json>
     match compile(&schema) {
         Ok(_) => Some(schema),
         Err(error) => {
-            let inner: Vec<String> = error
-                .instance_path()
-                .as_str()
-                .split('/')
-                .skip(1)
-                .map(str::to_owned)
-                .collect();
-            let path: Vec<&str> = path
-                .iter()
-                .copied()
-                .chain(inner.iter().map(String::as_str))
-                .collect();
-            reader.error(
-                &path,
-                format!("not a JSON Schema: {}", brief(&error.to_string())),
-            );
+            let inner = error.pointer.split('/').skip(1);
+            let path: Vec<&str> = path.iter().copied().chain(inner).collect();
+            let message = format!("not a JSON Schema: {}", brief(&error.message));
+            reader.error(&path, message);
             None
         }
     }
@@ -188,13 +175,13 @@ fn without_required(property: &Json) -> Json {
     property
 }
 
-/// Draft-07 where the schema does not name another. Nothing is fetched.
-pub(crate) fn compile(schema: &Json) -> Result<Validator, ValidationError<'static>> {
-    let options = jsonschema::options().offline();
-    match schema.get("$schema") {
-        Some(_) => options.build(schema),
-        None => options.with_draft(Draft::Draft7).build(schema),
-    }
+/// Draft-07 where the schema does not name another.
+pub(crate) fn compile(schema: &Json) -> Result<Validator, Invalid> {
+    let rules = Rules {
+        draft: Draft::Seven,
+        ..Rules::default()
+    };
+    Validator::new(schema, rules)
 }
 
 /// The compiled schema of a tool's arguments.
@@ -207,7 +194,7 @@ pub(crate) struct Parameters {
 
 impl Parameters {
     pub(crate) fn compile(schema: &Json) -> Result<Self, String> {
-        let validator = compile(schema).map_err(|error| brief(&error.to_string()))?;
+        let validator = compile(schema).map_err(|error| brief(&error.message))?;
         let properties = schema.get("properties").and_then(Json::as_object);
         let default = |(name, property): (&String, &Json)| {
             let value = property.get("default")?.clone();
@@ -232,11 +219,10 @@ impl Parameters {
     pub(crate) fn prepare(&self, tool: &str, arguments: Map) -> Result<Map, ToolError> {
         let arguments = self.with_defaults(arguments);
         let tree = Json::from(&Value::Map(arguments.clone()));
-        let errors: Vec<String> = self
-            .validator
-            .iter_errors(&tree)
-            .take(5)
-            .map(|error| self.explain(&error))
+        let findings = self.validator.findings(&tree, 5);
+        let errors: Vec<String> = findings
+            .iter()
+            .map(|finding| self.explain(finding, &tree))
             .collect();
         if errors.is_empty() {
             return Ok(arguments);
@@ -257,30 +243,25 @@ impl Parameters {
         Map::new(table)
     }
 
-    fn explain(&self, error: &ValidationError<'_>) -> String {
-        let place = error
-            .instance_path()
-            .as_str()
-            .trim_start_matches('/')
-            .replace('/', ".");
-        match error.kind() {
-            ValidationErrorKind::Required { property } => {
-                let name = property.as_str().unwrap_or_default();
+    fn explain(&self, finding: &Finding, arguments: &Json) -> String {
+        let pointer = finding.pointer.as_str();
+        let place = pointer.trim_start_matches('/').replace('/', ".");
+        match &finding.kind {
+            Kind::Missing(name) => {
                 let order = self.names.join(", ");
                 match place.as_str() {
                     "" => format!("argument {name} is missing (arguments in order: {order})"),
                     place => format!("argument {place} has no field {name}"),
                 }
             }
-            ValidationErrorKind::AdditionalProperties { unexpected } => self.unknown(unexpected),
-            ValidationErrorKind::Type { .. } => {
-                let found = Value::from(error.instance().as_ref().clone()).kind();
-                format!(
-                    "argument {place}: {} ({found} given)",
-                    brief(&error.to_string())
-                )
+            Kind::Unknown(unexpected) => self.unknown(unexpected),
+            Kind::Type => {
+                let given = arguments.pointer(pointer).cloned().unwrap_or_default();
+                let given = Value::from(given).kind();
+                let message = brief(&finding.message);
+                format!("argument {place}: {message} ({given} given)")
             }
-            _ => format!("argument {place}: {}", brief(&error.to_string())),
+            Kind::Other => format!("argument {place}: {}", brief(&finding.message)),
         }
     }
 

@@ -1,9 +1,9 @@
 //! From the answer of the other side to the result of the call, and what
 //! stands in for the result of a failed one.
 
-use jsonschema::Validator;
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use quillet_core::{Map, Value};
+use quillet_schema::Validator;
 use serde_json::Value as Json;
 
 use crate::parameters::{brief, compile};
@@ -108,9 +108,9 @@ impl Returns {
             return;
         };
         let tree = Json::from(answer);
-        if let Some(error) = validator.iter_errors(&tree).next() {
-            let place = error.instance_path().as_str();
-            let error = brief(&error.to_string());
+        if let Some(finding) = validator.findings(&tree, 1).first() {
+            let place = finding.pointer.as_str();
+            let error = brief(&finding.message);
             tracing::warn!(
                 tool,
                 place,

@@ -1,11 +1,9 @@
 //! JSON Schemas as scripts write them: made valid, checked, fitted to values and to providers.
 
-use jsonschema::{PatternOptions, ValidationError, Validator};
 use quillet_core::{Value, nearest};
+use quillet_schema::{Finding, Rules, Validator};
 use serde_json::{Map as JsonMap, Value as Json, json};
 
-/// Steps back of a pattern in a schema before the check gives up.
-const MOST_BACKTRACKS: usize = 100_000;
 /// Findings that a model or an author is told at once.
 const MOST_FINDINGS: usize = 8;
 /// Characters of a finding.
@@ -71,13 +69,8 @@ impl Schema {
     /// What is wrong with it, in words.
     pub fn new(schema: &Json) -> Result<Self, String> {
         let tree = normal(schema)?;
-        let patterns = PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKS);
-        let options = jsonschema::options()
-            .offline()
-            .with_pattern_options(patterns);
-        let validator = options
-            .build(&tree)
-            .map_err(|error| shorten(&error.to_string()))?;
+        let validator = Validator::new(&tree, Rules::default());
+        let validator = validator.map_err(|error| shorten(&error.message))?;
         Ok(Schema { tree, validator })
     }
 
@@ -93,8 +86,8 @@ impl Schema {
     /// What does not, each in words with its path: `user.tags[0]: 1 is not of type "string"`.
     pub fn check(&self, value: &Value) -> Result<(), Vec<String>> {
         let tree = Json::from(value);
-        let errors = self.validator.iter_errors(&tree).take(MOST_FINDINGS);
-        let findings: Vec<String> = errors.map(|error| finding(&error)).collect();
+        let findings = self.validator.findings(&tree, MOST_FINDINGS);
+        let findings: Vec<String> = findings.iter().map(told).collect();
         match findings.is_empty() {
             true => Ok(()),
             false => Err(findings),
@@ -102,10 +95,10 @@ impl Schema {
     }
 }
 
-fn finding(error: &ValidationError<'_>) -> String {
-    let message = shorten(&error.to_string());
+fn told(finding: &Finding) -> String {
+    let message = shorten(&finding.message);
     let mut path = String::new();
-    for piece in error.instance_path().to_string().split('/').skip(1) {
+    for piece in finding.pointer.split('/').skip(1) {
         match piece.parse::<usize>() {
             Ok(index) => path.push_str(&format!("[{index}]")),
             Err(_) if path.is_empty() => path.push_str(piece),

@@ -286,15 +286,12 @@ fn exists(there: bool, strict: bool, at: Place<'_>) -> Vec<Mismatch> {
 
 fn schema_problems(schema: &Schema, at: Place<'_>) -> Vec<Mismatch> {
     let instance = serde_json::to_value(at.actual).unwrap_or_default();
-    let problems = schema.0.iter_errors(&instance).take(MOST_PROBLEMS);
-    let told = problems.map(|problem| {
-        let pointer = problem.instance_path().as_str();
-        Mismatch {
-            path: format!("{}{}", at.path, dotted(pointer)),
-            expected: format!("what the schema says: {}", problem.masked()),
-            actual: instance.pointer(pointer).map(ToString::to_string),
-            span: at.span,
-        }
+    let findings = schema.0.findings(&instance, MOST_PROBLEMS).into_iter();
+    let told = findings.map(|finding| Mismatch {
+        path: format!("{}{}", at.path, dotted(&finding.pointer)),
+        expected: format!("what the schema says: {}", finding.message),
+        actual: instance.pointer(&finding.pointer).map(ToString::to_string),
+        span: at.span,
     });
     told.collect()
 }

@@ -4,8 +4,8 @@
 //! objects are a part of the actual object. Keys that begin with `$` are operators
 //!.
 
-use jsonschema::Validator;
 use quillet_core::{Diagnostic, Map, Span, Value, nearest};
+use quillet_schema::{Rules, Validator};
 use quillet_yaml::{Data, Entry, Node};
 
 use super::pattern::Pattern;
@@ -406,10 +406,12 @@ impl<'a> Reader<'a> {
     /// Compiles a JSON Schema. Nothing is fetched for it.
     pub(super) fn schema(&mut self, node: &Node) -> Option<Schema> {
         let written = serde_json::to_value(node.value()).unwrap_or_default();
-        let options = jsonschema::options()
-            .offline()
-            .should_validate_formats(true);
-        match options.build(&written) {
+        let rules = Rules {
+            formats: true,
+            masked: true,
+            ..Rules::default()
+        };
+        match Validator::new(&written, rules) {
             Ok(validator) => Some(Schema(std::sync::Arc::new(validator))),
             Err(error) => {
                 self.error(format!("this is no JSON Schema: {error}"), node.span);

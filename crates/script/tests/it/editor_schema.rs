@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use quillet_schema::{Rules, Validator};
 use quillet_script::answer::{Format, Mode};
 use quillet_script::editor::keys::{KEYS, Key};
 use quillet_script::reader;
@@ -49,11 +50,7 @@ fn the_schema_says_what_the_table_of_keys_says() {
                 "true" | "false" => Value::Bool(*value == "true"),
                 text => text.into(),
             };
-            assert!(
-                jsonschema::validator_for(schema).unwrap().is_valid(&typed),
-                "{}: {value}",
-                key.path
-            );
+            assert!(validator(schema).accepts(&typed), "{}: {value}", key.path);
         }
         assert_eq!(choices(schema), expected(key), "{}", key.path);
     }
@@ -155,12 +152,16 @@ fn text_of(text: &Value) -> String {
     }
 }
 
+fn validator(schema: &Value) -> Validator {
+    Validator::new(schema, Rules::default()).unwrap()
+}
+
 /// Cases of settings that are wrong, with which a script runs all the same.
 const MISTAKEN: [&str; 2] = ["\"options-wrong-type\"", "\"think-unknown-mode\""];
 
 #[test]
 fn every_front_matter_that_runs_is_valid() {
-    let schema = jsonschema::validator_for(&schema()).unwrap();
+    let schema = validator(&schema());
     let mut wrong = Vec::new();
     for (name, text) in scripts() {
         let source = Source {
@@ -169,8 +170,8 @@ fn every_front_matter_that_runs_is_valid() {
             text: text.into(),
         };
         let config = Value::from(&reader::read(Arc::new(source)).script.config.value());
-        for error in schema.iter_errors(&config) {
-            wrong.push(format!("{name}: {}: {error}", error.instance_path()));
+        for finding in schema.findings(&config, usize::MAX) {
+            wrong.push(format!("{name}: {}: {}", finding.pointer, finding.message));
         }
     }
     let mistaken = |found: &String| MISTAKEN.iter().any(|id| found.starts_with(id));
@@ -181,7 +182,7 @@ fn every_front_matter_that_runs_is_valid() {
 
 #[test]
 fn mistakes_are_found() {
-    let schema = jsonschema::validator_for(&schema()).unwrap();
+    let schema = validator(&schema());
     for wrong in [
         serde_json::json!({"response_format": {"type": "xml"}}),
         serde_json::json!({"parameters": {"temperature": 3}}),
@@ -190,6 +191,6 @@ fn mistakes_are_found() {
         serde_json::json!({"extends": {"a": 1}}),
         serde_json::json!([]),
     ] {
-        assert!(!schema.is_valid(&wrong), "{wrong}");
+        assert!(!schema.accepts(&wrong), "{wrong}");
     }
 }

@@ -1,0 +1,161 @@
+//! Values against JSON Schemas, with findings in plain data.
+//!
+//! The one home of the validator. Its code is generic, so that each crate which named it compiled
+//! a copy of its own, over a megabyte each; here it is compiled once, behind functions that are not.
+//!
+//! ```
+//! use quillet_schema::{Rules, Validator};
+//! use serde_json::json;
+//!
+//! let schema = json!({"properties": {"age": {"type": "integer"}}, "required": ["age"]});
+//! let validator = Validator::new(&schema, Rules::default())?;
+//! assert!(validator.accepts(&json!({"age": 7})));
+//!
+//! let findings = validator.findings(&json!({"age": "seven"}), 5);
+//! assert_eq!(findings[0].pointer, "/age");
+//! assert_eq!(findings[0].message, r#""seven" is not of type "integer""#);
+//! # Ok::<(), quillet_schema::Invalid>(())
+//! ```
+
+use std::fmt;
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{PatternOptions, ValidationError};
+use serde_json::Value as Json;
+
+/// Steps back that one pattern of a schema may take on one text. Schemas come from strangers, and
+/// texts from models; only patterns with look-around or back-references step back at all.
+const MOST_BACKTRACKS: usize = 100_000;
+
+/// The draft of a schema that names none by `$schema`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Draft {
+    /// Draft-07, which definitions of tools and prompts are written in.
+    Seven,
+    /// 2020-12, the current one.
+    #[default]
+    Current,
+}
+
+/// How a schema is read, and what is said of values.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rules {
+    /// The draft where the schema names none.
+    pub draft: Draft,
+    /// Whether `format` is checked; else it only describes.
+    pub formats: bool,
+    /// Whether messages say `value` in place of what stands there: for readers who have it.
+    pub masked: bool,
+}
+
+/// A schema, ready to be held against values. Nothing is ever fetched for one.
+#[derive(Debug)]
+pub struct Validator {
+    inner: jsonschema::Validator,
+    masked: bool,
+}
+
+/// What is wrong with a schema.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invalid {
+    /// Where in the schema, as a JSON pointer; empty at its root.
+    pub pointer: String,
+    /// In words, with what stands there.
+    pub message: String,
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+/// What does not fit in a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// Where in the value, as a JSON pointer; empty at its root.
+    pub pointer: String,
+    /// In words.
+    pub message: String,
+    /// What it is, for those who say it in words of their own.
+    pub kind: Kind,
+}
+
+/// Kinds of findings that callers tell apart.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// A property is missing.
+    Missing(String),
+    /// Properties that the schema does not allow.
+    Unknown(Vec<String>),
+    /// A value of another type.
+    Type,
+    /// Anything else.
+    Other,
+}
+
+impl Validator {
+    /// Reads a schema.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn new(schema: &Json, rules: Rules) -> Result<Self, Invalid> {
+        let patterns = PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKS);
+        let mut options = jsonschema::options()
+            .offline()
+            .with_pattern_options(patterns);
+        if rules.formats {
+            options = options.should_validate_formats(true);
+        }
+        if rules.draft == Draft::Seven && schema.get("$schema").is_none() {
+            options = options.with_draft(jsonschema::Draft::Draft7);
+        }
+        let inner = options.build(schema).map_err(|error| Invalid {
+            pointer: error.instance_path().to_string(),
+            message: error.to_string(),
+        })?;
+        Ok(Validator {
+            inner,
+            masked: rules.masked,
+        })
+    }
+
+    /// Whether a value fits. Quicker than [`findings`](Self::findings).
+    #[must_use]
+    pub fn accepts(&self, value: &Json) -> bool {
+        self.inner.is_valid(value)
+    }
+
+    /// What does not fit, at most so many findings; none where the value fits.
+    #[must_use]
+    pub fn findings(&self, value: &Json, most: usize) -> Vec<Finding> {
+        let errors = self.inner.iter_errors(value).take(most);
+        errors.map(|error| self.finding(&error)).collect()
+    }
+
+    fn finding(&self, error: &ValidationError<'_>) -> Finding {
+        Finding {
+            pointer: error.instance_path().to_string(),
+            message: match self.masked {
+                true => error.masked().to_string(),
+                false => error.to_string(),
+            },
+            kind: kind(error.kind()),
+        }
+    }
+}
+
+fn kind(kind: &ValidationErrorKind) -> Kind {
+    match kind {
+        ValidationErrorKind::Required { property } => {
+            Kind::Missing(property.as_str().unwrap_or_default().to_owned())
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            Kind::Unknown(unexpected.clone())
+        }
+        ValidationErrorKind::Type { .. } => Kind::Type,
+        _ => Kind::Other,
+    }
+}

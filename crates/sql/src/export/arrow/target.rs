@@ -18,6 +18,11 @@ use crate::rows::Truncated;
 /// Bytes of packed rows after which a row group of Parquet ends: it is held in memory until then.
 const ROW_GROUP: usize = 4 << 20;
 
+/// Bytes of a page, and of a column's dictionary. Each column packs one of both at a time, and room
+/// for it is kept until the row group ends, so these are what a file takes in memory.
+const PAGE: usize = 128 << 10;
+const DICTIONARY: usize = 256 << 10;
+
 /// Under which name a file says that rows are missing in it, and why.
 const TRUNCATED: &str = "quillet.truncated";
 
@@ -114,7 +119,10 @@ fn arrow(format: Format, schema: &SchemaRef) -> Result<Target, ArrowError> {
 
 /// Compressed with Snappy, which every reader of Parquet knows.
 fn parquet(schema: &SchemaRef) -> Result<Target, ParquetError> {
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_data_page_size_limit(PAGE)
+        .set_dictionary_page_size_limit(DICTIONARY);
     let writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties.build()))?;
     Ok(Target::Parquet(Box::new(writer)))
 }

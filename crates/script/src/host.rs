@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_core::chat::{ChatModel, TokenCounter, Usage};
+use quillet_core::chat::{ChatModel, ChatRequest, TokenCounter, Usage};
 use quillet_core::tool::Tool;
 use quillet_core::web::{WebAnswer, WebRequest};
-use quillet_core::{BoxFuture, Diagnostic, Map, Value};
+use quillet_core::{BoxFuture, Diagnostic, Value};
 
 /// Models by name.
 pub trait Models: Send + Sync + fmt::Debug {
@@ -192,7 +192,7 @@ impl Default for Limits {
 }
 
 /// What happens while a script runs, in order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum RunEvent {
     /// `$print`: a line for standard output.
     Printed(String),
@@ -219,7 +219,8 @@ pub enum RunEvent {
         text: String,
     },
     /// A request as it goes to the model: for `--explain`, `--dry-run`, snapshots.
-    Request(Map),
+    /// [`call::request_map`](crate::call::request_map) writes it for people; most who watch need not.
+    Request(Box<ChatRequest>),
     /// A tool was called.
     ToolCall {
         /// Its name.

@@ -7,7 +7,7 @@ use quillet_core::{BoxFuture, Map, Span, Value};
 
 use super::instance::Instance;
 use super::scope::Scope;
-use crate::call::{self, CallEvent, Progress};
+use crate::call::{CallEvent, Progress};
 use crate::error::ScriptError;
 use crate::host::RunEvent;
 
@@ -73,7 +73,7 @@ impl Watch {
         let has_price = models.cost(model, &usage).is_some();
         budget.check_spent((model, has_price), &self.scope, self.at)?;
         budget.model_call(&self.scope, self.at)?;
-        let event = RunEvent::Request(call::request_map(request));
+        let event = RunEvent::Request(Box::new(request.clone()));
         self.instance.world.observer.event(event);
         Ok(())
     }

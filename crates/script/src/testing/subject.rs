@@ -6,7 +6,6 @@ use std::sync::Arc;
 use quillet_core::chat::ChatRequest;
 use quillet_core::{BoxFuture, Map, Value};
 
-use crate::call::request_map;
 use crate::error::ScriptError;
 use crate::host::{Grants, Models, Observer, Reach, RunEvent};
 use crate::run::{Engine, Input, Job, Outcome};
@@ -45,7 +44,8 @@ pub struct Trial {
 impl Trial {
     /// Has expectations see a request. Scripts tell of theirs by themselves.
     pub fn asks(&self, request: &ChatRequest) {
-        self.observer.event(RunEvent::Request(request_map(request)));
+        let request = Box::new(request.clone());
+        self.observer.event(RunEvent::Request(request));
     }
 
     /// Has expectations see that the model wants a tool called.

@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use quillet_core::{Map, Value};
 
+use crate::call::request_map;
 use crate::host::{Observer, RunEvent};
 
 /// Remembers what a run asked, called and printed.
@@ -45,7 +46,7 @@ impl Observer for Witness {
         let mut seen = self.seen();
         match event {
             RunEvent::Printed(line) => seen.printed.push(line),
-            RunEvent::Request(request) => seen.requests.push(request),
+            RunEvent::Request(request) => seen.requests.push(request_map(&request)),
             RunEvent::ToolCall { name, arguments } => seen.calls.push(Call {
                 name,
                 arguments,

@@ -1,6 +1,6 @@
 //! What happens in a run, on its way to whoever reads it.
 
-use quillet_core::{Diagnostic, Message, Value};
+use quillet_core::Diagnostic;
 use quillet_prompt::{Enforced, ScriptEvent, ScriptFailure, ScriptOutcome, ServiceError};
 use quillet_script::ScriptError;
 use quillet_script::host::{Observer, RunEvent};
@@ -33,17 +33,12 @@ fn told(event: RunEvent) -> Option<ScriptEvent> {
         } => ScriptEvent::Text(text),
         RunEvent::Delta { role, text, .. } => ScriptEvent::Said { role, text },
         RunEvent::Thinking { text } => ScriptEvent::Reasoning(text),
-        RunEvent::Request(request) => ScriptEvent::Request(messages(request.get("messages"))),
+        RunEvent::Request(request) => ScriptEvent::Request(request.messages),
         RunEvent::ToolCall { name, arguments } => ScriptEvent::ToolCall { name, arguments },
         RunEvent::ToolResult { name, result } => ScriptEvent::ToolResult { name, result },
         RunEvent::Warning(found) => ScriptEvent::Warning(found),
         RunEvent::Message { .. } => return None,
     })
-}
-
-fn messages(list: Option<&Value>) -> Vec<Message> {
-    let tree = list.map(serde_json::Value::from).unwrap_or_default();
-    serde_json::from_value(tree).unwrap_or_default()
 }
 
 pub(super) fn outcome(outcome: Outcome) -> ScriptOutcome {

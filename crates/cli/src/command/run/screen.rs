@@ -6,7 +6,8 @@
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use quillet_core::{Map, Value};
+use quillet_core::Map;
+use quillet_script::call::request_map;
 use quillet_script::host::{Observer, RunEvent};
 use quillet_script::run::Outcome;
 use quillet_script::syntax::Script;
@@ -248,9 +249,9 @@ impl Observer for Screen {
             }
             RunEvent::Request(request) => {
                 state.answer.clear();
-                state.used_mock |= request.get("model").and_then(Value::as_str) == Some(MOCK);
+                state.used_mock |= request.model.as_deref() == Some(MOCK);
                 if self.collects {
-                    state.requests.push(request);
+                    state.requests.push(request_map(&request));
                 }
             }
             RunEvent::ToolCall { name, arguments } => {

@@ -11,7 +11,9 @@ use clap_complete::Shell;
 use crate::config::{self, Flags, Setting};
 use crate::key_file::Provider;
 pub(crate) use script::{Chats, Echo, Fmt, Lsp, Run, Test, With};
-pub(crate) use sql::{Form, ShowRows, Sql, SqlCommand, SqlEval};
+pub(crate) use sql::Sql;
+#[cfg(feature = "sql")]
+pub(crate) use sql::{Form, ShowRows, SqlCommand, SqlEval};
 
 /// The heading of the options that every command has.
 const GLOBAL: &str = "Global options";

@@ -11,19 +11,25 @@ use quillet_llm::tokens;
 use quillet_prompt::PromptService;
 use quillet_server::sql::{DatabaseTools, StoredPrompts};
 use quillet_sql::chain::{BuiltIn, Prompts};
-use quillet_sql::database::{ConnectOptions, SecondJudge};
+use quillet_sql::database::{Checked, ConnectOptions, SecondJudge};
 use quillet_sql::files::{FileOptions, Header};
 use quillet_sql::rank::Glossary;
 use quillet_sql::values::{Sampling, ValuesConfig};
 use quillet_sql::{ChainMode, Databases, Parts, QueryLimits, SqlConfig};
-use quillet_store::ArchiveOptions;
+use quillet_store::{ArchiveOptions, MemoryArchive};
 
 use crate::assemble;
+use crate::command::sql::DEMO;
 use crate::config::{self, Config, Setting};
+use crate::demo_shop::DemoShop;
 use crate::failure::Failure;
 use crate::source;
+use crate::talk::one_line;
 use crate::tape::Tape;
 use crate::traces::make_folder_of;
+
+/// Characters of what a database says about itself.
+const MOST_VERSION: usize = 300;
 
 /// Connections and what is learned about databases rest in the person's folder, unless a setting
 /// says otherwise.
@@ -134,6 +140,52 @@ pub(crate) async fn asked(
     service(config, store, archive, stored(prompts)?, writer)
 }
 
+/// Databases that a service offers as tools and over HTTP.
+#[derive(Debug)]
+pub(crate) struct Offered {
+    databases: Databases,
+    tools: DatabaseTools,
+    /// Gone with this value.
+    _shop: Option<DemoShop>,
+}
+
+impl Offered {
+    /// The databases of a store; with the demo's shop among them, if that is wanted.
+    ///
+    /// # Errors
+    /// As [`asked`], or the shop cannot be built.
+    pub(crate) async fn open(
+        config: &Config,
+        store: Arc<dyn Store>,
+        prompts: &Arc<PromptService>,
+        models: Arc<Models>,
+        with_shop: bool,
+    ) -> Result<Self, Failure> {
+        let databases = asked(config, store, prompts, models).await?;
+        let shop = with_shop.then(DemoShop::build).transpose()?;
+        if let Some(shop) = &shop {
+            let lent = databases.lend(DEMO, &shop.definition());
+            lent.map_err(|error| Failure::Other(error.to_string()))?;
+        }
+        let tools = DatabaseTools::new(databases.clone(), prompts.clone());
+        Ok(Offered {
+            databases,
+            tools,
+            _shop: shop,
+        })
+    }
+
+    /// What is served over HTTP.
+    pub(crate) fn served(&self) -> Option<Databases> {
+        Some(self.databases.clone())
+    }
+
+    /// Offers them now and after every change of a connection, for as long as the future is polled.
+    pub(crate) async fn follow(&self) {
+        self.tools.follow().await;
+    }
+}
+
 /// Offers the databases of a store as tools, if there are any now.
 ///
 /// # Errors
@@ -151,6 +203,43 @@ pub(crate) async fn offer(
     let tools = DatabaseTools::new(databases, prompts.clone());
     let offered = tools.offer().await;
     offered.map_err(|error| Failure::Other(error.to_string()))
+}
+
+/// What `quillet doctor` finds of one database.
+#[derive(Debug)]
+pub(crate) enum Finding {
+    Fine(String),
+    Mind(String),
+    Broken(String),
+}
+
+/// The databases of a store: whether each answers, and what its role may do besides reading.
+pub(crate) async fn examined(config: &Config, store: Arc<dyn Store>) -> Vec<Finding> {
+    let archive = Arc::new(MemoryArchive::new(ArchiveOptions::default()));
+    let known = match unasked(config, store, archive) {
+        Ok(known) => known,
+        Err(failure) => return vec![Finding::Broken(failure.to_string())],
+    };
+    let Ok(list) = known.list().await else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for connection in list {
+        let name = connection.name;
+        match known.test_known(&name).await {
+            Ok(checked) => found.extend(answered(&name, checked)),
+            Err(error) => found.push(Finding::Broken(format!("{name}: {error}"))),
+        }
+    }
+    found
+}
+
+fn answered(name: &str, checked: Checked) -> Vec<Finding> {
+    let told = |text: &str| format!("{name}: {}", one_line(text, MOST_VERSION));
+    let mut found = vec![Finding::Fine(told(&checked.version))];
+    let warnings = checked.warnings.iter();
+    found.extend(warnings.map(|warning| Finding::Mind(told(warning))));
+    found
 }
 
 /// Opens what was learned about databases: where `sql.archive` says, else where the store is.

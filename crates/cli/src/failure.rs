@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use quillet_agent::AgentError;
+use quillet_core::build::Missing;
 use quillet_core::chat::ModelError;
 use quillet_core::store::{StoreError, StoreErrorKind};
 use quillet_prompt::ServiceError;
@@ -48,6 +49,8 @@ pub(crate) enum Failure {
     ClosedPipe,
     /// The user pressed control-C.
     Interrupted,
+    /// This build cannot do it.
+    Missing(Missing),
     /// It was said already.
     Said(u8),
 }
@@ -57,7 +60,7 @@ impl Failure {
     pub(crate) fn code(&self) -> u8 {
         match self {
             Failure::Other(_) => code::FAILURE,
-            Failure::Usage(_) | Failure::Config(_) => code::USAGE,
+            Failure::Usage(_) | Failure::Config(_) | Failure::Missing(_) => code::USAGE,
             Failure::Findings(_) => code::TEMPLATE,
             Failure::Service(error) => of_service(error),
             Failure::Agent(error) => of_agent(error),
@@ -111,7 +114,9 @@ impl From<ServiceError> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error.kind {
-            StoreErrorKind::Configuration => Failure::Usage(error.message),
+            StoreErrorKind::Configuration | StoreErrorKind::Missing => {
+                Failure::Usage(error.message)
+            }
             _ => ServiceError::from(error).into(),
         }
     }
@@ -140,6 +145,7 @@ impl fmt::Display for Failure {
             Failure::Other(message) | Failure::Usage(message) => f.write_str(message),
             Failure::Service(error) => error.fmt(f),
             Failure::Agent(error) => error.fmt(f),
+            Failure::Missing(missing) => missing.fmt(f),
             _ => Ok(()),
         }
     }

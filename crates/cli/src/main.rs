@@ -1,6 +1,9 @@
 //! The `quillet` command. Only here are arguments and the environment read, and
 //! only here is anything printed.
 
+// What serves a missing part alone is in no one's way.
+#![cfg_attr(not(feature = "sql"), allow(dead_code))]
+
 mod agent_file;
 mod agents;
 mod args;
@@ -9,7 +12,12 @@ mod beside;
 mod braces;
 mod command;
 mod config;
+#[cfg(feature = "sql")]
 mod databases;
+#[cfg(not(feature = "sql"))]
+#[path = "databases_missing.rs"]
+mod databases;
+#[cfg(feature = "sql")]
 mod demo_shop;
 mod explain;
 mod failure;

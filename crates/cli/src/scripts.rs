@@ -234,6 +234,7 @@ pub(crate) fn code_of(kind: ErrorKind) -> u8 {
         ErrorKind::Model => code::PROVIDER,
         ErrorKind::Denied | ErrorKind::MethodNotAllowed => code::REFUSED,
         ErrorKind::Aborted => code::INTERRUPTED,
+        ErrorKind::Missing => code::USAGE,
         ErrorKind::Script
         | ErrorKind::Input
         | ErrorKind::Output

@@ -5,8 +5,9 @@ use std::io::Read;
 use std::path::Path;
 
 use quillet_core::store::Kind;
-use quillet_core::{Diagnostic, Map, Position, Value, json};
+use quillet_core::{Diagnostic, Map, Position, Span, Value, json};
 use quillet_prompt::file;
+use quillet_yaml::{Duplicates, Options, Tags};
 
 use crate::failure::Failure;
 use crate::report::Finding;
@@ -14,6 +15,16 @@ use crate::surroundings::Schemas;
 
 /// A file larger than this is refused before it is read.
 const MOST_BYTES: u64 = 8 << 20;
+
+/// How data is read: as much as fits into a file, and tags say nothing.
+const YAML: Options = Options {
+    code: "data",
+    most_nodes: 1_000_000,
+    most_depth: 120,
+    most_bytes: 64 << 20,
+    tags: Tags::Keep,
+    duplicates: Duplicates::Refuse,
+};
 
 /// The byte order mark in UTF-8, which says nothing.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -138,21 +149,18 @@ pub(crate) fn parse(path: &str, text: &str, form: Form<'_>) -> Result<Value, Fai
             wrong(format!("not TOML: {message}"), place)
         }),
         Form::Yaml | Form::Template(_) | Form::Prompt => {
-            serde_saphyr::from_str(text).map_err(|error: serde_saphyr::Error| {
-                let place = error.location().map(|at| {
-                    let number = |n| usize::try_from(n).unwrap_or(usize::MAX);
-                    Position {
-                        line: number(at.line()),
-                        column: number(at.column()),
-                    }
-                });
-                let message = error.without_snippet().to_string();
-                let first = match message.contains("multiple YAML documents") {
-                    true => "a second document begins here: a file holds one",
-                    false => message.lines().next().unwrap_or_default(),
-                };
-                wrong(format!("not YAML: {first}"), place)
-            })
+            let whole = Span {
+                start: 0,
+                end: text.len(),
+            };
+            let (node, findings) = quillet_yaml::parse(shown(path), text, whole, &YAML);
+            match findings.into_iter().next() {
+                None => Ok(node.map_or(Value::Null, |node| node.value())),
+                Some(first) => Err(wrong(
+                    format!("not YAML: {}", first.message),
+                    first.position,
+                )),
+            }
         }
     }
 }

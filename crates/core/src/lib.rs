@@ -4,6 +4,7 @@
 
 pub mod address;
 pub mod archive;
+pub mod build;
 pub mod chat;
 pub mod diagnostic;
 pub mod json;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use futures_core::Stream;
 use serde::Serialize;
 
+use crate::build::Missing;
 use crate::{BoxFuture, Diagnostic};
 
 /// What an entry is.
@@ -238,6 +239,8 @@ pub enum StoreErrorKind {
     Configuration,
     /// What rests there is not what it should be.
     Corrupt,
+    /// This build cannot speak to it.
+    Missing,
 }
 
 impl StoreErrorKind {
@@ -249,6 +252,7 @@ impl StoreErrorKind {
             StoreErrorKind::Refused => "store.refused",
             StoreErrorKind::Configuration => "store.configuration",
             StoreErrorKind::Corrupt => "store.corrupt",
+            StoreErrorKind::Missing => crate::build::CODE,
         }
     }
 }
@@ -261,6 +265,12 @@ pub struct StoreError {
     pub kind: StoreErrorKind,
     /// The store, the cause and the mend.
     pub message: String,
+}
+
+impl From<Missing> for StoreError {
+    fn from(missing: Missing) -> Self {
+        StoreError::new(StoreErrorKind::Missing, missing.to_string())
+    }
 }
 
 impl StoreError {

@@ -7,8 +7,8 @@ use std::process::Command;
 /// Who may depend on whom, besides `core`, which everybody may.
 const ARROWS: &[(&str, &[&str])] = &[
     ("quillet-core", &[]),
-    ("quillet-template", &[]),
-    ("quillet-store", &[]),
+    ("quillet-template", &["quillet-yaml"]),
+    ("quillet-store", &["quillet-yaml"]),
     ("quillet-llm", &[]),
     ("quillet-schema", &[]),
     ("quillet-tools", &["quillet-schema"]),

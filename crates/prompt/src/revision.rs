@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sha2::{Digest, Sha256};
+use hmac_sha256::Hash;
 
 /// The first 128 bits of the SHA-256 of a stored text, as 32 hexadecimal digits. Who writes a
 /// text can tell its revision without asking: `sha256sum FILE | cut -c1-32`.
@@ -13,7 +13,7 @@ impl Revision {
     /// Of these bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
-        let digest = Sha256::digest(bytes);
+        let digest = Hash::hash(bytes);
         let first = digest.iter().take(16);
         Revision(first.fold(0, |number, byte| number << 8 | u128::from(*byte)))
     }

@@ -32,6 +32,8 @@ pub enum ErrorKind {
     Template,
     /// `$abort`, or whoever runs the script ended it.
     Aborted,
+    /// This build cannot do it.
+    Missing,
 }
 
 impl ErrorKind {
@@ -51,6 +53,7 @@ impl ErrorKind {
             ErrorKind::Tool => "script.tool",
             ErrorKind::Template => "script.template",
             ErrorKind::Aborted => "script.aborted",
+            ErrorKind::Missing => quillet_core::build::CODE,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use quillet_core::build;
 use quillet_core::chat::{ModelError, ModelErrorKind};
 use quillet_core::store::StoreErrorKind;
 use quillet_core::{Diagnostic, Position, Severity};
@@ -248,6 +249,7 @@ fn status(error: &ServiceError) -> u16 {
         ServiceError::Depth { .. } => 500,
         ServiceError::Store(error) => match error.kind {
             StoreErrorKind::Unavailable => 503,
+            StoreErrorKind::Missing => 501,
             StoreErrorKind::Refused | StoreErrorKind::Configuration | StoreErrorKind::Corrupt => {
                 500
             }
@@ -263,6 +265,7 @@ fn script_status(failure: &ScriptFailure) -> u16 {
         "script.input" | "script.invalid" | "script.not_found" => 400,
         "script.denied" | "MethodNotAllowed" => 403,
         "script.aborted" => 422,
+        build::CODE => 501,
         "script.output" | "script.tool" => 502,
         "script.model" => failure.model.as_ref().map_or(502, model_status),
         _ => 500,

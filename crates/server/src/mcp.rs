@@ -8,11 +8,12 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
+use quillet_core::build;
 use quillet_core::store::Kind;
 use quillet_core::tool::Tool;
 use quillet_core::{BoxFuture, Map, Message, Table, Value};
 use quillet_prompt::{Input, PromptEntry, PromptResult, PromptService, ServiceError};
-use quillet_tools::serve::{NotRendered, Offer, PromptArgument, PromptOffer};
+use quillet_tools::serve::{AVAILABLE, NotRendered, Offer, PromptArgument, PromptOffer};
 use serde_json::Value as Tree;
 
 use crate::api::body::large;
@@ -136,9 +137,11 @@ fn refused(error: &ServiceError) -> NotRendered {
 #[utoipa::path(post, path = "/mcp", tag = "mcp", request_body = serde_json::Value, responses(
     (status = 200, description = "The answer as JSON-RPC"),
     (status = 202, description = "A notification was taken"),
+    (status = 501, body = Problem, content_type = "application/problem+json", description = "This build has no MCP"),
     (status = 406, body = Problem, content_type = "application/problem+json", description = "The header Accept does not name both application/json and text/event-stream"),
 ))]
 pub(crate) async fn answer(call: Call, request: Request) -> Result<Response, ApiError> {
+    AVAILABLE.map_err(|missing| problem(501, build::CODE, missing.to_string()))?;
     let most = call.app.config.body_bytes;
     // What says that it is too large need not arrive.
     if request.body().size_hint().lower() > most as u64 {

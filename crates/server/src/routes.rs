@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::MethodRouter;
+use quillet_core::build;
 use utoipa::openapi::path::{PathItem, PathsBuilder};
 use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder};
 use utoipa_axum::router::UtoipaMethodRouter;
@@ -20,7 +21,6 @@ use crate::exchange::At;
 use crate::host::Hosts;
 use crate::metrics::Metrics;
 use crate::services::Services;
-use crate::sql::{connections, history, layout, metadata, query, question};
 use crate::{api, describe, health, mcp, openapi, sql};
 
 /// Where the routes of the prompt service are mounted: the seed's place, and
@@ -108,27 +108,6 @@ fn probe_routes() -> Vec<UtoipaMethodRouter<At>> {
     ]
 }
 
-/// The routes of databases, relative to `/api/v1`.
-fn database_routes() -> Vec<UtoipaMethodRouter<At>> {
-    vec![
-        routes!(connections::list),
-        routes!(connections::put),
-        routes!(connections::get),
-        routes!(connections::delete),
-        routes!(connections::test),
-        routes!(metadata::all),
-        routes!(metadata::refresh),
-        routes!(metadata::tables),
-        routes!(metadata::table),
-        routes!(query::run),
-        routes!(question::ask),
-        routes!(layout::format),
-        routes!(history::list),
-        routes!(history::search),
-        routes!(history::accept, history::unaccept),
-    ]
-}
-
 /// Everything that a server needs to answer: the router, and what its handlers share.
 pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (Arc<App>, Router) {
     let mut schemas = Vec::new();
@@ -176,7 +155,7 @@ fn all(prefix: &str, schemas: &mut Schemas) -> Vec<Route> {
         add(&mut routes, schemas, &base, suffix, service_routes());
     }
     let databases = format!("{prefix}{}", sql::BASE);
-    add(&mut routes, schemas, &databases, "", database_routes());
+    add(&mut routes, schemas, &databases, "", sql::routes());
     let v1 = format!("{prefix}/v1");
     add(&mut routes, schemas, &v1, "", agent_routes());
     add(&mut routes, schemas, &v1, "", openai_routes());
@@ -249,6 +228,9 @@ fn document(routes: &[Route], schemas: Schemas) -> OpenApi {
 }
 
 async fn no_route(uri: axum::http::Uri) -> crate::error::ApiError {
+    if let Some(missing) = sql::missing_at(uri.path()) {
+        return problem(501, build::CODE, missing.to_string());
+    }
     problem(
         404,
         "route.unknown",

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use quillet_prompt::PromptService;
-use quillet_sql::Databases;
 
 use crate::agent::AgentService;
+use crate::sql::Databases;
 
 /// What a server serves. Made of a prompt service alone, it has no agents and no databases.
 #[derive(Clone, Debug)]

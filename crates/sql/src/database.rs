@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::BoxFuture;
+use quillet_core::build::{self, Missing};
 
-use crate::mysql::MySql;
-use crate::postgres::Postgres;
 use crate::sqlite::Sqlite;
 use crate::stream::{Ended, RowSink};
-use crate::{Catalogue, ConnectionUrl, Dialect, Rows};
+use crate::{Catalogue, ConnectionUrl, Dialect, Rows, mysql, postgres};
 
 /// Bounds on one query. All of them hold whatever the query says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -190,6 +189,8 @@ pub enum DatabaseErrorKind {
     Limit,
     /// The query is in order and failed while it ran: division by zero, a bad cast.
     Failed,
+    /// This build has no driver for it.
+    Missing,
 }
 
 impl DatabaseErrorKind {
@@ -208,6 +209,7 @@ impl DatabaseErrorKind {
             DatabaseErrorKind::Unjudged => "sql.unjudged",
             DatabaseErrorKind::Limit => "sql.limit",
             DatabaseErrorKind::Failed => "sql.failed",
+            DatabaseErrorKind::Missing => build::CODE,
         }
     }
 }
@@ -228,6 +230,12 @@ pub struct DatabaseError {
     pub hint: Option<String>,
 }
 
+impl From<Missing> for DatabaseError {
+    fn from(missing: Missing) -> Self {
+        DatabaseError::new(DatabaseErrorKind::Missing, missing.to_string())
+    }
+}
+
 impl DatabaseError {
     /// An error without a place.
     pub fn new(kind: DatabaseErrorKind, message: impl Into<String>) -> Self {
@@ -244,14 +252,14 @@ impl DatabaseError {
 /// The database at an address. Nothing is opened before it is asked for something.
 ///
 /// # Errors
-/// The address names something that this dialect does not take.
+/// The address names something that this dialect does not take, or this build has no driver.
 pub fn connect(
     url: &ConnectionUrl,
     options: &ConnectOptions,
 ) -> Result<Arc<dyn Database>, DatabaseError> {
     match url.dialect {
-        Dialect::MySql => Ok(Arc::new(MySql::new(url, options)?)),
-        Dialect::PostgreSql => Ok(Arc::new(Postgres::new(url, options)?)),
+        Dialect::MySql => mysql::open(url, options),
+        Dialect::PostgreSql => postgres::open(url, options),
         Dialect::Sqlite => Ok(Arc::new(Sqlite::new(url, options)?)),
     }
 }

@@ -8,9 +8,17 @@
 //!
 //! The crate knows no provider and no HTTP. Models, stores and archives are contracts of core.
 
+// What serves a missing part alone is in no one's way.
+#![cfg_attr(
+    not(all(feature = "columnar", feature = "mysql", feature = "postgres")),
+    allow(dead_code)
+)]
+
 mod bounded;
 pub mod catalogue;
 pub mod chain;
+#[cfg(not(feature = "columnar"))]
+mod columnar;
 mod config;
 pub mod database;
 pub mod demo;
@@ -21,7 +29,15 @@ pub mod export;
 pub mod files;
 pub mod guard;
 pub mod layout;
+#[cfg(feature = "mysql")]
 mod mysql;
+#[cfg(not(feature = "mysql"))]
+#[path = "mysql_missing.rs"]
+mod mysql;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(not(feature = "postgres"))]
+#[path = "postgres_missing.rs"]
 mod postgres;
 pub mod rank;
 mod reach;
@@ -29,6 +45,7 @@ pub mod rows;
 mod service;
 mod sqlite;
 pub mod stream;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
 mod tls;
 pub mod tools;
 mod tunnel;

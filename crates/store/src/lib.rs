@@ -6,6 +6,9 @@
 //! This crate alone knows how bytes rest. It does not know what they mean: it
 //! hands out JSON texts under typed keys and says when one has changed.
 
+// What serves a missing part alone is in no one's way.
+#![cfg_attr(not(feature = "redis"), allow(dead_code))]
+
 pub mod address;
 mod archive;
 mod changes;
@@ -16,6 +19,10 @@ mod knowledge;
 mod memory;
 mod open;
 mod options;
+#[cfg(feature = "redis")]
+mod redis;
+#[cfg(not(feature = "redis"))]
+#[path = "redis_missing.rs"]
 mod redis;
 mod runs;
 mod sessions;
@@ -31,6 +38,7 @@ pub use knowledge::{Imported, KnowledgeOptions, SqliteKnowledge};
 pub use memory::MemoryStore;
 pub use open::{open, open_archive, open_knowledge, open_runs, open_sessions, open_traces};
 pub use options::StoreOptions;
+#[cfg(feature = "redis")]
 pub use redis::{DEFAULT_PREFIX, RedisArchive, RedisRuns, RedisSessions, RedisStore};
 pub use runs::{MemoryRuns, RunOptions};
 pub use sessions::{MemorySessions, SessionOptions, SqliteSessions};

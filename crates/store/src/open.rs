@@ -13,12 +13,11 @@ use crate::archive::{ArchiveOptions, MemoryArchive, SqliteArchive};
 use crate::folder::FolderStore;
 use crate::knowledge::{KnowledgeOptions, SqliteKnowledge};
 use crate::memory::MemoryStore;
-use crate::redis::{RedisArchive, RedisRuns, RedisSessions, RedisStore};
 use crate::runs::{MemoryRuns, RunOptions};
 use crate::sessions::{MemorySessions, SessionOptions, SqliteSessions};
 use crate::sqlite::SqliteStore;
 use crate::traces::{TraceOptions, TraceStore};
-use crate::{Address, StoreOptions, demo};
+use crate::{Address, StoreOptions, demo, redis};
 
 /// Opens the store of definitions at an address such as `memory:demo`, `dir:prompts`
 /// or `redis://127.0.0.1:6379`; see [`Address`] for all forms.
@@ -36,7 +35,7 @@ pub async fn open(address: &str, options: &StoreOptions) -> Result<Arc<dyn Store
         Address::Demo => Ok(Arc::new(demo::store())),
         Address::Folder(path) => Ok(Arc::new(FolderStore::open(&path, options).await?)),
         Address::Sqlite(path) => Ok(Arc::new(SqliteStore::open(&path, options).await?)),
-        Address::Redis(redis) => Ok(Arc::new(RedisStore::open(&redis, options)?)),
+        Address::Redis(address) => redis::store(&address, options),
     }
 }
 
@@ -58,10 +57,7 @@ pub async fn open_sessions(
             let sessions = SqliteSessions::open(&path, options.clone());
             Ok(Arc::new(sessions.await?))
         }
-        Address::Redis(redis) => {
-            let sessions = RedisSessions::open(&redis, store, options.clone())?;
-            Ok(Arc::new(sessions))
-        }
+        Address::Redis(address) => redis::sessions(&address, store, options),
     }
 }
 
@@ -83,10 +79,7 @@ pub async fn open_archive(
             let archive = SqliteArchive::open(&path, options.clone());
             Ok(Arc::new(archive.await?))
         }
-        Address::Redis(redis) => {
-            let archive = RedisArchive::open(&redis, store, options.clone())?;
-            Ok(Arc::new(archive))
-        }
+        Address::Redis(address) => redis::archive(&address, store, options),
     }
 }
 
@@ -101,7 +94,7 @@ pub async fn open_runs(
     options: &RunOptions,
 ) -> Result<Arc<dyn Runs>, StoreError> {
     match address.parse::<Address>()? {
-        Address::Redis(redis) => Ok(Arc::new(RedisRuns::open(&redis, store, options.clone())?)),
+        Address::Redis(address) => redis::runs(&address, store, options),
         _ => Ok(Arc::new(MemoryRuns::new(options.clone()))),
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
+use unicode_normalization::UnicodeNormalization;
 
 /// Longest word, in characters; the rest of a longer one says nothing.
 const MAX_WORD: usize = 40;
@@ -85,9 +85,8 @@ enum Run<'a> {
 
 fn each_run(text: &str, mut each: impl FnMut(Run<'_>)) {
     // Full-width letters, ligatures and half-width kana become common ones.
-    let text = ComposingNormalizerBorrowed::new_nfkc().normalize(text);
     let (mut word, mut unspaced) = (String::new(), Vec::new());
-    for c in text.chars().chain([' ']) {
+    for c in text.nfkc().chain([' ']) {
         let in_unspaced = is_letter(c) && is_unspaced(c);
         let in_word = is_letter(c) && !in_unspaced;
         if !in_word && !word.is_empty() {
@@ -116,8 +115,7 @@ fn folded(word: &str) -> String {
     if lower.is_ascii() {
         return lower.chars().take(MAX_WORD).collect();
     }
-    let apart = DecomposingNormalizerBorrowed::new_nfd().normalize(&lower);
-    let letters = apart.chars().filter(|c| !is_accent(*c));
+    let letters = lower.nfd().filter(|c| !is_accent(*c));
     letters.take(MAX_WORD).collect()
 }
 

@@ -261,6 +261,16 @@ impl fmt::Display for AllowRule {
     }
 }
 
+/// The address of a gRPC definition: `host:port` means `http://host:port`.
+pub(crate) fn grpc_url(text: &str, tls: bool) -> String {
+    match (text.split_once("://"), tls) {
+        (None, false) => format!("http://{text}"),
+        (None, true) => format!("https://{text}"),
+        (Some(("http", rest)), true) => format!("https://{rest}"),
+        _ => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,15 +6,12 @@ use std::time::Duration;
 
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value};
-use reqwest::header::HeaderMap;
-use tonic::metadata::MetadataMap;
 
 use crate::deadline::Limit;
-use crate::module::Module;
 use crate::parameters::{self, Parameters};
-use crate::restful::{Restful, request_id};
+use crate::restful::Restful;
 use crate::returns::Returns;
-use crate::{grpc, mcp, servers::Servers};
+use crate::{grpc, mcp};
 
 /// A tool from a definition.
 #[derive(Debug)]
@@ -32,23 +29,11 @@ pub(crate) struct DefinedTool {
 #[derive(Debug)]
 pub(crate) enum Wire {
     Restful(Restful),
-    Grpc(GrpcWire),
+    Grpc(grpc::Wire),
     Mcp {
         server: Arc<mcp::Server>,
         tool: String,
     },
-}
-
-/// A gRPC method and where its server is.
-#[derive(Debug)]
-pub(crate) struct GrpcWire {
-    pub(crate) servers: Arc<Servers>,
-    pub(crate) module: Module,
-    /// The module's base where `None`.
-    pub(crate) url: Option<String>,
-    pub(crate) tls: bool,
-    pub(crate) method: grpc::Method,
-    pub(crate) headers: HeaderMap,
 }
 
 /// The arguments of a call.
@@ -101,27 +86,5 @@ impl DefinedTool {
                 tool: theirs,
             } => mcp::call(server, tool, theirs, given, &self.returns).await,
         }
-    }
-}
-
-impl GrpcWire {
-    async fn call(
-        &self,
-        tool: &str,
-        given: Given<'_>,
-        context: &ToolContext,
-        left: Duration,
-    ) -> Result<Value, ToolError> {
-        let url = match &self.url {
-            Some(url) => url.clone(),
-            None => self.module.base(tool).await?,
-        };
-        let server = self.servers.grpc(&grpc::server_url(&url, self.tls))?;
-        let mut headers = self.module.headers_for(server.url(), &self.headers);
-        if let Some((name, id)) = request_id(context) {
-            headers.insert(name, id);
-        }
-        let headers = MetadataMap::from_headers(headers);
-        server.call(tool, &self.method, given, headers, left).await
     }
 }

@@ -15,6 +15,9 @@
 //! # Ok(()) }
 //! ```
 
+// What serves a missing part alone is in no one's way.
+#![cfg_attr(not(all(feature = "grpc", feature = "mcp")), allow(dead_code))]
+
 pub mod address;
 pub mod builtin;
 mod config;
@@ -22,6 +25,10 @@ mod deadline;
 mod defined;
 mod definition;
 mod flight;
+#[cfg(feature = "grpc")]
+mod grpc;
+#[cfg(not(feature = "grpc"))]
+#[path = "grpc_missing.rs"]
 mod grpc;
 mod http;
 mod mcp;

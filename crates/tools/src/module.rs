@@ -10,6 +10,7 @@ use url::Url;
 
 use crate::address::{AddressPolicy, is_absolute, parse_url};
 use crate::config::{ConfigError, ModuleConfig, ModuleUrls};
+use crate::grpc;
 use crate::http::{checked_url, refused};
 use crate::restful::join;
 
@@ -18,7 +19,7 @@ use crate::restful::join;
 pub(crate) struct ModuleSettings {
     pub(crate) base_url: Option<Url>,
     pub(crate) headers: HeaderMap,
-    pub(crate) descriptors: Option<prost_reflect::DescriptorPool>,
+    pub(crate) descriptors: Option<grpc::Descriptors>,
 }
 
 impl ModuleSettings {
@@ -47,7 +48,7 @@ impl ModuleSettings {
         let descriptors = config
             .descriptor_set
             .as_deref()
-            .map(crate::grpc::descriptors_in_file)
+            .map(grpc::descriptors_in_file)
             .transpose()
             .map_err(|why| ConfigError::new(setting("descriptor_set"), &why))?;
         Ok(ModuleSettings {

@@ -2,13 +2,10 @@
 //! connection, its descriptors or its session. A server lives as long as a
 //! tool names it, so that reloading definitions keeps what is still used.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use quillet_core::tool::ToolError;
-
-use crate::http::{Http, checked_url, refused};
+use crate::http::Http;
 use crate::network::Network;
 use crate::pool::Pool;
 use crate::{grpc, mcp};
@@ -16,13 +13,10 @@ use crate::{grpc, mcp};
 /// The servers that tools have in common.
 #[derive(Debug)]
 pub(crate) struct Servers {
-    network: Network,
     http: Arc<Http>,
     response_bytes: usize,
     patience: Arc<mcp::Patience>,
-    // gRPC servers are found at call time, since a module's address may
-    // change; there are as many as addresses that the operator registered.
-    grpc: Mutex<HashMap<String, Arc<grpc::Server>>>,
+    pub(crate) grpc: Arc<grpc::Servers>,
     mcp: Mutex<Vec<Weak<mcp::Server>>>,
     pool: Pool,
     /// Servers that every request may need: they stay.
@@ -38,31 +32,14 @@ impl Servers {
         mcp_idle: Duration,
     ) -> Self {
         Servers {
-            network,
             http,
             response_bytes,
             patience: Arc::new(patience),
             kept: Mutex::default(),
-            grpc: Mutex::default(),
+            grpc: Arc::new(grpc::Servers::new(network, response_bytes)),
             mcp: Mutex::default(),
             pool: Pool::new(mcp_idle),
         }
-    }
-
-    /// The gRPC server at an address.
-    pub(crate) fn grpc(&self, url: &str) -> Result<Arc<grpc::Server>, ToolError> {
-        let mut servers = self.grpc.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(server) = servers.get(url) {
-            return Ok(server.clone());
-        }
-        let checked = checked_url(&self.network.policy, url).map_err(|denied| refused(&denied))?;
-        let server = Arc::new(grpc::Server::new(
-            checked,
-            self.network.clone(),
-            self.response_bytes,
-        ));
-        servers.insert(url.to_owned(), server.clone());
-        Ok(server)
     }
 
     /// The MCP server at an endpoint.

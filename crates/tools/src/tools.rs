@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use quillet_core::Diagnostic;
 use quillet_core::tool::{BuiltTool, ToolBuilder, ToolSpec};
+use quillet_core::{Diagnostic, build};
 
 use crate::address::{AddressPolicy, Scope};
 use crate::builtin::{Remote, WebSearch, Workspace};
@@ -22,7 +22,7 @@ use crate::network::{Lookup, Network, SystemLookup};
 use crate::parameters::{Parameters, REST};
 use crate::returns::Returns;
 use crate::servers::Servers;
-use wiring::Finding;
+use wiring::Unusable;
 
 /// The builder of all tools, and the owner of what they share. Cheap to clone
 /// behind an `Arc`; dropping it and its tools ends every session and program.
@@ -118,7 +118,7 @@ impl Tools {
     fn remark(&self, definition: &Definition, wire: &Wire) -> Option<String> {
         let relative = match wire {
             Wire::Restful(restful) => restful.template.is_relative(),
-            Wire::Grpc(grpc) => grpc.url.is_none(),
+            Wire::Grpc(grpc) => grpc.is_relative(),
             Wire::Mcp { .. } => false,
         };
         let module = &definition.module;
@@ -144,9 +144,15 @@ impl ToolBuilder for Tools {
             let finding = Diagnostic::error("tool.definition", source, message);
             vec![finding.at(text, crate::place::of_value(text, path))]
         };
-        let wire = self.wire(&definition).map_err(|Finding(field, why)| {
-            let path: Vec<&str> = definition.own_key.into_iter().chain([field]).collect();
-            wrong(&path, &why)
+        let wire = self.wire(&definition).map_err(|unusable| match unusable {
+            Unusable::Field(field, why) => {
+                let path: Vec<&str> = definition.own_key.into_iter().chain([field]).collect();
+                wrong(&path, &why)
+            }
+            Unusable::Missing(missing) => {
+                let finding = Diagnostic::error(build::CODE, source, missing.to_string());
+                vec![finding.at(text, crate::place::of_value(text, &["type"]))]
+            }
         })?;
         let parameters = Parameters::compile(&definition.parameters)
             .map_err(|why| wrong(&["parameters"], &why))?;
@@ -208,6 +214,7 @@ fn mcp_endpoint(
     network: &Network,
 ) -> Result<mcp::Endpoint, ConfigError> {
     let setting = |field: &str| format!("tools.mcp_servers.{name}{field}");
+    mcp::AVAILABLE.map_err(|missing| ConfigError::new(setting(""), &missing))?;
     match (&config.command, &config.url) {
         (Some(command), None) => Ok(mcp::Endpoint::Program {
             command: command.clone(),

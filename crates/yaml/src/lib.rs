@@ -46,15 +46,25 @@ pub fn parse(
 /// # Errors
 /// What is not YAML, over a limit of [`Options::default`], or has a tag of its own.
 pub fn parse_value(text: &str) -> Result<Value, Vec<Diagnostic>> {
-    let options = Options {
-        duplicates: Duplicates::Last,
-        ..Options::default()
-    };
+    value(
+        text,
+        &Options {
+            duplicates: Duplicates::Last,
+            ..Options::default()
+        },
+    )
+}
+
+/// Reads a text whose findings need no name of a file; a text of nothing is `null`.
+///
+/// # Errors
+/// What is not YAML, or not what the options take.
+pub fn value(text: &str, options: &Options) -> Result<Value, Vec<Diagnostic>> {
     let whole = Span {
         start: 0,
         end: text.len(),
     };
-    let (node, findings) = parse("text", text, whole, &options);
+    let (node, findings) = parse("text", text, whole, options);
     if !findings.is_empty() {
         return Err(findings);
     }

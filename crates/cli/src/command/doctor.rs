@@ -1,6 +1,5 @@
 //! `quillet doctor`: does everything that is configured work?
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::chat::ChatModel;
@@ -8,8 +7,6 @@ use quillet_core::store::{Health, Kind};
 use quillet_llm::Provider;
 use quillet_llm::models::Vendor;
 use quillet_prompt::{Catalogue, Definition, Snapshot};
-use quillet_sql::database::Checked;
-use quillet_store::{ArchiveOptions, MemoryArchive};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::agents;
@@ -19,13 +16,10 @@ use crate::config::{self, Config};
 use crate::databases;
 use crate::failure::{Failure, code};
 use crate::key_file::KeyFile;
-use crate::talk::one_line;
 use crate::terminal::{self, Stream, Style};
 
 /// How long a connection to the model may take here.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Characters of what a database says about itself.
-const MOST_VERSION: usize = 300;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
@@ -152,39 +146,17 @@ fn found<T>(what: &'static str, definition: &Definition<T>) -> Vec<Line> {
 
 /// The databases of the store: whether each answers, and what its role may do besides reading.
 async fn connections(config: &Config) -> Vec<Line> {
-    let broken = |text: String| vec![Line(Verdict::Broken, "database", text)];
     // That there is no store, or none that answers, was said.
     let Ok(Some(store)) = assemble::optional_store(config).await else {
         return Vec::new();
     };
-    let archive = Arc::new(MemoryArchive::new(ArchiveOptions::default()));
-    let known = match databases::unasked(config, store, archive) {
-        Ok(known) => known,
-        Err(failure) => return broken(failure.to_string()),
+    let line = |finding| match finding {
+        databases::Finding::Fine(text) => Line(Verdict::Fine, "database", text),
+        databases::Finding::Mind(text) => Line(Verdict::Mind, "database", text),
+        databases::Finding::Broken(text) => Line(Verdict::Broken, "database", text),
     };
-    let Ok(list) = known.list().await else {
-        return Vec::new();
-    };
-    let mut lines = Vec::new();
-    for connection in list {
-        let name = connection.name;
-        match known.test_known(&name).await {
-            Ok(checked) => lines.extend(answered(&name, checked)),
-            Err(error) => lines.extend(broken(format!("{name}: {error}"))),
-        }
-    }
-    lines
-}
-
-fn answered(name: &str, checked: Checked) -> Vec<Line> {
-    let about = format!("{name}: {}", one_line(&checked.version, MOST_VERSION));
-    let mut lines = vec![Line(Verdict::Fine, "database", about)];
-    let warnings = checked.warnings.into_iter();
-    lines.extend(warnings.map(|warning| {
-        let warning = one_line(&warning, MOST_VERSION);
-        Line(Verdict::Mind, "database", format!("{name}: {warning}"))
-    }));
-    lines
+    let found = databases::examined(config, store).await;
+    found.into_iter().map(line).collect()
 }
 
 /// The user's file of keys, if there is one.

@@ -5,15 +5,16 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use quillet_server::StoredOffer;
-use quillet_server::sql::DatabaseTools;
+use quillet_tools::serve::{AVAILABLE, stdio};
 
 use crate::assemble;
 use crate::config::Config;
-use crate::databases;
+use crate::databases::Offered;
 use crate::failure::Failure;
 use crate::terminal;
 
 pub(crate) async fn run(config: &Config) -> Result<(), Failure> {
+    AVAILABLE.map_err(Failure::Missing)?;
     let store = assemble::store(config).await?;
     let retries = Arc::default();
     let models = assemble::models(config, Arc::clone(&retries))?;
@@ -23,15 +24,14 @@ pub(crate) async fn run(config: &Config) -> Result<(), Failure> {
     if let Err(error) = service.load().await {
         terminal::warning(&format!("{error}; offering what is known until it answers"));
     }
-    let databases = databases::asked(config, store, &service, models).await?;
-    let tools = DatabaseTools::new(databases, service.clone());
+    let databases = Offered::open(config, store, &service, models, false).await?;
     let offer = Arc::new(StoredOffer::new(service.clone()));
     let watching = async {
-        tokio::join!(service.watch(), tools.follow());
+        tokio::join!(service.watch(), databases.follow());
         std::future::pending::<Infallible>().await
     };
     tokio::select! {
-        served = quillet_tools::serve::stdio(offer) => {
+        served = stdio(offer) => {
             served.map_err(|error| Failure::Other(format!("the MCP client is gone: {error}")))
         }
         never = watching => match never {},

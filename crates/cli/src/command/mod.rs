@@ -17,6 +17,10 @@ pub(crate) mod render;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod settings;
+#[cfg(feature = "sql")]
+pub(crate) mod sql;
+#[cfg(not(feature = "sql"))]
+#[path = "sql_missing.rs"]
 pub(crate) mod sql;
 pub(crate) mod stored;
 pub(crate) mod test;

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use quillet_core::store::{Kind, Store};
 use quillet_prompt::PromptService;
-use quillet_server::sql::DatabaseTools;
 use quillet_server::{Rate, Server, ServerConfig, Services};
 use quillet_store::MemoryStore;
 
@@ -15,10 +14,8 @@ use crate::agent_file;
 use crate::agents;
 use crate::args::Serve;
 use crate::assemble;
-use crate::command::sql::DEMO;
 use crate::config::{self, Config};
-use crate::databases;
-use crate::demo_shop::DemoShop;
+use crate::databases::Offered;
 use crate::failure::Failure;
 use crate::scripts;
 use crate::terminal;
@@ -44,19 +41,10 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
         agents::service(config, service.clone(), models.clone(), Vec::new(), &traces).await?;
     agents.greet_servers();
     tell_idle_names(config, store.as_ref(), &service).await;
-    let databases = databases::asked(config, store, &service, models).await?;
-    let shop = match args.demo {
-        true => Some(DemoShop::build()?),
-        false => None,
-    };
-    if let Some(shop) = &shop {
-        let lent = databases.lend(DEMO, &shop.definition());
-        lent.map_err(|error| Failure::Other(error.to_string()))?;
-    }
-    let tools = DatabaseTools::new(databases.clone(), service.clone());
+    let databases = Offered::open(config, store, &service, models, args.demo).await?;
     let services = Services {
         agents: Some(agents),
-        databases: Some(databases),
+        databases: databases.served(),
         ..Services::from(service.clone())
     };
     let server = Server::bind(server_config, services).await;
@@ -69,7 +57,7 @@ pub(crate) async fn run(args: &Serve, config: &Config) -> Result<(), Failure> {
     let stop = stop_signal()?;
     tell(args, config, &service, server.local_addr());
     let watching = async {
-        tokio::join!(service.watch(), tools.follow());
+        tokio::join!(service.watch(), databases.follow());
         // A store that reports no more changes is served as it is.
         std::future::pending::<Infallible>().await
     };

@@ -64,6 +64,9 @@ fn doors(name: &str, stream: bool) -> Vec<(&'static str, String)> {
             ),
         ),
     ];
+    if cfg!(not(feature = "mcp")) {
+        doors.retain(|(path, _)| *path != "/mcp");
+    }
     if name.contains('/') {
         // Agents say provider and model in two members.
         doors.retain(|(path, _)| *path != "/v1/response");
@@ -76,7 +79,7 @@ fn own(name: &str) -> String {
     format!("own-{}", name.replace(['/', '.'], "-"))
 }
 
-fn post(address: &str, path: &str, body: &str) -> String {
+pub(crate) fn post(address: &str, path: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     let length = body.len();
     write!(

@@ -13,15 +13,19 @@ mod check;
 mod config;
 mod convert;
 mod doors;
+#[cfg(feature = "js")]
 mod js_worker;
 mod keys;
+#[cfg(feature = "redis")]
 mod killed;
 mod layout;
 mod lsp;
 mod markdown;
+mod missing;
 mod newcomers;
 mod openapi;
 mod pseudo_terminal;
+#[cfg(feature = "redis")]
 #[path = "../../../store/tests/it/redis_server.rs"]
 mod redis_server;
 mod render;
@@ -31,6 +35,7 @@ mod script_examples;
 #[path = "../../../llm/tests/it/scripted.rs"]
 mod scripted;
 mod serve;
+#[cfg(feature = "sql")]
 mod sql;
 mod stored;
 mod tape;

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Instant;
 
+use super::port::{Control, Port, Received};
 use super::protocol::{Bounds, FromWorker, ToWorker};
 use super::thread::STACK;
 use super::wire;
-use super::worker::{self, Control, Port, Received};
+use super::worker;
 
 /// Serves one run: greets, is told its bounds, works until its input ends or JavaScript went over a
 /// bound. `leave` is called as soon as the input ends, and must end the process: JavaScript may be in

@@ -33,6 +33,8 @@ pub enum JsErrorKind {
     Denied,
     /// JavaScript was ended because of another piece, or could not be started.
     Killed,
+    /// This build cannot run it.
+    Missing,
 }
 
 /// A place in a piece of code: both count from 1, columns in characters.

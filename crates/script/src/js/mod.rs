@@ -14,14 +14,24 @@ mod error;
 mod files;
 mod modules;
 mod package;
+mod port;
 mod process;
 mod protocol;
 mod python;
 mod runtime;
 mod signature;
 mod thread;
+#[cfg(feature = "wasm")]
 mod wasm;
+#[cfg(not(feature = "wasm"))]
+#[path = "wasm_missing.rs"]
+mod wasm;
+mod wasm_shape;
 mod wire;
+#[cfg(feature = "js")]
+mod worker;
+#[cfg(not(feature = "js"))]
+#[path = "worker_missing.rs"]
 mod worker;
 
 use std::path::PathBuf;
@@ -47,7 +57,8 @@ pub use python::{Python, PythonFunction, PythonResult};
 pub use runtime::{Called, Found, FunctionId, Level, ModuleId, Passed, Runtime, Target};
 pub use signature::{Parameter, Signature, signature};
 use thread::Thread;
-pub use wasm::{Wasm, WasmBounds, WasmExport};
+pub use wasm::Wasm;
+pub use wasm_shape::{WasmBounds, WasmExport};
 
 /// How one run's JavaScript is run.
 #[derive(Clone, Debug, Default)]

@@ -8,8 +8,9 @@ use std::time::Instant;
 
 use super::board::Board;
 use super::child::receive;
+use super::port::{Control, Port, Received};
 use super::protocol::{Bounds, FromWorker, ToWorker};
-use super::worker::{self, Control, Port, Received};
+use super::worker;
 
 /// What QuickJS's own code and ours take of the stack beside what JavaScript may.
 pub(super) const STACK: usize = 2 << 20;

@@ -9,28 +9,8 @@ use wasmi::{
 };
 
 use super::error::{JsError, JsErrorKind};
+use super::{WasmBounds, WasmExport};
 use crate::expression::from_number;
-
-/// Bounds of one module. Each has an error that names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WasmBounds {
-    /// Bytes of the module itself. Default 16 MiB.
-    pub bytes: usize,
-    /// Bytes of its memories together. Default 64 MiB.
-    pub memory: usize,
-    /// Instructions of one call, roughly. Default 500,000,000: a second or two.
-    pub fuel: u64,
-}
-
-impl Default for WasmBounds {
-    fn default() -> Self {
-        WasmBounds {
-            bytes: 16 << 20,
-            memory: 64 << 20,
-            fuel: 500_000_000,
-        }
-    }
-}
 
 /// A module that was loaded. Its memory lasts from call to call; calls of one module wait for each other.
 #[derive(Debug)]
@@ -44,17 +24,6 @@ pub struct Wasm {
 struct Running {
     store: Store<StoreLimits>,
     instance: Instance,
-}
-
-/// A function that a module exports.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WasmExport {
-    /// Its name.
-    pub name: String,
-    /// Kinds of its parameters: `i32`, `i64`, `f32`, `f64`.
-    pub parameters: Vec<&'static str>,
-    /// Kinds of its results.
-    pub results: Vec<&'static str>,
 }
 
 impl Wasm {

@@ -272,6 +272,7 @@ impl Instance {
             JsErrorKind::Syntax | JsErrorKind::Data => ErrorKind::Script,
             JsErrorKind::Module => ErrorKind::NotFound,
             JsErrorKind::Denied => ErrorKind::Denied,
+            JsErrorKind::Missing => ErrorKind::Missing,
             JsErrorKind::Thrown => ErrorKind::Thrown,
         };
         if error.message.contains("not a function")

@@ -294,7 +294,9 @@ fn for_model(error: &ScriptError) -> ToolError {
     let kind = match error.kind {
         ErrorKind::Input => ToolErrorKind::Arguments,
         ErrorKind::NotFound => ToolErrorKind::Unknown,
-        ErrorKind::MethodNotAllowed | ErrorKind::Denied => ToolErrorKind::Refused,
+        ErrorKind::MethodNotAllowed | ErrorKind::Denied | ErrorKind::Missing => {
+            ToolErrorKind::Refused
+        }
         ErrorKind::Limit => ToolErrorKind::Timeout,
         _ => ToolErrorKind::Remote,
     };

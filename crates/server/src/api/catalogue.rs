@@ -15,8 +15,8 @@ use utoipa::{IntoParams, ToSchema};
 use super::Id;
 use crate::error::{ApiError, Problem};
 use crate::exchange::Call;
+use crate::given::Params;
 use crate::revision::{Least, Wanted, of_prompt};
-use crate::sql::given::Params;
 
 /// How a list is wanted.
 #[derive(Debug, Default, Deserialize, IntoParams)]

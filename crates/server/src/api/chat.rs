@@ -22,8 +22,8 @@ use super::{Id, Warning, json as answer_json, merged, warnings};
 use crate::app::App;
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::{Call, Exchange};
+use crate::given::Params;
 use crate::revision::{Least, Wanted, mark, of_prompt};
-use crate::sql::given::Params;
 
 /// What a prompt is rendered with, and how the model is to answer. Besides the
 /// members listed here, all of OpenAI's parameters of generation are passed on:

@@ -17,8 +17,8 @@ use super::{Id, Warning, json, merged, warnings};
 use crate::app::App;
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
+use crate::given::{Params, is_on};
 use crate::revision::{Least, Wanted, mark, of_prompt};
-use crate::sql::given::{Params, is_on};
 
 /// What is asked for beside the text.
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -9,10 +9,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::databases;
-use super::given::{Body, MaybeBody};
 use crate::api::{Id, json};
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
+use crate::given::{Body, MaybeBody};
 
 /// All connections.
 #[derive(Debug, Serialize, ToSchema)]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use quillet_core::build;
 use quillet_core::store::StoreErrorKind;
 use quillet_sql::{DatabaseError, DatabaseErrorKind, SqlError};
 
@@ -17,13 +18,15 @@ fn status(error: &SqlError) -> u16 {
         | SqlError::Url(_)
         | SqlError::Guard(_)
         | SqlError::Answer { .. }
-        | SqlError::Cut { .. }
-        | SqlError::Export(_) => 400,
+        | SqlError::Cut { .. } => 400,
+        SqlError::Export(error) if error.code == build::CODE => 501,
+        SqlError::Export(_) => 400,
         SqlError::Database(error) => database(error),
         SqlError::NoModel | SqlError::Model(_) => 503,
         SqlError::Prompt { .. } => 500,
         SqlError::Store(error) => match error.kind {
             StoreErrorKind::Unavailable => 503,
+            StoreErrorKind::Missing => 501,
             StoreErrorKind::Refused | StoreErrorKind::Configuration | StoreErrorKind::Corrupt => {
                 500
             }
@@ -44,6 +47,7 @@ fn database(error: &DatabaseError) -> u16 {
         | DatabaseErrorKind::Denied
         | DatabaseErrorKind::Limit
         | DatabaseErrorKind::Failed => 503,
+        DatabaseErrorKind::Missing => 501,
     }
 }
 

@@ -11,10 +11,10 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::connections::may_change;
 use super::databases;
-use super::given::Params;
 use crate::api::{Id, json};
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
+use crate::given::Params;
 
 /// Most records on a page.
 const MOST: usize = 100;

@@ -5,10 +5,10 @@ use quillet_sql::{Dialect, SqlError, layout};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::given::Body;
 use crate::api::json;
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
+use crate::given::Body;
 
 /// A query to be laid out.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -14,11 +14,11 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::databases;
-use super::given::{Params, is_on};
 use super::pieces::{self, Detail};
 use crate::api::{Id, json};
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
+use crate::given::{Params, is_on};
 
 /// Whether to read the database anew.
 #[derive(Debug, Default, Deserialize, IntoParams)]

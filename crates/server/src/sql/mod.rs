@@ -3,26 +3,28 @@
 //!
 //! What a query may do is not decided here: [`quillet_sql`] guards and runs it.
 
-pub(crate) mod connections;
+mod connections;
 mod error;
 mod file;
-pub(crate) mod given;
-pub(crate) mod history;
-pub(crate) mod layout;
-pub(crate) mod metadata;
+mod history;
+mod layout;
+mod metadata;
 mod offer;
 mod pieces;
 mod prompts;
-pub(crate) mod query;
-pub(crate) mod question;
+mod query;
+mod question;
 
-use quillet_sql::Databases;
+use quillet_core::build::Missing;
+use utoipa_axum::router::UtoipaMethodRouter;
+use utoipa_axum::routes;
 
 use crate::error::{ApiError, problem};
-use crate::exchange::Call;
+use crate::exchange::{At, Call};
 
 pub use offer::DatabaseTools;
 pub use prompts::StoredPrompts;
+pub use quillet_sql::Databases;
 
 /// Where the routes are mounted: the origin's place.
 pub(crate) const BASE: &str = "/api/v1";
@@ -33,6 +35,32 @@ pub(crate) fn has_path(path: &str) -> bool {
         .strip_prefix(BASE)
         .and_then(|path| path.strip_prefix("/dbs"));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The routes of databases, relative to `/api/v1`.
+pub(crate) fn routes() -> Vec<UtoipaMethodRouter<At>> {
+    vec![
+        routes!(connections::list),
+        routes!(connections::put),
+        routes!(connections::get),
+        routes!(connections::delete),
+        routes!(connections::test),
+        routes!(metadata::all),
+        routes!(metadata::refresh),
+        routes!(metadata::tables),
+        routes!(metadata::table),
+        routes!(query::run),
+        routes!(question::ask),
+        routes!(layout::format),
+        routes!(history::list),
+        routes!(history::search),
+        routes!(history::accept, history::unaccept),
+    ]
+}
+
+/// What a build without databases says of a path; this one has them.
+pub(crate) fn missing_at(_: &str) -> Option<Missing> {
+    None
 }
 
 /// The databases of this server.

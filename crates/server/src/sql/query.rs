@@ -12,10 +12,10 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::databases;
 use super::file::{Asked, file, takes_trailers};
-use super::given::{Body, Params};
 use crate::api::{Id, json};
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
+use crate::given::{Body, Params};
 
 /// Times that a request may ask for, in seconds.
 const SECONDS: std::ops::RangeInclusive<u64> = 10..=300;

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::databases;
-use super::given::Body;
 use super::query::{self, Answer};
 use crate::api::chat::in_time;
 use crate::api::{Id, json};
 use crate::error::{ApiError, Problem};
 use crate::exchange::Call;
+use crate::given::Body;
 
 /// A question.
 #[derive(Debug, Deserialize, ToSchema)]

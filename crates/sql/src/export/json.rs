@@ -118,10 +118,7 @@ impl Form for Lines {
 }
 
 fn put(format: Format, out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), ExportError> {
-    serde_json::to_writer(out, value).map_err(|error| ExportError {
-        format,
-        message: error.to_string(),
-    })
+    serde_json::to_writer(out, value).map_err(|error| ExportError::new(format, error.to_string()))
 }
 
 impl Serialize for AsJson<'_> {

@@ -6,6 +6,10 @@
 //! A form grows with the rows of a running query ([`Writer`], [`Export`]) and holds a bounded number
 //! of them; [`write()`] does the same with rows that are all there.
 
+#[cfg(feature = "columnar")]
+mod arrow;
+#[cfg(not(feature = "columnar"))]
+#[path = "arrow_missing.rs"]
 mod arrow;
 mod csv;
 mod json;
@@ -143,15 +147,20 @@ impl FromStr for Format {
 pub struct ExportError {
     /// The form.
     pub format: Format,
+    /// Stable code, as in error bodies.
+    pub code: &'static str,
     /// What stands in the way, with its place, and what helps.
     pub message: String,
 }
 
 impl ExportError {
-    /// Stable code, as in error bodies.
-    #[must_use]
-    pub fn code(&self) -> &'static str {
-        "sql.export"
+    /// The form cannot hold these rows.
+    pub(crate) fn new(format: Format, message: impl Into<String>) -> Self {
+        ExportError {
+            format,
+            code: "sql.export",
+            message: message.into(),
+        }
     }
 }
 

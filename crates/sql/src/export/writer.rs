@@ -31,7 +31,7 @@ impl Writer {
     /// Begins a file with these columns. `options` are those of CSV; the other forms have none.
     ///
     /// # Errors
-    /// The form cannot have so many columns, or one of that name.
+    /// The form cannot have so many columns, or one of that name, or this build has not got it.
     pub fn new(
         columns: Vec<ColumnInfo>,
         format: Format,
@@ -42,9 +42,7 @@ impl Writer {
             Format::Json => Box::new(json::Document::begin(&columns, &mut out)?),
             Format::Ndjson => Box::new(json::Lines::begin(&columns)),
             Format::Csv => Box::new(csv::Csv::begin(&columns, options, &mut out)),
-            Format::Arrow | Format::ArrowStream | Format::Parquet => {
-                Box::new(arrow::Arrow::begin(columns, format))
-            }
+            Format::Arrow | Format::ArrowStream | Format::Parquet => arrow::form(columns, format)?,
             Format::Xlsx => Box::new(xlsx::Workbook::begin(columns)?),
         };
         Ok(Writer { format, form, out })

@@ -17,6 +17,10 @@ mod job;
 mod json;
 mod kind;
 mod names;
+#[cfg(feature = "columnar")]
+mod parquet;
+#[cfg(not(feature = "columnar"))]
+#[path = "parquet_missing.rs"]
 mod parquet;
 mod table;
 mod text;

@@ -30,8 +30,19 @@ use crate::{Catalogue, ConnectionUrl, DatabaseError, DatabaseErrorKind, Dialect}
 /// Bytes of one row of a catalogue: comments and defaults are short.
 const PACKET: usize = 16 << 20;
 
+/// The database at an address. Nothing is opened yet.
+///
+/// # Errors
+/// The address has a parameter that is not known.
+pub(crate) fn open(
+    url: &ConnectionUrl,
+    options: &ConnectOptions,
+) -> Result<Arc<dyn Database>, DatabaseError> {
+    Ok(Arc::new(MySql::new(url, options)?))
+}
+
 /// A database at a MySQL or MariaDB server.
-pub(crate) struct MySql {
+struct MySql {
     server: Arc<Server>,
     catalogue_timeout: Duration,
     schemas: Vec<String>,
@@ -39,10 +50,7 @@ pub(crate) struct MySql {
 
 impl MySql {
     /// The database at an address. Nothing is opened yet.
-    pub(crate) fn new(
-        url: &ConnectionUrl,
-        options: &ConnectOptions,
-    ) -> Result<Self, DatabaseError> {
+    fn new(url: &ConnectionUrl, options: &ConnectOptions) -> Result<Self, DatabaseError> {
         let server = Server::new(url, options)?;
         Ok(MySql {
             schemas: server.schemas(),

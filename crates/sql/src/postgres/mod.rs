@@ -35,8 +35,19 @@ use crate::stream::{Ended, RowSink};
 use crate::{Catalogue, ConnectionUrl, DatabaseError, Dialect, QueryLimits};
 use server::Server;
 
+/// The database at an address. Nothing is opened yet.
+///
+/// # Errors
+/// The address has a parameter that is not known.
+pub(crate) fn open(
+    url: &ConnectionUrl,
+    options: &ConnectOptions,
+) -> Result<Arc<dyn Database>, DatabaseError> {
+    Ok(Arc::new(Postgres::new(url, options)?))
+}
+
 /// A database of a PostgreSQL server.
-pub(crate) struct Postgres {
+struct Postgres {
     server: Arc<Server>,
     catalogue_timeout: Duration,
 }
@@ -46,10 +57,7 @@ impl Postgres {
     ///
     /// # Errors
     /// The address has a parameter that is not known.
-    pub(crate) fn new(
-        url: &ConnectionUrl,
-        options: &ConnectOptions,
-    ) -> Result<Self, DatabaseError> {
+    fn new(url: &ConnectionUrl, options: &ConnectOptions) -> Result<Self, DatabaseError> {
         Ok(Postgres {
             server: Arc::new(Server::of(url, options)?),
             catalogue_timeout: options.catalogue_timeout,

@@ -23,7 +23,8 @@ fn kind(error: &SqlError) -> ToolErrorKind {
             | DatabaseErrorKind::ReadOnly
             | DatabaseErrorKind::Refused
             | DatabaseErrorKind::Role
-            | DatabaseErrorKind::Unjudged => ToolErrorKind::Refused,
+            | DatabaseErrorKind::Unjudged
+            | DatabaseErrorKind::Missing => ToolErrorKind::Refused,
             DatabaseErrorKind::Syntax | DatabaseErrorKind::UnknownName => ToolErrorKind::Arguments,
             DatabaseErrorKind::Limit => ToolErrorKind::TooLarge,
             DatabaseErrorKind::Failed => ToolErrorKind::Remote,

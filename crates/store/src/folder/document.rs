@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use quillet_core::store::{Entry, Key, Kind};
-use quillet_core::{Diagnostic, Position, Span, Value, json};
+use quillet_core::{Diagnostic, Span, Value, json};
+use quillet_yaml::{Options, Tags};
 
 /// How a file's content is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,10 @@ pub(crate) const FOLDER_TEXT: &str = "skprompt.txt";
 
 /// What that text's settings are in.
 pub(crate) const FOLDER_CONFIG: &str = "config.json";
+
+/// Values of one file, and levels that they nest; its bytes are bounded where it is read.
+const MOST_NODES: usize = 250_000;
+const MOST_LEVELS: usize = 120;
 
 /// Endings of the tests of a script, which rest beside it, and of the folder that holds what its
 /// requests looked like. They are no definitions.
@@ -103,11 +108,11 @@ pub(crate) fn entry(key: Key, origin: &str, form: Form, content: &str) -> Entry 
         Form::Template(format) => Entry::new(key, prompt(format, content), origin),
         Form::Prompt => Entry::new(key, content, origin),
         Form::Script => Entry::new(key, script(content), origin),
-        Form::Yaml => match serde_saphyr::from_str::<Value>(content) {
+        Form::Yaml => match yaml(origin, content) {
             // As it stands, so that its reader can name places in it.
             Ok(value) if is_function(&value) => Entry::new(key, content, origin),
             Ok(value) => Entry::new(key, json::to_string(&value), origin),
-            Err(error) => Entry::broken(key, content, yaml_problem(origin, content, &error)),
+            Err(problem) => Entry::broken(key, content, problem),
         },
     }
 }
@@ -127,38 +132,27 @@ fn script(text: &str) -> String {
     serde_json::json!({ "format": "script", "source": text }).to_string()
 }
 
-fn yaml_problem(origin: &str, content: &str, error: &serde_saphyr::Error) -> Diagnostic {
-    let message = error.without_snippet().to_string();
-    let first = match message.contains("multiple YAML documents") {
-        true => "a second document begins here: a file holds one",
-        false => message.lines().next().unwrap_or_default(),
+/// The value of a file of YAML, or the first thing that is wrong with it. Tags say nothing here.
+fn yaml(origin: &str, content: &str) -> Result<Value, Diagnostic> {
+    let options = Options {
+        code: "store.yaml",
+        most_nodes: MOST_NODES,
+        most_depth: MOST_LEVELS,
+        tags: Tags::Keep,
+        ..Options::default()
     };
-    let problem = Diagnostic::error("store.yaml", origin, format!("broken YAML: {first}"));
-    let Some(location) = error.location() else {
-        return problem;
+    let whole = Span {
+        start: 0,
+        end: content.len(),
     };
-    let column = |n| usize::try_from(n).unwrap_or(usize::MAX);
-    let place = Position {
-        line: column(location.line()),
-        column: column(location.column()),
-    };
-    let byte = byte_at(content, place);
-    problem.at(
-        content,
-        Span {
-            start: byte,
-            end: byte,
-        },
-    )
-}
-
-/// The byte of a line and column, both from 1.
-fn byte_at(text: &str, place: Position) -> usize {
-    let lines = text.split_inclusive('\n');
-    let before: usize = lines.take(place.line.saturating_sub(1)).map(str::len).sum();
-    let rest = text.get(before..).unwrap_or_default();
-    let inside = rest.chars().take(place.column.saturating_sub(1));
-    before + inside.map(char::len_utf8).sum::<usize>()
+    let (node, findings) = quillet_yaml::parse(origin, content, whole, &options);
+    match findings.into_iter().next() {
+        None => Ok(node.map_or(Value::Null, |node| node.value())),
+        Some(first) => Err(Diagnostic {
+            message: format!("broken YAML: {}", first.message),
+            ..first
+        }),
+    }
 }
 
 #[cfg(test)]

@@ -31,6 +31,9 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
+use quillet_core::archive::Archive;
+use quillet_core::runs::Runs;
+use quillet_core::session::Sessions;
 use quillet_core::store::{
     Change, Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind,
 };
@@ -42,14 +45,51 @@ pub use layout::DEFAULT_PREFIX;
 pub use runs::RedisRuns;
 pub use sessions::RedisSessions;
 
-use crate::StoreOptions;
 use crate::address::RedisAddress;
 use crate::changes::Hub;
+use crate::{ArchiveOptions, RunOptions, SessionOptions, StoreOptions};
 use client::Client;
 use keeper::State;
 use read::Found;
 use ring::Request;
 use settings::Settings;
+
+/// As [`RedisStore::open`].
+pub(crate) fn store(
+    address: &RedisAddress,
+    options: &StoreOptions,
+) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(Arc::new(RedisStore::open(address, options)?))
+}
+
+/// As [`RedisSessions::open`].
+pub(crate) fn sessions(
+    address: &RedisAddress,
+    store: &StoreOptions,
+    options: &SessionOptions,
+) -> Result<Arc<dyn Sessions>, StoreError> {
+    let sessions = RedisSessions::open(address, store, options.clone())?;
+    Ok(Arc::new(sessions))
+}
+
+/// As [`RedisArchive::open`].
+pub(crate) fn archive(
+    address: &RedisAddress,
+    store: &StoreOptions,
+    options: &ArchiveOptions,
+) -> Result<Arc<dyn Archive>, StoreError> {
+    let archive = RedisArchive::open(address, store, options.clone())?;
+    Ok(Arc::new(archive))
+}
+
+/// As [`RedisRuns::open`].
+pub(crate) fn runs(
+    address: &RedisAddress,
+    store: &StoreOptions,
+    options: &RunOptions,
+) -> Result<Arc<dyn Runs>, StoreError> {
+    Ok(Arc::new(RedisRuns::open(address, store, options.clone())?))
+}
 
 /// A store in Redis.
 pub struct RedisStore {

@@ -4,6 +4,7 @@
 //! marks. Whoever has only the output and the data cannot know the secret.
 
 use std::borrow::Cow;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
 use memchr::memmem;
@@ -14,9 +15,15 @@ const LEAD: char = '\u{FDD0}';
 
 static SECRET: OnceLock<String> = OnceLock::new();
 
-/// What every mark begins with. 122 random bits, made at the first use.
+/// What every mark begins with. 128 random bits, made at the first use.
 pub(super) fn secret() -> &'static str {
-    SECRET.get_or_init(|| format!("{LEAD}{}", uuid::Uuid::new_v4().simple()))
+    SECRET.get_or_init(|| {
+        // SipHash under a key from the system's random source: who has not the key, and nobody has,
+        // cannot tell what it gives from chance.
+        let keyed = RandomState::new();
+        let (first, second) = (keyed.hash_one(1), keyed.hash_one(2));
+        format!("{LEAD}{first:016x}{second:016x}")
+    })
 }
 
 /// The secret, if anything has been marked in this process.

@@ -9,6 +9,7 @@
 
 mod codec;
 mod reflection;
+mod wire;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -21,6 +22,7 @@ use prost_reflect::{
     DescriptorPool, DeserializeOptions, DynamicMessage, MessageDescriptor, MethodDescriptor,
     SerializeOptions, ServiceDescriptor,
 };
+use quillet_core::build::Missing;
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use quillet_core::{Map, Value, nearest};
 use serde_json::Value as Json;
@@ -36,10 +38,17 @@ use crate::http::{refused, too_large};
 use crate::network::{Network, denied, whole_story};
 use crate::parameters;
 use codec::Raw;
+pub(crate) use wire::{Servers, Wire};
+
+/// Whether this build has gRPC.
+pub(crate) const AVAILABLE: Result<(), Missing> = Ok(());
+
+/// What servers say of their methods.
+pub(crate) type Descriptors = DescriptorPool;
 
 /// A server and what is known of it; shared by all tools that call it.
 #[derive(Debug)]
-pub(crate) struct Server {
+struct Server {
     url: Url,
     network: Network,
     response_bytes: usize,
@@ -49,21 +58,11 @@ pub(crate) struct Server {
 
 /// One method of one server, as a definition names it.
 #[derive(Debug)]
-pub(crate) struct Method {
-    pub(crate) service: String,
-    pub(crate) method: String,
+struct Method {
+    service: String,
+    method: String,
     /// In place of reflection.
-    pub(crate) descriptors: Option<DescriptorPool>,
-}
-
-/// The address of a definition: `host:port` means `http://host:port`.
-pub(crate) fn server_url(text: &str, tls: bool) -> String {
-    match (text.split_once("://"), tls) {
-        (None, false) => format!("http://{text}"),
-        (None, true) => format!("https://{text}"),
-        (Some(("http", rest)), true) => format!("https://{rest}"),
-        _ => text.to_owned(),
-    }
+    descriptors: Option<DescriptorPool>,
 }
 
 /// Reads a descriptor set.
@@ -79,14 +78,14 @@ pub(crate) fn descriptors_in_file(path: &Path) -> Result<DescriptorPool, String>
 ///
 /// # Errors
 /// The sentence that says why not, and the mend.
-pub(crate) fn descriptors(bytes: &[u8]) -> Result<DescriptorPool, String> {
+fn descriptors(bytes: &[u8]) -> Result<DescriptorPool, String> {
     DescriptorPool::decode(bytes).map_err(|error| {
         format!("not a descriptor set: {error} (make one with protoc --include_imports --descriptor_set_out)")
     })
 }
 
 impl Server {
-    pub(crate) fn new(url: Url, network: Network, response_bytes: usize) -> Self {
+    fn new(url: Url, network: Network, response_bytes: usize) -> Self {
         Server {
             url,
             network,
@@ -96,12 +95,12 @@ impl Server {
         }
     }
 
-    pub(crate) fn url(&self) -> &Url {
+    fn url(&self) -> &Url {
         &self.url
     }
 
     /// Calls a method. The caller bounds the time; `timeout` is told to the server.
-    pub(crate) async fn call(
+    async fn call(
         self: &Arc<Self>,
         tool: &str,
         method: &Method,

@@ -4,19 +4,25 @@
 //! Revisions from 2024-11-05 on are spoken, the newest too; the library negotiates.
 //! Over HTTP no request needs an earlier one: any replica can answer it.
 
-mod handler;
-mod http;
-mod wording;
+#[cfg(feature = "mcp")]
+mod door;
+#[cfg(not(feature = "mcp"))]
+#[path = "door_missing.rs"]
+mod door;
 
 use std::fmt;
 use std::sync::Arc;
 
+use http_body_util::combinators::BoxBody;
+use hyper::Response;
+use hyper::body::Bytes;
 use quillet_core::tool::Tool;
 use quillet_core::{BoxFuture, Map, Message};
-use rmcp::ServiceExt;
 
-use handler::Handler;
-pub use http::{HttpAnswer, HttpDoor};
+pub use door::{AVAILABLE, HttpDoor, stdio};
+
+/// An answer to one request.
+pub type HttpAnswer = Response<BoxBody<Bytes, std::convert::Infallible>>;
 
 /// What a server hands out. Asked anew for every request, so that changes count at
 /// once.
@@ -76,21 +82,4 @@ pub enum NotRendered {
     /// It failed here.
     #[error("{0}")]
     Failed(String),
-}
-
-/// Serves one client on standard input and output until it closes them. Nothing else
-/// may write to standard output meanwhile.
-///
-/// # Errors
-/// The client does not speak MCP, or the connection broke.
-pub async fn stdio(offer: Arc<dyn Offer>) -> std::io::Result<()> {
-    let transport = (tokio::io::stdin(), tokio::io::stdout());
-    let running = Handler::new(offer)
-        .serve(transport)
-        .await
-        .map_err(|error| std::io::Error::other(error.to_string()))?;
-    let ended = running.waiting().await;
-    ended
-        .map(|_| ())
-        .map_err(|error| std::io::Error::other(error.to_string()))
 }

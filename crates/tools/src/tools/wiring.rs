@@ -3,15 +3,14 @@
 
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use quillet_core::build::Missing;
 use reqwest::header::HeaderMap;
 use url::Url;
 
 use super::Tools;
-use crate::address::Denied;
+use crate::address::{Denied, grpc_url};
 use crate::config::McpWire;
-use crate::defined::{GrpcWire, Wire};
+use crate::defined::Wire;
 use crate::definition::{
     Definition, GrpcDefinition, McpDefinition, RestfulDefinition, WireDefinition,
 };
@@ -20,13 +19,23 @@ use crate::module::{Module, plain_headers};
 use crate::restful::{Restful, UrlTemplate};
 use crate::{grpc, mcp};
 
-/// A finding about a definition: the field of the type's own object and what
-/// is wrong with it.
-pub(super) struct Finding(pub(super) &'static str, pub(super) String);
+/// Why a definition cannot be used.
+pub(super) enum Unusable {
+    /// The field of the type's own object, and what is wrong with it.
+    Field(&'static str, String),
+    /// This build does not speak to such tools.
+    Missing(Missing),
+}
 
-impl Finding {
+impl Unusable {
     fn url(denied: &Denied) -> Self {
-        Finding("url", denied.to_string())
+        Unusable::Field("url", denied.to_string())
+    }
+}
+
+impl From<Missing> for Unusable {
+    fn from(missing: Missing) -> Self {
+        Unusable::Missing(missing)
     }
 }
 
@@ -39,8 +48,9 @@ impl Tools {
         }
     }
 
-    pub(super) fn wire(&self, definition: &Definition) -> Result<Wire, Finding> {
-        let headers = plain_headers(&definition.headers).map_err(|why| Finding("headers", why))?;
+    pub(super) fn wire(&self, definition: &Definition) -> Result<Wire, Unusable> {
+        let headers =
+            plain_headers(&definition.headers).map_err(|why| Unusable::Field("headers", why))?;
         let module = self.module(&definition.module);
         match &definition.wire {
             WireDefinition::Restful(restful) => self.restful(definition, restful, module, headers),
@@ -55,8 +65,8 @@ impl Tools {
         restful: &RestfulDefinition,
         module: Module,
         headers: HeaderMap,
-    ) -> Result<Wire, Finding> {
-        let template = UrlTemplate::parse(&restful.url).map_err(|denied| Finding::url(&denied))?;
+    ) -> Result<Wire, Unusable> {
+        let template = UrlTemplate::parse(&restful.url).map_err(|denied| Unusable::url(&denied))?;
         if template.is_relative() {
             has_module(&module)?;
         } else {
@@ -68,7 +78,7 @@ impl Tools {
         let known = |name: &String| order.iter().any(|known| **known == **name);
         if let Some(name) = template.names().iter().find(|name| !known(name)) {
             let why = format!("{{{name}}} is not a parameter of the tool");
-            return Err(Finding("url", why));
+            return Err(Unusable::Field("url", why));
         }
         Ok(Wire::Restful(Restful {
             http: self.http.clone(),
@@ -81,8 +91,8 @@ impl Tools {
         }))
     }
 
-    fn check(&self, url: &str) -> Result<Url, Finding> {
-        checked_url(&self.network.policy, url).map_err(|denied| Finding::url(&denied))
+    fn check(&self, url: &str) -> Result<Url, Unusable> {
+        checked_url(&self.network.policy, url).map_err(|denied| Unusable::url(&denied))
     }
 
     fn grpc(
@@ -90,42 +100,23 @@ impl Tools {
         definition: &GrpcDefinition,
         module: Module,
         headers: HeaderMap,
-    ) -> Result<Wire, Finding> {
+    ) -> Result<Wire, Unusable> {
+        grpc::AVAILABLE?;
         match &definition.url {
-            Some(url) => drop(self.check(&grpc::server_url(url, definition.tls))?),
+            Some(url) => drop(self.check(&grpc_url(url, definition.tls))?),
             None => has_module(&module)?,
         }
-        let wrong = |why: String| Finding("descriptor_set", why);
-        let own = definition
-            .descriptor_set
-            .as_deref()
-            .map(|text| {
-                let bytes = STANDARD
-                    .decode(text)
-                    .map_err(|error| format!("not base64: {error}"))?;
-                grpc::descriptors(&bytes)
-            })
-            .transpose()
-            .map_err(wrong)?;
-        Ok(Wire::Grpc(GrpcWire {
-            servers: self.servers.clone(),
-            url: definition.url.clone(),
-            tls: definition.tls,
-            method: grpc::Method {
-                service: definition.service.clone(),
-                method: definition.method.clone(),
-                descriptors: own.or_else(|| module.settings.descriptors.clone()),
-            },
-            module,
-            headers,
-        }))
+        let wire = grpc::Wire::new(self.servers.grpc.clone(), definition, module, headers);
+        let wire = wire.map_err(|why| Unusable::Field("descriptor_set", why))?;
+        Ok(Wire::Grpc(wire))
     }
 
-    fn mcp(&self, definition: &McpDefinition, headers: HeaderMap) -> Result<Wire, Finding> {
+    fn mcp(&self, definition: &McpDefinition, headers: HeaderMap) -> Result<Wire, Unusable> {
+        mcp::AVAILABLE?;
         if definition.url.is_none() && !headers.is_empty() {
             let why =
                 "headers need a \"url\" (those of a configured server stand in tools.mcp_servers)";
-            return Err(Finding("headers", why.to_owned()));
+            return Err(Unusable::Field("headers", why.to_owned()));
         }
         let endpoint = match (&definition.server, &definition.url, &definition.command) {
             (Some(name), ..) => self
@@ -150,12 +141,12 @@ impl Tools {
         &self,
         definition: &McpDefinition,
         command: String,
-    ) -> Result<mcp::Endpoint, Finding> {
+    ) -> Result<mcp::Endpoint, Unusable> {
         if !self.config.allow_stdio {
             let why = format!(
                 "definitions may not start programs here (name {command:?} in tools.mcp_servers and refer to it with \"server\", or set tools.allow_stdio = true)"
             );
-            return Err(Finding("command", why));
+            return Err(Unusable::Field("command", why));
         }
         let env = definition
             .env
@@ -168,20 +159,20 @@ impl Tools {
         })
     }
 
-    fn no_such_server(&self, name: &str) -> Finding {
+    fn no_such_server(&self, name: &str) -> Unusable {
         let known: Vec<&str> = self.mcp_servers.keys().map(String::as_str).collect();
         let hint = match quillet_core::nearest(name, known.iter().copied()) {
             Some(known) => format!("did you mean {known:?}?"),
             None => format!("configure it as tools.mcp_servers.{name}"),
         };
-        Finding("server", format!("there is no server {name:?} ({hint})"))
+        Unusable::Field("server", format!("there is no server {name:?} ({hint})"))
     }
 }
 
-fn has_module(module: &Module) -> Result<(), Finding> {
+fn has_module(module: &Module) -> Result<(), Unusable> {
     if module.name.is_empty() {
         let why = "the url is relative, so the tool needs a \"module\" that it is relative to";
-        return Err(Finding("url", why.to_owned()));
+        return Err(Unusable::Field("url", why.to_owned()));
     }
     Ok(())
 }

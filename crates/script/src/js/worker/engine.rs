@@ -7,8 +7,9 @@ use rquickjs::context::EvalOptions;
 use rquickjs::{Array, Context, Ctx, Function, Object, Persistent, Runtime};
 
 use super::shell::{Over, Piece, Shell};
-use super::{Control, Port, convert, failure, loader, natives};
+use super::{convert, failure, loader, natives};
 use crate::js::error::{JsError, JsErrorKind};
+use crate::js::port::{Control, Port};
 use crate::js::protocol::{Bounds, Done, Export, ExportKind, FromWorker, Source, ToWorker, Work};
 use crate::js::runtime::{FunctionId, ModuleId, Passed, Target};
 use crate::js::signature;

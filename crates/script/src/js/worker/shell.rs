@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use quillet_core::Value;
 use rquickjs::{Ctx, Function, Object, Persistent, Value as Js};
 
-use super::{Control, Port, Received};
 use crate::js::UNHANDLED;
 use crate::js::error::{JsError, JsErrorKind};
+use crate::js::port::{Control, Port, Received};
 use crate::js::protocol::{Answer, Ask, Bounds, Done, FromWorker, Request, Source, ToWorker};
 use crate::js::runtime::{Level, Passed};
 

@@ -20,7 +20,7 @@ use crate::api::body::{self, JsonBody};
 use crate::api::{Id, json as answer_json};
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
-use crate::sql::given::Params;
+use crate::given::Params;
 
 /// Asks an agent. The answer comes as server-sent events
 /// (`response.start`, `content.delta`, `reasoning.delta`, `tool.start`, `tool.done`, …),

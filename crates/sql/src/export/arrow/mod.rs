@@ -34,8 +34,13 @@ const BATCH: usize = 16_384;
 /// The name under which a column keeps the database's name of its type.
 const DATABASE_TYPE: &str = "database_type";
 
+/// A file that grows, without rows yet.
+pub(super) fn form(columns: Vec<ColumnInfo>, format: Format) -> Result<Box<dyn Form>, ExportError> {
+    Ok(Box::new(Arrow::begin(columns, format)))
+}
+
 /// A file that grows.
-pub(super) struct Arrow {
+struct Arrow {
     format: Format,
     columns: Vec<ColumnInfo>,
     /// Rows that are no batch yet.
@@ -53,7 +58,7 @@ struct Open {
 }
 
 impl Arrow {
-    pub(super) fn begin(columns: Vec<ColumnInfo>, format: Format) -> Self {
+    fn begin(columns: Vec<ColumnInfo>, format: Format) -> Self {
         Arrow {
             format,
             columns,
@@ -90,14 +95,12 @@ impl Arrow {
 
     fn failed(&self, misfit: Misfit) -> ExportError {
         let (row, name) = (self.written + misfit.row + 1, misfit.column);
-        ExportError {
-            format: self.format,
-            message: format!(
-                "row {row} of column {name:?} is {}, and the rows before made the column {}; \
-                 cast the column to text or to a wider type in the query, or write csv or ndjson",
-                misfit.found, misfit.fixed
-            ),
-        }
+        let message = format!(
+            "row {row} of column {name:?} is {}, and the rows before made the column {}; \
+             cast the column to text or to a wider type in the query, or write csv or ndjson",
+            misfit.found, misfit.fixed
+        );
+        ExportError::new(self.format, message)
     }
 }
 
@@ -208,8 +211,5 @@ fn batch(rows: &[Vec<Cell>], schema: &SchemaRef) -> Result<RecordBatch, ArrowErr
 }
 
 fn of(format: Format, error: &dyn std::error::Error) -> ExportError {
-    ExportError {
-        format,
-        message: error.to_string(),
-    }
+    ExportError::new(format, error.to_string())
 }

@@ -96,7 +96,7 @@ impl Target {
         };
         match rest {
             Ok(rest) => give_out(rest, out),
-            Err(message) => return Err(ExportError { format, message }),
+            Err(message) => return Err(ExportError::new(format, message)),
         }
         Ok(())
     }

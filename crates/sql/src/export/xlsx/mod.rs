@@ -168,10 +168,7 @@ fn parts(head: &str) -> io::Result<Zip> {
 }
 
 fn failed(message: impl Into<String>) -> ExportError {
-    ExportError {
-        format: Format::Xlsx,
-        message: message.into(),
-    }
+    ExportError::new(Format::Xlsx, message)
 }
 
 fn unpacked(error: &io::Error) -> ExportError {

@@ -1,7 +1,5 @@
 //! Base 64, base 32 and check sums.
 
-use sha2::Digest;
-
 use super::super::{Context, FunctionError, GoFunction, GoType, GoValue};
 use super::{args, cost};
 
@@ -178,12 +176,12 @@ fn sha1(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
 
 fn sha256(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     let bytes = digested(cx, args)?;
-    Ok(hex(&sha2::Sha256::digest(bytes)))
+    Ok(hex(&hmac_sha256::Hash::hash(bytes)))
 }
 
 fn sha512(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     let bytes = digested(cx, args)?;
-    Ok(hex(&sha2::Sha512::digest(bytes)))
+    Ok(hex(&hmac_sha512::Hash::hash(bytes)))
 }
 
 fn adler32(cx: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {

@@ -41,8 +41,11 @@ fn below(cx: &mut Context<'_, '_>, bound: u64) -> u64 {
 
 fn uuid(cx: &mut Context<'_, '_>, _: &[GoValue]) -> Outcome {
     let bytes = u128::from(next(cx)) << 64 | u128::from(next(cx));
-    let uuid = uuid::Builder::from_random_bytes(bytes.to_be_bytes()).into_uuid();
-    Ok(uuid.to_string().into())
+    // Version 4 of RFC 9562, and its variant.
+    let bits = bytes & !(0xf << 76) & !(0b11 << 62) | 0x4 << 76 | 0b10 << 62;
+    let digits = format!("{bits:032x}");
+    let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|range| &digits[range]);
+    Ok(parts.join("-").into())
 }
 
 /// From the first number on, below the second.

@@ -6,6 +6,7 @@
 
 use quillet_core::value::MAX_DEPTH;
 use quillet_core::{Map, Value};
+use quillet_yaml::{Node, Options};
 
 use super::super::{Context, FunctionError, GoFunction, GoList, GoMap, GoType, GoValue, Number};
 use super::{args, cost, json};
@@ -35,17 +36,18 @@ fn read(
 ) -> Result<Result<Value, String>, FunctionError> {
     let text = args::chars(args, 0);
     cost::build_many(cx, text.len(), BYTES_PER_BYTE)?;
-    cx.charge(MAX_NODES.min(text.len()) * size_of::<Value>())?;
-    let mut budget = serde_saphyr::Budget::default();
-    budget.max_depth = MAX_DEPTH as usize / 2;
-    budget.max_nodes = MAX_NODES;
-    budget.max_events = 4 * MAX_NODES;
-    budget.max_aliases = 100;
-    budget.max_anchors = 100;
-    budget.max_documents = 1;
-    let options = serde_saphyr::options! { budget: Some(budget) };
-    let read: Result<Value, _> = serde_saphyr::from_str_with_options(&text, options);
-    Ok(read.map_err(|error| error.to_string()))
+    cx.charge(MAX_NODES.min(text.len()) * (size_of::<Node>() + size_of::<Value>()))?;
+    let options = Options {
+        most_depth: MAX_DEPTH as usize / 2,
+        most_nodes: MAX_NODES,
+        ..Options::default()
+    };
+    let read = quillet_yaml::value(&text, &options);
+    // The first finding is where reading stopped, or what else is wrong follows from it.
+    Ok(read.map_err(|found| match found.into_iter().next() {
+        Some(first) => first.message,
+        None => "not YAML".to_owned(),
+    }))
 }
 
 /// A map; what cannot be read becomes a map with the reason under `Error`.

@@ -2,17 +2,13 @@
 
 use std::sync::Arc;
 
-use http_body_util::combinators::BoxBody;
-use hyper::body::{Body, Bytes};
-use hyper::{Request, Response};
+use hyper::Request;
+use hyper::body::Body;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use super::Offer;
 use super::handler::Handler;
-
-/// An answer to one request.
-pub type HttpAnswer = Response<BoxBody<Bytes, std::convert::Infallible>>;
+use crate::serve::{HttpAnswer, Offer};
 
 /// The door for MCP clients on an HTTP server. Whoever mounts it decides who may come
 /// in: hosts, origins and keys are not looked at here.

@@ -10,7 +10,7 @@ use rmcp::model::{
 };
 use serde_json::{Value as Tree, json};
 
-use super::PromptOffer;
+use crate::serve::PromptOffer;
 
 pub(super) fn tool(spec: &ToolSpec) -> Tool {
     let parameters = match &spec.parameters {

@@ -14,7 +14,8 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value as Tree;
 
-use super::{NotRendered, Offer, wording};
+use super::wording;
+use crate::serve::{NotRendered, Offer};
 
 /// Entries in one page of a list.
 const PAGE: usize = 1000;

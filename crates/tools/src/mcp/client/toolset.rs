@@ -5,28 +5,20 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use quillet_core::tool::{Tool, ToolAnswer, ToolContext, ToolError, ToolErrorKind, ToolSpec};
-use quillet_core::{BoxFuture, Diagnostic, Map, MediaUrl, Value, nearest};
+use quillet_core::{BoxFuture, Map, MediaUrl, Value, nearest};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents, Tool as Listed};
 use secrecy::SecretString;
 use serde_json::Value as Json;
 
+use super::Server;
 use super::names::Names;
-use super::wanted::{McpServers, McpType, Wanted, warning};
-use super::{Endpoint, Server};
 use crate::Tools;
 use crate::config::McpWire;
 use crate::deadline::Limit;
 use crate::http::checked_url;
+use crate::mcp::wanted::{McpType, Wanted, warning};
+use crate::mcp::{Endpoint, McpServers, McpTools};
 use crate::module::secret_headers;
-
-/// The tools of some servers, and what was wrong with the others.
-#[derive(Debug)]
-pub struct McpTools {
-    /// The tools, in the order of the servers and of their lists.
-    pub tools: Vec<Arc<dyn Tool>>,
-    /// A finding for each server that is left out.
-    pub warnings: Vec<Diagnostic>,
-}
 
 impl Tools {
     /// Connects to the servers and lists their tools. `taken` are the names that

@@ -20,12 +20,12 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{ChildStderr, Command};
 
-use super::endpoint::Endpoint;
 use super::greeting::{Greeting, Patience};
 use super::listing::Listing;
 use super::sse::{SseTransport, Unsent};
 use crate::config::McpWire;
 use crate::http::{self, Http};
+use crate::mcp::Endpoint;
 
 pub(crate) type Session = Arc<RunningService<RoleClient, Client>>;
 

@@ -1,0 +1,20 @@
+//! What stands where `quillet sql` would, in a build without the feature `sql`.
+
+use crate::args::Sql;
+use crate::config::Config;
+use crate::databases::SQL;
+use crate::failure::Failure;
+
+#[allow(clippy::unused_async)] // As where there are databases.
+pub(crate) async fn run(_: &Sql, _: &Config) -> Result<(), Failure> {
+    Err(Failure::Missing(SQL))
+}
+
+/// A step of `quillet demo`: how to get this one.
+///
+/// # Errors
+/// None.
+#[allow(clippy::unused_async)] // As where there are databases.
+pub(crate) async fn tour() -> Result<String, Failure> {
+    Ok(format!("Left out: {SQL}."))
+}

@@ -1,0 +1,45 @@
+//! What a build was made without.
+//!
+//! Heavy parts are cargo features. Where a build lacks one, whoever asks for it is told so by the
+//! same code and with the same mend, on the command line, in settings, over REST and in definitions.
+
+use std::fmt;
+
+/// The code of every error that says so.
+pub const CODE: &str = "build.feature_missing";
+
+/// A part that this build lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// What is missing, for people: `PostgreSQL`.
+    pub what: &'static str,
+    /// The cargo feature of the package `quillet` that brings it.
+    pub feature: &'static str,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Missing { what, feature } = self;
+        write!(
+            f,
+            "this build has no {what}: build with `--features {feature}`, or take the released binary"
+        )
+    }
+}
+
+impl std::error::Error for Missing {}
+
+#[cfg(test)]
+mod tests {
+    use super::Missing;
+
+    #[test]
+    fn it_names_the_part_and_the_mend() {
+        let missing = Missing {
+            what: "PostgreSQL",
+            feature: "postgres",
+        };
+        let said = "this build has no PostgreSQL: build with `--features postgres`, or take the released binary";
+        assert_eq!(missing.to_string(), said);
+    }
+}

@@ -1,0 +1,58 @@
+//! What stands where databases would, in a build without the feature `sql`: their routes say so.
+
+use std::sync::Arc;
+
+use quillet_core::build::Missing;
+use quillet_prompt::PromptService;
+use utoipa_axum::router::UtoipaMethodRouter;
+
+use crate::exchange::At;
+
+const SQL: Missing = Missing {
+    what: "databases",
+    feature: "sql",
+};
+
+/// Where the routes would be mounted: the origin's place.
+pub(crate) const BASE: &str = "/api/v1";
+
+/// Databases, of which there are none.
+#[derive(Clone, Debug)]
+pub enum Databases {}
+
+/// Keeps the tools of a catalogue in step with the databases, of which there are none.
+#[derive(Clone, Debug)]
+pub struct DatabaseTools(Databases);
+
+impl DatabaseTools {
+    /// The tools of these databases in the catalogue of this service.
+    #[must_use]
+    pub fn new(databases: Databases, _: Arc<PromptService>) -> Self {
+        DatabaseTools(databases)
+    }
+
+    /// The databases.
+    #[must_use]
+    pub fn databases(&self) -> &Databases {
+        &self.0
+    }
+}
+
+/// Whether a path, without the server's prefix, is one of databases.
+pub(crate) fn has_path(path: &str) -> bool {
+    let rest = path
+        .strip_prefix(BASE)
+        .and_then(|path| path.strip_prefix("/dbs"));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// No routes.
+pub(crate) fn routes() -> Vec<UtoipaMethodRouter<At>> {
+    Vec::new()
+}
+
+/// What this build says of a path of databases, whatever the server's prefix is.
+pub(crate) fn missing_at(path: &str) -> Option<Missing> {
+    let start = path.find(BASE)?;
+    has_path(&path[start..]).then_some(SQL)
+}

@@ -1,0 +1,17 @@
+//! What stands where Arrow and Parquet would, in a build without the feature `columnar`.
+
+use quillet_core::build;
+
+use super::writer::Form;
+use super::{ExportError, Format};
+use crate::ColumnInfo;
+use crate::columnar::COLUMNAR;
+
+/// No file grows here.
+pub(super) fn form(_: Vec<ColumnInfo>, format: Format) -> Result<Box<dyn Form>, ExportError> {
+    Err(ExportError {
+        format,
+        code: build::CODE,
+        message: COLUMNAR.to_string(),
+    })
+}

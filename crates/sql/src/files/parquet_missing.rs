@@ -1,0 +1,15 @@
+//! What stands where Parquet's reader would, in a build without the feature `columnar`.
+
+use std::path::Path;
+
+use quillet_core::build;
+use rusqlite::Connection;
+
+use super::FileError;
+use super::job::Job;
+use crate::columnar::COLUMNAR;
+
+/// No table is made here.
+pub(super) fn load(path: &Path, _: &str, _: &mut Job, _: &Connection) -> Result<(), FileError> {
+    Err(FileError::new(build::CODE, path, COLUMNAR.to_string()))
+}

@@ -1,0 +1,45 @@
+//! What stands where Redis would, in a build without the feature `redis`: the same doors, closed.
+
+use std::sync::Arc;
+
+use quillet_core::archive::Archive;
+use quillet_core::build::Missing;
+use quillet_core::runs::Runs;
+use quillet_core::session::Sessions;
+use quillet_core::store::{Store, StoreError};
+
+use crate::address::RedisAddress;
+use crate::{ArchiveOptions, RunOptions, SessionOptions, StoreOptions};
+
+const REDIS: Missing = Missing {
+    what: "Redis",
+    feature: "redis",
+};
+
+pub(crate) fn store(_: &RedisAddress, _: &StoreOptions) -> Result<Arc<dyn Store>, StoreError> {
+    Err(REDIS.into())
+}
+
+pub(crate) fn sessions(
+    _: &RedisAddress,
+    _: &StoreOptions,
+    _: &SessionOptions,
+) -> Result<Arc<dyn Sessions>, StoreError> {
+    Err(REDIS.into())
+}
+
+pub(crate) fn archive(
+    _: &RedisAddress,
+    _: &StoreOptions,
+    _: &ArchiveOptions,
+) -> Result<Arc<dyn Archive>, StoreError> {
+    Err(REDIS.into())
+}
+
+pub(crate) fn runs(
+    _: &RedisAddress,
+    _: &StoreOptions,
+    _: &RunOptions,
+) -> Result<Arc<dyn Runs>, StoreError> {
+    Err(REDIS.into())
+}

@@ -1,0 +1,126 @@
+//! What a definition says of a gRPC method, and the servers that such tools have in common.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use quillet_core::Value;
+use quillet_core::tool::{ToolContext, ToolError};
+use reqwest::header::HeaderMap;
+use tonic::metadata::MetadataMap;
+
+use super::{Method, Server, descriptors};
+use crate::address::grpc_url;
+use crate::defined::Given;
+use crate::definition::GrpcDefinition;
+use crate::http::{checked_url, refused};
+use crate::module::Module;
+use crate::network::Network;
+use crate::restful::request_id;
+
+/// The gRPC servers that tools have in common. They are found at call time, since a module's address
+/// may change; there are as many as addresses that the operator registered.
+#[derive(Debug)]
+pub(crate) struct Servers {
+    network: Network,
+    response_bytes: usize,
+    known: Mutex<HashMap<String, Arc<Server>>>,
+}
+
+impl Servers {
+    pub(crate) fn new(network: Network, response_bytes: usize) -> Self {
+        Servers {
+            network,
+            response_bytes,
+            known: Mutex::default(),
+        }
+    }
+
+    /// The server at an address.
+    fn at(&self, url: &str) -> Result<Arc<Server>, ToolError> {
+        let mut servers = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(server) = servers.get(url) {
+            return Ok(server.clone());
+        }
+        let checked = checked_url(&self.network.policy, url).map_err(|denied| refused(&denied))?;
+        let server = Arc::new(Server::new(
+            checked,
+            self.network.clone(),
+            self.response_bytes,
+        ));
+        servers.insert(url.to_owned(), server.clone());
+        Ok(server)
+    }
+}
+
+/// A gRPC method and where its server is.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    servers: Arc<Servers>,
+    module: Module,
+    /// The module's base where `None`.
+    url: Option<String>,
+    tls: bool,
+    method: Method,
+    headers: HeaderMap,
+}
+
+impl Wire {
+    /// The method of a definition whose address was checked.
+    ///
+    /// # Errors
+    /// The sentence that says what is wrong with its descriptor set.
+    pub(crate) fn new(
+        servers: Arc<Servers>,
+        definition: &GrpcDefinition,
+        module: Module,
+        headers: HeaderMap,
+    ) -> Result<Self, String> {
+        let own = definition.descriptor_set.as_deref().map(|text| {
+            let bytes = STANDARD
+                .decode(text)
+                .map_err(|error| format!("not base64: {error}"))?;
+            descriptors(&bytes)
+        });
+        let own = own.transpose()?;
+        Ok(Wire {
+            servers,
+            url: definition.url.clone(),
+            tls: definition.tls,
+            method: Method {
+                service: definition.service.clone(),
+                method: definition.method.clone(),
+                descriptors: own.or_else(|| module.settings.descriptors.clone()),
+            },
+            module,
+            headers,
+        })
+    }
+
+    /// Whether its address is the module's.
+    pub(crate) fn is_relative(&self) -> bool {
+        self.url.is_none()
+    }
+
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        given: Given<'_>,
+        context: &ToolContext,
+        left: Duration,
+    ) -> Result<Value, ToolError> {
+        let url = match &self.url {
+            Some(url) => url.clone(),
+            None => self.module.base(tool).await?,
+        };
+        let server = self.servers.at(&grpc_url(&url, self.tls))?;
+        let mut headers = self.module.headers_for(server.url(), &self.headers);
+        if let Some((name, id)) = request_id(context) {
+            headers.insert(name, id);
+        }
+        let headers = MetadataMap::from_headers(headers);
+        server.call(tool, &self.method, given, headers, left).await
+    }
+}

@@ -1,0 +1,221 @@
+//! The client of MCP servers, over stdio (a program that is started once and kept)
+//! and streamable HTTP. Sessions are shared by all tools of a server, opened ahead or
+//! at the first call, and again when they broke.
+
+mod frames;
+mod greeting;
+mod listing;
+mod names;
+mod session;
+mod sse;
+mod toolset;
+
+use std::sync::Arc;
+
+use quillet_core::build::Missing;
+use quillet_core::tool::{ToolError, ToolErrorKind};
+use quillet_core::{Map, Value};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock};
+use rmcp::service::ServiceError;
+use serde_json::Value as Json;
+
+use crate::defined::Given;
+use crate::http::too_large;
+use crate::parameters;
+use crate::returns::Returns;
+pub(crate) use greeting::Patience;
+pub(crate) use session::Server;
+
+/// Whether this build has a client.
+pub(crate) const AVAILABLE: Result<(), Missing> = Ok(());
+
+/// Calls a tool of a server; the result as a definition shapes it.
+pub(crate) async fn call(
+    server: &Arc<Server>,
+    name: &str,
+    tool: &str,
+    given: Given<'_>,
+    returns: &Returns,
+) -> Result<Value, ToolError> {
+    let result = match given {
+        Given::Named(arguments) => answer(server, name, tool, arguments).await?,
+        Given::InOrder(list) => {
+            let arguments = in_order(server, name, tool, list).await?;
+            answer(server, name, tool, &arguments).await?
+        }
+    };
+    let wrapped = match &result.structured_content {
+        Some(tree) if returns.says_nothing() && only_member(tree).is_some() => {
+            wrapped(server, tool).await
+        }
+        _ => None,
+    };
+    let value = decode(server, name, result, returns)?;
+    Ok(match (value, wrapped) {
+        (Value::Map(map), Some(key)) if map.get(&key).is_some() => map.printed_as(&key).into(),
+        (value, _) => value,
+    })
+}
+
+/// Arguments in the order of the properties that the server lists for the tool.
+async fn in_order(
+    server: &Arc<Server>,
+    name: &str,
+    tool: &str,
+    list: &[Value],
+) -> Result<Map, ToolError> {
+    let listing = server.listing().await?;
+    let known = listing.tools.iter().find(|known| known.name == tool);
+    let known = known.ok_or_else(|| {
+        let message = format!("{name}: {} lists no tool {tool:?}", server.endpoint);
+        ToolError::new(ToolErrorKind::Remote, message)
+    })?;
+    let properties = known
+        .input_schema
+        .get("properties")
+        .and_then(Json::as_object);
+    let names = properties
+        .into_iter()
+        .flat_map(|fields| fields.keys().map(String::as_str));
+    parameters::named(name, list, names)
+}
+
+/// The property that a tool's results are, where its schema has no other: servers wrap
+/// what is no object in one, since structured content has to be an object.
+async fn wrapped(server: &Arc<Server>, tool: &str) -> Option<String> {
+    // What is printed is a matter of taste; a list that fails must not fail the call.
+    let listing = server.listing().await.ok()?;
+    let known = listing.tools.iter().find(|known| known.name == tool)?;
+    let properties = known
+        .output_schema
+        .as_ref()?
+        .get("properties")?
+        .as_object()?;
+    match properties.len() {
+        1 => properties.keys().next().cloned(),
+        _ => None,
+    }
+}
+
+fn only_member(tree: &Json) -> Option<&Json> {
+    let fields = tree.as_object().filter(|fields| fields.len() == 1)?;
+    fields.values().next()
+}
+
+/// Calls a tool of a server.
+async fn answer(
+    server: &Arc<Server>,
+    name: &str,
+    tool: &str,
+    arguments: &Map,
+) -> Result<CallToolResult, ToolError> {
+    let session = server.session().await?;
+    let Json::Object(arguments) = Json::from(&Value::Map(arguments.clone())) else {
+        return Err(ToolError::new(
+            ToolErrorKind::Arguments,
+            format!("{name}: arguments are an object"),
+        ));
+    };
+    let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+    // Dropping this future tells the server that nobody waits any more.
+    let answer = session.call_tool_once(params).await;
+    match answer.map_err(|error| failed(server, &error))? {
+        CallToolResponse::Complete(result) => Ok(result),
+        _ => {
+            let message = format!(
+                "{name}: {} wants to ask its caller something, and nobody here can answer",
+                server.endpoint
+            );
+            Err(ToolError::new(ToolErrorKind::Protocol, message))
+        }
+    }
+}
+
+/// Structured content as it is; else the text, which is JSON only where the
+/// definition's `returns` says that it is not text; else the content blocks.
+fn decode(
+    server: &Server,
+    name: &str,
+    result: CallToolResult,
+    returns: &Returns,
+) -> Result<Value, ToolError> {
+    let text = text_of(&result.content);
+    if result.is_error == Some(true) {
+        let said = text.unwrap_or_else(|| "no text".to_owned());
+        let said = crate::parameters::brief(&said);
+        return Err(ToolError {
+            kind: ToolErrorKind::Remote,
+            message: format!("{name}: {} answered with an error: {said}", server.endpoint),
+            for_model: format!("the tool answered with an error: {said}"),
+        });
+    }
+    let size = text.as_ref().map_or(0, String::len);
+    if size > server.response_bytes {
+        return Err(too_large(server.response_bytes));
+    }
+    if let Some(structured) = result.structured_content {
+        return match (returns.is_scalar(), only_member(&structured), text) {
+            (true, Some(only), _) if !only.is_object() => bounded(server, only.clone()),
+            // Whoever promises a text and sends an object says it in the blocks as well.
+            (true, _, Some(text)) if structured.is_object() => returns.text(name, &text),
+            _ => bounded(server, structured),
+        };
+    }
+    match text {
+        Some(text) => returns.text(name, &text),
+        None if result.content.is_empty() => Ok(returns.nothing()),
+        None => bounded(
+            server,
+            serde_json::to_value(&result.content).unwrap_or_default(),
+        ),
+    }
+}
+
+fn bounded(server: &Server, tree: Json) -> Result<Value, ToolError> {
+    match serde_json::to_vec(&tree).map_or(0, |text| text.len()) {
+        size if size > server.response_bytes => Err(too_large(server.response_bytes)),
+        _ => Ok(tree.into()),
+    }
+}
+
+/// The texts of the content, one after the other; `None` if there is none.
+fn text_of(content: &[ContentBlock]) -> Option<String> {
+    let texts: Vec<&str> = content
+        .iter()
+        .filter_map(|block| match block {
+            ContentBlock::Text(text) => Some(text.text.as_str()),
+            _ => None,
+        })
+        .collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+fn failed(server: &Server, error: &ServiceError) -> ToolError {
+    if let ServiceError::TransportSend(error) = error
+        && let Some(known) = session::http_failure(error)
+    {
+        return known;
+    }
+    let said = said(error);
+    ToolError {
+        kind: kind(error),
+        message: format!("{}: {}{}", server.endpoint, said, server.last_words()),
+        for_model: format!("the tool failed: {said}"),
+    }
+}
+
+fn kind(error: &ServiceError) -> ToolErrorKind {
+    match error {
+        ServiceError::McpError(_) => ToolErrorKind::Remote,
+        ServiceError::Timeout { .. } => ToolErrorKind::Timeout,
+        ServiceError::UnexpectedResponse => ToolErrorKind::Protocol,
+        _ => ToolErrorKind::Transport,
+    }
+}
+
+fn said(error: &ServiceError) -> String {
+    match error {
+        ServiceError::McpError(error) => error.message.to_string(),
+        other => other.to_string(),
+    }
+}

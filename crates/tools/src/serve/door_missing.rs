@@ -1,0 +1,47 @@
+//! What stands where the doors for MCP clients would, in a build without the feature `mcp`.
+
+use std::io;
+use std::sync::Arc;
+
+use http_body_util::{BodyExt, Full};
+use hyper::{Request, Response, StatusCode};
+use quillet_core::build::Missing;
+
+use super::{HttpAnswer, Offer};
+
+const MCP: Missing = Missing {
+    what: "MCP",
+    feature: "mcp",
+};
+
+/// Whether this build has doors for MCP clients.
+pub const AVAILABLE: Result<(), Missing> = Err(MCP);
+
+/// Serves nobody.
+///
+/// # Errors
+/// Always.
+#[allow(clippy::unused_async)] // As where there is a door.
+pub async fn stdio(_: Arc<dyn Offer>) -> io::Result<()> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, MCP))
+}
+
+/// A door on an HTTP server that stays closed.
+#[derive(Clone, Debug)]
+pub struct HttpDoor;
+
+impl HttpDoor {
+    /// A closed door.
+    #[must_use]
+    pub fn new(_: Arc<dyn Offer>, _: usize) -> Self {
+        HttpDoor
+    }
+
+    /// Says why it is closed.
+    #[allow(clippy::unused_async)] // As where there is a door.
+    pub async fn answer<B>(&self, _: Request<B>) -> HttpAnswer {
+        let mut answer = Response::new(Full::from(MCP.to_string()).boxed());
+        *answer.status_mut() = StatusCode::NOT_IMPLEMENTED;
+        answer
+    }
+}

@@ -1,7 +1,7 @@
 //! What every request shares.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use quillet_core::store::Health;
 use quillet_prompt::PromptService;
@@ -15,6 +15,7 @@ use crate::host::Hosts;
 use crate::mcp::StoredOffer;
 use crate::metrics::Metrics;
 use crate::rate::RateLimiter;
+use crate::routes;
 use crate::services::Services;
 use crate::sql::DatabaseTools;
 
@@ -34,8 +35,8 @@ pub(crate) struct App {
     pub(crate) rate: Option<RateLimiter>,
     /// Where MCP clients come in.
     pub(crate) mcp: HttpDoor,
-    /// The OpenAPI document, written once.
-    pub(crate) openapi: Arc<str>,
+    /// The OpenAPI document, once it was asked for.
+    openapi: OnceLock<String>,
     /// Set at shutdown; never reset.
     stopping: AtomicBool,
 }
@@ -46,7 +47,6 @@ impl App {
         hosts: Hosts,
         services: Services,
         metrics: Metrics,
-        openapi: Arc<str>,
     ) -> Self {
         let prompts = services.prompts.clone();
         let databases = services.databases;
@@ -66,8 +66,13 @@ impl App {
             agents: services.agents,
             databases,
             metrics,
-            openapi,
+            openapi: OnceLock::new(),
         }
+    }
+
+    /// The OpenAPI document, as JSON.
+    pub(crate) fn openapi(&self) -> &str {
+        self.openapi.get_or_init(|| routes::document(&self.config))
     }
 
     pub(crate) fn stop(&self) {

@@ -18,7 +18,7 @@ const POLICY: &str =
 ))]
 pub(crate) async fn document(call: Call) -> Response {
     let kind = [(CONTENT_TYPE, "application/json")];
-    (kind, call.app.openapi.to_string()).into_response()
+    (kind, call.app.openapi().to_owned()).into_response()
 }
 
 /// A page that lists the operations and tries them out.

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::routing::MethodRouter;
 use quillet_core::build;
 use utoipa::openapi::path::{PathItem, PathsBuilder};
-use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder};
+use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApiBuilder, Paths};
 use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
@@ -27,100 +27,97 @@ use crate::{api, describe, health, mcp, openapi, sql};
 /// the deployed origin's.
 const BASES: [&str; 2] = ["/api", "/api/v1"];
 
+/// Makes a handler with what the document says of it. A function, since the words of all routes
+/// together take megabytes: the router drops those of one before it makes the next, and the document
+/// is written when it is asked for.
+pub(crate) type Make = fn() -> UtoipaMethodRouter<At>;
+
 /// One method of one path.
 struct Route {
     path: String,
-    item: PathItem,
     method: &'static str,
     handler: MethodRouter<At>,
 }
 
 /// The routes of the prompt service, relative to a base.
-fn service_routes() -> Vec<UtoipaMethodRouter<At>> {
-    vec![
-        routes!(api::catalogue::list_extensions),
-        routes!(api::catalogue::get_extension),
-        routes!(api::catalogue::list_prompts),
-        routes!(api::catalogue::get_prompt),
-        routes!(api::catalogue::list_environs),
-        routes!(api::catalogue::get_environ),
-        routes!(api::catalogue::list_tools),
-        routes!(api::catalogue::get_tool),
-        routes!(api::render::render),
-        routes!(api::render::render_prompt),
-        routes!(api::render::render_prompt_kind),
-        routes!(api::chat::chat_prompt),
-        routes!(api::chat::chat_prompt_alias),
-    ]
-}
+const SERVICE: &[Make] = &[
+    || routes!(api::catalogue::list_extensions),
+    || routes!(api::catalogue::get_extension),
+    || routes!(api::catalogue::list_prompts),
+    || routes!(api::catalogue::get_prompt),
+    || routes!(api::catalogue::list_environs),
+    || routes!(api::catalogue::get_environ),
+    || routes!(api::catalogue::list_tools),
+    || routes!(api::catalogue::get_tool),
+    || routes!(api::render::render),
+    || routes!(api::render::render_prompt),
+    || routes!(api::render::render_prompt_kind),
+    || routes!(api::chat::chat_prompt),
+    || routes!(api::chat::chat_prompt_alias),
+];
 
 /// The routes of the agents, relative to `/v1`.
-fn agent_routes() -> Vec<UtoipaMethodRouter<At>> {
-    vec![
-        routes!(response::respond),
-        routes!(response::cancel),
-        routes!(response::resume),
-        routes!(response::health),
-    ]
-}
+const AGENT: &[Make] = &[
+    || routes!(response::respond),
+    || routes!(response::cancel),
+    || routes!(response::resume),
+    || routes!(response::health),
+];
 
 /// The routes of OpenAI's clients, relative to `/v1`.
-fn openai_routes() -> Vec<UtoipaMethodRouter<At>> {
-    vec![
-        routes!(openai::chat::complete),
-        routes!(openai::models::list),
-        routes!(openai::models::retrieve),
-        routes!(openai::responses::create_response),
-        routes!(openai::responses::retrieve_response),
-        routes!(openai::responses::delete_response),
-    ]
-}
+const OPENAI: &[Make] = &[
+    || routes!(openai::chat::complete),
+    || routes!(openai::models::list),
+    || routes!(openai::models::retrieve),
+    || routes!(openai::responses::create_response),
+    || routes!(openai::responses::retrieve_response),
+    || routes!(openai::responses::delete_response),
+];
 
 /// The routes that the probes of seed 004's origin look for.
-fn origin_probe_routes() -> Vec<UtoipaMethodRouter<At>> {
-    vec![
-        routes!(response::alive),
-        routes!(response::ready),
-        routes!(response::startup),
-    ]
-}
+const ORIGIN_PROBE: &[Make] = &[
+    || routes!(response::alive),
+    || routes!(response::ready),
+    || routes!(response::startup),
+];
 
 /// The routes that describe the service itself.
-fn description_routes() -> Vec<UtoipaMethodRouter<At>> {
-    vec![
-        routes!(openapi::document),
-        routes!(openapi::page),
-        routes!(openapi::old_page),
-    ]
-}
+const DESCRIPTION: &[Make] = &[
+    || routes!(openapi::document),
+    || routes!(openapi::page),
+    || routes!(openapi::old_page),
+];
 
 /// The route of MCP clients.
-fn mcp_routes() -> Vec<UtoipaMethodRouter<At>> {
-    vec![routes!(mcp::answer)]
-}
+const MCP: &[Make] = &[|| routes!(mcp::answer)];
 
 /// The routes that probes look for at the root.
-fn probe_routes() -> Vec<UtoipaMethodRouter<At>> {
-    vec![
-        routes!(health::healthz),
-        routes!(health::readyz),
-        routes!(health::metrics),
-    ]
-}
+const PROBE: &[Make] = &[
+    || routes!(health::healthz),
+    || routes!(health::readyz),
+    || routes!(health::metrics),
+];
 
 /// Everything that a server needs to answer: the router, and what its handlers share.
 pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (Arc<App>, Router) {
-    let mut schemas = Vec::new();
-    let routes = all(&config.prefix, &mut schemas);
-    let document = document(&routes, schemas);
-    let mut document = serde_json::to_value(document).unwrap_or_default();
-    describe::complete(&mut document, &config);
-    let text = document.to_string();
+    let mut routes = Vec::new();
+    for (base, suffix, makes) in mounted(&config.prefix) {
+        for make in makes {
+            let (_, paths, handler) = make();
+            for (path, mut item) in paths.paths {
+                routes.push(Route {
+                    path: format!("{base}{path}"),
+                    method: name_operation(&mut item, suffix),
+                    handler: handler.clone(),
+                });
+            }
+        }
+    }
     let labels = routes
         .iter()
         .map(|route| (route.method, route.path.as_str()));
     let metrics = Metrics::new(labels);
-    let app = Arc::new(App::new(config, hosts, services, metrics, text.into()));
+    let app = Arc::new(App::new(config, hosts, services, metrics));
     let mut router = Router::new();
     for (index, route) in routes.into_iter().enumerate() {
         let at = At {
@@ -137,6 +134,47 @@ pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (
     )
 }
 
+/// The OpenAPI document, as JSON.
+pub(crate) fn document(config: &ServerConfig) -> String {
+    let (paths, schemas) = described(&config.prefix);
+    let info = InfoBuilder::new()
+        .title("Quillet")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(
+            "Prompts, shared variables and tools, rendered and sent to a model.",
+        ))
+        .build();
+    let components = ComponentsBuilder::new()
+        .schemas_from_iter(schemas)
+        .schema_from::<Problem>()
+        .build();
+    let document = OpenApiBuilder::new()
+        .info(info)
+        .paths(paths)
+        .components(Some(components))
+        .build();
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    describe::complete(&mut document, config);
+    document.to_string()
+}
+
+type Schemas = Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>;
+
+fn described(prefix: &str) -> (Paths, Schemas) {
+    let (mut all, mut schemas) = (PathsBuilder::new(), Schemas::new());
+    for (base, suffix, makes) in mounted(prefix) {
+        for make in makes {
+            let (used, paths, _) = make();
+            schemas.extend(used);
+            for (path, mut item) in paths.paths {
+                name_operation(&mut item, suffix);
+                all = all.path(format!("{base}{path}"), item);
+            }
+        }
+    }
+    (all.build(), schemas)
+}
+
 /// What the router looks for: names of models have slashes in them.
 fn pattern(path: &str) -> Cow<'_, str> {
     match path.strip_suffix("/v1/models/{id}") {
@@ -145,46 +183,21 @@ fn pattern(path: &str) -> Cow<'_, str> {
     }
 }
 
-type Schemas = Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>;
-
-fn all(prefix: &str, schemas: &mut Schemas) -> Vec<Route> {
-    let mut routes = Vec::new();
-    for (version, base) in BASES.iter().enumerate() {
-        let base = format!("{prefix}{base}");
-        let suffix = if version == 0 { "" } else { "_v1" };
-        add(&mut routes, schemas, &base, suffix, service_routes());
-    }
-    let databases = format!("{prefix}{}", sql::BASE);
-    add(&mut routes, schemas, &databases, "", sql::routes());
+/// All routes: where they are, what the ids of their operations end in, and they.
+fn mounted(prefix: &str) -> Vec<(String, &'static str, &'static [Make])> {
+    let [api, origin] = BASES.map(|base| format!("{prefix}{base}"));
     let v1 = format!("{prefix}/v1");
-    add(&mut routes, schemas, &v1, "", agent_routes());
-    add(&mut routes, schemas, &v1, "", openai_routes());
-    add(&mut routes, schemas, prefix, "", origin_probe_routes());
-    add(&mut routes, schemas, prefix, "", description_routes());
-    add(&mut routes, schemas, prefix, "", mcp_routes());
-    add(&mut routes, schemas, "", "", probe_routes());
-    routes
-}
-
-fn add(
-    routes: &mut Vec<Route>,
-    schemas: &mut Schemas,
-    base: &str,
-    suffix: &str,
-    mounted: Vec<UtoipaMethodRouter<At>>,
-) {
-    for (used, paths, handler) in mounted {
-        schemas.extend(used);
-        for (path, mut item) in paths.paths {
-            let method = name_operation(&mut item, suffix);
-            routes.push(Route {
-                path: format!("{base}{path}"),
-                item,
-                method,
-                handler: handler.clone(),
-            });
-        }
-    }
+    vec![
+        (api, "", SERVICE),
+        (origin, "_v1", SERVICE),
+        (format!("{prefix}{}", sql::BASE), "", sql::ROUTES),
+        (v1.clone(), "", AGENT),
+        (v1, "", OPENAI),
+        (prefix.to_owned(), "", ORIGIN_PROBE),
+        (prefix.to_owned(), "", DESCRIPTION),
+        (prefix.to_owned(), "", MCP),
+        (String::new(), "", PROBE),
+    ]
 }
 
 /// Ids of operations are unique in a document, so an alias gets a suffix.
@@ -203,28 +216,6 @@ fn name_operation(item: &mut PathItem, suffix: &str) -> &'static str {
         return method;
     }
     ""
-}
-
-fn document(routes: &[Route], schemas: Schemas) -> OpenApi {
-    let info = InfoBuilder::new()
-        .title("Quillet")
-        .version(env!("CARGO_PKG_VERSION"))
-        .description(Some(
-            "Prompts, shared variables and tools, rendered and sent to a model.",
-        ))
-        .build();
-    let paths = routes.iter().fold(PathsBuilder::new(), |paths, route| {
-        paths.path(route.path.clone(), route.item.clone())
-    });
-    let components = ComponentsBuilder::new()
-        .schemas_from_iter(schemas)
-        .schema_from::<Problem>()
-        .build();
-    OpenApiBuilder::new()
-        .info(info)
-        .paths(paths)
-        .components(Some(components))
-        .build()
 }
 
 async fn no_route(uri: axum::http::Uri) -> crate::error::ApiError {
@@ -256,8 +247,7 @@ mod tests {
     /// Schemas are found by the names of their types, whatever module those are in.
     #[test]
     fn no_two_types_of_the_document_share_a_name() {
-        let mut schemas = Vec::new();
-        all("", &mut schemas);
+        let (_, schemas) = described("");
         let mut known: BTreeMap<String, serde_json::Value> = BTreeMap::new();
         for (name, schema) in schemas {
             let schema = serde_json::to_value(schema).unwrap();

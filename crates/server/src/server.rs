@@ -114,7 +114,7 @@ impl Server {
     /// The OpenAPI document, as `/openapi.json` answers it.
     #[must_use]
     pub fn openapi(&self) -> &str {
-        &self.app.openapi
+        self.app.openapi()
     }
 
     /// Serves until `shutdown` is ready. Then `/readyz` answers 503, new

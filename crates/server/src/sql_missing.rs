@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use quillet_core::build::Missing;
 use quillet_prompt::PromptService;
-use utoipa_axum::router::UtoipaMethodRouter;
 
-use crate::exchange::At;
+use crate::routes::Make;
 
 const SQL: Missing = Missing {
     what: "databases",
@@ -47,9 +46,7 @@ pub(crate) fn has_path(path: &str) -> bool {
 }
 
 /// No routes.
-pub(crate) fn routes() -> Vec<UtoipaMethodRouter<At>> {
-    Vec::new()
-}
+pub(crate) const ROUTES: &[Make] = &[];
 
 /// What this build says of a path of databases, whatever the server's prefix is.
 pub(crate) fn missing_at(path: &str) -> Option<Missing> {

@@ -16,11 +16,11 @@ mod query;
 mod question;
 
 use quillet_core::build::Missing;
-use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
 use crate::error::{ApiError, problem};
-use crate::exchange::{At, Call};
+use crate::exchange::Call;
+use crate::routes::Make;
 
 pub use offer::DatabaseTools;
 pub use prompts::StoredPrompts;
@@ -38,25 +38,23 @@ pub(crate) fn has_path(path: &str) -> bool {
 }
 
 /// The routes of databases, relative to `/api/v1`.
-pub(crate) fn routes() -> Vec<UtoipaMethodRouter<At>> {
-    vec![
-        routes!(connections::list),
-        routes!(connections::put),
-        routes!(connections::get),
-        routes!(connections::delete),
-        routes!(connections::test),
-        routes!(metadata::all),
-        routes!(metadata::refresh),
-        routes!(metadata::tables),
-        routes!(metadata::table),
-        routes!(query::run),
-        routes!(question::ask),
-        routes!(layout::format),
-        routes!(history::list),
-        routes!(history::search),
-        routes!(history::accept, history::unaccept),
-    ]
-}
+pub(crate) const ROUTES: &[Make] = &[
+    || routes!(connections::list),
+    || routes!(connections::put),
+    || routes!(connections::get),
+    || routes!(connections::delete),
+    || routes!(connections::test),
+    || routes!(metadata::all),
+    || routes!(metadata::refresh),
+    || routes!(metadata::tables),
+    || routes!(metadata::table),
+    || routes!(query::run),
+    || routes!(question::ask),
+    || routes!(layout::format),
+    || routes!(history::list),
+    || routes!(history::search),
+    || routes!(history::accept, history::unaccept),
+];
 
 /// What a build without databases says of a path; this one has them.
 pub(crate) fn missing_at(_: &str) -> Option<Missing> {

@@ -11,6 +11,7 @@ use crate::agent::AgentService;
 use crate::auth::Auth;
 use crate::browser::Browsers;
 use crate::config::ServerConfig;
+use crate::direct::Direct;
 use crate::host::Hosts;
 use crate::mcp::StoredOffer;
 use crate::metrics::Metrics;
@@ -28,6 +29,8 @@ pub(crate) struct App {
     /// Databases, if they are set up.
     pub(crate) databases: Option<DatabaseTools>,
     pub(crate) metrics: Metrics,
+    /// The routes that are asked most.
+    pub(crate) direct: Direct,
     pub(crate) auth: Auth,
     pub(crate) hosts: Hosts,
     pub(crate) browsers: Browsers,
@@ -45,7 +48,7 @@ impl App {
         config: ServerConfig,
         hosts: Hosts,
         services: Services,
-        metrics: Metrics,
+        (metrics, direct): (Metrics, Direct),
         openapi: Arc<str>,
     ) -> Self {
         let prompts = services.prompts.clone();
@@ -66,6 +69,7 @@ impl App {
             agents: services.agents,
             databases,
             metrics,
+            direct,
             openapi,
         }
     }

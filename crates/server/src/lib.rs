@@ -13,6 +13,7 @@ mod browser;
 mod config;
 mod connection;
 mod describe;
+mod direct;
 mod error;
 mod exchange;
 mod gate;

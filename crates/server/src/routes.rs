@@ -15,6 +15,7 @@ use crate::api::openai;
 use crate::api::response::routes as response;
 use crate::app::App;
 use crate::config::ServerConfig;
+use crate::direct::Direct;
 use crate::error::{Problem, problem};
 use crate::exchange::At;
 use crate::host::Hosts;
@@ -137,11 +138,14 @@ pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (
     let mut document = serde_json::to_value(document).unwrap_or_default();
     describe::complete(&mut document, &config);
     let text = document.to_string();
-    let labels = routes
-        .iter()
-        .map(|route| (route.method, route.path.as_str()));
-    let metrics = Metrics::new(labels);
-    let app = Arc::new(App::new(config, hosts, services, metrics, text.into()));
+    let labels = || {
+        let routes = routes.iter();
+        routes.map(|route| (route.method, route.path.as_str()))
+    };
+    let metrics = Metrics::new(labels());
+    let direct = Direct::of(&config.prefix, labels());
+    let counted = (metrics, direct);
+    let app = Arc::new(App::new(config, hosts, services, counted, text.into()));
     let mut router = Router::new();
     for (index, route) in routes.into_iter().enumerate() {
         let at = At {

@@ -11,6 +11,7 @@ use crate::agent::AgentService;
 use crate::auth::Auth;
 use crate::browser::Browsers;
 use crate::config::ServerConfig;
+use crate::direct::Direct;
 use crate::host::Hosts;
 use crate::mcp::StoredOffer;
 use crate::metrics::Metrics;
@@ -29,6 +30,8 @@ pub(crate) struct App {
     /// Databases, if they are set up.
     pub(crate) databases: Option<DatabaseTools>,
     pub(crate) metrics: Metrics,
+    /// The routes that are asked most.
+    pub(crate) direct: Direct,
     pub(crate) auth: Auth,
     pub(crate) hosts: Hosts,
     pub(crate) browsers: Browsers,
@@ -47,6 +50,7 @@ impl App {
         hosts: Hosts,
         services: Services,
         metrics: Metrics,
+        direct: Direct,
     ) -> Self {
         let prompts = services.prompts.clone();
         let databases = services.databases;
@@ -67,6 +71,7 @@ impl App {
             databases,
             metrics,
             openapi: OnceLock::new(),
+            direct,
         }
     }
 

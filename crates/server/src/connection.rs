@@ -53,11 +53,12 @@ pub(crate) async fn serve(
         stream,
         pulse: pulse.clone(),
     });
+    let known = gate::Known::default();
     let service = service_fn(|request| {
         pulse.answering();
-        let (app, router, pulse) = (&app, router.clone(), &pulse);
+        let (app, router, pulse, known) = (&app, router.clone(), &pulse, &known);
         async move {
-            let response = gate::answer(app, router, peer, request).await;
+            let response = gate::answer(app, router, (peer, known), request).await;
             let answer = |body| Answer {
                 body,
                 pulse: pulse.clone(),

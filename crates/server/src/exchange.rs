@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::{HeaderName, HeaderValue};
 
 use crate::app::App;
 use crate::rate::Client;
@@ -26,20 +26,28 @@ pub(crate) struct Exchange {
     given: bool,
     /// The id that a route gave in place of one of ours.
     named: OnceLock<HeaderValue>,
+    /// Who asks.
+    client: Client,
     /// Index into the routes of [`crate::metrics::Metrics`]; `usize::MAX` until a route has it.
     route: AtomicUsize,
 }
 
 impl Exchange {
     /// Takes the client's id over if it is short and harmless in a log.
-    pub(crate) fn new(headers: &HeaderMap) -> Self {
-        let given = headers.get(&REQUEST_ID).filter(|id| is_harmless(id));
+    pub(crate) fn new(given: Option<&HeaderValue>) -> Self {
+        let given = given.filter(|id| is_harmless(id));
         Exchange {
             given: given.is_some(),
+            client: Client::UNKNOWN,
             named: OnceLock::new(),
             id: given.cloned().unwrap_or_else(next_id),
             route: AtomicUsize::new(usize::MAX),
         }
+    }
+
+    /// The same, asked by somebody.
+    pub(crate) fn by(self, client: Client) -> Self {
+        Exchange { client, ..self }
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -128,15 +136,21 @@ impl FromRequestParts<At> for Call {
     async fn from_request_parts(parts: &mut Parts, at: &At) -> Result<Self, Infallible> {
         let exchange = match parts.extensions.get::<Arc<Exchange>>() {
             Some(exchange) => exchange.clone(),
-            None => Arc::new(Exchange::new(&parts.headers)),
+            None => Arc::new(Exchange::new(parts.headers.get(&REQUEST_ID))),
         };
-        exchange.route.store(at.route, Ordering::Relaxed);
-        let client = parts.extensions.get::<Client>().copied();
-        Ok(Call {
-            client: client.unwrap_or(Client::UNKNOWN),
-            app: at.app.clone(),
+        Ok(Call::new(at.app.clone(), exchange, at.route))
+    }
+}
+
+impl Call {
+    /// A request that a route takes.
+    pub(crate) fn new(app: Arc<App>, exchange: Arc<Exchange>, route: usize) -> Self {
+        exchange.route.store(route, Ordering::Relaxed);
+        Call {
+            client: exchange.client,
+            app,
             exchange,
-        })
+        }
     }
 }
 
@@ -145,9 +159,8 @@ mod tests {
     use super::*;
 
     fn id_for(given: &'static str) -> String {
-        let mut headers = HeaderMap::new();
-        headers.insert(&REQUEST_ID, HeaderValue::from_static(given));
-        Exchange::new(&headers).id().to_owned()
+        let given = HeaderValue::from_static(given);
+        Exchange::new(Some(&given)).id().to_owned()
     }
 
     #[test]

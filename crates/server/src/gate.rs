@@ -3,13 +3,13 @@
 
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::{CONNECTION, CONTENT_ENCODING, TRANSFER_ENCODING};
+use axum::http::header::CONNECTION;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
@@ -21,25 +21,29 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::connection::HEAD_BYTES;
 use crate::error::{ApiError, problem};
-use crate::exchange::{Exchange, REQUEST_ID};
+use crate::exchange::{Call, Exchange, REQUEST_ID};
 use crate::health;
 use crate::rate::Client;
 
 /// Answers one request. Dropping the future ends everything done for it.
 pub(crate) async fn answer(
-    app: &App,
+    app: &Arc<App>,
     mut router: Router,
-    peer: SocketAddr,
+    (peer, known): (SocketAddr, &Known),
     request: Request<Incoming>,
 ) -> Response {
     let started = Instant::now();
-    let exchange = Arc::new(Exchange::new(request.headers()));
-    let page = app.browsers.permitted(request.headers());
+    let head = Head::of(&request);
+    let exchange = Exchange::new(head.id);
+    let page = head
+        .is_of_page
+        .then(|| app.browsers.permitted(request.headers()));
+    let page = page.flatten();
     let shape = openai::shape(&app.config.prefix, request.uri().path());
     // hyper prefers Transfer-Encoding to Content-Length where a request has
     // both and does not tell; such a connection must not be used again, since a
     // proxy before us may have read the request the other way.
-    let close = request.headers().contains_key(TRANSFER_ENCODING) || app.is_stopping();
+    let close = head.has_transfer_encoding || app.is_stopping();
     let is_logged = match app.config.access_log {
         true => tracing::enabled!(tracing::Level::INFO),
         false => tracing::enabled!(tracing::Level::DEBUG),
@@ -47,14 +51,22 @@ pub(crate) async fn answer(
     let (method, path) = is_logged
         .then(|| (request.method().clone(), request.uri().path().to_owned()))
         .unzip();
-    let mut response = match admitted(app, peer, &request) {
+    let admitted = admitted(app, peer, &request, &head, known);
+    let client = *admitted.as_ref().unwrap_or(&Client::UNKNOWN);
+    let exchange = Arc::new(exchange.by(client));
+    let mut response = match admitted {
         Err(refusal) => *refusal,
-        Ok(client) => {
-            let mut request = request.map(Body::new);
-            request.extensions_mut().insert(exchange.clone());
-            request.extensions_mut().insert(client);
-            caught(router.call(request)).await
-        }
+        Ok(_) => match app.direct.find(request.method(), request.uri().path()) {
+            Some(found) => {
+                let call = Call::new(app.clone(), exchange.clone(), found.index);
+                caught(found.answer(call, request)).await
+            }
+            None => {
+                let mut request = request.map(Body::new);
+                request.extensions_mut().insert(exchange.clone());
+                caught(router.call(request)).await
+            }
+        },
     };
     if let Some(error) = response.extensions_mut().remove::<ApiError>() {
         response = explain(app, error, &exchange, response.headers(), shape);
@@ -90,41 +102,100 @@ fn admitted(
     app: &App,
     peer: SocketAddr,
     request: &Request<Incoming>,
+    head: &Head<'_>,
+    known: &Known,
 ) -> Result<Client, Box<Response>> {
     let refused = |error: ApiError| Box::new(error.into_response());
     let headers = request.headers();
-    readable(request).map_err(refused)?;
-    let host = app.hosts.check(request.version(), request.uri(), headers);
-    let host = host.map_err(refused)?;
-    if app.browsers.is_preflight(request.method(), headers) {
-        return Err(Box::new(StatusCode::NO_CONTENT.into_response()));
+    head.readable(request).map_err(refused)?;
+    if head.is_of_page || !known.is(request, head) {
+        let host = app.hosts.check(request.version(), request.uri(), headers);
+        let host = host.map_err(refused)?;
+        if app.browsers.is_preflight(request.method(), headers) {
+            return Err(Box::new(StatusCode::NO_CONTENT.into_response()));
+        }
+        let own = app.browsers.check(request.method(), headers, host);
+        own.map_err(refused)?;
+        known.keep(head);
     }
-    let own = app.browsers.check(request.method(), headers, host);
-    own.map_err(refused)?;
     admit(app, peer, request).map_err(refused)
 }
 
-/// Whether the head is small enough, and the body written in a way that is read here.
-fn readable(request: &Request<Incoming>) -> Result<(), ApiError> {
-    let lines = request.headers().iter();
-    let lines = lines.map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
-    let target = request
-        .uri()
-        .path_and_query()
-        .map_or(0, |target| target.as_str().len());
-    // hyper reads in pieces, and so looks at the bound a piece too late.
-    if lines.sum::<usize>() + target > HEAD_BYTES {
-        let message = format!("the headers are larger than {HEAD_BYTES} bytes");
-        return Err(problem(431, "request.headers", message));
+/// The `Host` that the first request of a connection named this server by. Nearly all that
+/// follow say the same, and need no second look.
+#[derive(Debug, Default)]
+pub(crate) struct Known(OnceLock<HeaderValue>);
+
+impl Known {
+    fn is(&self, request: &Request<Incoming>, head: &Head<'_>) -> bool {
+        let alone = head.hosts == 1 && request.uri().authority().is_none();
+        alone && self.0.get().is_some_and(|known| head.host == Some(known))
     }
-    match request.headers().get(CONTENT_ENCODING) {
-        Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => {
-            let encoding = String::from_utf8_lossy(encoding.as_bytes());
-            let message = format!("the body is encoded as {encoding:?}, which is not read here");
-            Err(problem(415, "request.encoding", message)
-                .hint("send it as it is, without Content-Encoding"))
+
+    /// Takes a host for known that has been checked.
+    fn keep(&self, head: &Head<'_>) {
+        if let (Some(host), 1) = (head.host, head.hosts) {
+            self.0.get_or_init(|| host.clone());
         }
-        _ => Ok(()),
+    }
+}
+
+/// What is looked for in the headers of every request, found in one pass over them: each
+/// look into the map would hash a name.
+#[derive(Debug, Default)]
+struct Head<'a> {
+    /// Bytes of all headers.
+    bytes: usize,
+    host: Option<&'a HeaderValue>,
+    /// How often `Host` stands there.
+    hosts: usize,
+    id: Option<&'a HeaderValue>,
+    encoding: Option<&'a HeaderValue>,
+    has_transfer_encoding: bool,
+    /// Whether it says which page it comes from, or which site.
+    is_of_page: bool,
+}
+
+impl<'a> Head<'a> {
+    fn of(request: &'a Request<Incoming>) -> Self {
+        let mut head = Head::default();
+        for (name, value) in request.headers() {
+            let text = name.as_str();
+            head.bytes += text.len() + value.len() + ": \r\n".len();
+            match text {
+                "host" => {
+                    head.host = head.host.or(Some(value));
+                    head.hosts += 1;
+                }
+                "x-request-id" => head.id = head.id.or(Some(value)),
+                "content-encoding" => head.encoding = head.encoding.or(Some(value)),
+                "transfer-encoding" => head.has_transfer_encoding = true,
+                "origin" | "sec-fetch-site" => head.is_of_page = true,
+                _ => {}
+            }
+        }
+        head
+    }
+
+    /// Whether the head is small enough, and the body written in a way that is read here.
+    fn readable(&self, request: &Request<Incoming>) -> Result<(), ApiError> {
+        let target = request.uri().path_and_query();
+        let target = target.map_or(0, |target| target.as_str().len());
+        // hyper reads in pieces, and so looks at the bound a piece too late.
+        if self.bytes + target > HEAD_BYTES {
+            let message = format!("the headers are larger than {HEAD_BYTES} bytes");
+            return Err(problem(431, "request.headers", message));
+        }
+        match self.encoding {
+            Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => {
+                let encoding = String::from_utf8_lossy(encoding.as_bytes());
+                let message =
+                    format!("the body is encoded as {encoding:?}, which is not read here");
+                Err(problem(415, "request.encoding", message)
+                    .hint("send it as it is, without Content-Encoding"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -156,12 +227,9 @@ fn admit(app: &App, peer: SocketAddr, request: &Request<Incoming>) -> Result<Cli
 }
 
 /// A handler that panics is our defect; the client gets an answer all the same.
-async fn caught(
-    call: impl Future<Output = Result<Response, std::convert::Infallible>>,
-) -> Response {
+async fn caught<E: IntoResponse>(call: impl Future<Output = Result<Response, E>>) -> Response {
     match AssertUnwindSafe(call).catch_unwind().await {
-        Ok(Ok(response)) => response,
-        Ok(Err(never)) => match never {},
+        Ok(answer) => answer.unwrap_or_else(IntoResponse::into_response),
         Err(_) => {
             problem(500, "server.defect", "the server met a defect of its own").into_response()
         }

@@ -16,6 +16,7 @@ mod browser;
 mod config;
 mod connection;
 mod describe;
+mod direct;
 mod error;
 mod exchange;
 mod gate;

@@ -16,6 +16,7 @@ use crate::api::openai;
 use crate::api::response::routes as response;
 use crate::app::App;
 use crate::config::ServerConfig;
+use crate::direct::Direct;
 use crate::error::{Problem, problem};
 use crate::exchange::At;
 use crate::host::Hosts;
@@ -113,11 +114,13 @@ pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (
             }
         }
     }
-    let labels = routes
-        .iter()
-        .map(|route| (route.method, route.path.as_str()));
-    let metrics = Metrics::new(labels);
-    let app = Arc::new(App::new(config, hosts, services, metrics));
+    let labels = || {
+        let routes = routes.iter();
+        routes.map(|route| (route.method, route.path.as_str()))
+    };
+    let metrics = Metrics::new(labels());
+    let direct = Direct::of(&config.prefix, labels());
+    let app = Arc::new(App::new(config, hosts, services, metrics, direct));
     let mut router = Router::new();
     for (index, route) in routes.into_iter().enumerate() {
         let at = At {

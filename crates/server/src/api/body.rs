@@ -3,15 +3,16 @@
 
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::BoxError;
+use axum::body::{Bytes, HttpBody};
 use axum::extract::{FromRequest, Request};
 use futures_util::FutureExt;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::Body as _;
+use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 
 use super::members::{self, Unknown};
 use super::words;
+use crate::config::ServerConfig;
 use crate::error::{ApiError, problem};
 use crate::exchange::At;
 
@@ -37,8 +38,17 @@ impl<T: DeserializeOwned + Default> FromRequest<At> for NotedBody<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, at: &At) -> Result<Self, ApiError> {
-        let config = &at.app.config;
-        let bytes = read(request.into_body(), config.body_bytes, config.body_time).await?;
+        NotedBody::read(&at.app.config, request.into_body()).await
+    }
+}
+
+impl<T: DeserializeOwned + Default> NotedBody<T> {
+    /// The body of a request.
+    pub(crate) async fn read<B>(config: &ServerConfig, body: B) -> Result<Self, ApiError>
+    where
+        B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
+    {
+        let bytes = read(body, config.body_bytes, config.body_time).await?;
         let mut unknown = Vec::new();
         if bytes.trim_ascii().is_empty() {
             return Ok(NotedBody(T::default(), unknown));
@@ -63,12 +73,15 @@ fn malformed(error: &serde_json::Error) -> ApiError {
     .at(error.line(), error.column())
 }
 
-pub(crate) async fn read(body: Body, most: usize, time: Duration) -> Result<Bytes, ApiError> {
+pub(crate) async fn read<B>(body: B, most: usize, time: Duration) -> Result<Bytes, ApiError>
+where
+    B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
+{
     // What says that it is too large need not arrive.
     if body.size_hint().lower() > most as u64 {
         return Err(large(most));
     }
-    let reading = Limited::new(body, most).collect();
+    let reading = gathered(body, most);
     tokio::pin!(reading);
     // Nearly every body has arrived with its headers; only the others need a timer.
     let read = match reading.as_mut().now_or_never() {
@@ -78,14 +91,40 @@ pub(crate) async fn read(body: Body, most: usize, time: Duration) -> Result<Byte
             Err(_) => return Err(slow(time)),
         },
     };
-    match read {
-        Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(large(most)),
-        Err(error) => Err(problem(
-            400,
-            "request.body",
-            format!("the body did not arrive whole: {error}"),
-        )),
+    read
+}
+
+/// All pieces of a body as one, which most have come as.
+async fn gathered<B>(mut body: B, most: usize) -> Result<Bytes, ApiError>
+where
+    B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
+{
+    let mut first = Bytes::new();
+    let mut all = Vec::new();
+    while !body.is_end_stream()
+        && let Some(frame) = body.frame().await
+    {
+        let frame = frame.map_err(|error| {
+            let error: BoxError = error.into();
+            let message = format!("the body did not arrive whole: {error}");
+            problem(400, "request.body", message)
+        })?;
+        let Ok(piece) = frame.into_data() else {
+            continue;
+        };
+        if piece.len() > most - first.len().max(all.len()) {
+            return Err(large(most));
+        }
+        if first.is_empty() && all.is_empty() {
+            first = piece;
+            continue;
+        }
+        all.extend_from_slice(&std::mem::take(&mut first));
+        all.extend_from_slice(&piece);
+    }
+    match all.is_empty() {
+        true => Ok(first),
+        false => Ok(all.into()),
     }
 }
 

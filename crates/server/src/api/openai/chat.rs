@@ -1,5 +1,7 @@
 //! `POST /v1/chat/completions`.
 
+use axum::BoxError;
+use axum::body::{Bytes, HttpBody};
 use axum::extract::Request;
 use axum::response::Response;
 use quillet_core::BoxFuture;
@@ -30,7 +32,15 @@ use crate::exchange::Call;
     (status = 500, body = ErrorBody),
 ))]
 pub(crate) async fn complete(call: Call, request: Request) -> Result<Response, ApiError> {
-    let body = request::json(&call, request.into_body()).await?;
+    answer(call, request.into_body()).await
+}
+
+/// The answer to a body.
+pub(crate) async fn answer<B>(call: Call, body: B) -> Result<Response, ApiError>
+where
+    B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
+{
+    let body = request::json(&call, body).await?;
     let asked = request::read(&OpenAiChat::default(), body)?;
     let (stream, include_usage) = (asked.stream, asked.include_usage);
     let name = ask::name(&asked.request);

@@ -1,7 +1,8 @@
 //! Reading a body of OpenAI's: bounded, by the reader of its wire, and with the
 //! member named that is wrong.
 
-use axum::body::Body;
+use axum::BoxError;
+use axum::body::{Bytes, HttpBody};
 use quillet_core::Map;
 use quillet_core::chat::{ChatRequest, ModelError};
 use quillet_llm::Protocol;
@@ -24,7 +25,10 @@ pub(super) struct Asked {
 }
 
 /// The body as JSON.
-pub(super) async fn json(call: &Call, body: Body) -> Result<Value, ApiError> {
+pub(super) async fn json<B>(call: &Call, body: B) -> Result<Value, ApiError>
+where
+    B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
+{
     let config = &call.app.config;
     let most = match &call.app.agents {
         Some(agents) => agents.options().body_bytes.max(config.body_bytes),

@@ -108,10 +108,5 @@ async fn beside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ExportError> + Send + 'static,
 ) -> Result<T, ExportError> {
     let done = spawn_blocking(work).await;
-    done.unwrap_or_else(|error| {
-        Err(ExportError {
-            format,
-            message: error.to_string(),
-        })
-    })
+    done.unwrap_or_else(|error| Err(ExportError::new(format, error.to_string())))
 }

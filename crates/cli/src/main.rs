@@ -209,7 +209,7 @@ fn tell(failure: &Failure) {
         other => terminal::error(&other.to_string()),
     }
     let was_said = matches!(failure, Failure::Said(_));
-    if failure.code() == code::USAGE && !was_said {
+    if failure.code() == code::USAGE && !was_said && !matches!(failure, Failure::Missing(_)) {
         let command = command_name().map_or_else(String::new, |name| format!(" {name}"));
         terminal::note(&format!("`quillet{command} --help` shows how it is used"));
     }

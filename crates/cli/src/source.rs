@@ -156,10 +156,13 @@ pub(crate) fn parse(path: &str, text: &str, form: Form<'_>) -> Result<Value, Fai
             let (node, findings) = quillet_yaml::parse(shown(path), text, whole, &YAML);
             match findings.into_iter().next() {
                 None => Ok(node.map_or(Value::Null, |node| node.value())),
-                Some(first) => Err(wrong(
-                    format!("not YAML: {}", first.message),
-                    first.position,
-                )),
+                Some(first) => Err(Failure::Findings(vec![Finding {
+                    diagnostic: Diagnostic {
+                        message: format!("not YAML: {}", first.message),
+                        ..first
+                    },
+                    text: Some(text.to_owned()),
+                }])),
             }
         }
     }

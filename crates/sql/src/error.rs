@@ -129,7 +129,7 @@ impl SqlError {
             SqlError::Answer { .. } => "sql.answer",
             SqlError::Cut { .. } => "sql.answer_cut",
             SqlError::Prompt { .. } => "sql.prompt",
-            SqlError::Export(error) => error.code,
+            SqlError::Export(error) => error.code(),
             SqlError::Store(error) => error.kind.code(),
         }
     }

@@ -158,12 +158,12 @@ fn mistakes_are_answered_with_what_mends_them() {
         (
             3,
             &["check", "two.yaml"],
-            &["two.yaml:3:1", "a file holds one"],
+            &["two.yaml:2:1", "a second document begins here"],
         ),
         (
             3,
             &["check", "-s", "dir:two"],
-            &["prompts/two.yaml:3:1", "a file holds one"],
+            &["prompts/two.yaml:2:1", "a second document begins here"],
         ),
         (
             2,

@@ -31,6 +31,7 @@ mod redis_server;
 mod render;
 mod run;
 mod run_prompt;
+#[cfg(feature = "js")]
 mod script_examples;
 #[path = "../../../llm/tests/it/scripted.rs"]
 mod scripted;

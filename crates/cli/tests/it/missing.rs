@@ -94,9 +94,9 @@ fn tools_that_this_build_cannot_call_are_broken_definitions() {
     ]);
     let done = place.run(&["check", "--store", "dir:store"]);
     #[cfg(not(feature = "grpc"))]
-    assert!(done.err.contains(&mend("gRPC", "grpc")), "{done:?}");
+    assert!(done.out.contains(&mend("gRPC", "grpc")), "{done:?}");
     #[cfg(not(feature = "mcp"))]
-    assert!(done.err.contains(&mend("MCP", "mcp")), "{done:?}");
+    assert!(done.out.contains(&mend("MCP", "mcp")), "{done:?}");
 }
 
 #[cfg(not(feature = "mcp"))]

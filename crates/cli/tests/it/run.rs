@@ -217,6 +217,7 @@ fn files_below(folder: &std::path::Path) -> Vec<(String, Vec<u8>)> {
     all
 }
 
+#[cfg(feature = "js")]
 #[test]
 fn a_dry_run_leaves_everything_as_it_was() {
     let write = "!fn |-\n  save() {\n    require('fs').writeFileSync('keep.txt', 'gone')\n  }\n$save()\nuser: go on\n";
@@ -439,6 +440,7 @@ fn the_dialogue_goes_on_line_by_line() {
     assert_eq!(said, ["Be kind.", "I am here.", "first", "One.", "second"]);
 }
 
+#[cfg(feature = "js")]
 #[test]
 fn a_line_is_printed_once_wherever_it_ends_the_script() {
     let table = [
@@ -472,6 +474,7 @@ fn a_line_is_printed_once_wherever_it_ends_the_script() {
     }
 }
 
+#[cfg(feature = "js")]
 #[test]
 fn a_script_that_throws_writes_no_result() {
     for script in [
@@ -501,6 +504,7 @@ fn a_chat_file_does_not_repeat_its_greeting() {
     assert_eq!(kept.matches("Hello, I am Bot.").count(), 1, "{kept}");
 }
 
+#[cfg(feature = "js")]
 #[test]
 fn scripts_fetch_what_is_granted_and_listed() {
     let (url, contacted) = counting();

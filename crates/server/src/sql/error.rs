@@ -19,7 +19,7 @@ fn status(error: &SqlError) -> u16 {
         | SqlError::Guard(_)
         | SqlError::Answer { .. }
         | SqlError::Cut { .. } => 400,
-        SqlError::Export(error) if error.code == build::CODE => 501,
+        SqlError::Export(error) if error.code() == build::CODE => 501,
         SqlError::Export(_) => 400,
         SqlError::Database(error) => database(error),
         SqlError::NoModel | SqlError::Model(_) => 503,

@@ -147,13 +147,18 @@ impl FromStr for Format {
 pub struct ExportError {
     /// The form.
     pub format: Format,
-    /// Stable code, as in error bodies.
-    pub code: &'static str,
+    code: &'static str,
     /// What stands in the way, with its place, and what helps.
     pub message: String,
 }
 
 impl ExportError {
+    /// Stable code, as in error bodies.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
     /// The form cannot hold these rows.
     pub(crate) fn new(format: Format, message: impl Into<String>) -> Self {
         ExportError {

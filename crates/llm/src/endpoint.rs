@@ -4,6 +4,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use hyper::Uri;
 use quillet_core::chat::{ModelError, ModelErrorKind};
 use reqwest::Url;
 
@@ -158,6 +159,16 @@ impl Endpoint {
         let joined = queries.join("&");
         url.set_query(Some(joined.as_str()).filter(|query| !query.is_empty()));
         url
+    }
+
+    /// The same, as it is sent.
+    pub(crate) fn uri(&self, method: &str) -> Result<Uri, ModelError> {
+        let url = self.url(method);
+        url.as_str().parse().map_err(|error| {
+            refuse(format!(
+                "the base URL and the path do not make an address: {error}"
+            ))
+        })
     }
 
     pub(crate) fn home(&self) -> &'static Home {

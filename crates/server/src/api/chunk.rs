@@ -1,7 +1,7 @@
 //! The chunks of a streamed chat, written straight into the bytes that are sent: one
 //! comes for every piece of text, so none of them becomes a tree first.
 
-use quillet_core::chat::{ChatEvent, Usage};
+use quillet_core::chat::{ChatEvent, Usage, WireTold};
 use quillet_prompt::Explanation;
 use serde::Serialize;
 
@@ -51,6 +51,12 @@ impl Chunks {
     /// Tells with the first chunk what the prompt was made of.
     pub(crate) fn explain(&mut self, explanation: Option<Box<Explanation>>) {
         self.explanation = explanation;
+    }
+
+    /// Goes on after chunks that clients were told in the provider's own words.
+    pub(crate) fn go_on(&mut self, told: WireTold) {
+        self.begin(&told.id, &told.model, told.created);
+        self.begun = told.begun;
     }
 
     /// One event of the model, as a chunk if this wire has words for it.

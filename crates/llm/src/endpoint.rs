@@ -182,6 +182,15 @@ impl Endpoint {
         (host.trim_matches(['[', ']']), port)
     }
 
+    /// Host and port as `Host` names them: without the port that the scheme has anyway.
+    pub(crate) fn name(&self) -> String {
+        let host = self.base.host_str().unwrap_or_default();
+        match self.base.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        }
+    }
+
     /// Whether it speaks TLS.
     pub(crate) fn is_secure(&self) -> bool {
         self.base.scheme() == "https"
@@ -357,6 +366,8 @@ mod tests {
             let endpoint = Endpoint::parse(url, Home::of("openai-chat")).unwrap();
             let found = (endpoint.is_local(), endpoint.is_home(), endpoint.is_azure());
             assert_eq!(found, (local, home, azure), "{url}");
+            let authority = url.split('/').nth(2).unwrap();
+            assert_eq!(endpoint.name(), authority, "{url}");
         }
     }
 }

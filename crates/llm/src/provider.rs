@@ -9,7 +9,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use hyper::Uri;
-use hyper::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use hyper::http::header::{
+    ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+};
 use quillet_core::BoxFuture;
 use quillet_core::chat::{
     ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind, WireRequest, WireStream,
@@ -137,6 +139,10 @@ impl Provider {
             .or_insert(HeaderValue::from_static(AGENT));
         let path = protocol.path(config.model.as_deref().unwrap_or_default());
         let target = (path.clone(), endpoint.uri(&path)?);
+        // Else the client would write it anew for every request.
+        if let Ok(host) = HeaderValue::try_from(endpoint.name()) {
+            headers.insert(HOST, host);
+        }
         let values = config.headers.iter().map(|(_, value)| value);
         let teller = Teller {
             address: format!("model at {endpoint}"),

@@ -260,6 +260,31 @@ mod tests {
     }
 
     #[test]
+    fn after_the_providers_own_words_nobody_is_introduced_again() {
+        let mut chunks = Chunks::default();
+        chunks.go_on(WireTold {
+            id: "c".into(),
+            model: "m".into(),
+            created: 7,
+            begun: vec![0],
+        });
+        let deltas = [0, 1].map(|choice| {
+            let text = "a".into();
+            let told = chunk(&mut chunks, ChatEvent::Text { choice, text });
+            assert_eq!(
+                (&told["id"], &told["model"], &told["created"]),
+                (&"c".into(), &"m".into(), &7.into())
+            );
+            told["choices"][0]["delta"].clone()
+        });
+        let expected = [
+            serde_json::json!({"content": "a"}),
+            serde_json::json!({"role": "assistant", "content": "a"}),
+        ];
+        assert_eq!(deltas, expected);
+    }
+
+    #[test]
     fn what_the_model_says_cannot_leave_its_member() {
         let mut chunks = Chunks::default();
         let hostile = "\"}]}\n\ndata: [DONE]\n\n\u{0}\u{2028}";

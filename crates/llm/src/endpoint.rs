@@ -4,6 +4,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use hyper::Uri;
 use quillet_core::chat::{ModelError, ModelErrorKind};
 use reqwest::Url;
 
@@ -160,6 +161,16 @@ impl Endpoint {
         url
     }
 
+    /// The same, as it is sent.
+    pub(crate) fn uri(&self, method: &str) -> Result<Uri, ModelError> {
+        let url = self.url(method);
+        url.as_str().parse().map_err(|error| {
+            refuse(format!(
+                "the base URL and the path do not make an address: {error}"
+            ))
+        })
+    }
+
     pub(crate) fn home(&self) -> &'static Home {
         self.home
     }
@@ -169,6 +180,15 @@ impl Endpoint {
         let host = self.base.host_str().unwrap_or_default();
         let port = self.base.port_or_known_default().unwrap_or_default();
         (host.trim_matches(['[', ']']), port)
+    }
+
+    /// Host and port as `Host` names them: without the port that the scheme has anyway.
+    pub(crate) fn name(&self) -> String {
+        let host = self.base.host_str().unwrap_or_default();
+        match self.base.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        }
     }
 
     /// Whether it speaks TLS.
@@ -346,6 +366,8 @@ mod tests {
             let endpoint = Endpoint::parse(url, Home::of("openai-chat")).unwrap();
             let found = (endpoint.is_local(), endpoint.is_home(), endpoint.is_azure());
             assert_eq!(found, (local, home, azure), "{url}");
+            let authority = url.split('/').nth(2).unwrap();
+            assert_eq!(endpoint.name(), authority, "{url}");
         }
     }
 }

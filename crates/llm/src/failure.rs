@@ -2,11 +2,13 @@
 //! never a secret.
 
 use std::error::Error;
+use std::io;
 use std::time::Duration;
 
 use quillet_core::chat::{ModelError, ModelErrorKind};
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::answer::{Fault, cause_of};
 use crate::endpoint::Home;
 use crate::http::Denied;
 use crate::protocol::Refusal;
@@ -48,20 +50,20 @@ impl Teller {
     }
 
     /// A request that got no answer.
-    pub(crate) fn unsent(&self, error: reqwest::Error) -> ModelError {
-        let error = error.without_url();
-        if let Some(denied) = cause_of::<Denied>(&error) {
+    pub(crate) fn unsent(&self, fault: impl Into<Fault>) -> ModelError {
+        let fault = fault.into();
+        if let Some(denied) = denied(&*fault.error) {
             return self.error(ModelErrorKind::Configuration, denied.to_string());
         }
-        let cause = root_cause(&error);
+        let cause = root_cause(&*fault.error);
         let mend = self.url_mend();
-        if error.is_timeout() {
+        if fault.is_timeout {
             return self.error(
                 ModelErrorKind::Timeout,
                 format!("no connection in time ({cause}); is the address right? {mend}"),
             );
         }
-        if error.is_connect() {
+        if fault.is_connect {
             return self.error(
                 ModelErrorKind::Connect,
                 match self.is_home {
@@ -79,8 +81,8 @@ impl Teller {
     }
 
     /// A stream that broke.
-    pub(crate) fn broken(&self, error: reqwest::Error) -> ModelError {
-        let cause = root_cause(&error.without_url());
+    pub(crate) fn broken(&self, fault: impl Into<Fault>) -> ModelError {
+        let cause = root_cause(&*fault.into().error);
         self.error(
             ModelErrorKind::Cut,
             format!("the answer broke off ({cause})"),
@@ -165,15 +167,11 @@ impl Teller {
     }
 }
 
-fn cause_of<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
-    let mut cause = Some(error);
-    while let Some(inner) = cause {
-        if let Some(found) = inner.downcast_ref() {
-            return Some(found);
-        }
-        cause = inner.source();
-    }
-    None
+/// Whether an address may not be connected to. An error of the system holds its cause
+/// without naming it as its source.
+fn denied<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Denied> {
+    let held = || cause_of::<io::Error>(error)?.get_ref()?.downcast_ref();
+    cause_of(error).or_else(held)
 }
 
 /// The innermost cause: `Connection refused (os error 111)` instead of the

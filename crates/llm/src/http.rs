@@ -8,16 +8,23 @@
 
 use std::fmt;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::http::HeaderMap;
+use hyper::{Method, Request, Uri};
+use hyper_util::client::proxy::matcher::Matcher;
 use quillet_core::address::{AddressClass, is_metadata_name};
 use quillet_core::chat::{ModelError, ModelErrorKind};
 use reqwest::Client;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
+use crate::answer::{Answer, Fault};
 use crate::endpoint::Endpoint;
+use crate::straight::Straight;
 
 /// How connections are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +59,41 @@ struct Shared {
     /// By [`place`], made when first needed: reading the system's certificates
     /// takes time and memory that plain connections need not spend.
     clients: [OnceLock<Client>; 4],
+    /// The same for endpoints that no proxy is before, by whether they are secure.
+    straight: [OnceLock<Straight>; 2],
+    /// What the environment says of proxies.
+    proxies: OnceLock<Matcher>,
+}
+
+/// How requests are sent to one address.
+#[derive(Clone)]
+pub(crate) enum Way {
+    Straight(Straight),
+    Proxied(Client),
+}
+
+impl Way {
+    /// Sends a body.
+    pub(crate) async fn post(
+        &self,
+        to: Uri,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Answer, Fault> {
+        match self {
+            Way::Straight(client) => {
+                let mut request = Request::new(Full::new(body));
+                *request.method_mut() = Method::POST;
+                *request.uri_mut() = to;
+                *request.headers_mut() = headers;
+                Ok(client.send(request).await?.into())
+            }
+            Way::Proxied(client) => {
+                let request = client.post(to.to_string()).headers(headers).body(body);
+                Ok(request.send().await?.into())
+            }
+        }
+    }
 }
 
 fn place(is_secure: bool, is_local: bool) -> usize {
@@ -64,7 +106,7 @@ impl Http {
     pub fn new(options: HttpOptions) -> Self {
         Http(Arc::new(Shared {
             options,
-            clients: Default::default(),
+            ..Shared::default()
         }))
     }
 
@@ -76,10 +118,27 @@ impl Http {
         if let Some(client) = slot.get() {
             return Ok(client);
         }
-        let made = make(&self.0.options, secure, local).map_err(|error| {
-            refuse(format!("cannot make a client for {endpoint}: {error:?}; are CA certificates installed? SSL_CERT_FILE names them"))
-        })?;
+        let made =
+            make(&self.0.options, secure, local).map_err(|error| unmade(endpoint, &error))?;
         Ok(slot.get_or_init(|| made))
+    }
+
+    /// How an endpoint is reached.
+    pub(crate) fn way(&self, endpoint: &Endpoint, to: &Uri) -> Result<Way, ModelError> {
+        let proxies = self.0.proxies.get_or_init(Matcher::from_system);
+        if !endpoint.is_local() && proxies.intercept(to).is_some() {
+            return self.client(endpoint).cloned().map(Way::Proxied);
+        }
+        let secure = endpoint.is_secure();
+        let slot = self.0.straight.get(usize::from(secure));
+        let slot = slot.ok_or_else(|| refuse("there is no such client".into()))?;
+        if let Some(client) = slot.get() {
+            return Ok(Way::Straight(client.clone()));
+        }
+        crate::install_crypto();
+        let made =
+            Straight::new(&self.0.options, secure).map_err(|error| unmade(endpoint, &error))?;
+        Ok(Way::Straight(slot.get_or_init(|| made).clone()))
     }
 
     /// What can be checked of an endpoint before its name is looked up.
@@ -94,18 +153,25 @@ fn refuse(message: String) -> ModelError {
     ModelError::new(ModelErrorKind::Configuration, message)
 }
 
+fn unmade(endpoint: &Endpoint, error: &dyn fmt::Debug) -> ModelError {
+    refuse(format!(
+        "cannot make a client for {endpoint}: {error:?}; are CA certificates installed? SSL_CERT_FILE names them"
+    ))
+}
+
+/// What this program calls itself to providers.
+pub(crate) const AGENT: &str = concat!("quillet/", env!("CARGO_PKG_VERSION"));
+
 fn make(options: &HttpOptions, secure: bool, local: bool) -> Result<Client, reqwest::Error> {
     crate::install_crypto();
     let mut builder = Client::builder()
-        .user_agent(concat!("quillet/", env!("CARGO_PKG_VERSION")))
+        .user_agent(AGENT)
         .connect_timeout(options.connect)
         .pool_idle_timeout(options.idle)
         .tcp_nodelay(true)
         .http1_only()
         .redirect(reqwest::redirect::Policy::none())
-        .dns_resolver(Checked {
-            allow: options.allow.clone().into(),
-        });
+        .dns_resolver(Checked::new(options));
     if local {
         builder = builder.no_proxy();
     }
@@ -153,24 +219,37 @@ fn check(allow: &[String], host: &str, address: Option<IpAddr>) -> Result<(), De
 /// Looks names up and hands out nothing that may not be connected to. One denied
 /// address denies them all: a name with a good and a bad address is how names are
 /// made to rebind.
-struct Checked {
+#[derive(Clone)]
+pub(crate) struct Checked {
     allow: Arc<[String]>,
+}
+
+/// The addresses of a name.
+pub(crate) type Looked = std::vec::IntoIter<SocketAddr>;
+
+impl Checked {
+    pub(crate) fn new(options: &HttpOptions) -> Self {
+        Checked {
+            allow: options.allow.clone().into(),
+        }
+    }
+
+    pub(crate) async fn look(&self, host: &str) -> io::Result<Looked> {
+        let found: Vec<_> = tokio::net::lookup_host((host, 0)).await?.collect();
+        for address in &found {
+            check(&self.allow, host, Some(address.ip())).map_err(io::Error::other)?;
+        }
+        match found.is_empty() {
+            true => Err(io::Error::other("the name has no address")),
+            false => Ok(found.into_iter()),
+        }
+    }
 }
 
 impl Resolve for Checked {
     fn resolve(&self, name: Name) -> Resolving {
-        let allow = self.allow.clone();
-        Box::pin(async move {
-            let host = name.as_str();
-            let found: Vec<_> = tokio::net::lookup_host((host, 0)).await?.collect();
-            for address in &found {
-                check(&allow, host, Some(address.ip()))?;
-            }
-            if found.is_empty() {
-                return Err(io::Error::other("the name has no address").into());
-            }
-            Ok(Box::new(found.into_iter()) as Addrs)
-        })
+        let checked = self.clone();
+        Box::pin(async move { Ok(Box::new(checked.look(name.as_str()).await?) as Addrs) })
     }
 }
 

@@ -3,9 +3,9 @@
 //! holds the bounds. Pure: where the bytes come from is not its business, so
 //! recorded answers go the same way as live ones.
 
-use quillet_core::chat::{ChatEvent, ModelError, ModelErrorKind};
+use quillet_core::chat::{ChatEvent, ModelError, ModelErrorKind, WireTold};
 
-use crate::protocol::Decoder;
+use crate::protocol::{Decoder, Plain};
 use crate::sse::{Frame, Frames, TooLong};
 
 /// Bounds on an answer, in bytes.
@@ -57,6 +57,29 @@ pub struct Intake {
     frames: usize,
     /// Frames that say something: no sign of life alone.
     telling: usize,
+    passing: Passing,
+    /// Whether a piece that only says what the answer costs is told too.
+    tells_usage: bool,
+}
+
+/// Whether what comes is looked at for pieces that can be told as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Passing {
+    No,
+    /// It is; nothing has been told yet.
+    Ready,
+    /// It is; something has been told.
+    Begun,
+}
+
+/// What some bytes of an answer say: words come before events.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// What can be told as it is.
+    pub(crate) words: Vec<u8>,
+    /// What has been told in words, where events follow.
+    pub(crate) turn: Option<WireTold>,
+    pub(crate) events: Vec<ChatEvent>,
 }
 
 /// What can end the reading of a piece.
@@ -82,6 +105,18 @@ impl Intake {
             taken: 0,
             frames: 0,
             telling: 0,
+            passing: Passing::No,
+            tells_usage: false,
+        }
+    }
+
+    /// The same for a client that may be told in the wire's own words, and is told of costs if
+    /// it asks.
+    pub(crate) fn passing(self, usage: bool) -> Self {
+        Intake {
+            passing: Passing::Ready,
+            tells_usage: usage,
+            ..self
         }
     }
 
@@ -106,11 +141,27 @@ impl Intake {
     ///
     /// # Errors
     /// What the decoder says, or a bound that is passed ([`ModelErrorKind::Protocol`]).
-    pub fn take(
+    pub fn take(&mut self, piece: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
+        self.all_events(events, |intake, told| intake.read(piece, told))
+    }
+
+    /// Reads where nobody asks for words.
+    fn all_events(
         &mut self,
-        mut piece: &[u8],
         events: &mut Vec<ChatEvent>,
+        read: impl FnOnce(&mut Self, &mut Told) -> Result<(), ModelError>,
     ) -> Result<(), ModelError> {
+        let mut told = Told {
+            events: std::mem::take(events),
+            ..Told::default()
+        };
+        let done = read(self, &mut told);
+        *events = told.events;
+        done
+    }
+
+    /// The next bytes, for a client that may be told in words.
+    pub(crate) fn read(&mut self, mut piece: &[u8], told: &mut Told) -> Result<(), ModelError> {
         self.taken = self.taken.saturating_add(piece.len());
         if let Body::Unknown = self.body {
             // White space before everything is nothing, however it is cut.
@@ -136,11 +187,22 @@ impl Intake {
                 Ok(())
             }
             Body::Stream(frames) => {
-                let (decoder, count) = (&mut self.decoder, &mut self.frames);
+                let mut reader = Reader {
+                    decoder: &mut *self.decoder,
+                    count: &mut self.frames,
+                    passing: &mut self.passing,
+                    tells_usage: self.tells_usage,
+                };
                 let telling = &mut self.telling;
-                let fed = frames.feed(piece, &mut |frame| {
-                    *telling += usize::from(!is_ping(&frame));
-                    decode(decoder, count, frame, events)
+                let fed = frames.feed(piece, &mut |frame| match reader.pass(&frame, told) {
+                    true => {
+                        *telling += 1;
+                        Ok(())
+                    }
+                    false => {
+                        *telling += usize::from(!is_ping(&frame));
+                        reader.decode(frame, told)
+                    }
                 });
                 self.judge(fed)
             }
@@ -152,17 +214,34 @@ impl Intake {
     /// # Errors
     /// [`ModelErrorKind::Cut`] if the answer has not.
     pub fn end(&mut self, events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
+        self.all_events(events, Self::finish)
+    }
+
+    /// The body has ended, for a client that may be told in words.
+    pub(crate) fn finish(&mut self, told: &mut Told) -> Result<(), ModelError> {
         match std::mem::replace(&mut self.body, Body::Unknown) {
             Body::Unknown => {}
             Body::Whole(body) => {
-                self.decoder.whole(&body, events)?;
+                if self.passing == Passing::Ready && self.decoder.pass_whole(&body) {
+                    told.words = body;
+                    return Ok(());
+                }
+                self.decoder.whole(&body, &mut told.events)?;
             }
             Body::Stream(mut frames) => {
-                let (decoder, count) = (&mut self.decoder, &mut self.frames);
+                let mut reader = Reader {
+                    decoder: &mut *self.decoder,
+                    count: &mut self.frames,
+                    passing: &mut self.passing,
+                    tells_usage: self.tells_usage,
+                };
                 // Half an event at the end is a cut, not a bad event.
                 let mut is_cut = false;
                 let read = frames.rest(&mut |frame| match is_whole(frame.data) {
-                    true => decode(decoder, count, frame, events),
+                    true => match reader.pass(&frame, told) {
+                        true => Ok(()),
+                        false => reader.decode(frame, told),
+                    },
                     false => {
                         is_cut = !b"[DONE]".starts_with(frame.data.trim_ascii());
                         Ok(())
@@ -175,7 +254,7 @@ impl Intake {
                 }
             }
         }
-        self.decoder.end(events)
+        self.decoder.end(&mut told.events)
     }
 
     fn judge(&self, read: Result<(), Stop>) -> Result<(), ModelError> {
@@ -195,19 +274,50 @@ impl std::fmt::Debug for Intake {
     }
 }
 
-fn decode(
-    decoder: &mut Box<dyn Decoder>,
-    count: &mut usize,
-    frame: Frame<'_>,
-    events: &mut Vec<ChatEvent>,
-) -> Result<(), Stop> {
-    *count += 1;
-    if decoder.is_done() {
-        return Ok(());
+/// What frames go to.
+struct Reader<'a> {
+    decoder: &'a mut dyn Decoder,
+    count: &'a mut usize,
+    passing: &'a mut Passing,
+    tells_usage: bool,
+}
+
+impl Reader<'_> {
+    /// Whether a frame was told in its own words, or needs no telling. The first one that
+    /// cannot be ends that for good, so that words always come before events.
+    fn pass(&mut self, frame: &Frame<'_>, told: &mut Told) -> bool {
+        if *self.passing == Passing::No {
+            return false;
+        }
+        match self.decoder.pass(frame.name, frame.data) {
+            Plain::No => return false,
+            Plain::Usage if !self.tells_usage => {}
+            Plain::Yes | Plain::Usage => {
+                *self.passing = Passing::Begun;
+                told.words.reserve(frame.data.len() + "data: \n\n".len());
+                told.words.extend_from_slice(b"data: ");
+                told.words.extend_from_slice(frame.data);
+                told.words.extend_from_slice(b"\n\n");
+            }
+        }
+        *self.count += 1;
+        true
     }
-    decoder
-        .event(frame.name, frame.data, events)
-        .map_err(Stop::Failed)
+
+    fn decode(&mut self, frame: Frame<'_>, told: &mut Told) -> Result<(), Stop> {
+        *self.count += 1;
+        if self.decoder.is_done() {
+            return Ok(());
+        }
+        if !is_ping(&frame) {
+            if *self.passing == Passing::Begun {
+                told.turn = Some(self.decoder.told());
+            }
+            *self.passing = Passing::No;
+        }
+        let read = self.decoder.event(frame.name, frame.data, &mut told.events);
+        read.map_err(Stop::Failed)
+    }
 }
 
 /// Whether an event only says that the provider is still there: Anthropic's `ping`, OpenAI's

@@ -5,6 +5,7 @@
 //! This crate knows no history and runs no tools; it turns one request into one
 //! stream of events and says why where it cannot.
 
+mod answer;
 mod embed;
 mod encoding;
 mod endpoint;
@@ -13,6 +14,8 @@ mod http;
 mod intake;
 mod mock;
 pub mod models;
+#[cfg(test)]
+mod passed;
 mod protocol;
 mod provider;
 mod reading;
@@ -20,6 +23,7 @@ mod record;
 mod retry;
 mod retry_after;
 mod sse;
+mod straight;
 pub mod tokens;
 
 pub use embed::{EmbedderConfig, OpenAiEmbedder};
@@ -28,8 +32,8 @@ pub use http::{Http, HttpOptions};
 pub use intake::{AnswerLimits, Intake};
 pub use mock::Mock;
 pub use protocol::{
-    Anthropic, CallIds, Decoder, Gemini, OpenAiChat, OpenAiResponses, Protocol, ReasoningEcho,
-    Refusal, TokenField,
+    Anthropic, CallIds, Decoder, Gemini, OpenAiChat, OpenAiResponses, Plain, Protocol,
+    ReasoningEcho, Refusal, TokenField, read_wire,
 };
 pub use provider::{Provider, ProviderConfig, Timeouts};
 pub use record::{Pace, Record, Replay};

@@ -5,20 +5,25 @@
 //! what differs from request to request (key, headers, address) is here.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
+use hyper::Uri;
+use hyper::http::header::{
+    ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+};
 use quillet_core::BoxFuture;
-use quillet_core::chat::{ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind};
-use reqwest::Response;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use quillet_core::chat::{
+    ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind, WireRequest, WireStream,
+};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::timeout_at;
 
+use crate::answer::Answer;
 use crate::encoding::Unpack;
 use crate::endpoint::{Endpoint, Home};
 use crate::failure::{MOST_REPEATED, Teller};
-use crate::http::Http;
+use crate::http::{AGENT, Http, Way};
 use crate::intake::{AnswerLimits, Intake};
 use crate::protocol::Protocol;
 use crate::reading::{Deadlines, Reading};
@@ -89,27 +94,22 @@ const NOT_OURS: [&str; 7] = [
     "upgrade",
 ];
 
-/// Headers under which providers give the id of a request.
-const REQUEST_IDS: [&str; 5] = [
-    "x-request-id",
-    "request-id",
-    "x-goog-request-id",
-    "apim-request-id",
-    "x-ms-request-id",
-];
-
 /// A provider: one wire at one address.
 #[derive(Clone)]
 pub struct Provider {
     http: Http,
     protocol: Arc<dyn Protocol>,
     endpoint: Endpoint,
+    /// The method's path below the base URL, and both together, read once.
+    target: (String, Uri),
+    /// How it is reached, found with the first request.
+    way: OnceLock<Way>,
     headers: HeaderMap,
     has_key: bool,
     model: Option<String>,
     timeouts: Timeouts,
     limits: AnswerLimits,
-    teller: Teller,
+    teller: Arc<Teller>,
 }
 
 impl Provider {
@@ -132,8 +132,17 @@ impl Provider {
             .as_ref()
             .map(|key| key.expose_secret().trim());
         let key = key.filter(|key| !key.is_empty());
-        let headers = headers(&*protocol, &endpoint, key, &config.headers)
+        let mut headers = headers(&*protocol, &endpoint, key, &config.headers)
             .map_err(|cause| ModelError::new(ModelErrorKind::Configuration, cause))?;
+        headers
+            .entry(USER_AGENT)
+            .or_insert(HeaderValue::from_static(AGENT));
+        let path = protocol.path(config.model.as_deref().unwrap_or_default());
+        let target = (path.clone(), endpoint.uri(&path)?);
+        // Else the client would write it anew for every request.
+        if let Ok(host) = HeaderValue::try_from(endpoint.name()) {
+            headers.insert(HOST, host);
+        }
         let values = config.headers.iter().map(|(_, value)| value);
         let teller = Teller {
             address: format!("model at {endpoint}"),
@@ -146,13 +155,15 @@ impl Provider {
         Ok(Provider {
             http,
             protocol,
+            target,
+            way: OnceLock::new(),
             headers,
             has_key: key.is_some() || !config.headers.is_empty(),
             endpoint,
             model: config.model,
             timeouts: config.timeouts,
             limits: config.limits,
-            teller,
+            teller: Arc::new(teller),
         })
     }
 
@@ -234,29 +245,77 @@ impl Provider {
             self.teller
                 .error(ModelErrorKind::Refused, error.to_string())
         })?;
+        let intake = Intake::new(self.protocol.decoder(&model), self.limits);
+        let path = self.protocol.path(&model);
+        let reading = self.send(&path, headers, body, timeouts, intake).await?;
+        Ok(reading.into_stream())
+    }
+
+    /// The body in the words of its wire that a request in the same words is sent as, if
+    /// nothing speaks against it.
+    fn worded(&self, request: &WireRequest) -> Option<(String, Vec<u8>)> {
+        if self.lacks_key() {
+            return None;
+        }
+        let model = request.model.clone().filter(|model| !model.is_empty())?;
+        let body = self.protocol.pass(&model, request)?;
+        Some((model, body))
+    }
+
+    async fn ask_worded(
+        &self,
+        (model, body): (String, Vec<u8>),
+        request: &WireRequest,
+    ) -> Result<WireStream, ModelError> {
+        let mut timeouts = self.timeouts;
+        if !request.streams() {
+            timeouts.first_byte = timeouts.total;
+        }
+        let intake = Intake::new(self.protocol.decoder(&model), self.limits);
+        let intake = intake.passing(request.asks_usage);
+        let path = self.protocol.path(&model);
+        let headers = self.headers.clone();
+        let reading = self.send(&path, headers, body, timeouts, intake).await?;
+        Ok(reading.into_wire_stream())
+    }
+
+    /// Sends a body, and waits until the answer begins.
+    async fn send(
+        &self,
+        path: &str,
+        headers: HeaderMap,
+        body: Vec<u8>,
+        timeouts: Timeouts,
+        intake: Intake,
+    ) -> Result<Reading, ModelError> {
+        let target = match path == self.target.0 {
+            true => self.target.1.clone(),
+            false => self.endpoint.uri(path)?,
+        };
+        let way = match self.way.get() {
+            Some(way) => way,
+            None => {
+                let way = self.http.way(&self.endpoint, &target)?;
+                self.way.get_or_init(|| way)
+            }
+        };
         let deadlines = Deadlines::new(timeouts);
-        let sent = self
-            .http
-            .client(&self.endpoint)?
-            .post(self.endpoint.url(&self.protocol.path(&model)))
-            .headers(headers)
-            .body(body)
-            .send();
+        let sent = way.post(target, headers, body.into());
         let response = timeout_at(deadlines.first_byte, sent)
             .await
             .map_err(|_| deadlines.no_first_byte(&self.teller))?
-            .map_err(|error| self.teller.unsent(error))?;
-        let teller = Teller {
-            request_id: request_id(response.headers()),
-            ..self.teller.clone()
-        };
-        if !response.status().is_success() {
+            .map_err(|fault| self.teller.unsent(fault))?;
+        if !response.status.is_success() {
+            let teller = Teller {
+                request_id: response.request_id(),
+                ..Teller::clone(&self.teller)
+            };
             return Err(self.refused(response, &deadlines, &teller).await);
         }
-        let intake = Intake::new(self.protocol.decoder(&model), self.limits);
+        let teller = Arc::clone(&self.teller);
         let mut reading = Reading::new(response, intake, deadlines, teller)?;
         reading.begin().await?;
-        Ok(reading.into_stream())
+        Ok(reading)
     }
 
     /// The headers of every request, and those that this one asks for.
@@ -272,9 +331,13 @@ impl Provider {
         Ok(headers)
     }
 
+    fn lacks_key(&self) -> bool {
+        !self.has_key && self.endpoint.is_home()
+    }
+
     /// The model to ask; refuses what the provider could only refuse.
     fn check(&self, request: &ChatRequest) -> Result<String, ModelError> {
-        if !self.has_key && self.endpoint.is_home() {
+        if self.lacks_key() {
             let home = self.endpoint.home();
             if self.teller.by_request {
                 let cause = "no key: the request names this address, so it has to bring the key";
@@ -303,14 +366,14 @@ impl Provider {
     /// A status that is no success, with the beginning of the body.
     async fn refused(
         &self,
-        mut response: Response,
+        mut response: Answer,
         deadlines: &Deadlines,
         teller: &Teller,
     ) -> ModelError {
-        let status = response.status().as_u16();
-        let wait = retry_after(response.headers(), SystemTime::now());
+        let status = response.status.as_u16();
+        let wait = retry_after(&response.headers, SystemTime::now());
         let mut body = Vec::new();
-        let mut unpack = match Unpack::of(response.headers()) {
+        let mut unpack = match Unpack::of(&response.headers) {
             Ok(unpack) => unpack,
             Err(error) => return teller.tell(error),
         };
@@ -355,6 +418,14 @@ impl ChatModel for Provider {
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
         Box::pin(self.ask(request))
     }
+
+    fn pass<'a>(
+        &'a self,
+        request: &'a WireRequest,
+    ) -> Option<BoxFuture<'a, Result<WireStream, ModelError>>> {
+        let worded = self.worded(request)?;
+        Some(Box::pin(self.ask_worded(worded, request)))
+    }
 }
 
 /// OpenAI and Anthropic: `{"data": [{"id": …}]}`; Gemini: `{"models": [{"name": "models/…"}]}`.
@@ -372,11 +443,6 @@ fn listed(body: &[u8]) -> Option<Vec<String>> {
     names.sort();
     names.dedup();
     Some(names)
-}
-
-fn request_id(headers: &HeaderMap) -> Option<String> {
-    let text = |name: &&str| headers.get(*name)?.to_str().ok().map(str::to_owned);
-    REQUEST_IDS.iter().find_map(text)
 }
 
 pub(crate) fn headers(

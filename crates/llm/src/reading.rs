@@ -2,17 +2,21 @@
 //! of time. Knows nothing of how the request was made.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
 
 use bytes::Bytes;
 use futures_util::stream;
-use quillet_core::chat::{ChatEvent, ChatStream, ModelError, ModelErrorKind};
-use reqwest::Response;
+use quillet_core::chat::{ChatStream, ModelError, ModelErrorKind, WireItem, WireStream};
 use reqwest::header::CONTENT_TYPE;
-use tokio::time::{Duration, Instant, timeout_at};
+use tokio::time::{Duration, Instant, Sleep, sleep_until};
 
+use crate::answer::Answer;
 use crate::encoding::Unpack;
 use crate::failure::{Teller, clip};
-use crate::intake::Intake;
+use crate::intake::{Intake, Told};
 use crate::provider::Timeouts;
 
 /// How long the end of a body may take after the end of its answer.
@@ -20,7 +24,7 @@ const TAIL: Duration = Duration::from_millis(250);
 
 /// Reads what follows the end of an answer, usually the end of the body in the
 /// next packet, so that the connection can serve the next request.
-fn release(mut response: Response) {
+fn release(mut response: Answer) {
     tokio::spawn(async move {
         let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
         let _ = tokio::time::timeout(TAIL, rest).await;
@@ -53,26 +57,36 @@ impl Deadlines {
     }
 }
 
+/// Whether there is more of a body.
+enum Body {
+    Open,
+    Ended,
+}
+
 /// An answer while it is read.
 pub(crate) struct Reading {
     /// `None` when everything has been read.
-    response: Option<Response>,
+    response: Option<Answer>,
     content_type: String,
     unpack: Unpack,
     intake: Intake,
     /// Events, and at last the error that followed them, not yet handed out.
-    queue: VecDeque<Result<ChatEvent, ModelError>>,
-    /// Scratch for the events of a piece.
-    events: Vec<ChatEvent>,
+    queue: VecDeque<Result<WireItem, ModelError>>,
+    /// Scratch for what a piece says.
+    told: Told,
     has_bytes: bool,
     done: bool,
+    /// Made when something has to be waited for.
+    timer: Option<Pin<Box<Sleep>>>,
     /// When the next bytes have to be there.
     next: Instant,
     /// When the next event of the answer has to be there, however often the provider says
     /// that it is still alive.
     next_event: Instant,
     deadlines: Deadlines,
-    teller: Teller,
+    teller: Arc<Teller>,
+    /// The provider's id of the request, once somebody has to be told.
+    request_id: Option<String>,
 }
 
 impl Reading {
@@ -81,66 +95,123 @@ impl Reading {
     /// # Errors
     /// It is packed in a way that is not read.
     pub(crate) fn new(
-        response: Response,
+        response: Answer,
         intake: Intake,
         deadlines: Deadlines,
-        teller: Teller,
+        teller: Arc<Teller>,
     ) -> Result<Self, ModelError> {
-        let value = response.headers().get(CONTENT_TYPE);
+        let value = response.headers.get(CONTENT_TYPE);
         let text = value.and_then(|value| value.to_str().ok());
-        let unpack = Unpack::of(response.headers()).map_err(|error| teller.tell(error))?;
+        let unpack = Unpack::of(&response.headers).map_err(|error| teller.tell(error))?;
         Ok(Reading {
             content_type: clip(text.unwrap_or("no content type")).to_owned(),
             response: Some(response),
             unpack,
             intake,
             queue: VecDeque::new(),
-            events: Vec::new(),
+            told: Told::default(),
             has_bytes: false,
             done: false,
+            timer: None,
             next: deadlines.first_byte,
             next_event: Instant::now() + deadlines.timeouts.silence(),
             deadlines,
             teller,
+            request_id: None,
         })
     }
 
     /// Waits for the first event; an error that comes in its place is this
     /// function's, so that the request may be made again.
     pub(crate) async fn begin(&mut self) -> Result<(), ModelError> {
-        let first = self.next().await.unwrap_or_else(|| Err(self.strange()))?;
+        let first = self.next().await;
+        let first = first.unwrap_or_else(|| Err(self.with_id(self.strange())))?;
         self.queue.push_front(Ok(first));
         Ok(())
     }
 
-    /// The rest of the answer.
+    /// The rest of the answer, of an intake that does not pass words on.
     pub(crate) fn into_stream(self) -> ChatStream {
+        Box::pin(stream::unfold(self, |mut reading| async {
+            loop {
+                match reading.next().await? {
+                    Ok(WireItem::Event(event)) => return Some((Ok(event), reading)),
+                    Ok(WireItem::Words(_) | WireItem::Turn(_)) => {}
+                    Err(error) => return Some((Err(error), reading)),
+                }
+            }
+        }))
+    }
+
+    /// The rest of the answer, in words as far as they go.
+    pub(crate) fn into_wire_stream(self) -> WireStream {
         Box::pin(stream::unfold(self, |mut reading| async {
             let item = reading.next().await?;
             Some((item, reading))
         }))
     }
 
-    /// The next event; `None` after the end or an error.
-    async fn next(&mut self) -> Option<Result<ChatEvent, ModelError>> {
+    /// The same error with the provider's id of the request.
+    fn with_id(&self, error: ModelError) -> ModelError {
+        ModelError {
+            request_id: error.request_id.or_else(|| self.request_id.clone()),
+            ..error
+        }
+    }
+
+    /// The next item; `None` after the end or an error.
+    async fn next(&mut self) -> Option<Result<WireItem, ModelError>> {
         loop {
-            if let Some(event) = self.queue.pop_front() {
-                return Some(event);
+            if let Some(item) = self.queue.pop_front() {
+                return Some(item);
             }
             let mut response = self.response.take()?;
             match self.advance(&mut response).await {
-                Ok(()) if self.done => release(response),
-                Ok(()) => self.response = Some(response),
-                Err(error) => self.queue.push_back(Err(error)),
+                Ok(Body::Ended) if self.queue.is_empty() => {
+                    self.request_id = response.request_id();
+                }
+                Ok(Body::Ended) => {}
+                Ok(Body::Open) if self.done => release(response),
+                Ok(Body::Open) => self.response = Some(response),
+                Err(error) => {
+                    self.request_id = response.request_id();
+                    self.queue.push_back(Err(self.with_id(error)));
+                }
             }
         }
     }
 
-    async fn advance(&mut self, response: &mut Response) -> Result<(), ModelError> {
+    /// The next piece of the body, as long as one may take. The timer is the same for all
+    /// pieces: moved when it runs out, and not with each of them.
+    async fn piece(&mut self, response: &mut Answer) -> Result<Option<Bytes>, ModelError> {
         let wait = self.next.min(self.next_event).min(self.deadlines.total);
-        let piece = timeout_at(wait, response.chunk()).await;
-        let piece = piece.map_err(|_| self.late())?;
-        match piece.map_err(|error| self.teller.broken(error))? {
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(sleep_until(wait)));
+        if timer.deadline() > wait {
+            timer.as_mut().reset(wait);
+        }
+        let mut chunk = pin!(response.chunk());
+        let piece = poll_fn(|cx| {
+            if let Poll::Ready(piece) = chunk.as_mut().poll(cx) {
+                return Poll::Ready(Some(piece));
+            }
+            while timer.as_mut().poll(cx).is_ready() {
+                if timer.deadline() >= wait {
+                    return Poll::Ready(None);
+                }
+                timer.as_mut().reset(wait);
+            }
+            Poll::Pending
+        });
+        match piece.await {
+            Some(piece) => piece.map_err(|fault| self.teller.broken(fault)),
+            None => Err(self.late()),
+        }
+    }
+
+    async fn advance(&mut self, response: &mut Answer) -> Result<Body, ModelError> {
+        match self.piece(response).await? {
             Some(piece) => {
                 let told = self.intake.told();
                 self.take(&piece)?;
@@ -150,9 +221,9 @@ impl Reading {
                 if self.intake.told() > told {
                     self.next_event = now + times.silence();
                 }
-                Ok(())
+                Ok(Body::Open)
             }
-            None => self.finish(),
+            None => self.finish().map(|()| Body::Ended),
         }
     }
 
@@ -175,18 +246,30 @@ impl Reading {
 
     fn take(&mut self, piece: &Bytes) -> Result<(), ModelError> {
         self.has_bytes |= !piece.is_empty();
-        let (intake, events) = (&mut self.intake, &mut self.events);
-        let taken = self.unpack.feed(piece, |piece| intake.take(piece, events));
-        self.queue.extend(self.events.drain(..).map(Ok));
+        let (intake, told) = (&mut self.intake, &mut self.told);
+        let taken = self.unpack.feed(piece, |piece| intake.read(piece, told));
+        self.hand_out();
         self.done = self.intake.is_done();
         taken.map_err(|error| self.teller.tell(error))
+    }
+
+    fn hand_out(&mut self) {
+        let told = &mut self.told;
+        if !told.words.is_empty() {
+            let words = std::mem::take(&mut told.words);
+            self.queue.push_back(Ok(WireItem::Words(words)));
+        }
+        self.queue
+            .extend(told.turn.take().map(WireItem::Turn).map(Ok));
+        let events = told.events.drain(..).map(WireItem::Event);
+        self.queue.extend(events.map(Ok));
     }
 
     /// The body has ended.
     fn finish(&mut self) -> Result<(), ModelError> {
         let has_begun = self.intake.has_begun() || self.content_type.contains("event-stream");
-        let ended = self.intake.end(&mut self.events);
-        self.queue.extend(self.events.drain(..).map(Ok));
+        let ended = self.intake.finish(&mut self.told);
+        self.hand_out();
         self.done = true;
         ended.map_err(|error| match error.kind {
             // What was no answer at all cannot have been cut.

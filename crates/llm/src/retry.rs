@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::BoxFuture;
-use quillet_core::chat::{ChatModel, ChatRequest, ChatStream, ModelError};
+use quillet_core::chat::{
+    ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind, WireRequest, WireStream,
+};
 
 /// When to ask again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,9 +117,17 @@ impl Retry {
     }
 
     async fn ask(&self, request: ChatRequest) -> Result<ChatStream, ModelError> {
+        self.again(|| self.model.stream(request.clone())).await
+    }
+
+    /// Asks until there is an answer, or none is to be hoped for.
+    async fn again<'a, T>(
+        &'a self,
+        mut ask: impl FnMut() -> BoxFuture<'a, Result<T, ModelError>>,
+    ) -> Result<T, ModelError> {
         let of = self.policy.waits.len();
         for (index, wait) in self.policy.waits.iter().enumerate() {
-            let error = match self.model.stream(request.clone()).await {
+            let error = match ask().await {
                 Ok(stream) => return Ok(stream),
                 Err(error) => error,
             };
@@ -134,7 +144,7 @@ impl Retry {
             });
             tokio::time::sleep(wait).await;
         }
-        let last = self.model.stream(request).await;
+        let last = ask().await;
         last.map_err(|error| tried(error, of + 1))
     }
 
@@ -183,4 +193,24 @@ impl ChatModel for Retry {
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
         Box::pin(self.ask(request))
     }
+
+    fn pass<'a>(
+        &'a self,
+        request: &'a WireRequest,
+    ) -> Option<BoxFuture<'a, Result<WireStream, ModelError>>> {
+        let mut first = Some(self.model.pass(request)?);
+        Some(Box::pin(async move {
+            let ask = move || {
+                let asking = first.take().or_else(|| self.model.pass(request));
+                asking.unwrap_or_else(|| Box::pin(async { Err(lost()) }))
+            };
+            self.again(ask).await
+        }))
+    }
+}
+
+/// A model that takes a request in its words takes it again.
+fn lost() -> ModelError {
+    let cause = "the model took the request once and not again";
+    ModelError::new(ModelErrorKind::Protocol, cause)
 }

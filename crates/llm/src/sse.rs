@@ -6,6 +6,8 @@
 //! Beyond the grammar it knows what some providers do: a bare JSON object, of one
 //! line or many, in place of an event (Gemini's errors, note 2.4 on seed 004).
 
+use memchr::memchr2;
+
 /// Which bound a stream passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TooLong {
@@ -65,7 +67,7 @@ impl Frames {
         if std::mem::take(&mut self.after_cr) {
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
         }
-        while let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+        while let Some(end) = memchr2(b'\n', b'\r', bytes) {
             let (line, rest) = bytes.split_at(end);
             self.extend_line(line)?;
             let cr = rest.first() == Some(&b'\r');

@@ -8,6 +8,7 @@ mod options;
 mod reply;
 mod tokens;
 mod usage;
+mod wire;
 
 pub use error::{ModelError, ModelErrorKind};
 pub use event::{ChatEvent, FinishReason, NotWhole};
@@ -15,6 +16,7 @@ pub use options::{ChatOptions, JsonSchemaFormat, ToolChoice, ToolOffer};
 pub use reply::{Choice, Reply};
 pub use tokens::{Bytes4, TokenCounter};
 pub use usage::Usage;
+pub use wire::{WireItem, WireRequest, WireStream, WireTold};
 
 use std::fmt;
 use std::pin::Pin;
@@ -51,4 +53,14 @@ pub trait ChatModel: Send + Sync + fmt::Debug {
     /// Asks; the future is ready when the provider has begun to answer, so an
     /// error here means that nothing has been generated.
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>>;
+
+    /// Asks in the words of a wire, if this model is asked in the same ones. `None` where it
+    /// is not, or where anything else speaks against it: nothing has been sent then, and
+    /// [`ChatModel::stream`] says what is wrong.
+    fn pass<'a>(
+        &'a self,
+        _request: &'a WireRequest,
+    ) -> Option<BoxFuture<'a, Result<WireStream, ModelError>>> {
+        None
+    }
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::BoxFuture;
-use quillet_core::chat::{ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind};
+use quillet_core::chat::{
+    ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind, WireRequest, WireStream,
+};
 use secrecy::SecretString;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -383,5 +385,23 @@ impl ChatModel for Models {
 
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
         Box::pin(self.ask(request))
+    }
+
+    fn pass<'a>(
+        &'a self,
+        request: &'a WireRequest,
+    ) -> Option<BoxFuture<'a, Result<WireStream, ModelError>>> {
+        let named = request.model.as_deref().filter(|model| !model.is_empty());
+        let model = named.or(self.default_model())?;
+        let (vendor, name) = self.choose(model);
+        // A name that the model is not told stays with the door.
+        if request.model.as_deref() != Some(name) {
+            return None;
+        }
+        let asking = self.client(vendor).pass(request)?;
+        Some(Box::pin(async move {
+            let answer = asking.await;
+            answer.map_err(|error| self.explained(error, model, name))
+        }))
     }
 }

@@ -13,13 +13,15 @@ mod openai_responses;
 
 pub use anthropic::Anthropic;
 pub use gemini::Gemini;
-pub use openai_chat::{CallIds, OpenAiChat, ReasoningEcho, TokenField};
+pub use openai_chat::{CallIds, OpenAiChat, ReasoningEcho, TokenField, read_wire};
 pub use openai_responses::OpenAiResponses;
 
 use std::fmt;
 use std::time::Duration;
 
-use quillet_core::chat::{ChatEvent, ChatRequest, ModelError, ModelErrorKind};
+use quillet_core::chat::{
+    ChatEvent, ChatRequest, ModelError, ModelErrorKind, WireRequest, WireTold,
+};
 use serde_json::Value;
 
 /// One provider's wire.
@@ -52,6 +54,12 @@ pub trait Protocol: Send + Sync + fmt::Debug {
     /// # Errors
     /// What is wrong with it, with its place.
     fn read(&self, body: &Value) -> Result<ChatRequest, ModelError>;
+
+    /// The body of a request that is in this wire's words already, where it says the same as
+    /// the one that [`Protocol::write`] would write.
+    fn pass(&self, _model: &str, _request: &WireRequest) -> Option<Vec<u8>> {
+        None
+    }
 
     /// Reads one answer to a request for this model.
     fn decoder(&self, model: &str) -> Box<dyn Decoder>;
@@ -87,6 +95,34 @@ pub trait Decoder: Send {
 
     /// Whether the answer is complete, so that what follows need not be waited for.
     fn is_done(&self) -> bool;
+
+    /// Looks at an event of a stream that a client may be told as it is. What is plain counts
+    /// as read; what is not has changed nothing, and is read as an event.
+    fn pass(&mut self, _name: Option<&str>, _data: &[u8]) -> Plain {
+        Plain::No
+    }
+
+    /// The same for an answer that is no stream.
+    fn pass_whole(&mut self, _body: &[u8]) -> bool {
+        false
+    }
+
+    /// What has been told by now, after pieces that were plain.
+    fn told(&self) -> WireTold {
+        WireTold::default()
+    }
+}
+
+/// Whether a piece of an answer is as the wire's own provider writes it, so that reading it and
+/// writing it again would give nothing but the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plain {
+    /// It is.
+    Yes,
+    /// It is, and says what an answer costs, in a piece of its own.
+    Usage,
+    /// It is not, or nobody has looked.
+    No,
 }
 
 /// What a provider's refusal means.

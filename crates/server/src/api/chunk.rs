@@ -1,7 +1,7 @@
 //! The chunks of a streamed chat, written straight into the bytes that are sent: one
 //! comes for every piece of text, so none of them becomes a tree first.
 
-use quillet_core::chat::{ChatEvent, Usage};
+use quillet_core::chat::{ChatEvent, Usage, WireTold};
 use quillet_prompt::Explanation;
 use serde::Serialize;
 
@@ -51,6 +51,12 @@ impl Chunks {
     /// Tells with the first chunk what the prompt was made of.
     pub(crate) fn explain(&mut self, explanation: Option<Box<Explanation>>) {
         self.explanation = explanation;
+    }
+
+    /// Goes on after chunks that clients were told in the provider's own words.
+    pub(crate) fn go_on(&mut self, told: WireTold) {
+        self.begin(&told.id, &told.model, told.created);
+        self.begun = told.begun;
     }
 
     /// One event of the model, as a chunk if this wire has words for it.
@@ -251,6 +257,31 @@ mod tests {
             chunk(&mut chunks, finish)["choices"][0]["delta"],
             serde_json::json!({})
         );
+    }
+
+    #[test]
+    fn after_the_providers_own_words_nobody_is_introduced_again() {
+        let mut chunks = Chunks::default();
+        chunks.go_on(WireTold {
+            id: "c".into(),
+            model: "m".into(),
+            created: 7,
+            begun: vec![0],
+        });
+        let deltas = [0, 1].map(|choice| {
+            let text = "a".into();
+            let told = chunk(&mut chunks, ChatEvent::Text { choice, text });
+            assert_eq!(
+                (&told["id"], &told["model"], &told["created"]),
+                (&"c".into(), &"m".into(), &7.into())
+            );
+            told["choices"][0]["delta"].clone()
+        });
+        let expected = [
+            serde_json::json!({"content": "a"}),
+            serde_json::json!({"role": "assistant", "content": "a"}),
+        ];
+        assert_eq!(deltas, expected);
     }
 
     #[test]

@@ -76,6 +76,7 @@ where
         out: Vec::new(),
         ping,
         silence: Box::pin(tokio::time::sleep(ping)),
+        last: Instant::now(),
         exchange: call.exchange.clone(),
         count: StreamCount::new(&call.app),
     };
@@ -114,8 +115,10 @@ struct Feed<S, T> {
     /// What is to be sent next.
     out: Vec<u8>,
     ping: Duration,
-    /// Runs out when a comment is due.
+    /// Runs out when a comment may be due. It is moved then, and not with every piece.
     silence: Pin<Box<Sleep>>,
+    /// When something was sent last.
+    last: Instant,
     exchange: Arc<Exchange>,
     count: StreamCount,
 }
@@ -182,8 +185,7 @@ where
     }
 
     fn sent(&mut self) -> Poll<Option<Result<Bytes, Infallible>>> {
-        let next = Instant::now() + self.ping;
-        self.silence.as_mut().reset(next);
+        self.last = Instant::now();
         Poll::Ready(Some(Ok(std::mem::take(&mut self.out).into())))
     }
 }
@@ -205,13 +207,18 @@ where
         if matches!(feed.stage, Stage::Ended) {
             return Poll::Ready(None);
         }
-        match feed.silence.as_mut().poll(cx) {
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(()) => {
+        while feed.silence.as_mut().poll(cx).is_ready() {
+            let due = feed.last + feed.ping;
+            let now = Instant::now();
+            if due > now {
+                feed.silence.as_mut().reset(due);
+            } else {
+                feed.silence.as_mut().reset(now + feed.ping);
                 feed.out.extend_from_slice(PING);
-                feed.sent()
+                return feed.sent();
             }
         }
+        Poll::Pending
     }
 }
 

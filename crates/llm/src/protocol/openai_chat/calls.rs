@@ -10,7 +10,7 @@ use super::text::{Text, non_empty};
 use crate::protocol::made;
 
 /// No model makes more calls in one turn.
-const MOST_CALLS: usize = 1024;
+pub(super) const MOST_CALLS: usize = 1024;
 
 #[derive(Deserialize)]
 pub(super) struct CallDelta<'a> {
@@ -66,6 +66,20 @@ struct Call {
 impl Calls {
     pub(super) fn is_empty(&self) -> bool {
         self.calls.is_empty()
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Counts a call whose beginning clients were told as it is.
+    pub(super) fn begin(&mut self, number: u32, id: &str) {
+        self.calls.push(Call {
+            number: Some(number),
+            id: id.to_owned(),
+            has_name: true,
+            extra: None,
+        });
     }
 
     /// What a piece of a call means.

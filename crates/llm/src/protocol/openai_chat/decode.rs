@@ -4,18 +4,19 @@
 //! Unknown fields are skipped without being kept, so that a large answer takes
 //! no more memory than its text.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use quillet_core::chat::{ChatEvent, FinishReason, ModelError, ModelErrorKind, Usage};
+use quillet_core::chat::{ChatEvent, FinishReason, ModelError, ModelErrorKind, Usage, WireTold};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::calls::{CallDelta, Calls, FunctionDelta};
+use super::calls::{CallDelta, Calls, FunctionDelta, MOST_CALLS};
+use super::plain;
 use super::state::State;
 use super::text::{Text, non_empty, text};
 use super::usage::usage;
-use crate::protocol::{Decoder, made, openai_error};
+use crate::protocol::{Decoder, Plain, made, openai_error};
 
 /// No provider gives more answers to one request.
 const MOST_CHOICES: u32 = 128;
@@ -95,7 +96,9 @@ pub(super) struct ChatDecoder {
     started: bool,
     done: bool,
     last_usage: Option<Usage>,
-    choices: HashMap<u32, Progress>,
+    choices: BTreeMap<u32, Progress>,
+    /// What has been told as it is.
+    told: WireTold,
 }
 
 #[derive(Debug, Default)]
@@ -117,7 +120,8 @@ impl ChatDecoder {
             started: false,
             done: false,
             last_usage: None,
-            choices: HashMap::new(),
+            choices: BTreeMap::new(),
+            told: WireTold::default(),
         }
     }
 
@@ -225,8 +229,6 @@ impl ChatDecoder {
             .choices
             .iter_mut()
             .filter(|(_, choice)| !choice.finished);
-        let mut open: Vec<_> = open.collect();
-        open.sort_by_key(|(index, _)| **index);
         for (index, progress) in open {
             progress.finish(*index, String::new(), &self.model, events);
         }
@@ -306,6 +308,143 @@ impl Decoder for ChatDecoder {
 
     fn is_done(&self) -> bool {
         self.done
+    }
+
+    fn pass(&mut self, name: Option<&str>, data: &[u8]) -> Plain {
+        // A line end inside would be one of the stream's.
+        if name.is_some() || self.done || data.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+            return Plain::No;
+        }
+        let plain = plain::read(data).filter(|piece| piece.object == "chat.completion.chunk");
+        plain.map_or(Plain::No, |piece| self.pass_piece(&piece))
+    }
+
+    fn pass_whole(&mut self, body: &[u8]) -> bool {
+        let plain = plain::read(body).filter(|piece| piece.object == "chat.completion");
+        let is_plain = plain.is_some_and(|piece| is_whole(&piece));
+        (self.started, self.done) = (is_plain, is_plain);
+        is_plain
+    }
+
+    fn told(&self) -> WireTold {
+        WireTold {
+            begun: self.choices.keys().copied().collect(),
+            ..self.told.clone()
+        }
+    }
+}
+
+impl ChatDecoder {
+    /// Counts a plain chunk as read.
+    fn pass_piece(&mut self, piece: &plain::Piece<'_>) -> Plain {
+        let is_usage = piece.usage.is_some();
+        let fits = match &piece.choices[..] {
+            [] => is_usage && self.started,
+            choices => !is_usage && choices.iter().all(|choice| self.is_plain(choice)),
+        };
+        // Two pieces for one answer in one chunk would have to be looked at in their order.
+        let twice = piece.choices.iter().enumerate().any(|(at, choice)| {
+            let before = piece.choices.iter().take(at);
+            before.into_iter().any(|other| other.index == choice.index)
+        });
+        if !fits || twice {
+            return Plain::No;
+        }
+        if !self.started {
+            self.started = true;
+            self.told = WireTold {
+                id: piece.id.to_owned(),
+                model: piece.model.to_owned(),
+                created: piece.created,
+                begun: Vec::new(),
+            };
+        }
+        for choice in &piece.choices {
+            let progress = self.choices.entry(choice.index).or_default();
+            let delta = choice.delta.iter();
+            for call in delta.clone().flat_map(|delta| delta.calls()) {
+                if let (Some(number), Some(id)) = (call.index, call.id) {
+                    progress.calls.begin(number, id);
+                }
+            }
+            progress.refused |= delta.clone().any(plain::Delta::refuses);
+            progress.finished |= choice.finish_reason.is_some();
+        }
+        match piece.usage {
+            Some(tokens) => {
+                self.last_usage = Some(counts(tokens));
+                Plain::Usage
+            }
+            None => Plain::Yes,
+        }
+    }
+
+    /// Whether a choice of a chunk is what comes next in a plain answer.
+    fn is_plain(&self, choice: &plain::Choice<'_>) -> bool {
+        let Some(delta) = &choice.delta else {
+            return false;
+        };
+        let progress = self.choices.get(&choice.index);
+        let begun = progress.map_or(0, |progress| progress.calls.count());
+        let mut calls = begun;
+        for call in delta.calls() {
+            let Some(number) = call.index.and_then(|number| usize::try_from(number).ok()) else {
+                return false;
+            };
+            match number == calls && call.begins() {
+                true => calls += 1,
+                false if number < calls && call.goes_on() => {}
+                false => return false,
+            }
+        }
+        let ends_well = |reason| plain::fits(reason, calls > 0);
+        choice.error.is_none()
+            && choice.message.is_none()
+            && choice.index < MOST_CHOICES
+            && calls <= MOST_CALLS
+            && delta.is_plain()
+            // The first piece of an answer says who speaks, and no other.
+            && delta.role.is_some() == progress.is_none()
+            && progress.is_none_or(|progress| !progress.finished)
+            && choice.finish_reason.is_none_or(ends_well)
+    }
+}
+
+/// Whether all answers are there, whole and plain.
+fn is_whole(piece: &plain::Piece<'_>) -> bool {
+    let is_plain = |(position, choice): (usize, &plain::Choice<'_>)| {
+        let Some(message) = &choice.message else {
+            return false;
+        };
+        let calls = message.calls();
+        let said = match &message.content {
+            Some(Some(_)) => true,
+            Some(None) => !calls.is_empty() || message.refuses(),
+            None => false,
+        };
+        let fits = |reason| plain::fits(reason, !calls.is_empty());
+        said && choice.error.is_none()
+            && choice.delta.is_none()
+            && usize::try_from(choice.index) == Ok(position)
+            && choice.index < MOST_CHOICES
+            && message.is_plain()
+            && message.role.is_some()
+            && calls.len() <= MOST_CALLS
+            && calls.iter().all(plain::Call::begins)
+            && choice.finish_reason.is_some_and(fits)
+    };
+    !piece.choices.is_empty() && piece.choices.iter().enumerate().all(is_plain)
+}
+
+fn counts(tokens: plain::Tokens) -> Usage {
+    let input = tokens.prompt_tokens_details;
+    let output = tokens.completion_tokens_details;
+    Usage {
+        input_tokens: tokens.prompt_tokens,
+        output_tokens: tokens.completion_tokens,
+        reasoning_tokens: output.and_then(|of| of.reasoning_tokens).unwrap_or(0),
+        cache_read_tokens: input.and_then(|of| of.cached_tokens).unwrap_or(0),
+        cache_write_tokens: input.and_then(|of| of.cache_write_tokens).unwrap_or(0),
     }
 }
 

@@ -5,15 +5,18 @@
 //! answer; what a request may hold is a switch of [`OpenAiChat`], set by
 //! [`OpenAiChat::at`] as the address asks for it.
 
+mod ask;
 mod calls;
 mod decode;
+mod plain;
 mod read;
 mod state;
 mod text;
 mod usage;
 mod write;
 
-use quillet_core::chat::{ChatRequest, ModelError};
+pub use ask::read_wire;
+use quillet_core::chat::{ChatRequest, ModelError, WireRequest};
 use serde_json::Value;
 
 use super::{Decoder, Protocol, Refusal, openai_error};
@@ -146,6 +149,10 @@ impl Protocol for OpenAiChat {
 
     fn read(&self, body: &Value) -> Result<ChatRequest, ModelError> {
         read::request(body)
+    }
+
+    fn pass(&self, model: &str, request: &WireRequest) -> Option<Vec<u8>> {
+        ask::body(self, model, request)
     }
 
     fn decoder(&self, model: &str) -> Box<dyn Decoder> {

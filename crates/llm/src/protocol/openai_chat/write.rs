@@ -88,7 +88,7 @@ fn is_summary(reasoning: &Value) -> bool {
     members.is_some_and(|members| members.keys().all(|key| key == "summary"))
 }
 
-fn sends_completion_tokens(field: TokenField, model: &str) -> bool {
+pub(super) fn sends_completion_tokens(field: TokenField, model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model);
     match field {
         TokenField::MaxTokens => false,

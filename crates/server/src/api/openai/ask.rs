@@ -70,7 +70,7 @@ async fn send(
     Ok(stream)
 }
 
-fn no_model() -> ModelError {
+pub(super) fn no_model() -> ModelError {
     let message = "no model is configured: set OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY or model.base_url, or name the model mock";
     ModelError::new(ModelErrorKind::Configuration, message)
 }

@@ -5,11 +5,11 @@ use axum::body::{Bytes, HttpBody};
 use axum::extract::Request;
 use axum::response::Response;
 use quillet_core::BoxFuture;
-use quillet_core::chat::ChatEvent;
+use quillet_core::chat::{ChatEvent, WireItem};
 use quillet_llm::OpenAiChat;
 
 use super::schema::ErrorBody;
-use super::{ask, error, request};
+use super::{ask, error, passed, request};
 use crate::api::chat::whole;
 use crate::api::chunk::{Chunks, DONE, json as write_json};
 use crate::api::completion::Completion;
@@ -40,7 +40,11 @@ pub(crate) async fn answer<B>(call: Call, body: B) -> Result<Response, ApiError>
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
-    let body = request::json(&call, body).await?;
+    let body = request::bytes(&call, body).await?;
+    if let Some(response) = passed::answer(&call, &body).await? {
+        return Ok(response);
+    }
+    let body = request::tree(&body)?;
     let asked = request::read(&OpenAiChat::default(), body)?;
     let (stream, include_usage) = (asked.stream, asked.include_usage);
     let name = ask::name(&asked.request);
@@ -57,13 +61,13 @@ where
 }
 
 /// The words of a streamed chat.
-struct Told {
+pub(super) struct Told {
     chunks: Chunks,
     include_usage: bool,
 }
 
 impl Told {
-    fn new(name: Option<String>, include_usage: bool) -> Self {
+    pub(super) fn new(name: Option<String>, include_usage: bool) -> Self {
         let chunks = Chunks::named(name);
         Told {
             chunks: if include_usage {
@@ -73,6 +77,31 @@ impl Told {
             },
             include_usage,
         }
+    }
+}
+
+/// What the provider says in the wire's own words is told in them; what it says otherwise, in
+/// chunks of ours.
+impl Tell<WireItem> for Told {
+    fn begin(&mut self, warnings: Vec<Warning>, out: &mut Vec<u8>) {
+        Tell::<ChatEvent>::begin(self, warnings, out);
+    }
+
+    fn event(&mut self, item: WireItem, out: &mut Vec<u8>) {
+        match item {
+            WireItem::Words(mut words) if out.is_empty() => std::mem::swap(out, &mut words),
+            WireItem::Words(words) => out.extend_from_slice(&words),
+            WireItem::Turn(told) => self.chunks.go_on(told),
+            WireItem::Event(event) => self.chunks.write(event, out),
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) -> Option<BoxFuture<'static, ()>> {
+        Tell::<ChatEvent>::end(self, out)
+    }
+
+    fn fail(&mut self, error: &ApiError, out: &mut Vec<u8>) {
+        Tell::<ChatEvent>::fail(self, error, out);
     }
 }
 

@@ -7,6 +7,7 @@ mod ask;
 pub(crate) mod chat;
 mod error;
 pub(crate) mod models;
+mod passed;
 mod request;
 pub(crate) mod responses;
 mod schema;

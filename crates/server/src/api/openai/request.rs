@@ -29,6 +29,14 @@ pub(super) async fn json<B>(call: &Call, body: B) -> Result<Value, ApiError>
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
+    tree(&bytes(call, body).await?)
+}
+
+/// The body, which has something in it.
+pub(super) async fn bytes<B>(call: &Call, body: B) -> Result<Bytes, ApiError>
+where
+    B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
+{
     let config = &call.app.config;
     let most = match &call.app.agents {
         Some(agents) => agents.options().body_bytes.max(config.body_bytes),
@@ -42,7 +50,12 @@ where
             "the body is empty: it has to be JSON",
         ));
     }
-    serde_json::from_slice(&bytes).map_err(|error| {
+    Ok(bytes)
+}
+
+/// A body as a tree.
+pub(super) fn tree(bytes: &[u8]) -> Result<Value, ApiError> {
+    serde_json::from_slice(bytes).map_err(|error| {
         let message = format!("the body is not JSON: {error}");
         problem(400, "invalid_json", message)
     })

@@ -38,9 +38,15 @@ async fn a_model_answers_whole_and_streamed() {
         .post("/v1/chat/completions", &question("fake-text-2", json!({})))
         .await;
     let body = whole.json();
+    // The provider's own words, with what only it says.
     assert_eq!(
         body["choices"],
-        json!([{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "word0 word1 "}}])
+        json!([{
+            "index": 0,
+            "finish_reason": "stop",
+            "logprobs": null,
+            "message": {"role": "assistant", "content": "word0 word1 ", "refusal": null},
+        }])
     );
     assert_eq!(body["object"], "chat.completion");
     assert!(body["usage"]["total_tokens"].as_u64() > Some(0), "{body}");

@@ -1,0 +1,136 @@
+//! What a provider answers, whichever way the request went, and why there is none.
+
+use std::error::Error;
+use std::io;
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::http::HeaderMap;
+use hyper::{Response, StatusCode};
+
+/// The head of an answer, and its body as it comes.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    body: Body,
+}
+
+enum Body {
+    Straight(Incoming),
+    Proxied(reqwest::Body),
+}
+
+/// Headers under which providers give the id of a request.
+const REQUEST_IDS: [&str; 5] = [
+    "x-request-id",
+    "request-id",
+    "x-goog-request-id",
+    "apim-request-id",
+    "x-ms-request-id",
+];
+
+impl Answer {
+    /// The provider's id of the request.
+    pub(crate) fn request_id(&self) -> Option<String> {
+        let text = |name: &&str| self.headers.get(*name)?.to_str().ok().map(str::to_owned);
+        REQUEST_IDS.iter().find_map(text)
+    }
+
+    /// The next bytes of the body; `None` at its end.
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, Fault> {
+        loop {
+            let frame = match &mut self.body {
+                Body::Straight(body) => match body.frame().await {
+                    Some(frame) => frame.map_err(Fault::of)?,
+                    None => return Ok(None),
+                },
+                Body::Proxied(body) => match body.frame().await {
+                    Some(frame) => frame?,
+                    None => return Ok(None),
+                },
+            };
+            if let Ok(bytes) = frame.into_data() {
+                return Ok(Some(bytes));
+            }
+        }
+    }
+}
+
+impl From<Response<Incoming>> for Answer {
+    fn from(response: Response<Incoming>) -> Self {
+        let (head, body) = response.into_parts();
+        Answer {
+            status: head.status,
+            headers: head.headers,
+            body: Body::Straight(body),
+        }
+    }
+}
+
+impl From<reqwest::Response> for Answer {
+    fn from(response: reqwest::Response) -> Self {
+        let (head, body) = Response::from(response).into_parts();
+        Answer {
+            status: head.status,
+            headers: head.headers,
+            body: Body::Proxied(body),
+        }
+    }
+}
+
+/// Why a request has no answer, or an answer no end.
+pub(crate) struct Fault {
+    /// There is no connection.
+    pub(crate) is_connect: bool,
+    /// Something took longer than it may.
+    pub(crate) is_timeout: bool,
+    pub(crate) error: Box<dyn Error + Send + Sync>,
+}
+
+impl Fault {
+    fn of(error: hyper::Error) -> Self {
+        Fault {
+            is_connect: false,
+            is_timeout: is_late(&error),
+            error: error.into(),
+        }
+    }
+}
+
+impl From<hyper_util::client::legacy::Error> for Fault {
+    fn from(error: hyper_util::client::legacy::Error) -> Self {
+        Fault {
+            is_connect: error.is_connect(),
+            is_timeout: is_late(&error),
+            error: error.into(),
+        }
+    }
+}
+
+impl From<reqwest::Error> for Fault {
+    fn from(error: reqwest::Error) -> Self {
+        Fault {
+            is_connect: error.is_connect(),
+            is_timeout: error.is_timeout(),
+            error: error.without_url().into(),
+        }
+    }
+}
+
+fn is_late(error: &(dyn Error + 'static)) -> bool {
+    let late = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
+    cause_of(error).is_some_and(late)
+}
+
+/// The first cause of a kind.
+pub(crate) fn cause_of<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+    let mut cause = Some(error);
+    while let Some(inner) = cause {
+        if let Some(found) = inner.downcast_ref() {
+            return Some(found);
+        }
+        cause = inner.source();
+    }
+    None
+}

@@ -1,0 +1,231 @@
+//! Pieces of an answer that clients may be told as they are: as OpenAI itself writes them, so
+//! that reading them and writing them again would give nothing but the same.
+//!
+//! One look checks all that the decoder would: that it is whole JSON with an id, a model and
+//! a time, that each answer begins with its role and ends with a reason that fits, that calls
+//! have ids, names and numbers in their order and texts for arguments, and what it cost. What
+//! other servers do otherwise (reasoning under another name, calls without names, counts in
+//! other places, errors) is not plain, and the decoder's.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, IgnoredAny, Visitor};
+
+/// A chunk of a stream, or a whole answer.
+#[derive(Deserialize)]
+pub(super) struct Piece<'a> {
+    pub(super) id: &'a str,
+    pub(super) object: &'a str,
+    pub(super) created: u64,
+    pub(super) model: &'a str,
+    #[serde(borrow)]
+    pub(super) choices: Vec<Choice<'a>>,
+    #[serde(default)]
+    pub(super) usage: Option<Tokens>,
+    #[serde(default)]
+    pub(super) error: Option<IgnoredAny>,
+    /// Groq's place for counts.
+    #[serde(default)]
+    pub(super) x_groq: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Choice<'a> {
+    pub(super) index: u32,
+    #[serde(default, borrow)]
+    pub(super) delta: Option<Delta<'a>>,
+    #[serde(default, borrow)]
+    pub(super) message: Option<Delta<'a>>,
+    #[serde(default)]
+    pub(super) finish_reason: Option<&'a str>,
+    #[serde(default)]
+    pub(super) error: Option<IgnoredAny>,
+}
+
+/// What is said: a piece of it, or all.
+#[derive(Deserialize)]
+pub(super) struct Delta<'a> {
+    #[serde(default)]
+    pub(super) role: Option<&'a str>,
+    /// Outer: whether it is there.
+    #[serde(default, deserialize_with = "there")]
+    pub(super) content: Option<Option<Said>>,
+    #[serde(default)]
+    pub(super) refusal: Option<Said>,
+    #[serde(default, rename = "reasoning_content")]
+    _reasoning: Option<Said>,
+    #[serde(default, borrow)]
+    pub(super) tool_calls: Option<Vec<Call<'a>>>,
+    #[serde(default, rename = "reasoning")]
+    other_reasoning: Option<IgnoredAny>,
+    #[serde(default)]
+    reasoning_details: Option<IgnoredAny>,
+    #[serde(default)]
+    function_call: Option<IgnoredAny>,
+}
+
+impl Delta<'_> {
+    /// Whether it says nothing in the way of other servers.
+    pub(super) fn is_plain(&self) -> bool {
+        self.other_reasoning.is_none()
+            && self.reasoning_details.is_none()
+            && self.function_call.is_none()
+            && self.role.is_none_or(|role| role == "assistant")
+    }
+
+    pub(super) fn calls(&self) -> &[Call<'_>] {
+        self.tool_calls.as_deref().unwrap_or_default()
+    }
+
+    /// Whether it says a text that is not empty.
+    pub(super) fn refuses(&self) -> bool {
+        self.refusal.as_ref().is_some_and(|said| !said.is_empty)
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct Call<'a> {
+    #[serde(default)]
+    pub(super) index: Option<u32>,
+    #[serde(default)]
+    pub(super) id: Option<&'a str>,
+    #[serde(default, rename = "type")]
+    pub(super) kind: Option<&'a str>,
+    pub(super) function: Function<'a>,
+    /// What Google's door for this wire wants back.
+    #[serde(default)]
+    pub(super) extra_content: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Function<'a> {
+    #[serde(default)]
+    pub(super) name: Option<&'a str>,
+    #[serde(rename = "arguments")]
+    _arguments: Said,
+}
+
+impl Call<'_> {
+    /// Whether a call begins here, with all that belongs to it.
+    pub(super) fn begins(&self) -> bool {
+        let says = |text: Option<&str>| text.is_some_and(|text| !text.is_empty());
+        says(self.id)
+            && says(self.function.name)
+            && self.kind == Some("function")
+            && self.extra_content.is_none()
+    }
+
+    /// Whether it is only more of the arguments.
+    pub(super) fn goes_on(&self) -> bool {
+        self.id.is_none()
+            && self.function.name.is_none()
+            && self.kind.is_none_or(|kind| kind == "function")
+            && self.extra_content.is_none()
+    }
+}
+
+/// What an answer cost, in the places where OpenAI writes it.
+#[derive(Clone, Copy, Deserialize)]
+pub(super) struct Tokens {
+    pub(super) prompt_tokens: u64,
+    pub(super) completion_tokens: u64,
+    pub(super) total_tokens: u64,
+    #[serde(default)]
+    pub(super) prompt_tokens_details: Option<Input>,
+    #[serde(default)]
+    pub(super) completion_tokens_details: Option<Output>,
+    #[serde(default, rename = "prompt_cache_hit_tokens")]
+    deepseek: Option<Elsewhere>,
+    #[serde(default, rename = "cache_read_input_tokens")]
+    read: Option<Elsewhere>,
+    #[serde(default, rename = "cache_creation_input_tokens")]
+    written: Option<Elsewhere>,
+    #[serde(default, rename = "reasoning_tokens")]
+    reasoning: Option<Elsewhere>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+pub(super) struct Input {
+    #[serde(default)]
+    pub(super) cached_tokens: Option<u64>,
+    #[serde(default)]
+    pub(super) cache_write_tokens: Option<u64>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+pub(super) struct Output {
+    #[serde(default)]
+    pub(super) reasoning_tokens: Option<u64>,
+}
+
+impl Tokens {
+    /// Whether all of it stands where OpenAI writes it, and adds up.
+    pub(super) fn is_plain(&self) -> bool {
+        let sum = self.prompt_tokens.checked_add(self.completion_tokens);
+        let elsewhere = [self.deepseek, self.read, self.written, self.reasoning];
+        sum == Some(self.total_tokens) && elsewhere.iter().all(Option::is_none)
+    }
+}
+
+/// A count in a place of another server.
+#[derive(Clone, Copy)]
+struct Elsewhere;
+
+impl<'de> Deserialize<'de> for Elsewhere {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        IgnoredAny::deserialize(reader).map(|_| Elsewhere)
+    }
+}
+
+/// A text, of which only is kept whether there is one.
+pub(super) struct Said {
+    pub(super) is_empty: bool,
+}
+
+impl<'de> Deserialize<'de> for Said {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Said;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Said, E> {
+                let is_empty = text.is_empty();
+                Ok(Said { is_empty })
+            }
+        }
+        reader.deserialize_str(Text)
+    }
+}
+
+/// A member that is there, and may be `null`.
+fn there<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    reader: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::<T>::deserialize(reader).map(Some)
+}
+
+/// Reads a piece; `None` where it is none of these.
+pub(super) fn read(data: &[u8]) -> Option<Piece<'_>> {
+    // Texts that are skipped are not looked into, so that they are checked here.
+    let piece: Piece<'_> = serde_json::from_str(std::str::from_utf8(data).ok()?).ok()?;
+    let is_told = !piece.id.is_empty() && !piece.model.is_empty() && piece.created > 0;
+    let is_plain = piece.error.is_none()
+        && piece.x_groq.is_none()
+        && piece.usage.is_none_or(|tokens| tokens.is_plain());
+    (is_told && is_plain).then_some(piece)
+}
+
+/// Whether this is the word for how such an answer ended.
+pub(super) fn fits(reason: &str, has_calls: bool) -> bool {
+    match reason {
+        "stop" => !has_calls,
+        "tool_calls" => has_calls,
+        "length" | "content_filter" => true,
+        _ => false,
+    }
+}

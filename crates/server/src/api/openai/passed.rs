@@ -1,0 +1,88 @@
+//! Questions that a provider is asked in the client's own words, and answers that the client
+//! is told in the provider's.
+//!
+//! Where a client asks a model of a server that speaks its wire, reading a question and
+//! writing it again gives what came, and so with the answer. Then both go through as bytes,
+//! after one look that finds what reading would: a question that is anything but plain goes
+//! the other way before it is sent, an answer from the first piece on that is.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::response::Response;
+use futures_util::StreamExt;
+use quillet_core::chat::{Reply, WireItem, WireRequest};
+
+use super::chat::Told;
+use super::target::Target;
+use crate::api::chat::in_time;
+use crate::api::completion::Completion;
+use crate::api::feed::{self, Answer, Asking};
+use crate::api::{json, json_of};
+use crate::error::ApiError;
+use crate::exchange::Call;
+
+/// The answer to a body that can be passed on as it is; `None` where it cannot, and nothing
+/// has been done then.
+pub(super) async fn answer(call: &Call, body: &[u8]) -> Result<Option<Response>, ApiError> {
+    let Some(model) = call.app.service.model() else {
+        return Ok(None);
+    };
+    let Some(request) = quillet_llm::read_wire(body) else {
+        return Ok(None);
+    };
+    if Target::of(request.model.as_deref()) != Target::Model {
+        return Ok(None);
+    }
+    if request.streams() {
+        return streamed(call, request).await;
+    }
+    let Some(asking) = model.pass(&request) else {
+        return Ok(None);
+    };
+    let app = &call.app;
+    let started = Instant::now();
+    let answered = in_time(app, async {
+        let mut stream = asking.await?;
+        app.metrics.model.record(started.elapsed());
+        let mut words = Vec::new();
+        let mut reply = Reply::default();
+        while let Some(item) = stream.next().await {
+            match item? {
+                WireItem::Words(whole) => words = whole,
+                WireItem::Turn(_) => {}
+                WireItem::Event(event) => reply.fold(event),
+            }
+        }
+        match words.is_empty() {
+            false => Ok(json_of(words)),
+            true => json(&Completion::new(reply, Vec::new())),
+        }
+    });
+    answered.await.map(Some)
+}
+
+/// The same as events. The model is asked in the future that the answer is made of, so that
+/// the client is told while the provider lets it wait.
+async fn streamed(call: &Call, request: WireRequest) -> Result<Option<Response>, ApiError> {
+    let app = Arc::clone(&call.app);
+    let takes = app
+        .service
+        .model()
+        .map(|model| model.pass(&request).is_some());
+    if takes != Some(true) {
+        return Ok(None);
+    }
+    let told = Told::new(None, request.asks_usage);
+    let asking: Asking<_> = Box::pin(async move {
+        let started = Instant::now();
+        let asking = app.service.model().and_then(|model| model.pass(&request));
+        let stream = asking.ok_or_else(super::ask::no_model)?.await?;
+        app.metrics.model.record(started.elapsed());
+        Ok(Answer {
+            stream,
+            warnings: Vec::new(),
+        })
+    });
+    feed::answer(call, asking, told).await.map(Some)
+}

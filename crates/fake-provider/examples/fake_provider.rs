@@ -1,5 +1,6 @@
 //! The provider as a process: `--port N` (default 8090). What it answers, the model's
-//! name says; see `quillet_fake_provider::named`. It remembers no requests.
+//! name says; see `quillet_fake_provider::named`. It remembers no requests; how many
+//! there were and how many answers are under way, `GET /fake/counts` tells.
 
 use std::net::{Ipv4Addr, SocketAddr};
 

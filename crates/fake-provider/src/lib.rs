@@ -29,7 +29,9 @@
 //!    function of the request. The last turn answers everything that follows.
 //!
 //! **What it remembers**: every request ([`Asked`]), and how often a client left in
-//! the middle of an answer ([`FakeProvider::disconnected`]).
+//! the middle of an answer ([`FakeProvider::disconnected`]), and how many answers are
+//! under way ([`FakeProvider::open`]). Another process reads the counts from
+//! `GET /fake/counts`.
 //!
 //! Besides the four wires it answers `POST …/embeddings` with vectors that are the
 //! same for the same text and near for texts with common words, and `GET …/models`.

@@ -119,6 +119,13 @@ impl FakeProvider {
         self.state.counts().left
     }
 
+    /// How many answers have begun and not ended. An answer ends when its last part is
+    /// handed to the connection, or when the connection ends.
+    #[must_use]
+    pub fn open(&self) -> usize {
+        self.state.counts().open
+    }
+
     /// Waits until there were so many requests. Panics after 20 seconds.
     pub async fn until_asked(&self, count: usize) {
         self.wait("requests", count, |state| state.counts().asked)

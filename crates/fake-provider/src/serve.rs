@@ -47,6 +47,8 @@ pub(crate) struct State {
 pub(crate) struct Counts {
     pub(crate) asked: usize,
     pub(crate) left: usize,
+    /// Answers that have begun and not ended.
+    pub(crate) open: usize,
 }
 
 /// Requests that get the same answer.
@@ -85,6 +87,14 @@ impl State {
             requests.pop_front();
         }
         requests.push_back(asked.clone());
+    }
+
+    /// The answer to who asks the process what has happened. A request of its own is
+    /// not counted.
+    fn told(&self) -> Plan {
+        let Counts { asked, left, open } = self.counts();
+        let body = json!({"asked": asked, "left": left, "open": open});
+        Plan::json(200, vec![json_type()], body.to_string().into())
     }
 
     fn plan(&self, asked: &Asked) -> Arc<Plan> {
@@ -181,15 +191,14 @@ async fn answer(
     if head.method == Method::HEAD {
         return Err(io::Error::other("HEAD"));
     }
+    if head.uri.path() == "/fake/counts" {
+        return respond(Arc::new(state.told()), line, None);
+    }
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let number = state.number.fetch_add(1, Ordering::Relaxed);
     let asked = Asked::new(number, line.number, &head, body);
-    let guard = Guard {
-        state: state.clone(),
-        done: false,
-    };
+    let guard = Guard::new(state.clone());
     state.remember(&asked);
-    state.counts.send_modify(|counts| counts.asked += 1);
     play(state.plan(&asked), line, guard).await
 }
 
@@ -199,11 +208,19 @@ async fn play(plan: Arc<Plan>, line: Arc<Line>, mut guard: Guard) -> io::Result<
         Before::Wait(time) => tokio::time::sleep(*time).await,
         Before::Hang => std::future::pending().await,
         Before::Reset => {
-            guard.done = true;
+            guard.end();
             line.reset.store(true, Ordering::Relaxed);
             return Err(io::Error::other("a reset, as the script says"));
         }
     }
+    respond(plan, line, Some(guard))
+}
+
+fn respond(
+    plan: Arc<Plan>,
+    line: Arc<Line>,
+    guard: Option<Guard>,
+) -> io::Result<Response<Playing>> {
     let mut response = Response::builder().status(plan.status);
     for (name, value) in &plan.headers {
         response = response.header(name, value);
@@ -219,16 +236,36 @@ async fn play(plan: Arc<Plan>, line: Arc<Line>, mut guard: Guard) -> io::Result<
     response.body(body).map_err(io::Error::other)
 }
 
-/// Says that the client left, unless the answer was played to its end.
+/// Counts one request and its answer: dropped before the answer was played to its end,
+/// the client left.
 struct Guard {
     state: Arc<State>,
     done: bool,
 }
 
+impl Guard {
+    fn new(state: Arc<State>) -> Self {
+        state.counts.send_modify(|counts| {
+            counts.asked += 1;
+            counts.open += 1;
+        });
+        Guard { state, done: false }
+    }
+
+    fn end(&mut self) {
+        if !std::mem::replace(&mut self.done, true) {
+            self.state.counts.send_modify(|counts| counts.open -= 1);
+        }
+    }
+}
+
 impl Drop for Guard {
     fn drop(&mut self) {
         if !self.done {
-            self.state.counts.send_modify(|counts| counts.left += 1);
+            self.state.counts.send_modify(|counts| {
+                counts.open -= 1;
+                counts.left += 1;
+            });
         }
     }
 }
@@ -237,7 +274,8 @@ impl Drop for Guard {
 struct Playing {
     plan: Arc<Plan>,
     line: Arc<Line>,
-    guard: Guard,
+    /// None where nobody counts.
+    guard: Option<Guard>,
     next: usize,
     repeated: usize,
     sleep: Option<Pin<Box<Sleep>>>,
@@ -247,11 +285,19 @@ impl Playing {
     /// The next step; the last one ends the answer.
     fn advance(&mut self) {
         self.next += 1;
-        self.guard.done = self.next == self.plan.steps.len();
+        if self.next == self.plan.steps.len() {
+            self.end();
+        }
     }
 
-    fn end(&mut self) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        self.guard.done = true;
+    fn end(&mut self) {
+        if let Some(guard) = &mut self.guard {
+            guard.end();
+        }
+    }
+
+    fn broken(&mut self) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        self.end();
         Poll::Ready(Some(Err(io::Error::other("the end, as the script says"))))
     }
 }
@@ -271,7 +317,7 @@ impl Body for Playing {
                 self.sleep = None;
             }
             let Some(step) = plan.steps.get(self.next) else {
-                self.guard.done = true;
+                self.end();
                 return Poll::Ready(None);
             };
             match step {
@@ -293,10 +339,10 @@ impl Body for Playing {
                 }
                 // Nothing wakes it; the end of the connection drops it.
                 Step::Hang => return Poll::Pending,
-                Step::Close => return self.end(),
+                Step::Close => return self.broken(),
                 Step::Reset => {
                     self.line.reset.store(true, Ordering::Relaxed);
-                    return self.end();
+                    return self.broken();
                 }
             }
         }

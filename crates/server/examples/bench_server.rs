@@ -2,22 +2,14 @@
 //!
 //! `bench_server quillet redis://…` serves the prompts of that store;
 //! `bench_server bare TEXT` is a plain axum handler that reads the body and
-//! answers with TEXT, whatever it was asked; `bench_server proxy URL` is one that hands
-//! what it is sent on to URL and streams the answer back. All print their address.
+//! answers with TEXT, whatever it was asked. Both print their address.
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
-use axum::extract::Request;
-use axum::http::header::{CONTENT_TYPE, HOST};
-use axum::http::{StatusCode, Uri};
-use axum::response::IntoResponse;
+use axum::body::Bytes;
+use axum::http::header::CONTENT_TYPE;
 use axum::routing::post;
-use axum::serve::ListenerExt;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use quillet_core::Diagnostic;
 use quillet_core::tool::{BuiltTool, ToolBuilder};
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
@@ -49,8 +41,7 @@ async fn main() -> Result<(), Failure> {
     match arguments.as_slice() {
         ["quillet", address] => quillet(address).await,
         ["bare", text] => bare(text).await,
-        ["proxy", url] => proxy(url).await,
-        _ => Err("usage: bench_server quillet redis://HOST:PORT | bare TEXT | proxy URL".into()),
+        _ => Err("usage: bench_server quillet redis://HOST:PORT | bare TEXT".into()),
     }
 }
 
@@ -87,36 +78,5 @@ async fn bare(text: &str) -> Result<(), Failure> {
     println!("{}", listener.local_addr()?);
     let router = Router::new().route("/api/render/prompts/{id}", post(answer));
     axum::serve(listener, router).await?;
-    Ok(())
-}
-
-/// Any path goes to the same path of the other server.
-async fn proxy(url: &str) -> Result<(), Failure> {
-    let upstream: Arc<str> = url.trim_end_matches('/').into();
-    let mut connector = HttpConnector::new();
-    connector.set_nodelay(true);
-    let client: Client<HttpConnector, Body> =
-        Client::builder(TokioExecutor::new()).build(connector);
-    let forward = async move |mut request: Request| {
-        let path = request
-            .uri()
-            .path_and_query()
-            .map_or("/", |path| path.as_str());
-        let address: Uri = format!("{upstream}{path}").parse().unwrap_or_default();
-        *request.uri_mut() = address;
-        request.headers_mut().remove(HOST);
-        match client.request(request).await {
-            Ok(answer) => answer.map(Body::new),
-            Err(_) => StatusCode::BAD_GATEWAY.into_response(),
-        }
-    };
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
-    println!("{}", listener.local_addr()?);
-    let router = Router::new().fallback(forward);
-    axum::serve(
-        listener.tap_io(|stream| drop(stream.set_nodelay(true))),
-        router,
-    )
-    .await?;
     Ok(())
 }

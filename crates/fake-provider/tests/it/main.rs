@@ -4,5 +4,9 @@
 
 mod client;
 mod failures;
+mod load;
+// The load program, as the benches run it.
+#[path = "../../examples/load/run.rs"]
+mod run;
 mod shapes;
 mod talk;

@@ -21,6 +21,7 @@ mod killed;
 mod layout;
 mod lsp;
 mod markdown;
+#[cfg(not(feature = "full"))]
 mod missing;
 mod newcomers;
 mod openapi;

@@ -227,14 +227,14 @@ pub(crate) async fn examined(config: &Config, store: Arc<dyn Store>) -> Vec<Find
     for connection in list {
         let name = connection.name;
         match known.test_known(&name).await {
-            Ok(checked) => found.extend(answered(&name, checked)),
+            Ok(checked) => found.extend(answered(&name, &checked)),
             Err(error) => found.push(Finding::Broken(format!("{name}: {error}"))),
         }
     }
     found
 }
 
-fn answered(name: &str, checked: Checked) -> Vec<Finding> {
+fn answered(name: &str, checked: &Checked) -> Vec<Finding> {
     let told = |text: &str| format!("{name}: {}", one_line(text, MOST_VERSION));
     let mut found = vec![Finding::Fine(told(&checked.version))];
     let warnings = checked.warnings.iter();

@@ -40,7 +40,7 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// One pool of connections; cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Straight(Client<Connector, Full<Bytes>>);
+pub(crate) struct Straight(Arc<Client<Connector, Full<Bytes>>>);
 
 impl Straight {
     /// # Errors
@@ -66,7 +66,7 @@ impl Straight {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(options.idle)
             .build(connector);
-        Ok(Straight(client))
+        Ok(Straight(Arc::new(client)))
     }
 
     pub(crate) async fn send(

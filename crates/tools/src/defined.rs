@@ -28,7 +28,7 @@ pub(crate) struct DefinedTool {
 /// How the other side is spoken to.
 #[derive(Debug)]
 pub(crate) enum Wire {
-    Restful(Restful),
+    Restful(Box<Restful>),
     Grpc(grpc::Wire),
     Mcp {
         server: Arc<mcp::Server>,

@@ -14,6 +14,10 @@ const JAVASCRIPT: Missing = Missing {
 };
 
 /// Serves one run until its port closes or it is told to stop.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the worker that has an engine keeps both"
+)]
 pub(crate) fn serve(_: &Bounds, port: Box<dyn Port>, control: Arc<Control>) {
     while let Received::Message(message) = port.receive(None) {
         let ToWorker::Start { piece, .. } = message else {

@@ -67,9 +67,11 @@ impl Instance {
         scope: &Scope,
         at: Span,
     ) -> Option<Outcome> {
-        let known = directive(name);
-        let mut names = params.named.iter().map(|(name, _)| name);
-        if let Some((why, help)) = names.find_map(|name| known?.refusal(name)) {
+        let mut names = params.named.iter().map(|(name, _)| name).peekable();
+        if names.peek().is_some()
+            && let Some(known) = directive(name)
+            && let Some((why, help)) = names.find_map(|name| known.refusal(name))
+        {
             return Some(Err(refuse_with(scope, at, why, help)));
         }
         Some(match name {

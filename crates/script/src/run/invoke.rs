@@ -26,7 +26,10 @@ impl Instance {
         at: Span,
     ) -> BoxFuture<'a, Result<Option<Value>, ScriptError>> {
         Box::pin(async move {
-            let params = boxed(|| self.before_call(name, params, scope, at)).await?;
+            let params = match self.listens("beforeCall") {
+                true => boxed(|| self.before_call(name, params, scope, at)).await?,
+                false => params,
+            };
             let told = self.listens("afterCall").then(|| params.whole());
             let value = match target {
                 Target::Directive => {
@@ -51,9 +54,6 @@ impl Instance {
         scope: &Scope,
         at: Span,
     ) -> Result<Params, ScriptError> {
-        if !self.listens("beforeCall") {
-            return Ok(params);
-        }
         let given = params.whole();
         let told = self
             .emit(

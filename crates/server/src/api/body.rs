@@ -84,14 +84,13 @@ where
     let reading = gathered(body, most);
     tokio::pin!(reading);
     // Nearly every body has arrived with its headers; only the others need a timer.
-    let read = match reading.as_mut().now_or_never() {
+    match reading.as_mut().now_or_never() {
         Some(read) => read,
-        None => match tokio::time::timeout(time, reading).await {
-            Ok(read) => read,
-            Err(_) => return Err(slow(time)),
-        },
-    };
-    read
+        None => {
+            let read = tokio::time::timeout(time, reading).await;
+            read.unwrap_or_else(|_| Err(slow(time)))
+        }
+    }
 }
 
 /// All pieces of a body as one, which most have come as.

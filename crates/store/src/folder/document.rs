@@ -112,7 +112,7 @@ pub(crate) fn entry(key: Key, origin: &str, form: Form, content: &str) -> Entry 
             // As it stands, so that its reader can name places in it.
             Ok(value) if is_function(&value) => Entry::new(key, content, origin),
             Ok(value) => Entry::new(key, json::to_string(&value), origin),
-            Err(problem) => Entry::broken(key, content, problem),
+            Err(problem) => Entry::broken(key, content, *problem),
         },
     }
 }
@@ -133,7 +133,7 @@ fn script(text: &str) -> String {
 }
 
 /// The value of a file of YAML, or the first thing that is wrong with it. Tags say nothing here.
-fn yaml(origin: &str, content: &str) -> Result<Value, Diagnostic> {
+fn yaml(origin: &str, content: &str) -> Result<Value, Box<Diagnostic>> {
     let options = Options {
         code: "store.yaml",
         most_nodes: MOST_NODES,
@@ -148,10 +148,10 @@ fn yaml(origin: &str, content: &str) -> Result<Value, Diagnostic> {
     let (node, findings) = quillet_yaml::parse(origin, content, whole, &options);
     match findings.into_iter().next() {
         None => Ok(node.map_or(Value::Null, |node| node.value())),
-        Some(first) => Err(Diagnostic {
+        Some(first) => Err(Box::new(Diagnostic {
             message: format!("broken YAML: {}", first.message),
             ..first
-        }),
+        })),
     }
 }
 

@@ -80,7 +80,7 @@ impl Tools {
             let why = format!("{{{name}}} is not a parameter of the tool");
             return Err(Unusable::Field("url", why));
         }
-        Ok(Wire::Restful(Restful {
+        Ok(Wire::Restful(Box::new(Restful {
             http: self.http.clone(),
             module,
             template,
@@ -88,7 +88,7 @@ impl Tools {
             array: restful.array,
             order,
             headers,
-        }))
+        })))
     }
 
     fn check(&self, url: &str) -> Result<Url, Unusable> {

@@ -181,7 +181,7 @@ impl TryFrom<RawMessage<'_>> for Message {
         let result = raw.tool_call_id.is_some();
         let is_plain = match (&*raw.role, raw.content) {
             ("system" | "developer" | "user", Content::Text { .. }) => !calls && !result,
-            ("assistant", Content::Text { is_empty }) => !result && !(calls && is_empty),
+            ("assistant", Content::Text { is_empty }) => !(result || calls && is_empty),
             ("assistant", Content::Nothing) => calls && !result,
             ("tool", Content::Text { .. }) => result && !calls,
             _ => false,

@@ -1,5 +1,7 @@
 //! What a validator's rules change, as a table.
 
+#![allow(clippy::unwrap_used)]
+
 use quillet_schema::{Draft, Kind, Rules, Validator};
 use serde_json::{Value, json};
 

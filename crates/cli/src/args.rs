@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use quillet::settings::keys::Provider;
+use quillet::settings::{self, Flags, Setting};
 
-use crate::config::{self, Flags, Setting};
-use crate::key_file::Provider;
 pub(crate) use script::{Chats, Echo, Fmt, Lsp, Run, Test, With};
 pub(crate) use sql::Sql;
 #[cfg(feature = "sql")]
@@ -121,7 +121,7 @@ pub(crate) enum Command {
     Ext(Stored),
     /// Show settings, and where they come from.
     #[command(subcommand)]
-    Config(Settings),
+    Config(ConfigCommand),
     /// Check that everything that is configured works.
     Doctor(Doctor),
     /// Serve one script's JavaScript on standard input and output: started by other commands only.
@@ -477,7 +477,7 @@ impl Stored {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Settings {
+pub(crate) enum ConfigCommand {
     /// Print every setting; secrets are hidden.
     Show {
         /// Say where each value comes from.
@@ -503,19 +503,19 @@ impl Cli {
         let mut flags = Flags::new();
         set(
             &mut flags,
-            &config::LOG_FILTER,
+            &settings::LOG_FILTER,
             "--log",
             self.log.as_deref(),
         );
         set(
             &mut flags,
-            &config::RECORD,
+            &settings::RECORD,
             "--record",
             self.record.as_deref(),
         );
         set(
             &mut flags,
-            &config::REPLAY,
+            &settings::REPLAY,
             "--replay",
             self.replay.as_deref(),
         );
@@ -533,10 +533,15 @@ impl Cli {
         }
         if let Command::Mcp(mcp) = &self.command {
             demo(&mut flags, mcp.demo);
-            set(&mut flags, &config::MODEL, "--model", mcp.model.as_deref());
+            set(
+                &mut flags,
+                &settings::MODEL,
+                "--model",
+                mcp.model.as_deref(),
+            );
         }
         let store = self.command.store().and_then(|args| args.store.as_deref());
-        set(&mut flags, &config::STORE_URL, "--store", store);
+        set(&mut flags, &settings::STORE_URL, "--store", store);
         flags
     }
 }
@@ -609,9 +614,9 @@ impl Command {
 impl Talk {
     fn flags(&self, flags: &mut Flags) {
         demo(flags, self.demo);
-        set(flags, &config::MODEL, "--model", self.model.as_deref());
+        set(flags, &settings::MODEL, "--model", self.model.as_deref());
         let base_url = self.base_url.as_deref();
-        set(flags, &config::BASE_URL, "--base-url", base_url);
+        set(flags, &settings::BASE_URL, "--base-url", base_url);
         raw(flags, self.raw);
     }
 }
@@ -619,32 +624,32 @@ impl Talk {
 impl Serve {
     fn flags(&self, flags: &mut Flags) {
         demo(flags, self.demo);
-        set(flags, &config::LISTEN, "--listen", self.listen.as_deref());
-        set(flags, &config::PREFIX, "--prefix", self.prefix.as_deref());
-        set(flags, &config::MODEL, "--model", self.model.as_deref());
+        set(flags, &settings::LISTEN, "--listen", self.listen.as_deref());
+        set(flags, &settings::PREFIX, "--prefix", self.prefix.as_deref());
+        set(flags, &settings::MODEL, "--model", self.model.as_deref());
         set(
             flags,
-            &config::BASE_URL,
+            &settings::BASE_URL,
             "--base-url",
             self.base_url.as_deref(),
         );
         let insecure = self.insecure.then_some("true");
-        set(flags, &config::INSECURE, "--insecure", insecure);
+        set(flags, &settings::INSECURE, "--insecure", insecure);
     }
 }
 
 /// The examples with the mock: a demo costs nobody money, even where a key is set.
 fn demo(flags: &mut Flags, wanted: bool) {
     if wanted {
-        set(flags, &config::STORE_URL, "--demo", Some("memory:demo"));
-        set(flags, &config::MODEL, "--demo", Some("mock"));
+        set(flags, &settings::STORE_URL, "--demo", Some("memory:demo"));
+        set(flags, &settings::MODEL, "--demo", Some("mock"));
     }
 }
 
 fn raw(flags: &mut Flags, wanted: bool) {
     set(
         flags,
-        &config::TERMINAL_RAW,
+        &settings::TERMINAL_RAW,
         "--raw",
         wanted.then_some("true"),
     );

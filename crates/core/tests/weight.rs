@@ -13,10 +13,10 @@ const BUILDS: [(&str, &[&str]); 3] = [
         "crates of the template library",
         &["--package", "quillet-template"],
     ),
-    ("crates of the default build", &["--package", "quillet"]),
+    ("crates of the default build", &["--package", "quillet-cli"]),
     (
         "crates of everything",
-        &["--package", "quillet", "--features", "full"],
+        &["--package", "quillet-cli", "--features", "full"],
     ),
 ];
 

@@ -155,11 +155,11 @@ impl Catalogue {
         self.reload(&DEFINITIONS).await
     }
 
-    /// Has these tools called by their names besides those of the store, in place of the ones
-    /// that were offered before. A stored tool goes before one of the same name.
-    pub async fn offer(&self, tools: Vec<Arc<dyn Tool>>) {
+    /// Has these tools called by their names besides those of the store, in place of the ones that
+    /// this owner offered before. A stored tool goes before one of the same name.
+    pub async fn offer(&self, owner: &'static str, tools: Vec<Arc<dyn Tool>>) {
         let mut held = self.held.lock().await;
-        let next = held.stock.offer(&self.snapshot.load(), tools);
+        let next = held.stock.offer(&self.snapshot.load(), owner, tools);
         self.snapshot.store(Arc::new(next));
     }
 

@@ -114,10 +114,15 @@ impl Stock {
         next
     }
 
-    /// Tools that rest in no store, in place of those that were offered before.
-    pub(crate) fn offer(&mut self, before: &Snapshot, tools: Vec<Arc<dyn Tool>>) -> Snapshot {
+    /// Tools that rest in no store, in place of those that the same owner offered before.
+    pub(crate) fn offer(
+        &mut self,
+        before: &Snapshot,
+        owner: &'static str,
+        tools: Vec<Arc<dyn Tool>>,
+    ) -> Snapshot {
         let mut next = before.clone();
-        self.tools.offer(&mut next, tools);
+        self.tools.offer(&mut next, owner, tools);
         next
     }
 

@@ -8,7 +8,6 @@
 // What serves a missing part alone is in no one's way.
 #![cfg_attr(not(feature = "sql"), allow(dead_code))]
 
-pub mod agent;
 mod api;
 mod app;
 mod auth;
@@ -26,21 +25,17 @@ mod host;
 mod mcp;
 mod metrics;
 mod openapi;
-mod otlp;
 mod rate;
 mod revision;
 mod routes;
-pub mod script;
 mod server;
 mod services;
 #[cfg(feature = "sql")]
-pub mod sql;
+mod sql;
 #[cfg(not(feature = "sql"))]
 #[path = "sql_missing.rs"]
-pub mod sql;
+mod sql;
 
 pub use config::{Rate, ServerConfig};
-pub use mcp::StoredOffer;
-pub use otlp::{OtlpConfig, OtlpError, OtlpSink};
 pub use server::{Server, ServerError};
 pub use services::Services;

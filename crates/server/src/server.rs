@@ -213,8 +213,7 @@ impl Port {
     async fn work_done(&self) {
         self.connections.wait().await;
         if let Some(agents) = &self.app.agents {
-            agents.tasks.close();
-            agents.tasks.wait().await;
+            agents.finish().await;
         }
     }
 }

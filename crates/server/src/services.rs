@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
+use quillet_host::agent::AgentService;
+use quillet_host::sql::Databases;
 use quillet_prompt::PromptService;
-
-use crate::agent::AgentService;
-use crate::sql::Databases;
 
 /// What a server serves. Made of a prompt service alone, it has no agents and no databases.
 #[derive(Clone, Debug)]

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
+use quillet::settings::{self, Flags};
 
 use super::set;
-use crate::config::{self, Flags};
 
 /// Asks a database.
 #[derive(Debug, Args)]
@@ -241,18 +241,28 @@ impl Sql {
     pub(super) fn flags(&self, flags: &mut Flags) {
         let with = &self.with;
         let database = with.db.first().map(String::as_str);
-        set(flags, &config::SQL_DATABASE, "--db", database);
-        set(flags, &config::SQL_MODEL, "--model", with.model.as_deref());
+        set(flags, &settings::SQL_DATABASE, "--db", database);
         set(
             flags,
-            &config::BASE_URL,
+            &settings::SQL_MODEL,
+            "--model",
+            with.model.as_deref(),
+        );
+        set(
+            flags,
+            &settings::BASE_URL,
             "--base-url",
             with.base_url.as_deref(),
         );
-        set(flags, &config::STORE_URL, "--store", with.store.as_deref());
         set(
             flags,
-            &config::SQL_CHAIN,
+            &settings::STORE_URL,
+            "--store",
+            with.store.as_deref(),
+        );
+        set(
+            flags,
+            &settings::SQL_CHAIN,
             "--chain",
             self.chain.chain.as_deref(),
         );

@@ -1,5 +1,5 @@
 //! Databases over HTTP: connections, catalogues, questions, queries and their history, as
-//! the origin's clients know them; and databases as tools.
+//! the origin's clients know them.
 //!
 //! What a query may do is not decided here: [`quillet_sql`] guards and runs it.
 
@@ -9,22 +9,17 @@ mod file;
 mod history;
 mod layout;
 mod metadata;
-mod offer;
 mod pieces;
-mod prompts;
 mod query;
 mod question;
 
 use quillet_core::build::Missing;
+use quillet_host::sql::Databases;
 use utoipa_axum::routes;
 
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;
 use crate::routes::Make;
-
-pub use offer::DatabaseTools;
-pub use prompts::StoredPrompts;
-pub use quillet_sql::Databases;
 
 /// Where the routes are mounted: the origin's place.
 pub(crate) const BASE: &str = "/api/v1";

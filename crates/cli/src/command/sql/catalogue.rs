@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use quillet::settings::Settings;
 use quillet_sql::catalogue::{Column, Table};
 use quillet_sql::chain::Prepared;
 use quillet_sql::rank::Ranked;
@@ -13,7 +14,6 @@ use super::cell::{one_line, width};
 use super::failed::told;
 use super::session::Session;
 use crate::args::Sql;
-use crate::config::Config;
 use crate::failure::Failure;
 use crate::terminal::{self, Stream, Style, styled};
 
@@ -37,7 +37,7 @@ pub(super) async fn tables(
     args: &Sql,
     words: Option<&str>,
     most: usize,
-    config: &Config,
+    config: &Settings,
 ) -> Result<(), Failure> {
     let session = Session::open(args, config).await?;
     list_tables(&session, words, most, args.with.json).await
@@ -171,7 +171,7 @@ fn about(table: &Table) -> String {
     format!("{kind}{}", one_line(comment))
 }
 
-pub(super) async fn schema(args: &Sql, names: &[String], config: &Config) -> Result<(), Failure> {
+pub(super) async fn schema(args: &Sql, names: &[String], config: &Settings) -> Result<(), Failure> {
     let session = Session::open(args, config).await?;
     describe(&session, names, args.with.json).await
 }
@@ -271,7 +271,7 @@ fn notes(table: &Table, column: &Column) -> String {
     one_line(&notes.join(" · "))
 }
 
-pub(super) async fn refresh(args: &Sql, config: &Config) -> Result<(), Failure> {
+pub(super) async fn refresh(args: &Sql, config: &Settings) -> Result<(), Failure> {
     let session = Session::open(args, config).await?;
     let catalogue = read(&session, true).await?;
     let sampled = session.databases.sample(&session.name).await;

@@ -3,12 +3,12 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
+use quillet::settings::Settings;
 use quillet_sql::Definition;
 use quillet_sql::files::{self, FileError, Loaded};
 
 use super::bar::Bar;
 use super::cell::one_line;
-use crate::config::Config;
 use crate::databases;
 use crate::failure::{Failure, code};
 use crate::talk::harmless;
@@ -18,7 +18,7 @@ use crate::terminal::{self, Stream, Style, styled};
 ///
 /// # Errors
 /// One is not what its name says or beyond the limits, which is told, or a setting is wrong.
-pub(super) async fn load(paths: &[PathBuf], config: &Config) -> Result<Loaded, Failure> {
+pub(super) async fn load(paths: &[PathBuf], config: &Settings) -> Result<Loaded, Failure> {
     let options = databases::file_options(config)?;
     let bar = Bar::new();
     let tell = |done, total, what: &str| bar.tell(done, total, what);

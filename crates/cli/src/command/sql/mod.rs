@@ -32,13 +32,13 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 
 use crate::args::{Sql, SqlCommand};
-use crate::config::Config;
 use crate::failure::Failure;
+use quillet::settings::Settings;
 
 /// How long the ends of queries that were given up may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-pub(crate) async fn run(args: &Sql, config: &Config) -> Result<(), Failure> {
+pub(crate) async fn run(args: &Sql, config: &Settings) -> Result<(), Failure> {
     let done = match talk::is_wanted(args) {
         true => talk::run(args, config).await,
         false => tokio::select! {
@@ -53,7 +53,7 @@ pub(crate) async fn run(args: &Sql, config: &Config) -> Result<(), Failure> {
     done
 }
 
-async fn work(args: &Sql, config: &Config) -> Result<(), Failure> {
+async fn work(args: &Sql, config: &Settings) -> Result<(), Failure> {
     let Some(command) = &args.command else {
         return match &args.sql {
             Some(sql) => query::run(args, sql, config).await,

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use quillet::settings::Settings;
 use quillet_sql::chain::Previous;
 use quillet_sql::guard::{self, Policy, codes};
 use quillet_sql::{Catalogue, Dialect};
@@ -15,7 +16,6 @@ use super::session::Session;
 use super::{catalogue, interrupted, query, question, told_to_end};
 use crate::args::{ShowRows, Sql};
 use crate::command::chat::input::{Input, Said, tell};
-use crate::config::Config;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -32,7 +32,7 @@ pub(super) fn is_wanted(args: &Sql) -> bool {
     args.command.is_none() && args.sql.is_none() && args.question.is_empty()
 }
 
-pub(super) async fn run(args: &Sql, config: &Config) -> Result<(), Failure> {
+pub(super) async fn run(args: &Sql, config: &Settings) -> Result<(), Failure> {
     if args.shown().output.is_some() {
         return Err(Failure::Usage(
             "--output takes the rows of one question; in a session .export FILE writes them".into(),

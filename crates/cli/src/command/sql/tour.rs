@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use quillet::parts::demo_shop::DemoShop;
 use quillet_core::chat::Bytes4;
 use quillet_llm::Mock;
 use quillet_sql::{Databases, Parts, RunOptions, SqlConfig};
@@ -10,7 +11,6 @@ use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
 use super::DEMO;
 use super::table::{self, Look};
 use crate::databases;
-use crate::demo_shop::DemoShop;
 use crate::failure::Failure;
 use crate::terminal::Stream;
 

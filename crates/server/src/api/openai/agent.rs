@@ -8,9 +8,9 @@ use quillet_agent::{AgentError, AgentEvent, Ending, Outcome};
 use quillet_core::chat::{
     ChatEvent, ChatRequest, ChatStream, FinishReason, ModelError, ModelErrorKind,
 };
+use quillet_host::agent::{AgentRequest, Input, ModelSettings, Refused, Running, ToolSettings};
 
 use super::models;
-use crate::agent::{AgentRequest, Input, ModelSettings, Refused, Running, ToolSettings};
 use crate::api::feed::{Answer, Asking};
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;

@@ -7,11 +7,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use quillet_agent::{AgentError, AgentEvent, CompactionReport, Ending, Outcome, Source};
 use quillet_core::Value;
 use quillet_core::chat::{FinishReason, Usage};
+use quillet_host::agent::CLARIFY;
 use serde::Serialize;
 use serde_json::{Map, json};
 
 use super::blocks::{BlockOptions, Blocks, display_name};
-use crate::agent::CLARIFY;
 
 /// The event of a run that failed.
 pub(super) const ERROR: &str = "response.error";

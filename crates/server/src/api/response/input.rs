@@ -1,11 +1,11 @@
 //! What is asked: messages, else content, else text, each with images.
 
 use quillet_core::{Content, ContentPart, Message, Role, ToolCall};
+use quillet_host::agent::Input;
 use serde_json::Value;
 
 use super::fault::Step;
 use super::reader::Object;
-use crate::agent::Input;
 
 /// Roles of messages.
 const ROLES: [&str; 5] = ["system", "developer", "user", "assistant", "tool"];

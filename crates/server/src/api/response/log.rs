@@ -10,11 +10,11 @@ use axum::response::Response;
 use futures_util::stream::unfold;
 use quillet_core::runs::{LogPage, LoggedEvent, Runs};
 use quillet_core::store::StoreErrorKind;
+use quillet_host::agent::AgentService;
 use tokio::time::Instant;
 
 use super::events::{self, ERROR, Told, frame};
 use super::stream::{PING, Telling, response};
-use crate::agent::AgentService;
 
 /// Events that wait for a log that cannot be written; of more, the oldest are lost to it.
 const MOST_WAITING: usize = 10_000;

@@ -6,11 +6,11 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
+use quillet_host::agent::Refused;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::events::Failure;
-use crate::agent::Refused;
 
 /// A JSON answer with this status.
 pub(super) fn answer(status: StatusCode, body: &impl Serialize) -> Response {

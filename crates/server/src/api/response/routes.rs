@@ -6,6 +6,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use quillet_core::runs::LogPage;
+use quillet_host::agent::{AgentRequest, AgentService, Who};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
@@ -15,7 +16,6 @@ use super::cancel::CancelBody;
 use super::events::Teller;
 use super::stream::Telling;
 use super::{fault, log, refuse, schema, stream, whole};
-use crate::agent::{AgentRequest, AgentService, Who};
 use crate::api::body::{self, JsonBody};
 use crate::api::{Id, json as answer_json};
 use crate::error::{ApiError, Problem, problem};
@@ -84,7 +84,7 @@ async fn begin(call: &Call, agents: &Arc<AgentService>, request: AgentRequest) -
         return stream::answer(telling, ping);
     }
     let run = telling.running().run_id().to_owned();
-    agents.tasks.spawn(log::write(agents.clone(), telling));
+    agents.spawn(log::write(agents.clone(), telling));
     log::answer(
         agents.parts().runs.clone(),
         run,

@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use quillet_core::chat::{ChatOptions, ToolChoice, ToolOffer};
 use quillet_core::nearest;
+use quillet_host::agent::{
+    AgentRequest, Attachment, Features, Input, KnowledgeContext, KnowledgePassage, Metadata,
+    ModelSettings, SkillChoice, ToolResult, ToolSettings, Written,
+};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 use super::fault::Faults;
 use super::input::{self, text_of};
 use super::reader::{Object, not_one_of};
-use crate::agent::{
-    AgentRequest, Attachment, Features, Input, KnowledgeContext, KnowledgePassage, Metadata,
-    ModelSettings, SkillChoice, ToolResult, ToolSettings, Written,
-};
 
 /// Longest time that a request may set, in seconds: a day.
 const LONGEST: f64 = 86_400.0;

@@ -13,9 +13,9 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::Response;
 use futures_util::stream::unfold;
 use quillet_agent::AgentEvent;
+use quillet_host::agent::Running;
 
 use super::events::{Teller, Told, frame};
-use crate::agent::Running;
 
 /// A comment, so that no proxy takes a silent stream for dead.
 pub(super) const PING: &[u8] = b": ping\n\n";

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_server::agent::AgentOptions;
+use quillet_host::agent::AgentOptions;
 use quillet_store::{RunOptions, StoreOptions};
 use serde_json::json;
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use quillet_fake_provider::Script;
+use quillet_host::script::ScriptOptions;
 use quillet_script::host::Grants;
-use quillet_server::script::ScriptOptions;
 use serde_json::{Value, json};
 
 use super::served::{Served, options, serve_with};

@@ -5,11 +5,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use quillet_core::session::{Sessions, Turn};
 use quillet_core::{BoxFuture, Message, Role};
+use quillet_host::agent::Who;
 use quillet_prompt::ServiceError;
 use serde_json::{Map, Value};
 
 use super::wish::Wish;
-use crate::agent::Who;
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;
 

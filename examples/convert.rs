@@ -1,14 +1,16 @@
 //! A template of one format in another, or why there is no exact counterpart.
 //! Run it: `cargo run -p quillet --example convert`.
 
-use quillet::template::convert::{Language, convert};
+use quillet::template::Source;
+use quillet::template::convert::{ConvertOptions, Language, convert};
 
 fn main() {
-    let source = "{{#if name}}Hello {{name}}!{{else}}Hello!{{/if}}";
+    let text = "{{#each names}}{{@index}}. {{this}}\n{{/each}}";
+    let source = Source::new("list", text);
     for to in [Language::Go, Language::Jinja, Language::Mustache] {
-        match convert(source, Language::Handlebars, to) {
-            Ok(text) => println!("{}: {text}", to.name()),
-            Err(refused) => println!("{}: {refused}", to.name()),
+        match convert(&source, Language::Handlebars, to, &ConvertOptions::default()) {
+            Ok(converted) => println!("{}: {}", to.name(), converted.text),
+            Err(refused) => refused.iter().for_each(|why| println!("{}: {why}", to.name())),
         }
     }
 }

@@ -128,8 +128,8 @@ async fn converse(scope: &Scope, mut toolbox: Toolbox, ledger: &mut Ledger) -> E
     }
 }
 
-/// Whether the rounds are used up, so that the next turn is the last. The model is
-/// told so, beside everything that it has found out (the origin forgot the results).
+/// Whether the rounds are used up, so that the next turn is the last. The model is told so, and
+/// keeps all results in view: without them its last answer could not use what it found out.
 async fn announce_limit(scope: &Scope, ledger: &mut Ledger) -> bool {
     let rounds = ledger.rounds;
     let limits = &scope.limits;

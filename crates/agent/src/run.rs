@@ -97,12 +97,13 @@ pub struct Window {
     pub context: u64,
     /// Tokens of that kept for the answer.
     pub output: u64,
-    /// Whether the model is known; estimates leave more room where it is not (seed 004:
-    /// trigger 90 % and target 70 %; 85 % and 65 % for unknown models).
+    /// Whether the model is known; estimates leave more room where it is not: compaction starts at
+    /// 90 % of what the answer leaves of the window and cuts to 70 %, and for unknown models at 85
+    /// % and to 65 %.
     pub known: bool,
 }
 
-/// The origin's window of unknown models.
+/// What is assumed of a model that nothing is known about, as in Chat Shell.
 impl Default for Window {
     fn default() -> Self {
         Window {
@@ -145,7 +146,9 @@ pub struct Limits {
     pub compaction: bool,
     /// Whether the model writes a summary of what is cut out. Default no.
     pub summarize: bool,
-    /// What the model is told when the rounds are used up. Default: the seed's text.
+    /// What the model is told when the rounds are used up. Default: Chat Shell's notice, word for
+    /// word (Chinese: the limit on calls is reached, answer with what there is, call no more
+    /// tools).
     pub limit_notice: String,
 }
 

@@ -1,4 +1,4 @@
-//! The strategies, in the seed's order, until the target is met.
+//! One compaction: the strategies in their order, each only as far as the target asks.
 
 use quillet_core::{Message, Role};
 
@@ -35,7 +35,8 @@ struct Round {
     spare: bool,
 }
 
-/// First the seed's, then what it has for emergencies.
+/// The first is the everyday one (2 messages at the beginning and 10 at the end stay, as in Chat
+/// Shell); the others are for conversations that are still too long after it.
 const ROUNDS: [Round; 4] = [
     Round {
         first: 2,
@@ -66,7 +67,7 @@ pub(super) struct Squeeze<'a> {
     ceiling: u64,
     limits: &'a Limits,
     report: CompactionReport,
-    /// Whether more of the middle went than the seed's second strategy takes.
+    /// Whether more of the middle went than the first of [`ROUNDS`] takes.
     emptied: bool,
 }
 

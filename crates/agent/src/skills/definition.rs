@@ -13,7 +13,7 @@ use crate::run::Skill;
 /// A name longer than this is refused (agentskills.io has the same limit).
 const MOST_NAME: usize = 64;
 
-/// Fields that somebody knows: seed 004 and agentskills.io.
+/// Fields that Chat Shell or agentskills.io define. Any other is reported as unknown.
 const KNOWN: &[&str] = &[
     "name",
     "description",

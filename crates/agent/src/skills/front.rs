@@ -11,7 +11,8 @@ const MOST_NODES: usize = 5_000;
 /// The deepest that it may be nested.
 const MOST_DEPTH: usize = 40;
 
-/// What a front matter says. Fields of seed 004 and of agentskills.io stand side by side.
+/// What a front matter says. Fields of Chat Shell's skills and of agentskills.io stand side by
+/// side.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Front {
     /// Each with the byte of the file at which it stands.

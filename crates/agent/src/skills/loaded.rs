@@ -109,8 +109,8 @@ impl Loaded {
         loaded.filter_map(|index| self.available.get(*index))
     }
 
-    /// The tools of all loaded skills, and one that reads their files; where two skills have one of the same name,
-    /// that of the skill that was loaded first.
+    /// The tools of all loaded skills, and one that reads their files; where two skills have one of
+    /// the same name, that of the skill that was loaded first.
     #[must_use]
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();

@@ -187,8 +187,8 @@ fn log(config: &Config, command: &Command) {
     }
 }
 
-/// The filter without the lines of the MCP library, which prints all that a server says of itself, and
-/// the failures that are told in one line here. Who debugs, or names it, gets them.
+/// The filter without the lines of the MCP library, which prints all that a server says of itself,
+/// and the failures that are told in one line here. Who debugs, or names it, gets them.
 fn quiet(filter: &str) -> String {
     const LIBRARY: &str = "rmcp";
     let wants_all = ["debug", "trace", LIBRARY];

@@ -1,5 +1,5 @@
-//! Messages on standard input and output: a header with a length, and JSON (the base protocol of the
-//! Language Server Protocol 3.17).
+//! Messages on standard input and output: a header with a length, and JSON (the base protocol of
+//! the Language Server Protocol 3.17).
 
 use std::io::{self, BufRead, Read, Write};
 

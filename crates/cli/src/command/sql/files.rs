@@ -14,7 +14,8 @@ use crate::failure::{Failure, code};
 use crate::talk::harmless;
 use crate::terminal::{self, Stream, Style, styled};
 
-/// Loads files, with a bar while they are read, and says on standard error how they were understood.
+/// Loads files, with a bar while they are read, and says on standard error how they were
+/// understood.
 ///
 /// # Errors
 /// One is not what its name says or beyond the limits, which is told, or a setting is wrong.

@@ -1,5 +1,5 @@
-//! The contract with keepers of what was learned about databases: the catalogue as
-//! it was last read, values of its columns, the queries that ran, and which of them people accepted.
+//! The contract with keepers of what was learned about databases: the catalogue as it was last
+//! read, values of its columns, the queries that ran, and which of them people accepted.
 
 use std::fmt;
 use std::sync::Arc;
@@ -70,7 +70,8 @@ pub trait Archive: Send + Sync + fmt::Debug {
         database: &'a str,
     ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, StoreError>>;
 
-    /// Keeps values in place of those before; `None` keeps none. They are bounded as a catalogue is.
+    /// Keeps values in place of those before; `None` keeps none. They are bounded as a catalogue
+    /// is.
     fn keep_values<'a>(
         &'a self,
         database: &'a str,

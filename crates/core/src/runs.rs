@@ -26,8 +26,8 @@ pub struct LogPage {
     pub events: Vec<LoggedEvent>,
     /// Whether the run has ended and `events` reaches its end.
     pub ended: bool,
-    /// Whether it ended without its last event: whoever ran it is gone. Then [`Runs::give_up`] is to
-    /// write one, so that no reader takes the end of the log for the end of an answer.
+    /// Whether it ended without its last event: whoever ran it is gone. Then [`Runs::give_up`] is
+    /// to write one, so that no reader takes the end of the log for the end of an answer.
     pub lost: bool,
     /// Whether events were dropped between the one asked for and the first here.
     pub gap: bool,

@@ -97,7 +97,7 @@ impl fmt::Display for Key {
 pub struct Entry {
     /// Its key.
     pub key: Key,
-    /// The text as it rests: JSON, or a prompt file as its origin's ending says.
+    /// The text as it rests: JSON, or a prompt file as the ending of its file's name says.
     pub text: Arc<str>,
     /// Name and text of a second file that belongs to it (the `config.json`
     /// beside a `skprompt.txt`).

@@ -32,7 +32,8 @@ pub struct Asked {
     pub streaming: bool,
     /// Whether the stream is to tell its cost (`stream_options.include_usage`).
     pub include_usage: bool,
-    /// The API key, from `Authorization`, `x-api-key`, `x-goog-api-key`, `api-key` or `key` of the query.
+    /// The API key, from `Authorization`, `x-api-key`, `x-goog-api-key`, `api-key` or `key` of the
+    /// query.
     pub key: Option<String>,
 }
 

@@ -13,8 +13,7 @@ use crate::endpoint::Home;
 use crate::http::Denied;
 use crate::protocol::Refusal;
 
-/// How much of a provider's own text a message repeats, in bytes (seed 000's
-/// origin does the same with tools).
+/// How much of a provider's own text a message repeats, in bytes; tools have the same bound.
 pub(crate) const MOST_REPEATED: usize = 1024;
 
 /// Whose failures these are.

@@ -1,7 +1,7 @@
-//! Asking again after a failure that may pass: seed 000's policy (100 ms, then
-//! 300 ms, at most two retries) or seed 004's (`max_retries` and `retry_delay`,
-//! doubled each time). Only requests that nothing has answered are repeated; what
-//! breaks after the first event is the caller's to see.
+//! Asking again after a failure that may pass: two retries after 100 ms and 300 ms, the default, or
+//! the `max_retries` of a request's `model_config`, whose `retry_delay` doubles each time. Only
+//! requests that nothing has answered are repeated; what breaks after the first event is the
+//! caller's to see.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,9 +28,8 @@ pub struct RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// At most `retries` (of which 16 count) after waits that double from `first` on
-    /// up to a minute, with jitter; a provider may ask for a minute (note 1.10 on
-    /// seed 004).
+    /// At most `retries` (of which 16 count) after waits that double from `first` on up to a
+    /// minute, with jitter; a provider may ask for a minute.
     #[must_use]
     pub fn doubling(retries: u32, first: Duration) -> Self {
         let most = Duration::from_secs(60);
@@ -82,9 +81,8 @@ impl fmt::Display for RetryNotice {
 type Observer = Arc<dyn Fn(&RetryNotice) + Send + Sync>;
 
 /// A model that is asked again when it fails in a way that may pass
-/// ([`ModelErrorKind::retryable`](quillet_core::chat::ModelErrorKind::retryable)): no
-/// connection, no answer in time, 408, 409, 429 and 5xx, but no spent quota (notes A16
-/// and 1.10).
+/// ([`ModelErrorKind::retryable`](quillet_core::chat::ModelErrorKind::retryable)): no connection,
+/// no answer in time, 408, 409, 429 and 5xx, but no spent quota, which no wait brings back.
 #[derive(Clone)]
 pub struct Retry {
     model: Arc<dyn ChatModel>,

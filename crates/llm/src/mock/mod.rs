@@ -109,7 +109,8 @@ struct Turn {
     reason: FinishReason,
 }
 
-/// What is answered: a query, if one is asked for, words, or the smallest value of the form that was asked for.
+/// What is answered: a query, if one is asked for, words, or the smallest value of the form that
+/// was asked for.
 fn said(request: &ChatRequest) -> String {
     if let Some(answer) = database::answer(&request.messages) {
         return answer;

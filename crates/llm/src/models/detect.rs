@@ -1,5 +1,5 @@
-//! Who offers a model (seed 004: an alias, then the beginning of the model's id, then
-//! OpenAI's wire, which most others copied).
+//! Who offers a model: an alias says it, else the beginning of the model's id, else it is taken for
+//! OpenAI's wire, which most others copied.
 
 /// Who offers a model, and over which wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -122,7 +122,7 @@ mod tests {
     fn an_alias_comes_before_the_id_and_the_id_before_the_guess() {
         use Vendor::{Anthropic, Google, Mock, OpenAi};
         for (kind, id, vendor, guessed) in [
-            // Seed 004.
+            // Aliases and beginnings of ids as Chat Shell has them.
             ("", "gemini-2.0-flash", Google, false),
             ("openai", "claude-3-5-sonnet", OpenAi, false),
             ("gpt", "x", OpenAi, false),

@@ -19,7 +19,7 @@ pub type Checked<T> = Result<(T, Vec<Diagnostic>), Vec<Diagnostic>>;
 /// What a prompt renders to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// A text (`userPrompt`, the origin's `prompt`).
+    /// A text (`userPrompt`, or `prompt` as ai-prompt-shell has it).
     Text(Arc<str>),
     /// Messages.
     Messages(Vec<TemplateMessage>),
@@ -305,8 +305,8 @@ impl Prompt {
         }
     }
 
-    /// Names and templates in the order in which they render: `ID.prompt`, or
-    /// `ID.messages.0` and so on (the origin's names).
+    /// Names and templates in the order in which they render: `ID.prompt`, or `ID.messages.0` and
+    /// so on, as ai-prompt-shell names them in its errors.
     pub fn templates(&self) -> Vec<(String, &Arc<str>)> {
         match &self.body {
             Body::Text(text) => vec![(format!("{}.prompt", self.id), text)],

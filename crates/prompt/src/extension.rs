@@ -43,7 +43,7 @@ impl Extension {
             .get("extensionType")
             .and_then(Tree::as_str)
             .unwrap_or_default();
-        // The deployed client writes an empty one where its author wrote none.
+        // Clients of ai-prompt-shell write an empty one where its author wrote none.
         if !matches!(kind, "" | "prompt") {
             return Err(refuse("extensionType", "extensionType must be \"prompt\""));
         }

@@ -1,5 +1,5 @@
-//! Tools as template functions, with the seed's policy for failures: log, leave
-//! the default, go on, and say so in the reply.
+//! Tools as template functions. A call that fails never fails the render: it is logged, leaves the
+//! tool's default, and is named in the reply.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

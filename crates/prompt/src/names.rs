@@ -27,8 +27,8 @@ pub struct Unused {
     pub nearest: Option<String>,
 }
 
-/// A variable that a prompt file uses, does not declare among those that it declares, and nobody gave:
-/// most likely misspelt. Nothing stands in its place.
+/// A variable that a prompt file uses, does not declare among those that it declares, and nobody
+/// gave: most likely misspelt. Nothing stands in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Absent {
     /// Its name.
@@ -164,8 +164,8 @@ impl<'a> Names<'a> {
         unused
     }
 
-    /// Variables that a prompt file uses, does not declare, and nobody gave. Its reference takes them
-    /// for empty, so that they are no errors; a definition of ours says itself what happens.
+    /// Variables that a prompt file uses, does not declare, and nobody gave. Its reference takes
+    /// them for empty, so that they are no errors; a definition of ours says itself what happens.
     pub(crate) fn absent(
         &self,
         prompt: &Prompt,
@@ -258,9 +258,9 @@ impl<'a> Names<'a> {
         self.snapshot.broken_tool(found)
     }
 
-    /// Every referenced path must exist, also on branches that are not taken (seed
-    /// 000: any missing variable is an error). What stands on the way and is no
-    /// object is left to the render, whose message says what it is.
+    /// Every referenced path must exist, also on branches that are not taken: a missing variable is
+    /// an error of the request, whichever branch would have needed it. What stands on the way and
+    /// is no object is left to the render, whose message says what it is.
     pub(crate) fn check_variables(
         &self,
         references: &References,

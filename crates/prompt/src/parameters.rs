@@ -1,7 +1,7 @@
 //! Parameters of a prompt: three ways to write them, one JSON Schema.
 //!
-//! The seed writes a list of `{name, type, default, description}`, the deployed
-//! origin a JSON Schema object or a map from name to `{type, description}`.
+//! A list of `{name, type, default, description}`, a JSON Schema object, or a map from name to
+//! `{type, description}`: definitions written for ai-prompt-shell come in all three.
 
 use std::sync::Arc;
 

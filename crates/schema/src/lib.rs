@@ -1,7 +1,7 @@
 //! Values against JSON Schemas, with findings in plain data.
 //!
-//! The one home of the validator. Its code is generic, so that each crate which named it compiled
-//! a copy of its own, over a megabyte each; here it is compiled once, behind functions that are not.
+//! The one home of the validator. Its code is generic, so that each crate which named it compiled a
+//! copy of its own, over a megabyte each; here it is compiled once, behind functions that are not.
 //!
 //! ```
 //! use quillet_schema::{Rules, Validator};

@@ -68,7 +68,8 @@ pub trait Tools: Send + Sync + fmt::Debug {
         None
     }
 
-    /// The way out for `$fetch`, where there is one. Whether a script may use it is its grants' to say.
+    /// The way out for `$fetch`, where there is one. Whether a script may use it is its grants' to
+    /// say.
     fn network(&self) -> Option<Arc<dyn Network>> {
         None
     }
@@ -84,7 +85,8 @@ pub trait Network: Send + Sync + fmt::Debug {
     /// Fetches what an address has.
     ///
     /// # Errors
-    /// Why there is no whole answer, for the script's author. A status of 400 or above is an answer.
+    /// Why there is no whole answer, for the script's author. A status of 400 or above is an
+    /// answer.
     fn fetch(&self, request: WebRequest) -> BoxFuture<'_, Result<WebAnswer, String>>;
 }
 
@@ -219,7 +221,8 @@ pub enum RunEvent {
         text: String,
     },
     /// A request as it goes to the model: for `--explain`, `--dry-run`, snapshots.
-    /// [`call::request_map`](crate::call::request_map) writes it for people; most who watch need not.
+    /// [`call::request_map`](crate::call::request_map) writes it for people; most who watch need
+    /// not.
     Request(Box<ChatRequest>),
     /// A tool was called.
     ToolCall {

@@ -111,7 +111,8 @@ pub const OUTSIDE_PARAMETERS: [&str; 7] = [
 /// Names that some local servers take and that hosted ones refuse.
 const LOCAL_ONLY: [&str; 5] = ["top_k", "min_p", "repeat_penalty", "mirostat", "typical_p"];
 
-/// Settings that are not read by their names here: objects, and what the engine does with an answer.
+/// Settings that are not read by their names here: objects, and what the engine does with an
+/// answer.
 const BESIDE: [&str; 15] = [
     "SystemTemplate",
     "apiKey",

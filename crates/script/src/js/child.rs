@@ -1,4 +1,5 @@
-//! A worker that is a process of its own: it reads messages from its input and writes to its output.
+//! A worker that is a process of its own: it reads messages from its input and writes to its
+//! output.
 
 use std::cell::RefCell;
 use std::io::{self, BufReader, Read, Write};
@@ -13,8 +14,8 @@ use super::wire;
 use super::worker;
 
 /// Serves one run: greets, is told its bounds, works until its input ends or JavaScript went over a
-/// bound. `leave` is called as soon as the input ends, and must end the process: JavaScript may be in
-/// the middle of something that nothing else ends.
+/// bound. `leave` is called as soon as the input ends, and must end the process: JavaScript may be
+/// in the middle of something that nothing else ends.
 ///
 /// # Errors
 /// That the input cannot be read or the output cannot be written.

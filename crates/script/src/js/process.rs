@@ -67,8 +67,8 @@ impl Drop for Killer {
     }
 }
 
-/// Processes that wait for runs: a run takes one, and another is started in its place once the run is
-/// over. No process serves two runs.
+/// Processes that wait for runs: a run takes one, and another is started in its place once the run
+/// is over. No process serves two runs.
 #[derive(Debug)]
 pub struct JsPool {
     program: Program,

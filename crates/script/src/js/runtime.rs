@@ -54,8 +54,8 @@ pub struct ModuleId(pub(crate) u64);
 pub enum Target {
     /// A defined function, or one that JavaScript handed out.
     Function(FunctionId),
-    /// What a module exports: its names in order, `["posix", "join"]`. No name is the module itself:
-    /// an object with all exports.
+    /// What a module exports: its names in order, `["posix", "join"]`. No name is the module
+    /// itself: an object with all exports.
     Export(ModuleId, Vec<String>),
 }
 
@@ -110,8 +110,8 @@ pub enum Level {
 
 /// The runtime behind `this` and behind bare names, as one piece of JavaScript sees it.
 ///
-/// None of the functions may block, and none is called while JavaScript of another piece is asked for:
-/// all of them run inside the future of the piece that asks.
+/// None of the functions may block, and none is called while JavaScript of another piece is asked
+/// for: all of them run inside the future of the piece that asks.
 pub trait Runtime: Send + Sync {
     /// What stands behind a name, with its `$` if it was written with one.
     fn get(&self, name: &str) -> Found;

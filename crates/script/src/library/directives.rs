@@ -94,7 +94,8 @@ impl Directive {
     }
 }
 
-/// The name, with `$`, that is most like a mistyped one among the directives and other names that are known.
+/// The name, with `$`, that is most like a mistyped one among the directives and other names that
+/// are known.
 #[must_use]
 pub fn nearest_directive<'a>(
     name: &str,

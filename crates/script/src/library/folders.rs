@@ -28,7 +28,8 @@ const MOST_KEPT: usize = 1_000;
 /// Scripts in folders: the folder of the script that names another first, then the roots in order,
 /// first by path and then by file name or `_id` at most four folders deep.
 ///
-/// What lies deeper than a root's own folder is looked up once, the first time that a name needs it.
+/// What lies deeper than a root's own folder is looked up once, the first time that a name needs
+/// it.
 #[derive(Clone, Debug)]
 pub struct Folders {
     shelves: Arc<Shelves>,

@@ -105,7 +105,8 @@ impl Instance {
         Ok(Flow::Next)
     }
 
-    /// What `$for` goes through: its value is a count, a range, data, or an expression that gives one.
+    /// What `$for` goes through: its value is a count, a range, data, or an expression that gives
+    /// one.
     async fn series(self: &Arc<Self>, call: &Call, scope: &Scope) -> Result<Series, ScriptError> {
         let step = match field(call, "step") {
             Some(node) => self.node(node, scope).await?,

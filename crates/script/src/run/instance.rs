@@ -46,7 +46,8 @@ pub(crate) struct World {
     pub(crate) template_limits: quillet_template::Limits,
     pub(crate) js: Js,
     pub(crate) python: Python,
-    /// The functions that scripts declare: their code for the places of failures, and what they take.
+    /// The functions that scripts declare: their code for the places of failures, and what they
+    /// take.
     pub(crate) code: Mutex<HashMap<FunctionId, Known>>,
     /// Failures of the script on their way through JavaScript.
     pub(crate) raised: Mutex<HashMap<u64, ScriptError>>,

@@ -1,10 +1,11 @@
 //! The interpreter.
 //!
-//! [`Engine::run`] makes an [`instance::Instance`] of a script: its front matter becomes variables, its
-//! functions are declared, its imports bound, then its instructions are done in order ([`exec`]). Messages
-//! wait as templates until somebody reads them ([`messages`], [`fill`]); models are asked in [`model`];
-//! calls by name go through [`invoke`]. Everything takes `&self`: branches, listeners and tools may
-//! come back in at the same time, and no lock is held over an await.
+//! [`Engine::run`] makes an [`instance::Instance`] of a script: its front matter becomes variables,
+//! its functions are declared, its imports bound, then its instructions are done in order
+//! ([`exec`]). Messages wait as templates until somebody reads them ([`messages`], [`fill`]);
+//! models are asked in [`model`]; calls by name go through [`invoke`]. Everything takes `&self`:
+//! branches, listeners and tools may come back in at the same time, and no lock is held over an
+//! await.
 
 mod budget;
 mod control;
@@ -90,7 +91,8 @@ pub struct Job {
     pub history: Vec<Turn>,
     /// Where random choices start from; taken from the clock where `None`.
     pub seed: Option<u64>,
-    /// What it may reach. A dry run reaches nothing: it records its requests, and answers are empty.
+    /// What it may reach. A dry run reaches nothing: it records its requests, and answers are
+    /// empty.
     pub reach: Reach,
     /// Who watches.
     pub observer: Arc<dyn Observer>,
@@ -128,9 +130,11 @@ pub struct Turn {
 pub struct Outcome {
     /// The script's result: `None` is JavaScript's `undefined`.
     pub value: Option<Value>,
-    /// Whether the result is the line that `$print` wrote last: who shows results need not repeat it.
+    /// Whether the result is the line that `$print` wrote last: who shows results need not repeat
+    /// it.
     pub printed: bool,
-    /// Fields that `keepOriginal` and `keepThinking` add, and that do not count as the result's own.
+    /// Fields that `keepOriginal` and `keepThinking` add, and that do not count as the result's
+    /// own.
     pub hidden: Map,
     /// The dialogue as it stands at the end, the hidden beginning too.
     pub messages: Vec<Turn>,

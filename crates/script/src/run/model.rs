@@ -65,7 +65,8 @@ pub(super) struct Question {
 }
 
 impl Instance {
-    /// Fills one `[[X]]`: at random, by a listener of `llmRequest`, by a role's script, or by the model.
+    /// Fills one `[[X]]`: at random, by a listener of `llmRequest`, by a role's script, or by the
+    /// model.
     pub(super) async fn wish(
         self: &Arc<Self>,
         entry: &Entry,
@@ -394,7 +395,8 @@ impl Instance {
         !self.is_inner() && plain && !thinks && !changed
     }
 
-    /// What a script should not say about its model: keys, and a model that its pattern does not name.
+    /// What a script should not say about its model: keys, and a model that its pattern does not
+    /// name.
     fn check_model(&self, settings: &Settings, parameters: &Map, scope: &Scope, at: Span) {
         for name in ["apiKey", "api_key", "apiUrl"] {
             if parameters.get(name).is_some() {

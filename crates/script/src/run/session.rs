@@ -23,9 +23,9 @@ pub struct Session {
 }
 
 impl Engine {
-    /// Runs a script to its end, and keeps what it holds. No model is asked of itself after a message
-    /// that is not the user's: that one is answered by whoever talks. Dropping the future ends
-    /// everything below it.
+    /// Runs a script to its end, and keeps what it holds. No model is asked of itself after a
+    /// message that is not the user's: that one is answered by whoever talks. Dropping the future
+    /// ends everything below it.
     ///
     /// # Errors
     /// As [`Engine::run`].

@@ -257,7 +257,8 @@ impl State {
         self.functions.remove(name);
     }
 
-    /// Keeps the answer of a model under a name of `prompt`. It is data, whatever the name was before.
+    /// Keeps the answer of a model under a name of `prompt`. It is data, whatever the name was
+    /// before.
     pub(crate) fn answer(&mut self, name: &str, value: Value) {
         let name: Arc<str> = name.into();
         self.authored.remove(&name);

@@ -1,4 +1,5 @@
-//! The dialogue as a whole: how long it may be, what an earlier one begins with, who hears of calls.
+//! The dialogue as a whole: how long it may be, what an earlier one begins with, who hears of
+//! calls.
 
 use serde_json::json;
 

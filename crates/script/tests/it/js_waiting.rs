@@ -14,8 +14,8 @@ use quillet_script::js::{
 use crate::js::{Names, define, shown};
 use crate::js_process::program;
 
-/// A runtime whose `$run` evaluates its argument in the same JavaScript, and whose `$meet` waits until
-/// two pieces have called it.
+/// A runtime whose `$run` evaluates its argument in the same JavaScript, and whose `$meet` waits
+/// until two pieces have called it.
 struct Nest {
     js: Js,
     variables: Mutex<Vec<(String, Passed)>>,

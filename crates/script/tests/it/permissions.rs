@@ -13,7 +13,8 @@ use quillet_script::syntax::Source;
 
 use crate::library::ran;
 
-/// Every way to mistype a word by one letter: one left out, doubled, swapped, another, in the other case.
+/// Every way to mistype a word by one letter: one left out, doubled, swapped, another, in the other
+/// case.
 fn misspellings(word: &str) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     let mut all = Vec::new();

@@ -76,7 +76,8 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// What a script knows, with everything that it inherits and imports; tells what it imports and is not there.
+    /// What a script knows, with everything that it inherits and imports; tells what it imports and
+    /// is not there.
     pub(super) async fn of(
         resolved: &Resolved,
         imports: &[Import],
@@ -303,7 +304,8 @@ impl Known {
         }
     }
 
-    /// Whether something can be called by a name, as far as can be told: `None` where only a run can tell.
+    /// Whether something can be called by a name, as far as can be told: `None` where only a run
+    /// can tell.
     pub(super) fn calls(&self, name: &str) -> Option<bool> {
         let name = bare_name(name);
         let root = root(name);

@@ -1,8 +1,8 @@
 //! What can be said of a script without running it: `quillet check`.
 //!
-//! An error is something that fails in every run that comes by it. A warning is something that is very
-//! likely not meant. What only a run can know is not said: a name that JavaScript may set, what a
-//! module exports, what a caller gives.
+//! An error is something that fails in every run that comes by it. A warning is something that is
+//! very likely not meant. What only a run can know is not said: a name that JavaScript may set,
+//! what a module exports, what a caller gives.
 
 use std::sync::Arc;
 
@@ -35,8 +35,8 @@ use walk::Walk;
 /// Findings that are told of one script.
 const MOST_FINDINGS: usize = 100;
 
-/// Everything that is wrong with a script that was read, by place; at most 100 findings. What the reader found is not among
-/// it. `tools` are those that are registered outside of scripts.
+/// Everything that is wrong with a script that was read, by place; at most 100 findings. What the
+/// reader found is not among it. `tools` are those that are registered outside of scripts.
 pub async fn check(
     script: &Arc<Script>,
     library: &dyn Library,

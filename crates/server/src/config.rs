@@ -10,9 +10,9 @@ use secrecy::SecretString;
 pub struct ServerConfig {
     /// Address and port; port 0 picks a free one. Default `127.0.0.1:8080`.
     pub listen: SocketAddr,
-    /// Path before every route, such as `/ai-prompt-shell` (the deployed
-    /// clients' address). Default empty. `/healthz`, `/readyz` and `/metrics`
-    /// stay at the root, where probes look for them.
+    /// Path before every route, such as `/ai-prompt-shell` (where clients of that service look).
+    /// Default empty. `/healthz`, `/readyz` and `/metrics` stay at the root, where probes look for
+    /// them.
     pub prefix: String,
     /// Tokens of which a client must send one, as `Authorization: Bearer TOKEN`.
     /// Default none: everybody on the address may call.

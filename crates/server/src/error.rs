@@ -1,5 +1,5 @@
-//! Errors on the wire: problem details (RFC 9457) with the members that the
-//! deployed clients read, and the one table from [`ServiceError`] to a status.
+//! Errors on the wire: problem details (RFC 9457) with the members that clients of ai-prompt-shell
+//! read, and the one table from [`ServiceError`] to a status.
 
 use std::time::Duration;
 
@@ -29,9 +29,9 @@ pub(crate) struct Problem {
     status: u16,
     /// What happened, for people.
     detail: String,
-    /// The status as text, as the deployed clients read it.
+    /// The status as text, as clients of ai-prompt-shell read it.
     code: String,
-    /// The same as `detail`, as the deployed clients read it.
+    /// The same as `detail`, as clients of ai-prompt-shell read it.
     message: String,
     /// Always `false`.
     success: bool,

@@ -78,9 +78,9 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the port for a prompt service, or for all of [`Services`]. Loading the
-    /// service, and polling [`PromptService::watch`](quillet_prompt::PromptService::watch), is the caller's part; until the first
-    /// load has succeeded `/readyz` answers 503.
+    /// Opens the port for a prompt service, or for all of [`Services`]. Loading the service, and
+    /// polling [`PromptService::watch`](quillet_prompt::PromptService::watch), is the caller's
+    /// part; until the first load has succeeded `/readyz` answers 503.
     ///
     /// # Errors
     /// The configuration is not safe or not sound, or the address is taken.

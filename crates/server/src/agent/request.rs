@@ -1,6 +1,6 @@
-//! What an agent is asked, whichever door the question came through. Plain data in
-//! the terms of seed 004's request; how it is written on a wire, and what is wrong
-//! with it there, is the door's part.
+//! What an agent is asked, whichever door the question came through. Plain data in the terms of
+//! Chat Shell's request; how it is written on a wire, and what is wrong with it there, is the
+//! door's part.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -90,7 +90,8 @@ impl AgentRequest {
 pub struct ModelSettings {
     /// Its name; `agent/NAME` is a stored agent.
     pub model_id: String,
-    /// The provider: `openai`, `gpt`, `claude`, `anthropic`, `google`, `gemini`, or a guess by the name.
+    /// The provider: `openai`, `gpt`, `claude`, `anthropic`, `google`, `gemini`, or a guess by the
+    /// name.
     pub model: String,
     /// The key; empty for servers that need none.
     pub api_key: SecretString,

@@ -55,7 +55,8 @@ impl Who {
         }
     }
 
-    /// Id of the answer to a request: the same for the same request id, so that either finds the run.
+    /// Id of the answer to a request: the same for the same request id, so that either finds the
+    /// run.
     pub(crate) fn response_id(&self, request: &str) -> String {
         if is_response_id(request) {
             return request.to_owned();

@@ -42,7 +42,7 @@ pub(crate) struct RenderRequest {
     /// Variables, under `.variables` (and `.args`) in the template.
     #[schema(value_type = Option<Object>)]
     variables: Option<Map>,
-    /// The deployed clients' name for the same; `variables` wins.
+    /// ai-prompt-shell's name for the same; `variables` wins.
     #[schema(value_type = Option<Object>)]
     args: Option<Map>,
     /// The conversation so far, oldest first: messages with `role` and `content`.
@@ -82,7 +82,7 @@ pub(crate) struct AnyRenderRequest {
     /// Variables.
     #[schema(value_type = Option<Object>)]
     variables: Option<Map>,
-    /// The deployed clients' name for the same; `variables` wins.
+    /// ai-prompt-shell's name for the same; `variables` wins.
     #[schema(value_type = Option<Object>)]
     args: Option<Map>,
     /// The conversation so far, oldest first: messages with `role` and `content`.
@@ -116,7 +116,7 @@ impl Rendered {
     }
 }
 
-/// The answer in the seed's shape.
+/// The answer: `rendered_prompt`, a text or messages.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RenderReply {
     /// The text or the messages.
@@ -166,7 +166,7 @@ impl From<DryRun> for DryRunReply {
     }
 }
 
-/// The answer in the deployed origin's shape: `prompt` or `messages`, as `kind` says.
+/// The answer in ai-prompt-shell's shape: `prompt` or `messages`, as `kind` says.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct KindReply {
     /// `prompt` for a text, `messages` for messages.
@@ -216,7 +216,7 @@ pub(crate) async fn render_prompt(
     Ok(mark(reply(outcome, &unknown)?, revision))
 }
 
-/// Renders a prompt; the deployed origin's address and shape.
+/// Renders a prompt, at ai-prompt-shell's address and in its shape.
 #[utoipa::path(post, path = "/prompts/{id}/render", tag = "prompts", params(("id" = String, Path), Asked, Least),
     request_body = RenderRequest, responses(
     (status = 200, body = KindReply),

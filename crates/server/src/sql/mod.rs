@@ -1,5 +1,5 @@
-//! Databases over HTTP: connections, catalogues, questions, queries and their history, as
-//! the origin's clients know them; and databases as tools.
+//! Databases over HTTP: connections, catalogues, questions, queries and their history, as clients
+//! of table-chat know them; and databases as tools.
 //!
 //! What a query may do is not decided here: [`quillet_sql`] guards and runs it.
 
@@ -26,7 +26,7 @@ pub use offer::DatabaseTools;
 pub use prompts::StoredPrompts;
 pub use quillet_sql::Databases;
 
-/// Where the routes are mounted: the origin's place.
+/// Where the routes are mounted: where clients of table-chat look for them.
 pub(crate) const BASE: &str = "/api/v1";
 
 /// Whether a path, without the server's prefix, is one of databases.

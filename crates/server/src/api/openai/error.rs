@@ -17,7 +17,7 @@ pub(crate) enum Shape {
     Problem,
     /// `{"error": {…}}`, as OpenAI.
     OpenAi,
-    /// Problem details with the members of seed 001's origin.
+    /// Problem details with the members that clients of table-chat read.
     Databases,
 }
 

@@ -1,6 +1,6 @@
-//! What a run tells, in the events of seed 004 (payloads: note 1.2). Order:
-//! `response.start`, then any mix, then exactly one of `response.done`,
-//! `response.cancelled` and `response.error`.
+//! The events of a run, with Chat Shell's names and payloads (`docs/agent/response.md`). Order:
+//! `response.start`, then any mix, then exactly one of `response.done`, `response.cancelled` and
+//! `response.error`.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

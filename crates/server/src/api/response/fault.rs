@@ -1,5 +1,5 @@
-//! What is wrong with a request, all of it at once: HTTP 422 and a list in the shape
-//! that the origin's clients read.
+//! What is wrong with a request, all of it at once: HTTP 422 and a list in the shape that clients
+//! of Chat Shell read (FastAPI's).
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};

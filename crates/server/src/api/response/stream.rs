@@ -42,7 +42,8 @@ impl Telling {
         &self.running
     }
 
-    /// The next events, at least one; nothing after the terminal one. May be dropped and called again.
+    /// The next events, at least one; nothing after the terminal one. May be dropped and called
+    /// again.
     pub(super) async fn next(&mut self) -> Option<&mut Vec<Told>> {
         self.told.clear();
         if !self.started {

@@ -62,7 +62,7 @@ async fn mariadb_is_asked_and_answers() {
     whole_way(&Shop::mariadb(), "mysql").await;
 }
 
-/// Defect 7 of the origin: a query went on in the database after its client had left.
+/// To stop waiting is not enough: the query would go on in the database.
 #[tokio::test]
 async fn a_client_that_leaves_ends_its_query() {
     let shop = Shop::postgres();

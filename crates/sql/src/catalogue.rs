@@ -1,8 +1,8 @@
 //! What a database holds: schemas, tables, columns and keys, as plain data, and
 //! how names are found in it.
 //!
-//! Drivers fill it, everything else reads it. It is kept as JSON in the form that the API gives
-//! out (the origin's camelCase, with keys, foreign keys and values of enums added).
+//! Drivers fill it, everything else reads it. It is kept as JSON in the form that the API gives out
+//! (camelCase as table-chat's, with keys, foreign keys and values of enums added).
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -252,7 +252,8 @@ impl Catalogue {
         }
     }
 
-    /// The name of a table that is most like a mistyped one, qualified unless it is on the search path.
+    /// The name of a table that is most like a mistyped one, qualified unless it is on the search
+    /// path.
     #[must_use]
     pub fn nearest(&self, name: &str) -> Option<String> {
         let folded = name.to_lowercase();

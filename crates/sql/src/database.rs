@@ -23,7 +23,7 @@ pub struct QueryLimits {
 }
 
 impl Default for QueryLimits {
-    /// 1,000 rows (the origin's LIMIT), 16 MiB, 30 s (the origin's time).
+    /// 1,000 rows and 30 s, as table-chat, and 16 MiB.
     fn default() -> Self {
         QueryLimits {
             rows: 1_000,
@@ -86,8 +86,8 @@ impl SecondJudge {
 }
 
 impl Default for ConnectOptions {
-    /// TLS where the server has it, 10 s to connect, 5 min to read a catalogue; no functions besides
-    /// the list, no powerful roles.
+    /// TLS where the server has it, 10 s to connect, 5 min to read a catalogue; no functions
+    /// besides the list, no powerful roles.
     fn default() -> Self {
         ConnectOptions {
             ssl_disabled: false,

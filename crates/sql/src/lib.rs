@@ -7,6 +7,9 @@
 //! [`Databases`] ties them together under the names that people gave their connections.
 //!
 //! The crate knows no provider and no HTTP. Models, stores and archives are contracts of core.
+//!
+//! Where comments name table-chat: that is the Python service whose HTTP API and chain of two
+//! prompts Quillet keeps, the latter as [`ChainMode::Seed`].
 
 // What serves a missing part alone is in no one's way.
 #![cfg_attr(

@@ -155,7 +155,8 @@ impl ConnectionUrl {
     }
 }
 
-/// Without the password: `****` stands for it (the origin's mask). Settings that may hold a secret are masked as well.
+/// Without the password: `****` stands for it (table-chat's mask, which its clients know). Settings
+/// that may hold a secret are masked as well.
 impl fmt::Display for ConnectionUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(path) = &self.path {

@@ -112,7 +112,8 @@ impl Account {
 }
 
 impl Chain<'_> {
-    /// Phase 1: names of the tables for a question, `schema.table`, and whether they are a fallback.
+    /// Phase 1: names of the tables for a question, `schema.table`, and whether they are a
+    /// fallback.
     ///
     /// # Errors
     /// The prompt cannot be rendered. A model that fails is a fallback, not an error.

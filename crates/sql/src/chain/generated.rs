@@ -50,8 +50,8 @@ pub struct SelectedTable {
     pub why: Vec<String>,
 }
 
-/// Why phase 1's choice could not be used. One for each row of the seed's table of errors,
-/// and one for a database without tables.
+/// Why phase 1's choice could not be used. Every one of them falls back to tables that the model
+/// did not choose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fallback {

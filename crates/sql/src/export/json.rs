@@ -23,10 +23,10 @@ const MAX_EXACT: u64 = (1 << 53) - 1;
 /// (`id`, `id_2`), and `columns` says the name and the key of each. `truncatedBy` says which limit
 /// cut rows off.
 ///
-/// No digit is lost: decimals are texts, whole numbers are texts beyond 2^53 - 1, which many readers
-/// would round, and so are `NaN`, `Infinity` and `-Infinity`, for which JSON has no numbers.
-/// Bytes are base64, arrays are arrays. JSON is embedded as it stands; a text that is none, or
-/// nested deeper than 128 levels, is a text.
+/// No digit is lost: decimals are texts, whole numbers are texts beyond 2^53 - 1, which many
+/// readers would round, and so are `NaN`, `Infinity` and `-Infinity`, for which JSON has no
+/// numbers. Bytes are base64, arrays are arrays. JSON is embedded as it stands; a text that is
+/// none, or nested deeper than 128 levels, is a text.
 #[derive(Clone, Copy, Debug)]
 pub struct AsJson<'a>(pub &'a Rows);
 

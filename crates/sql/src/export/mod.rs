@@ -3,8 +3,8 @@
 //! All forms say the same values exactly, as far as they can; where one cannot hold a value
 //! there is an error that names the cell, never another value.
 //!
-//! A form grows with the rows of a running query ([`Writer`], [`Export`]) and holds a bounded number
-//! of them; [`write()`] does the same with rows that are all there.
+//! A form grows with the rows of a running query ([`Writer`], [`Export`]) and holds a bounded
+//! number of them; [`write()`] does the same with rows that are all there.
 
 #[cfg(feature = "columnar")]
 mod arrow;

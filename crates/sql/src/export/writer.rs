@@ -18,8 +18,8 @@ pub(super) trait Form: Send {
     ) -> Result<(), ExportError>;
 }
 
-/// Rows on their way into a form. What it gives out, one piece after the other, is the file; without
-/// the last one, of [`Writer::end`], it is none.
+/// Rows on their way into a form. What it gives out, one piece after the other, is the file;
+/// without the last one, of [`Writer::end`], it is none.
 pub struct Writer {
     format: Format,
     form: Box<dyn Form>,

@@ -183,8 +183,8 @@ impl Form {
     }
 }
 
-/// The separator that gives all first rows the same number of cells, as many as can be; else the one
-/// that the first line has most of.
+/// The separator that gives all first rows the same number of cells, as many as can be; else the
+/// one that the first line has most of.
 fn likeliest(start: &[u8]) -> u8 {
     let widths = |separator: u8| -> Vec<usize> {
         let form = Form {

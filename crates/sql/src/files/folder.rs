@@ -1,7 +1,8 @@
 //! The folder in which files are a database, for as long as somebody wants it.
 //!
 //! It goes when its owner is dropped. A process that was killed cannot do that, so each folder has
-//! a file that its process holds locked, and whoever makes a folder removes those that nobody holds.
+//! a file that its process holds locked, and whoever makes a folder removes those that nobody
+//! holds.
 
 use std::fs::{self, DirBuilder, File};
 use std::path::{Path, PathBuf};

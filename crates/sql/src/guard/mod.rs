@@ -51,7 +51,8 @@ pub struct Policy {
     pub bytes: usize,
     /// Deepest nesting of a query, at most 128.
     pub depth: usize,
-    /// Most rows; set on the syntax tree where the query has no smaller LIMIT. `None` leaves it as it is.
+    /// Most rows; set on the syntax tree where the query has no smaller LIMIT. `None` leaves it as
+    /// it is.
     pub rows: Option<u64>,
     /// Functions that may be called besides those of the dialect's list, in lower case;
     /// `schema.name` where they are called with their schema.
@@ -160,8 +161,8 @@ pub(crate) fn describes_schema(name: &str) -> bool {
     relations::class(Dialect::PostgreSql, &parts) == relations::Relation::Schema
 }
 
-/// The byte at which the query behind PostgreSQL's EXPLAIN begins; `None` where it is no EXPLAIN, or one
-/// that runs what it explains.
+/// The byte at which the query behind PostgreSQL's EXPLAIN begins; `None` where it is no EXPLAIN,
+/// or one that runs what it explains.
 pub(crate) fn explained(sql: &str) -> Option<usize> {
     let policy = Policy {
         mode: Mode::Explore,

@@ -232,8 +232,8 @@ impl Reader<'_> {
             ))
     }
 
-    /// What is written as a text is the name of nothing in PostgreSQL: a type before it makes it a value,
-    /// and so does a text before it.
+    /// What is written as a text is the name of nothing in PostgreSQL: a type before it makes it a
+    /// value, and so does a text before it.
     fn check_alias(&self, item: &SelectItem) -> Result<(), GuardError> {
         let SelectItem::ExprWithAlias { alias, .. } = item else {
             return Ok(());

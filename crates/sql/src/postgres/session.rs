@@ -207,8 +207,8 @@ impl Drop for Session {
     }
 }
 
-/// Cancels until the connection ends, which it does once nothing runs on it any more. Asking once is not
-/// enough: the server forgets a request that arrives just before the statement does.
+/// Cancels until the connection ends, which it does once nothing runs on it any more. Asking once
+/// is not enough: the server forgets a request that arrives just before the statement does.
 async fn end(server: Arc<Server>, token: CancelToken, mut wire: JoinHandle<()>) {
     for pause in PAUSES {
         cancel(&server, &token).await;

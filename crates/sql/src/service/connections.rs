@@ -68,7 +68,8 @@ impl Databases {
     /// The catalogue is read in the background.
     ///
     /// # Errors
-    /// The name or the address cannot be used, the database cannot be reached, or the store refuses.
+    /// The name or the address cannot be used, the database cannot be reached, or the store
+    /// refuses.
     pub async fn put(&self, name: &str, mut definition: Definition) -> Result<Put, SqlError> {
         names::check(name)?;
         let checked = self.test(&definition).await?;

@@ -94,8 +94,8 @@ fn now() -> u64 {
 pub struct RunOptions {
     /// The question that it answers, for the history.
     pub question: Option<String>,
-    /// Whether who asked has read the query and wants it: if it runs, it is accepted as an answer to
-    /// the question.
+    /// Whether who asked has read the query and wants it: if it runs, it is accepted as an answer
+    /// to the question.
     pub accepted: bool,
     /// What may pass the guard.
     pub mode: Mode,
@@ -245,7 +245,8 @@ impl Databases {
         Ok(generated)
     }
 
-    /// Writes a query and runs it; an error of the database goes back to the model as one of the guard does.
+    /// Writes a query and runs it; an error of the database goes back to the model as one of the
+    /// guard does.
     ///
     /// # Errors
     /// As [`Databases::generate`] and [`Databases::run`].
@@ -277,7 +278,8 @@ impl Databases {
         Ok(streamed.with(rows))
     }
 
-    /// The same with its rows into a sink as they come; of a query that fails it may have taken some.
+    /// The same with its rows into a sink as they come; of a query that fails it may have taken
+    /// some.
     ///
     /// # Errors
     /// As [`Databases::run`].

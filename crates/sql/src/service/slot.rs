@@ -127,8 +127,8 @@ impl Slot {
         kept.prepared.clone()
     }
 
-    /// The catalogue, made ready for questions: kept while it is younger than `age` or its fingerprint
-    /// holds. One that cannot be compared, since the database is away, is kept, too.
+    /// The catalogue, made ready for questions: kept while it is younger than `age` or its
+    /// fingerprint holds. One that cannot be compared, since the database is away, is kept, too.
     ///
     /// # Errors
     /// The database does not answer and nothing is kept, or it refuses the user or the password.

@@ -29,7 +29,8 @@ const SETTINGS: [(DbConfig, bool); 7] = [
 ];
 
 /// Bounds on what one query can make SQLite do, besides the length of a value. Queries have no
-/// parameters ([`super::query`] sees to it); the statements of full-text and R-tree tables have a few.
+/// parameters ([`super::query`] sees to it); the statements of full-text and R-tree tables have a
+/// few.
 const LIMITS: [(Limit, i32); 11] = [
     (Limit::SQLITE_LIMIT_SQL_LENGTH, 1_000_000),
     (Limit::SQLITE_LIMIT_COLUMN, 2_000),
@@ -82,8 +83,9 @@ pub(super) fn open(
     settle(connection, busy, deadline, stop).map_err(failed)
 }
 
-/// The file's absolute path: SQLite takes a name such as `file:x?mode=rwc` or `:memory:` for more than a name, and
-/// opens anything else that is there, also a pipe, on which it would wait for ever.
+/// The file's absolute path: SQLite takes a name such as `file:x?mode=rwc` or `:memory:` for more
+/// than a name, and opens anything else that is there, also a pipe, on which it would wait for
+/// ever.
 fn place(path: &Path) -> Result<PathBuf, DatabaseError> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_file() => {}

@@ -31,8 +31,8 @@ pub(super) enum Of {
     Seen,
 }
 
-/// Everything that has to be judged, each with the place where it was first met: bytes in the text that
-/// the server read.
+/// Everything that has to be judged, each with the place where it was first met: bytes in the text
+/// that the server read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     pub(super) functions: BTreeMap<(u32, How), Option<usize>>,
@@ -124,8 +124,8 @@ const KINDS: &[&str] = &[
     "XMLEXPR",
 ];
 
-/// Labels that look like an oid and are none, or one that calls nothing: kinds as numbers, places in
-/// the tree, collations, families of operators.
+/// Labels that look like an oid and are none, or one that calls nothing: kinds as numbers, places
+/// in the tree, collations, families of operators.
 const HARMLESS: &[&str] = &[
     "aggcollid",
     "array_collid",

@@ -1,7 +1,7 @@
-//! Where prompts, shared variables and tools rest, where conversations do and what is
-//! learned about databases, and what replicas share about runs: in memory, in a watched folder, in Redis.
-//! [`open`] makes a store of definitions from an address, [`open_sessions`], [`open_runs`]
-//! and [`open_archive`] the others.
+//! Where prompts, shared variables and tools rest, where conversations do and what is learned about
+//! databases, and what replicas share about runs: in memory, in a watched folder, in Redis.
+//! [`open`] makes a store of definitions from an address, [`open_sessions`], [`open_runs`] and
+//! [`open_archive`] the others.
 //!
 //! This crate alone knows how bytes rest. It does not know what they mean: it
 //! hands out JSON texts under typed keys and says when one has changed.

@@ -3,8 +3,8 @@
 //!
 //! `<prefix>archive:{<database>}:catalogue` is the catalogue, compressed, as are the values of its
 //! columns in `…:values`; `…:queries` the sorted set and `…:bytes` its size, which change together;
-//! `…:accepted` a sorted set of those queries that were accepted. `<prefix>archive` is a hash with the
-//! last number that was given. A member of the set is a number, a space and the query as JSON,
+//! `…:accepted` a sorted set of those queries that were accepted. `<prefix>archive` is a hash with
+//! the last number that was given. A member of the set is a number, a space and the query as JSON,
 //! so that two equal queries are two members.
 
 use std::io::{Read, Write};

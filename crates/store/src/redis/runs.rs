@@ -99,9 +99,9 @@ redis.call('PEXPIRE', KEYS[2], ARGV[3])
 redis.call('PUBLISH', KEYS[1], KEYS[1])
 return 0";
 
-/// KEYS: log, state. ARGV: the number after which, time to renew a lease that is over.
-/// Answers nothing for an unknown run and for one that never had a log, else whether it goes on (0),
-/// has ended (1) or is lost (2), its last number and its events.
+/// KEYS: log, state. ARGV: the number after which, time to renew a lease that is over. Answers
+/// nothing for an unknown run and for one that never had a log, else whether it goes on (0), has
+/// ended (1) or is lost (2), its last number and its events.
 const READ: &str = "
 if redis.call('EXISTS', KEYS[2]) == 0 then return false end
 local state = redis.call('HMGET', KEYS[2], 'ended', 'lease', 'last', 'missed')

@@ -59,8 +59,7 @@ pub struct ToolsConfig {
     /// The folder that the built-in tools `read_file` and `list_files` see. None of
     /// them where it is not set.
     pub workspace: Option<PathBuf>,
-    /// Knowledge bases behind the origin's HTTP interface, in place of those of the
-    /// own store.
+    /// Knowledge bases behind Chat Shell's HTTP interface, in place of those of our own store.
     pub rag: RemoteKnowledgeConfig,
 }
 
@@ -109,9 +108,8 @@ pub enum McpWire {
     Sse,
 }
 
-/// Where modules are that the configuration does not name: the catalogue
-/// answers from the shared variable `modules:<module>`, field `url` (note A,
-/// "tool address").
+/// Where modules are that the configuration does not name: the catalogue answers from the shared
+/// variable `modules:<module>`, field `url`.
 pub trait ModuleUrls: Send + Sync + std::fmt::Debug {
     /// The base url of a module, if anybody registered it.
     fn base_url<'a>(&'a self, module: &'a str) -> BoxFuture<'a, Option<String>>;

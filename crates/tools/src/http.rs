@@ -12,7 +12,7 @@ use url::Url;
 use crate::address::{Denied, parse_url};
 use crate::network::{Network, denied, whole_story};
 
-/// How much of a failed answer is told (the deployed origin tells as much).
+/// Most bytes of a failed answer's body that the error repeats, as in ai-prompt-shell.
 const ERROR_BODY_BYTES: usize = 1024;
 
 /// One request, before any redirect.
@@ -85,7 +85,8 @@ impl Http {
         Err(ToolError::new(ToolErrorKind::Refused, message))
     }
 
-    /// Reads an answer, at most [`ToolsConfig::response_bytes`](crate::ToolsConfig::response_bytes) of it.
+    /// Reads an answer, at most [`ToolsConfig::response_bytes`](crate::ToolsConfig::response_bytes)
+    /// of it.
     pub(crate) async fn read(&self, mut response: Response) -> Result<Bytes, ToolError> {
         let most = self.response_bytes;
         if response

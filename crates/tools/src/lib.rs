@@ -3,6 +3,9 @@
 //! search, documents and files. This crate owns the wire protocols; who calls a tool, and when, is
 //! not its business, and neither is where definitions rest.
 //!
+//! Where comments name ai-prompt-shell or Chat Shell: those are the Go service of prompts and the
+//! Python service of agents whose definitions of tools and whose clients Quillet serves.
+//!
 //! ```no_run
 //! use quillet_core::tool::{ToolBuilder, ToolContext};
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,5 +1,5 @@
-//! Requests that scripts make. Scripts may come from anybody, so they reach public addresses, and of
-//! the others only those that `tools.addresses.allow` names, whatever tools may reach.
+//! Requests that scripts make. Scripts may come from anybody, so they reach public addresses, and
+//! of the others only those that `tools.addresses.allow` names, whatever tools may reach.
 
 use bytes::Bytes;
 use quillet_core::tool::{ToolContext, ToolError, ToolErrorKind};

@@ -203,8 +203,8 @@ impl<W: Work> Tool for Builtin<W> {
     }
 }
 
-/// A failure that the model reads as the JSON object that note 1.4 on seed 004
-/// promises: `{"error": …}` and what belongs to it.
+/// A failure that the model reads as a JSON object, as it reads results: `{"error": …}` and what
+/// belongs to it.
 fn failure(kind: ToolErrorKind, message: String, for_model: &Json) -> ToolError {
     ToolError {
         kind,

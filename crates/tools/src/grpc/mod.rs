@@ -267,8 +267,8 @@ fn find_in(pool: &DescriptorPool, wanted: &Method) -> Option<MethodDescriptor> {
     })
 }
 
-/// By its full name, or by its last part where that is of one service only:
-/// the deployed origin writes `<module>/<name>`.
+/// By its full name, or by its last part where that is of one service only: definitions for
+/// ai-prompt-shell have `<module>/<name>`.
 fn service_in(pool: &DescriptorPool, wanted: &str) -> Option<ServiceDescriptor> {
     if let Some(service) = pool.get_service_by_name(wanted) {
         return Some(service);

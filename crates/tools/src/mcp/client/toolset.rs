@@ -224,8 +224,8 @@ impl McpTool {
         Ok(ToolAnswer { value, images })
     }
 
-    /// What the model reads of a failure: the origin's words, so that it knows
-    /// which of its tools is at fault.
+    /// What the model reads of a failure: Chat Shell's words, with the tool's name, so that it
+    /// knows which of its tools is at fault.
     fn told(&self, error: ToolError, waited: f64) -> ToolError {
         let name = &self.spec.name;
         let for_model = match error.kind {

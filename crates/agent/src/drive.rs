@@ -24,7 +24,8 @@ use crate::{AgentError, AgentEvent, Ending, Run, spans};
 /// A run as it goes. Dropping it ends every call that is on its way.
 pub type EventStream = Pin<Box<dyn Stream<Item = AgentEvent> + Send>>;
 
-/// Cut calls in a row that the model is told of; after the next the run ends, whatever else is new.
+/// Cut calls in a row that are reported to the model; after the next the run ends, whatever else is
+/// new.
 const CUT_CALLS: u32 = 3;
 
 /// Runs: the model answers, its calls are made, and it answers again, until it
@@ -142,7 +143,7 @@ async fn announce_limit(scope: &Scope, ledger: &mut Ledger) -> bool {
     last
 }
 
-/// What a model is told that goes round in circles, before its last word.
+/// The notice to a model that goes round in circles, before its last answer.
 fn circle_notice(most: u32) -> String {
     format!(
         "[System notice] The same calls were made {most} times, with the same results. No more calls \

@@ -180,7 +180,7 @@ pub enum AgentError {
     Setup {
         /// Stable code, as in the events.
         code: &'static str,
-        /// What, and how to mend it.
+        /// What, and how to fix it.
         message: String,
     },
     /// It took longer than it may.

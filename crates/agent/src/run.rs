@@ -18,7 +18,7 @@ pub struct Run {
     pub id: Arc<str>,
     /// The agent's name, for traces.
     pub agent: Option<String>,
-    /// Who answers.
+    /// The model.
     pub model: Arc<dyn ChatModel>,
     /// The model's name, as it is sent; the implementation's default where `None`.
     pub model_name: Option<String>,

@@ -382,7 +382,7 @@ fn permissions(fields: &Fields<'_>, found: &mut Findings<'_>) -> Permissions {
     })
 }
 
-/// What is in them is read by who connects to them.
+/// Whoever connects to them reads what is in them.
 fn mcp_servers(fields: &Fields<'_>, found: &mut Findings<'_>) -> Json {
     match fields.get("mcpServers") {
         None => Json::Null,

@@ -52,7 +52,7 @@ pub struct Definition {
     pub description: String,
     /// Its version; empty if it has none.
     pub version: String,
-    /// Who wrote it; empty if it does not say.
+    /// Its author; empty if it names none.
     pub author: String,
     /// Words to find it by.
     pub tags: Vec<String>,
@@ -77,7 +77,7 @@ pub struct Definition {
 pub struct ToolReference {
     /// The name in the catalogue.
     pub name: String,
-    /// Who provides it, if the skill says.
+    /// The provider of its code, if the skill names one.
     pub provider: Option<String>,
     /// Settings for it; `null` if there are none.
     pub config: Value,
@@ -96,8 +96,8 @@ impl Definition {
         }
     }
 
-    /// A skill that a request brings along, an object of `metadata.skill_configs`.
-    /// `source` is its place in the request.
+    /// A skill that comes with a request, an object of `metadata.skill_configs`. `source` is its
+    /// place in the request.
     ///
     /// # Errors
     /// What is wrong with it.

@@ -51,8 +51,8 @@ pub(crate) fn tools(snapshot: &Snapshot) -> Vec<String> {
     stored.chain(prompts).chain(builtin).collect()
 }
 
-/// Names in an agent that nothing answers to. Which tools a database lends is known only to who
-/// opens it, so patterns that begin with theirs (`db_`) are passed over.
+/// Names in an agent that nothing answers to. Which tools a database offers is known only once it
+/// is open, so patterns that begin with theirs (`db_`) are passed over.
 pub(crate) fn doubts(
     entry: &Entry,
     tools: &[String],

@@ -102,7 +102,7 @@ fn options(config: &Config) -> AgentOptions {
     }
 }
 
-/// The skills of the configured folder; a broken one is told and hides no other.
+/// The skills of the configured folder; a broken one is reported and hides no other.
 fn skills(config: &Config) -> Vec<skills::Definition> {
     let Some(folder) = config.text(&config::AGENT_SKILLS) else {
         return Vec::new();

@@ -202,7 +202,7 @@ pub(crate) fn models(config: &Config, retries: Arc<AtomicU64>) -> Result<Arc<Mod
         .map_err(|error| Failure::Usage(error.message))
 }
 
-/// Who makes vectors of texts for ranking tables, if a model for it is named.
+/// The embedder for ranking tables, if a model for it is named.
 ///
 /// # Errors
 /// A setting is wrong, or there is no key.

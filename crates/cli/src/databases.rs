@@ -42,7 +42,7 @@ pub(crate) fn rest_with_the_user(config: &mut Config) {
     config.fill(&config::STORE_URL, address);
 }
 
-/// Who writes queries, and under which name.
+/// The model that writes queries, and its name.
 #[derive(Clone, Debug)]
 pub(crate) struct Writer {
     pub(crate) model: Arc<dyn ChatModel>,
@@ -128,7 +128,7 @@ pub(crate) fn unasked(
 /// The databases of a store, asked with these models and the prompts of the store.
 ///
 /// # Errors
-/// A setting is wrong, or what is learned about them cannot be kept.
+/// A setting is wrong, or what is learned about them cannot be stored.
 pub(crate) async fn asked(
     config: &Config,
     store: Arc<dyn Store>,

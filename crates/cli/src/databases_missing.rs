@@ -85,7 +85,7 @@ pub(crate) async fn examined(_: &Config, store: Arc<dyn Store>) -> Vec<Finding> 
 }
 
 async fn left_out(store: &dyn Store) -> Option<String> {
-    // A store that does not answer is told by others.
+    // A store that does not answer is reported elsewhere.
     let names = store.keys(Kind::Database).await.ok()?;
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     (!names.is_empty()).then(|| format!("databases {} are left out: {SQL}", names.join(", ")))

@@ -63,7 +63,7 @@ impl Schemas {
     }
 }
 
-/// Folders of this disk as surroundings of the prompt files in them.
+/// What prompt files in folders of this disk may ask for.
 #[derive(Debug)]
 pub(crate) struct OnDisk {
     environment: Arc<Environment>,

@@ -81,7 +81,8 @@ async fn store(config: &Config) -> Result<Arc<dyn Store>, Failure> {
     Ok(Arc::new(MemoryStore::new()))
 }
 
-/// Says which names in stored agents nothing answers to. That a store is away is told already.
+/// Says which names in stored agents nothing answers to. That a store is away has been reported
+/// already.
 async fn tell_idle_names(config: &Config, store: &dyn Store, service: &PromptService) {
     let Ok(agents) = store.load(Kind::Agent).await else {
         return;

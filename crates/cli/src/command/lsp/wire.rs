@@ -16,7 +16,7 @@ const MOST_HEADER: u64 = 8 << 10;
 pub(super) enum Frame {
     /// A message.
     Message(Value),
-    /// Something that is none, and what the client is told.
+    /// Something that is none, and the error for the client.
     Nonsense(String),
     /// Nothing comes any more.
     End,

@@ -97,7 +97,8 @@ async fn work(args: &Run, name: &str, config: &Config) -> Result<(), Failure> {
     }
 }
 
-/// Who is asked: who is named, or the prompt's own model, or the configured one, or the mock.
+/// The models to ask: those that the command names, else the prompt's own, else the configured one,
+/// else the mock.
 fn models(args: &Run, config: &Config, own: Option<String>) -> Vec<String> {
     let named = args.with.models();
     if !named.is_empty() {

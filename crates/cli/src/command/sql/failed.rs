@@ -1,4 +1,4 @@
-//! Errors of databases for people: the place in the query, the mend, the exit code.
+//! Errors of databases for people: the place in the query, the fix, the exit code.
 
 use quillet_core::{Diagnostic, Span};
 use quillet_sql::{DatabaseError, DatabaseErrorKind, SqlError};

@@ -18,7 +18,7 @@ use crate::terminal::{self, Stream, Style, styled};
 /// understood.
 ///
 /// # Errors
-/// One is not what its name says or beyond the limits, which is told, or a setting is wrong.
+/// One is not what its name says or beyond the limits, which is reported, or a setting is wrong.
 pub(super) async fn load(paths: &[PathBuf], config: &Config) -> Result<Loaded, Failure> {
     let options = databases::file_options(config)?;
     let bar = Bar::new();
@@ -49,7 +49,7 @@ pub(super) fn definition(loaded: &Loaded) -> Definition {
     }
 }
 
-/// A name that other files have not, so that what is kept of these is their own.
+/// A name that other files do not have, so that what is stored about these is their own.
 pub(super) fn name(paths: &[PathBuf]) -> String {
     let mut hasher = DefaultHasher::new();
     for path in paths {

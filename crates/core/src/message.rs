@@ -8,7 +8,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
-/// Who speaks.
+/// The speaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -55,12 +55,12 @@ impl Role {
 /// One message: a role and what it says. In JSON as in OpenAI's chat wire.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
     /// What is said; nothing in a turn of the model that only makes calls.
     #[serde(default, deserialize_with = "nothing_is_no_text")]
     pub content: Content,
-    /// Who of several speaks.
+    /// The name of the speaker, where several have the role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Calls that the model wants made; only in messages of the assistant.

@@ -215,8 +215,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Changes from now on. A slow reader may get [`Change::All`] in place of many.
     fn changes(&self) -> Changes;
 
-    /// Ends when every change that anybody made before this was called has been told to
-    /// [`Store::changes`], so that who reads on from there has seen it.
+    /// Ends when every change that anybody made before this was called has been sent to
+    /// [`Store::changes`], so that whoever reads on from there has seen it.
     ///
     /// # Errors
     /// The store does not answer: nobody knows what has changed.
@@ -263,7 +263,7 @@ impl StoreErrorKind {
 pub struct StoreError {
     /// What kind of failure it was.
     pub kind: StoreErrorKind,
-    /// The store, the cause and the mend.
+    /// The store, the cause and the fix.
     pub message: String,
 }
 

@@ -2,8 +2,8 @@
 //! and handed to a sink at its end.
 //!
 //! Names of attributes follow OpenTelemetry's conventions for generative AI
-//! (`gen_ai.request.model`, `gen_ai.usage.input_tokens` and so on). Texts of prompts
-//! and answers are only recorded where the collector was told so.
+//! (`gen_ai.request.model`, `gen_ai.usage.input_tokens` and so on). Texts of prompts and answers
+//! are only recorded where the collector is set up to.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,5 @@
-//! Why a model did not answer.
+//! The error of a model, the same for every provider: whoever calls decides by its kind whether to
+//! try again and what status or exit code it becomes.
 
 use std::time::Duration;
 

@@ -145,8 +145,8 @@ pub enum ToolOffer {
         /// `defer_loading` and so on). In JSON beside `function`.
         extra: serde_json::Map<String, Value>,
     },
-    /// A tool that the provider runs itself (its search, its code interpreter) or
-    /// that only it has, in its own words. Other providers are not told of it.
+    /// A tool that the provider runs itself (its search, its code interpreter) or that only it has,
+    /// in its own words. It is not sent to other providers.
     Native(Value),
 }
 

@@ -34,8 +34,8 @@ pub trait TokenCounter: Send + Sync + fmt::Debug {
         PER_MESSAGE + content + calls + reasoning.map_or(0, |text| self.text(text))
     }
 
-    /// More tokens than a message has, without counting: no tokenizer makes more tokens
-    /// of a text than it has bytes. Who finds that even these fit need not count.
+    /// More tokens than a message has, without counting: no tokenizer makes more tokens of a text
+    /// than it has bytes. A caller that finds that even these fit need not count.
     fn most(&self, message: &Message) -> u64 {
         let bytes = |text: &str| text.len() as u64;
         let content = match &message.content {

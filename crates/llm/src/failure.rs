@@ -25,7 +25,7 @@ pub(crate) struct Teller {
     pub(crate) home: &'static Home,
     /// Whether the address is the provider's own.
     pub(crate) is_home: bool,
-    /// Whether key and address are the request's own, so that no setting mends them.
+    /// Whether key and address are the request's own, so that no setting can fix them.
     pub(crate) by_request: bool,
     /// Texts that no message may repeat.
     pub(crate) secrets: Vec<SecretString>,

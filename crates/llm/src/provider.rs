@@ -1,8 +1,8 @@
-//! A provider: one wire at one address. Always streams upstream, so that a whole
-//! reply is the folded stream; ending the stream early ends the call.
+//! The one client of all wires. It always streams upstream, so that a whole reply is the folded
+//! stream; ending the stream early ends the call.
 //!
-//! Making one costs microseconds: the connections are the shared [`Http`]'s, and
-//! what differs from request to request (key, headers, address) is here.
+//! Making a provider costs microseconds: the connections are the shared [`Http`]'s, and what
+//! differs from request to request (key, headers, address) is here.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

@@ -52,8 +52,7 @@ impl Default for RetryPolicy {
     }
 }
 
-/// What an observer is told before a wait. Prints as
-/// `retrying in 100ms (1/2): …`.
+/// What an observer gets before a wait. Prints as `retrying in 100ms (1/2): …`.
 #[derive(Clone, Debug)]
 pub struct RetryNotice {
     /// Which retry it will be, from 1.

@@ -1,7 +1,7 @@
-//! Who offers a model: an alias says it, else the beginning of the model's id, else it is taken for
-//! OpenAI's wire, which most others copied.
+//! The provider of a model: an alias says it, else the beginning of the model's id, else it is
+//! taken for OpenAI's wire, which most others copied.
 
-/// Who offers a model, and over which wire.
+/// A provider and the wire that it speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vendor {
     /// OpenAI's chat completions, and everybody who copied them.
@@ -88,17 +88,17 @@ impl Vendor {
     }
 }
 
-/// Who offers a model.
+/// What was found out about the provider of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Detected {
-    /// Who offers it.
+    /// The provider.
     pub vendor: Vendor,
     /// Whether nothing said so: a server that speaks OpenAI's wire is taken for granted.
     pub guessed: bool,
 }
 
-/// Who offers a model: `model_type` says (an alias, in any case), else its id does,
-/// else OpenAI's wire is tried. `api_format` `responses` switches OpenAI's wires.
+/// Finds the provider of a model: `model_type` says (an alias, in any case), else its id does, else
+/// OpenAI's wire is tried. `api_format` `responses` switches OpenAI's wires.
 #[must_use]
 pub fn detect(model_type: Option<&str>, model_id: &str, api_format: Option<&str>) -> Detected {
     let said = model_type.and_then(Vendor::of_alias);

@@ -97,7 +97,7 @@ pub(super) struct ChatDecoder {
     done: bool,
     last_usage: Option<Usage>,
     choices: BTreeMap<u32, Progress>,
-    /// What has been told as it is.
+    /// What has been passed on as it is.
     told: WireTold,
 }
 

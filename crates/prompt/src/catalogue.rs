@@ -61,7 +61,7 @@ impl fmt::Debug for First {
 impl Catalogue {
     /// A catalogue that knows nothing yet; see [`Catalogue::load`] and [`Catalogue::watch`].
     ///
-    /// `cache` is how many compiled templates are kept.
+    /// `cache` is how many compiled templates are cached.
     #[must_use]
     pub fn new(
         store: Arc<dyn Store>,

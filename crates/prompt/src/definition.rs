@@ -30,7 +30,7 @@ pub enum Body {
 /// A message whose content is a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateMessage {
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
     /// The template.
     pub content: Arc<str>,

@@ -136,7 +136,7 @@ pub enum ServiceError {
         "prompts and scripts call each other {most} deep, the last one is {id:?}: that is more than they may"
     )]
     Depth {
-        /// Who is called last.
+        /// The one that is called last.
         id: String,
         /// How deep they may.
         most: usize,

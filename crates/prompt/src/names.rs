@@ -15,7 +15,7 @@ use crate::functions::is_built_in;
 use crate::snapshot::Snapshot;
 use crate::variables::REQUEST_ROOTS;
 
-/// Unused variables that are told of; a request may have any number.
+/// Most unused variables that are reported; a request may have any number.
 const MOST_UNUSED: usize = 20;
 
 /// A variable of a request that its prompt neither declares nor uses.

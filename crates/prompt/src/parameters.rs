@@ -27,7 +27,7 @@ struct Schema {
     presets: Box<str>,
 }
 
-/// What was made ready of the parameters that were checked last, kept by whoever checks often.
+/// The validator of the parameters that were checked last, cached by whoever checks often.
 #[derive(Debug, Default)]
 pub(crate) struct Checks(ArcSwapOption<Ready>);
 

@@ -1,4 +1,6 @@
-//! Every definition of a store at one moment.
+//! What the catalogue makes of a store and requests read: definitions with their states and
+//! diagnostics. It never changes, so a request that holds one sees the same store from start to
+//! end.
 
 use std::sync::Arc;
 

@@ -32,7 +32,7 @@ pub(crate) struct Stock {
     direct: Table<SmallVec<[Direct; 1]>>,
     /// Prompts of extensions: by id the extensions that have it, and where among their prompts.
     provided: BTreeMap<Arc<str>, BTreeMap<Arc<str>, usize>>,
-    /// Who looked for a prompt of an id, whether there was one or not.
+    /// The definitions that looked for a prompt of an id, whether there was one or not.
     seekers: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// The other way round.
     sought: BTreeMap<Arc<str>, Vec<Arc<str>>>,
@@ -203,8 +203,8 @@ impl Stock {
         Some(id)
     }
 
-    /// Reads the files of prompts again, whose surroundings may have changed; gives the ids
-    /// of those that are others now.
+    /// Reads the files of prompts again, since the files that they refer to may have changed; gives
+    /// the ids of those that are others now.
     fn read_files(&mut self, builder: &Builder) -> BTreeSet<Arc<str>> {
         let mut touched = BTreeSet::new();
         let mut referred: BTreeSet<PathBuf> = BTreeSet::new();

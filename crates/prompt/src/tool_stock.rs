@@ -97,8 +97,8 @@ impl ToolStock {
         }
     }
 
-    /// Lists the tools of a name. The first that can be used has the name; those after it
-    /// are told so.
+    /// Lists the tools of a name. The first that can be used has the name; those after it get an
+    /// error.
     fn define(&self, next: &mut Snapshot, name: &str) {
         let mut owner: Option<&Key> = None;
         for (key, id) in self.names.get(name).into_iter().flatten() {

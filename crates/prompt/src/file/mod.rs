@@ -1,8 +1,8 @@
 //! Prompt files: `.prompt` (dotprompt), `.prompty`, and Semantic Kernel's
 //! functions, read into the same [`Prompt`] as every other definition.
 //!
-//! Nothing here touches a file, the environment or the network: who reads a
-//! file hands over its text, and [`Surroundings`] for what it may ask for.
+//! Nothing here touches a file, the environment or the network: whoever reads a file hands over its
+//! text, and [`Surroundings`] for what it may ask for.
 
 mod block;
 mod dotprompt;

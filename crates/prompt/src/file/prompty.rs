@@ -501,8 +501,8 @@ fn tools(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
     }
 }
 
-/// A function as models are told of it. Other kinds of tools are no business of
-/// the request to a model.
+/// A function as it is described to models. Other kinds of tools are no business of the request to
+/// a model.
 fn function(tool: &Node) -> Option<Tree> {
     if tool.get("kind")?.as_str() != Some("function") {
         return None;

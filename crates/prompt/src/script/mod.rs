@@ -1,6 +1,6 @@
-//! Scripts among the prompts: how one is stored, and the contract with who reads and
-//! runs them. The crate of the language stands above this one, so a script is here a
-//! front page and something that its runner knows more of.
+//! Scripts among the prompts: how one is stored, and the contract with whoever reads and runs them.
+//! The crate of the language stands above this one, so a script is here a front page and something
+//! that its runner knows more of.
 //!
 //! A stored script is the definition `{"format": "script", "source": "…"}`, in which
 //! `source` is the text of an `.ai.yaml` file. In a folder it is the file itself.
@@ -125,7 +125,7 @@ pub enum ScriptEvent {
     Reasoning(String),
     /// A piece of what a model says on the way: no part of the result.
     Said {
-        /// Who says it.
+        /// The role that says it.
         role: String,
         /// The piece.
         text: String,
@@ -163,7 +163,7 @@ pub struct ScriptOutcome {
     pub usage: Usage,
     /// Calls of models.
     pub model_calls: u64,
-    /// How the forms of answers were kept, in order.
+    /// How the forms of answers were enforced, in order.
     pub enforced: Vec<Enforced>,
     /// What the author should know.
     pub warnings: Vec<Diagnostic>,
@@ -188,7 +188,7 @@ pub struct Enforced {
     pub variable: String,
     /// The form: `choice`, `schema`, `json`, `yaml`, `nobj`.
     pub constraint: &'static str,
-    /// Who held it: `provider` or `check`.
+    /// What enforced it: `provider` or `check`.
     pub by: &'static str,
     /// How often the model was asked again.
     pub repairs: u32,

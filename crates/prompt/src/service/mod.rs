@@ -107,7 +107,7 @@ pub struct Input<'a> {
     pub request_id: &'a str,
     /// How many prompts and scripts of this service have called each other until here.
     pub depth: usize,
-    /// Whether it is to be told what the render was made of ([`RenderOutcome::explanation`]).
+    /// Whether the outcome is to say what the render was made of ([`RenderOutcome::explanation`]).
     pub explain: bool,
     /// Part of a dry run: no tool is called, and scripts run dry, too.
     pub dry: bool,
@@ -146,7 +146,7 @@ pub struct RenderOutcome {
     pub stale: bool,
     /// How long it took, tool calls included.
     pub time: Duration,
-    /// Of a script: which requests it would make, as far as that can be told.
+    /// Of a script: which requests it would make, as far as that is known.
     pub dry_run: Option<DryRun>,
     /// Variables of the request that the prompt neither declares nor uses.
     pub unused: Vec<Unused>,

@@ -1,6 +1,6 @@
-//! Shared variables: only those that a template references are fetched, in one
-//! round trip, and each is kept for at most five seconds. A store that takes its time is
-//! waited for a moment; then what is known is served, and one question goes on behind.
+//! Shared variables: only those that a template references are fetched, in one round trip, and each
+//! is cached for at most five seconds. A store that takes its time is waited for a moment; then
+//! what is known is served, and one question goes on behind.
 
 mod cache;
 

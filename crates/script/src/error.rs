@@ -58,7 +58,7 @@ impl ErrorKind {
     }
 }
 
-/// A failed run: what, where, how to mend it, and what was there until then.
+/// A failed run: what, where, how to fix it, and what was there until then.
 #[derive(Clone, Debug)]
 pub struct ScriptError {
     /// What kind of failure.

@@ -27,7 +27,7 @@ pub trait Models: Send + Sync + fmt::Debug {
 /// A model and what it can do.
 #[derive(Clone, Debug)]
 pub struct Answering {
-    /// Who answers.
+    /// The model.
     pub model: Arc<dyn ChatModel>,
     /// The name to send, if not the implementation's default.
     pub name: Option<String>,
@@ -207,7 +207,7 @@ pub enum RunEvent {
     },
     /// A piece of the model's answer.
     Delta {
-        /// Who answers.
+        /// The role that answers.
         role: String,
         /// The piece.
         text: String,
@@ -242,7 +242,7 @@ pub enum RunEvent {
     Warning(Diagnostic),
 }
 
-/// Who watches a run. Called in order, from the run's task; must not block.
+/// The observer of a run. Called in order, from the run's task; must not block.
 pub trait Observer: Send + Sync + fmt::Debug {
     /// Something happened.
     fn event(&self, event: RunEvent);

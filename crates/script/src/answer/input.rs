@@ -31,7 +31,7 @@ pub struct InputField {
     pub description: String,
     /// Values that it may have, to show.
     pub examples: Vec<Value>,
-    /// Whether models are not told of it.
+    /// Whether it is hidden from models.
     pub hidden: bool,
     schema: Schema,
 }
@@ -43,7 +43,7 @@ pub struct InputProblem {
     pub field: String,
     /// What is wrong, one sentence.
     pub message: String,
-    /// How to mend it.
+    /// How to fix it.
     pub help: Option<String>,
 }
 

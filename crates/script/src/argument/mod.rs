@@ -68,7 +68,7 @@ pub struct ArgumentError {
     pub message: String,
     /// Where, in the file.
     pub span: Span,
-    /// How to mend it.
+    /// How to fix it.
     pub help: Option<String>,
 }
 

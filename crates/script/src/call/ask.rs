@@ -15,7 +15,7 @@ use crate::text::bias::Bias;
 /// One call of a model: everything that it needs.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// Who answers.
+    /// The model.
     pub model: Answering,
     /// The dialogue, rendered, the system message first.
     pub messages: Vec<Message>,
@@ -97,7 +97,7 @@ pub struct Answer {
     pub usage: Usage,
     /// How often the answer was continued.
     pub retries: u32,
-    /// How the form was kept; its `variable` is the caller's to fill.
+    /// How the form was enforced; its `variable` is the caller's to fill.
     pub enforced: Option<Enforced>,
     /// Calls of tools, in order.
     pub tools: Vec<ToolUse>,

@@ -1,4 +1,4 @@
-//! What of a call its provider does, and what the model is told in words.
+//! Which options of a call its provider has, and which become words for the model.
 
 use quillet_core::chat::ChatOptions;
 use quillet_core::{Content, ContentPart, Message, Role};

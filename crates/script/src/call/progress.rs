@@ -5,7 +5,7 @@ use quillet_core::{BoxFuture, Map, Value};
 
 use crate::ScriptError;
 
-/// Who watches a call. The interpreter raises `llmRequest`, `llmStream` and the like from here.
+/// The observer of a call. The interpreter raises `llmRequest`, `llmStream` and the like from here.
 pub trait Progress: Send + Sync {
     /// Something happened; the call goes on when the future is ready.
     ///

@@ -63,7 +63,7 @@ pub struct Settings {
     pub strict_output: bool,
     /// `naturalOutput`: whether `{{output}}` is words. Default yes.
     pub natural_output: bool,
-    /// `autoBuildOutputPrompt`: whether the model is told about `output`. Default yes.
+    /// `autoBuildOutputPrompt`: whether `output` is described to the model. Default yes.
     pub output_prompt: bool,
 }
 

@@ -13,7 +13,7 @@ use super::thread::STACK;
 use super::wire;
 use super::worker;
 
-/// Serves one run: greets, is told its bounds, works until its input ends or JavaScript went over a
+/// Serves one run: greets, gets its bounds, works until its input ends or JavaScript went over a
 /// bound. `leave` is called as soon as the input ends, and must end the process: JavaScript may be
 /// in the middle of something that nothing else ends.
 ///

@@ -61,7 +61,7 @@ pub fn directive(name: &str) -> Option<&'static Directive> {
 }
 
 impl Directive {
-    /// Why it cannot be given a name, and how to mend that; `None` if it takes it.
+    /// Why it cannot be given a name, and how to fix that; `None` if it takes it.
     #[must_use]
     pub fn refusal(&self, name: &str) -> Option<(String, String)> {
         if self.open {

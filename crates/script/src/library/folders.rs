@@ -22,7 +22,7 @@ use crate::syntax::{Script, Source};
 pub const MAX_SCRIPT: u64 = 4 << 20;
 /// Bytes of a module or wasm file.
 pub const MAX_FILE: u64 = 64 << 20;
-/// Scripts that are kept after they were read.
+/// Most scripts that are cached after they were read.
 const MOST_KEPT: usize = 1_000;
 
 /// Scripts in folders: the folder of the script that names another first, then the roots in order,
@@ -311,7 +311,7 @@ impl Root {
         use io::ErrorKind as Io;
         match error.kind() {
             Io::NotFound | Io::NotADirectory | Io::IsADirectory | Io::InvalidFilename => Ok(None),
-            // How a link that leads out is told.
+            // The error for a link that leads out.
             Io::PermissionDenied => {
                 let why = format!("{path:?} may not be read, or leads out of {:?}", self.shown);
                 Err(ScriptError::plain(

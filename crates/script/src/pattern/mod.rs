@@ -111,7 +111,7 @@ pub struct PatternError {
     pub message: String,
     /// Where, in the file.
     pub span: Span,
-    /// How to mend it.
+    /// How to fix it.
     pub help: Option<String>,
 }
 

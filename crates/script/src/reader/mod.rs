@@ -50,7 +50,7 @@ impl Read {
     }
 }
 
-/// Findings that are told of one script.
+/// Most findings that are reported for one script.
 const MOST_FINDINGS: usize = 100;
 
 /// What a script may hold: 10,000 messages are 30,000 values.

@@ -304,7 +304,8 @@ impl Instance {
         Ok(Some(Value::from(text)))
     }
 
-    /// The last complete message: what a partner is told. The message that is being filled is not.
+    /// The last complete message: what is said to a partner. The message that is being filled is
+    /// not.
     fn last_said(&self) -> Option<String> {
         let state = self.state();
         let said = |entry: &&Entry| entry.role != "system" && entry.stage == Stage::Done;

@@ -181,7 +181,7 @@ pub(crate) struct Instance {
     pub(crate) resolved: Arc<Resolved>,
     /// Its id: `_id`, or the name of its file.
     pub(crate) id: String,
-    /// Who called it.
+    /// The instance that called it.
     pub(crate) caller: Option<Arc<Instance>>,
     /// Ids of the scripts around it, outermost first, itself last.
     pub(crate) chain: Vec<String>,

@@ -33,7 +33,7 @@ struct Holders {
 }
 
 impl Kept {
-    /// Something was kept.
+    /// Something was stored.
     pub(crate) fn add(&self, bytes: usize) {
         self.fresh.fetch_add(bytes, Ordering::Relaxed);
     }

@@ -61,7 +61,7 @@ use crate::syntax::Script;
 /// What all runs of a program share.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    /// Who answers.
+    /// Where models come from.
     pub models: Arc<dyn Models>,
     /// Tools from outside of scripts.
     pub tools: Arc<dyn Tools>,
@@ -94,7 +94,7 @@ pub struct Job {
     /// What it may reach. A dry run reaches nothing: it records its requests, and answers are
     /// empty.
     pub reach: Reach,
-    /// Who watches.
+    /// The observer.
     pub observer: Arc<dyn Observer>,
 }
 
@@ -117,9 +117,9 @@ pub struct Turn {
     pub role: String,
     /// Its text.
     pub content: String,
-    /// Who speaks, where it is not the role.
+    /// The speaker, where it is not the role.
     pub name: Option<String>,
-    /// Who alone sees it, if it is private.
+    /// The only ones who see it, if it is private.
     pub to: Vec<String>,
     /// What the model thought before it.
     pub thinking: Option<String>,
@@ -144,7 +144,7 @@ pub struct Outcome {
     pub usage: Usage,
     /// Calls of models that were made.
     pub model_calls: u64,
-    /// How each constraint on an answer was kept, in order (part 3: "the result says which").
+    /// How each constraint on an answer was enforced, in order (part 3: "the result says which").
     pub enforced: Vec<Enforced>,
     /// What the author should know.
     pub warnings: Vec<Diagnostic>,
@@ -157,7 +157,7 @@ pub struct Enforced {
     pub variable: String,
     /// What was asked: `choice`, `schema`, `json`, `yaml`, `nobj`.
     pub constraint: &'static str,
-    /// Who kept it.
+    /// What enforced it.
     pub by: EnforcedBy,
     /// Turns in which the model was asked again.
     pub repairs: u32,
@@ -165,7 +165,7 @@ pub struct Enforced {
     pub kept: bool,
 }
 
-/// Who held an answer to its form.
+/// What enforced the form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EnforcedBy {
     /// The provider, by a constraint of its own.

@@ -60,7 +60,7 @@ pub(super) struct Question {
     pub(super) choice: Option<Choice>,
     /// Whether the script has nothing more to do once it is answered.
     last: bool,
-    /// Who answers, for those who watch.
+    /// The role that answers, for observers.
     role: String,
 }
 

@@ -349,7 +349,7 @@ impl Instance {
         }
         let resolved = resolve(script.clone(), &*self.world.engine.library).await?;
         let declared = resolved.config.get("input").cloned().unwrap_or_default();
-        // What is wrong with the inputs themselves is told when the script starts.
+        // What is wrong with the inputs themselves is reported when the script starts.
         let Ok(inputs) = Inputs::read(&declared) else {
             return Ok(());
         };
@@ -365,7 +365,8 @@ impl Instance {
         }
     }
 
-    /// A failure inside of a built-in script is told where that was called: nobody has its file.
+    /// A failure inside of a built-in script is reported where that was called: nobody has its
+    /// file.
     fn of_caller(&self, error: &mut ScriptError, scope: &Scope, at: Span) {
         if let Some(first) = error.diagnostics.first_mut()
             && first.source.starts_with("builtin/")

@@ -286,7 +286,7 @@ pub(crate) fn refuse(scope: &Scope, at: Span, message: impl Into<String>) -> Scr
     fail(scope, at, "script.invalid", message.into())
 }
 
-/// The same, with the mend.
+/// The same, with the fix.
 pub(crate) fn refuse_with(scope: &Scope, at: Span, why: String, help: String) -> ScriptError {
     let finding = scope.source.error("script.invalid", why, at).help(help);
     ScriptError::new(ErrorKind::Script, finding)

@@ -86,7 +86,7 @@ pub struct CaseReport {
     pub took: Duration,
     /// Tokens of all runs.
     pub usage: Usage,
-    /// What the script gave last, for who writes expectations.
+    /// What the script gave last, for authors of expectations.
     pub output: Option<Value>,
 }
 

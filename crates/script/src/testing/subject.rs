@@ -31,18 +31,18 @@ pub struct Trial {
     pub input: Input,
     /// Parameters of models that win over the subject's own; `model` among them is a name.
     pub parameters: Map,
-    /// Who answers.
+    /// Where models come from.
     pub models: Arc<dyn Models>,
     /// Whether answers stream.
     pub stream: bool,
     /// Where random choices start from.
     pub seed: u64,
-    /// Who sees what happens.
+    /// The observer.
     pub observer: Arc<dyn Observer>,
 }
 
 impl Trial {
-    /// Has expectations see a request. Scripts tell of theirs by themselves.
+    /// Has expectations see a request. Scripts report theirs by themselves.
     pub fn asks(&self, request: &ChatRequest) {
         let request = Box::new(request.clone());
         self.observer.event(RunEvent::Request(request));

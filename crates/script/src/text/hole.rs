@@ -64,7 +64,7 @@ pub struct Broken {
     pub range: Range<usize>,
     /// What is wrong with it.
     pub message: String,
-    /// How to mend it.
+    /// How to fix it.
     pub help: &'static str,
 }
 

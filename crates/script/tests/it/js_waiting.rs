@@ -131,7 +131,7 @@ async fn a_piece_that_waits_lets_others_run() {
                 "(async () => { try { await this.$fail() } catch (e) { throw e } })()",
                 "Thrown it failed Some(5)",
             ),
-            // Begun and not waited for: its failure is told, below.
+            // Begun and not waited for: its failure is reported, below.
             ("[this.$fail(), 1][1]", "1"),
             ("[Promise.reject(new Error('alone')), 2][1]", "2"),
             ("await Promise.reject(new Error('x')).catch(() => 3)", "3"),

@@ -62,7 +62,7 @@ struct Patterns {
 }
 
 impl Splitter {
-    /// Takes apart what a model says that was told to think like this.
+    /// Takes apart the answer of a model that was asked to think like this.
     #[must_use]
     pub fn new(thinking: &Thinking) -> Self {
         let by = match (&thinking.think_regex, &thinking.answer_regex) {

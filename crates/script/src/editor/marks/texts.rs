@@ -18,7 +18,7 @@ use crate::text::hole::{Hole, HoleKind, Piece, holes};
 use crate::text::prefix::{self, Form, Position};
 use crate::text::template::{DEFAULT_FORMAT, Templates};
 
-/// Names of one text that are kept: each is looked up in what was written.
+/// Most names of one text that are cached: each is looked up in what was written.
 const MOST_OF_ONE: usize = 500;
 
 /// Variables of one template: each is looked for in all of it.

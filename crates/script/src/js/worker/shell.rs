@@ -17,7 +17,7 @@ use crate::js::runtime::{Level, Passed};
 /// Timers that may run at a time.
 const TIMERS: usize = 1_000;
 
-/// Failed promises that are told of in one turn.
+/// Most failed promises that are reported in one turn.
 const REJECTED: usize = 100;
 
 /// Turns that one interval or chain of timers may take in a row cost time of their piece; a timer
@@ -37,7 +37,7 @@ pub(super) struct Shell {
     /// Promises that failed in this turn and that nothing waits for yet, with their reasons in
     /// words.
     pub(super) rejected: RefCell<Vec<(Persistent<Js<'static>>, String)>>,
-    /// Pieces that are over, and that are told of once what they began has come to an end too.
+    /// Pieces that are over, and that are reported once what they began has come to an end too.
     finished: RefCell<HashMap<u64, Result<Done, JsError>>>,
     queue: RefCell<VecDeque<ToWorker>>,
     timers: RefCell<Vec<Timer>>,

@@ -32,7 +32,7 @@ use known::Known;
 pub(crate) use place::Spot;
 use walk::Walk;
 
-/// Findings that are told of one script.
+/// Most findings that are reported for one script.
 const MOST_FINDINGS: usize = 100;
 
 /// Everything that is wrong with a script that was read, by place; at most 100 findings. What the
@@ -94,7 +94,7 @@ impl<'a> Findings<'a> {
         T::default()
     }
 
-    /// Whether no more is told: then nothing has to be looked up.
+    /// Whether no more is reported: then nothing has to be looked up.
     fn full(&self) -> bool {
         self.list.len() >= MOST_FINDINGS
     }

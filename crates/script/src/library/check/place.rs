@@ -1,4 +1,4 @@
-//! Where a part of a scalar's text stands in the file. Asked only for what is told.
+//! Where a part of a scalar's text stands in the file. Computed only for what is reported.
 
 use std::ops::Range;
 

@@ -56,7 +56,7 @@ impl Import {
 /// What the `import` of a front matter says, in order.
 ///
 /// # Errors
-/// All that is wrong with it, each with its place and the mend.
+/// All that is wrong with it, each with its place and the fix.
 pub fn imports(config: &Node, source: &Source) -> Result<Vec<Import>, Vec<Diagnostic>> {
     let mut plan = Plan::new(source);
     if let Some(node) = config.get("import").filter(|node| !node.is_null()) {

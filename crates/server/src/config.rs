@@ -1,4 +1,4 @@
-//! How the server behaves. Every limit has its default here.
+//! Settings of the HTTP server. Every limit has its default here.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;

@@ -55,7 +55,7 @@ pub(crate) struct Problem {
     /// The source that `line` and `column` are in, if it is not the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
-    /// How to mend it.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
     /// Where in a query it is: line and column, both from 1. Of the routes of databases.
@@ -111,7 +111,7 @@ pub(crate) fn problem(status: u16, error: &'static str, message: impl Into<Strin
 }
 
 impl ApiError {
-    /// Says how to mend it.
+    /// Says how to fix it.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self

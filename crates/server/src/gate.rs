@@ -97,7 +97,7 @@ pub(crate) async fn answer(
     response
 }
 
-/// Who asks, or the answer to a request that does not get to its route.
+/// The client, or the answer to a request that does not get to its route.
 fn admitted(
     app: &App,
     peer: SocketAddr,

@@ -9,7 +9,7 @@
 //! a path, a member or a status is theirs: ai-prompt-shell (prompts, in Go), Chat Shell (agents, in
 //! Python) and table-chat (questions to databases, in Python).
 
-// What serves a missing part alone is in no one's way.
+// Code that only a feature uses which this build lacks is no dead code to report.
 #![cfg_attr(not(feature = "sql"), allow(dead_code))]
 
 pub mod agent;

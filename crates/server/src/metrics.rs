@@ -379,7 +379,7 @@ pub(crate) fn line(out: &mut String, name: &str, labels: &str, value: impl std::
     };
 }
 
-/// Counts of prompts and tools by name. Names are bounded by who counts.
+/// Counts of prompts and tools by name. Whoever counts bounds the names.
 pub(crate) fn write_usage(out: &mut String, usage: &Usage) {
     let prompts = usage.prompts();
     let name = "quillet_prompt_renders_total";

@@ -1,4 +1,4 @@
-//! What a server serves: the prompt service, and what is set up besides it.
+//! What is handed to a server before it starts.
 
 use std::sync::Arc;
 

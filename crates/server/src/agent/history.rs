@@ -1,4 +1,4 @@
-//! The conversation before: loaded, chosen, mended; and what is added to it after.
+//! The conversation before: loaded, chosen, repaired; and what is added to it after.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -53,7 +53,7 @@ pub trait Models: Send + Sync + fmt::Debug {
 /// A model that can be asked.
 #[derive(Clone, Debug)]
 pub struct Connected {
-    /// Who answers.
+    /// The model.
     pub model: Arc<dyn ChatModel>,
     /// The model's name, as it is sent.
     pub name: String,
@@ -68,7 +68,7 @@ pub struct Connected {
 /// What agents are made of.
 #[derive(Clone, Debug)]
 pub struct AgentParts {
-    /// Who answers.
+    /// Where models come from.
     pub models: Arc<dyn Models>,
     /// Where conversations rest.
     pub sessions: Arc<dyn Sessions>,

@@ -41,7 +41,7 @@ pub struct AgentRequest {
     pub options: ChatOptions,
     /// What is switched on.
     pub features: Features,
-    /// Who asks, and what with.
+    /// Who asks, and what comes with the question.
     pub metadata: Metadata,
     /// Files that belong to the question.
     pub attachments: Vec<Attachment>,
@@ -200,7 +200,8 @@ pub struct Features {
     /// Whether the run goes on for its log when the client leaves; the configured
     /// choice where `None`.
     pub resumable: Option<bool>,
-    /// Events that are only sent to who asks: `tool_limit_reached`, `sources.update`.
+    /// Events that are only sent to clients that ask for them: `tool_limit_reached`,
+    /// `sources.update`.
     pub events: Vec<String>,
 }
 
@@ -219,12 +220,12 @@ impl Default for Features {
     }
 }
 
-/// Who asks, and what with.
+/// Who asks, and what comes with the question.
 #[derive(Clone, Debug, Default)]
 pub struct Metadata {
-    /// Id of the request, for who cannot set a header.
+    /// Id of the request, for clients that cannot set a header.
     pub request_id: Option<String>,
-    /// Who asks, in a group.
+    /// The name of the user who asks, in a group.
     pub user_name: Option<String>,
     /// The task, which is a session where none is named.
     pub task_id: Option<String>,
@@ -274,7 +275,7 @@ pub struct Attachment {
 pub struct KnowledgeContext {
     /// The passages.
     pub contexts: Vec<KnowledgePassage>,
-    /// What the model is told about them.
+    /// What the model learns about them.
     pub meta_prompt: Option<String>,
 }
 

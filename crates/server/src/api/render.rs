@@ -151,7 +151,8 @@ pub(crate) struct DryRunReply {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<Object>)]
     warnings: Vec<Diagnostic>,
-    /// Why it could not be told further, if it could not: it needs a model's answer, or a grant.
+    /// Why it could not be followed further, if it could not: it needs a model's answer, or a
+    /// grant.
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<String>,
 }

@@ -24,7 +24,7 @@ const PROMPT: &str = "prompt/";
 #[derive(Clone, Debug)]
 pub struct ScriptModels {
     models: Arc<Models>,
-    /// Who is asked: the door itself, or a tape before it.
+    /// The model that is asked: the door itself, or a tape in front of it.
     door: Arc<dyn ChatModel>,
     /// The model of scripts that name none.
     default: Option<String>,

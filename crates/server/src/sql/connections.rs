@@ -160,7 +160,7 @@ pub(super) fn may_change(call: &Call) -> Result<(), ApiError> {
     Err(problem(403, "sql.fixed", message).hint(mend))
 }
 
-/// The connection is kept; its tools follow the store, if not now.
+/// The connection is saved; its tools follow the store, if not now.
 async fn renew_tools(call: &Call) {
     let Some(tools) = &call.app.databases else {
         return;

@@ -24,8 +24,8 @@ use crate::given::{Params, is_on};
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Refresh {
-    /// `true` reads the database anew; otherwise what is kept is given while the database
-    /// says that nothing has changed.
+    /// `true` reads the database anew; otherwise the stored one is given while the database says
+    /// that nothing has changed.
     refresh: Option<String>,
 }
 

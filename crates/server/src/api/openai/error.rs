@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::schema::{ErrorBody, Failure};
 use crate::error::ApiError;
 
-/// In which shape a route tells of errors.
+/// The shape of a route's errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Problem details.
@@ -98,8 +98,8 @@ fn of(error: &ApiError) -> Class {
     }
 }
 
-/// A provider's failure is told as the provider itself would, so that clients do what
-/// they do there: wait, ask for another model, or give up.
+/// A provider's failure is reported as the provider itself would, so that clients do what they do
+/// there: wait, ask for another model, or give up.
 fn of_model(kind: ModelErrorKind, status: Option<u16>) -> Class {
     match kind {
         ModelErrorKind::Auth => class(401, INVALID, Some("invalid_api_key")),

@@ -59,7 +59,7 @@ pub(super) fn refused(refused: &Refused) -> Response {
     )
 }
 
-/// A run that failed, for who does not stream.
+/// A run that failed, for clients that do not stream.
 pub(super) fn failed(failure: &Failure) -> Response {
     let mut response = answer(status(failure.code), &json!({"error": failure}));
     let wait = failure.details.retry_after_s;

@@ -300,7 +300,7 @@ fn agents(call: &Call) -> Result<Arc<AgentService>, ApiError> {
 }
 
 impl Call {
-    /// Who asks, as limits and runs know him.
+    /// The client, as limits and runs know it.
     pub(crate) fn who(&self) -> Who {
         self.app.auth.who(self.client)
     }

@@ -81,7 +81,7 @@ fn request(body: Value, has_model: bool, faults: &mut Faults) -> Option<AgentReq
     Some(request)
 }
 
-/// Parameters of generation that the provider is told in its own words, or that it refuses.
+/// Parameters of generation that are sent to the provider as they are, which it may refuse.
 fn options(body: &mut Object<'_>) -> ChatOptions {
     const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
     let mut extra = Map::new();

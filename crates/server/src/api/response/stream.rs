@@ -63,7 +63,7 @@ impl Telling {
         Some(&mut self.told)
     }
 
-    /// The next event of the run as it is, for who folds them.
+    /// The next event of the run as it is, for those who fold them.
     pub(super) async fn next_event(&mut self) -> Option<AgentEvent> {
         self.running.next().await
     }

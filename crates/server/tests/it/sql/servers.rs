@@ -13,7 +13,7 @@ async fn whole_way(shop: &Shop, dialect: &str) {
     let served = Setup::saying([SUM]).start().await;
     let put = served.put("shop", &shop.url()).await;
     assert_eq!(put["dbType"], dialect);
-    // The owner may write, and whoever puts such a connection is told.
+    // The owner may write, and whoever puts such a connection gets a warning.
     assert!(!put["warnings"].as_array().unwrap().is_empty(), "{put}");
     let tables = served.get("/dbs/shop/metadata/tables").await.json();
     assert_eq!(tables["tables"].as_array().unwrap().len(), 6, "{tables}");

@@ -95,7 +95,7 @@ pub struct SqlConfig {
     pub catalogue_age: Duration,
     /// Words of the users and what they stand for.
     pub glossary: Glossary,
-    /// Most accepted pairs of a question and a query that a model is told as examples; 0 for none.
+    /// Most accepted pairs of a question and a query that a model is shown as examples; 0 for none.
     pub examples: usize,
     /// Most tokens of these.
     pub examples_tokens: u64,

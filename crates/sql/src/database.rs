@@ -181,7 +181,7 @@ pub enum DatabaseErrorKind {
     ReadOnly,
     /// It calls, makes or reads what a query may not, as the server itself understood it.
     Refused,
-    /// The role may do more than anybody should who runs queries of others.
+    /// The role may do more than one that runs queries of others should.
     Role,
     /// The server could not say what the query would do.
     Unjudged,
@@ -226,7 +226,7 @@ pub struct DatabaseError {
     pub native_code: Option<String>,
     /// The byte of the query that it is about, where the database says so.
     pub position: Option<usize>,
-    /// How to mend it, where the database says so.
+    /// How to fix it, where the database says so.
     pub hint: Option<String>,
 }
 

@@ -23,7 +23,7 @@ pub enum Plan {
 pub struct Choice {
     /// Places in the catalogue, in the order in which the model sees them.
     pub tables: Vec<usize>,
-    /// Who chose each.
+    /// What chose each.
     pub chosen_by: Vec<&'static str>,
     /// Why phase 1's answer could not be used.
     pub fallback: Option<Fallback>,

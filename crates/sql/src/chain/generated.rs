@@ -29,7 +29,7 @@ pub struct Generated {
     pub phases: Vec<PhaseTime>,
     /// What it cost, and what it would have cost with the whole schema.
     pub tokens: TokenReport,
-    /// Numbers in the history of the accepted queries that the model was told as examples.
+    /// Numbers in the history of the accepted queries that the model was shown as examples.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<u64>,
     /// Queries that were refused before this one, oldest first.
@@ -93,6 +93,6 @@ pub struct Repair {
     pub sql: String,
     /// Code of the error.
     pub code: String,
-    /// The error, as the model was told.
+    /// The error, as it was sent to the model.
     pub error: String,
 }

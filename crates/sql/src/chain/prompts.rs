@@ -65,8 +65,7 @@ pub struct PromptError {
     pub message: String,
 }
 
-/// Who renders the chain's prompts. A server looks for stored prompts of the ids of [`Which`]
-/// first.
+/// Renders the chain's prompts. A server looks for stored prompts of the ids of [`Which`] first.
 pub trait Prompts: Send + Sync + fmt::Debug {
     /// The messages of a prompt.
     fn render<'a>(

@@ -58,7 +58,7 @@ pub(super) fn load(
         let error = FileError::new("sql.file.form", path, "is empty");
         return Err(error.help("a file of rows has at least a line that names its columns"));
     }
-    // Who writes semicolons does so because commas are points.
+    // People write semicolons where the comma is the decimal point.
     let commas = form.separator == b';';
     let has_header = match job.options.header {
         Header::Yes => true,

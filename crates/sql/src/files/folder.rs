@@ -78,7 +78,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Who removed it before has done no harm.
+        // If somebody removed it before, no harm is done.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

@@ -100,7 +100,7 @@ pub struct GuardError {
     pub span: Option<Span>,
     /// Line and column of the span's start.
     pub position: Option<Position>,
-    /// How to mend it: a nearest name, or what is allowed.
+    /// How to fix it: a nearest name, or what is allowed.
     pub help: Option<String>,
 }
 
@@ -133,7 +133,7 @@ impl GuardError {
 /// Reads a query and says whether it may run.
 ///
 /// # Errors
-/// The first thing that is wrong with it, with its place and mend.
+/// The first thing that is wrong with it, with its place and fix.
 pub fn check(
     sql: &str,
     dialect: Dialect,

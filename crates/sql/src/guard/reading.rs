@@ -295,7 +295,7 @@ impl Reader<'_> {
             .help("write the operator itself"))
     }
 
-    /// Types of columns that something in FROM is told to give.
+    /// Types of columns that an item of FROM declares.
     fn check_columns(&self, factor: &TableFactor) -> Result<(), GuardError> {
         let alias = match factor {
             TableFactor::Table { alias, .. } | TableFactor::Function { alias, .. } => {

@@ -202,8 +202,8 @@ impl Server {
 
     fn options(&self, packet: usize, tls: Option<SslOpts>) -> OptsBuilder {
         let url = &self.url;
-        // A packet limit, a waiting time and no wish for a socket: else the
-        // library asks the server for all three.
+        // A packet limit, a waiting time and no socket: else the library asks the server for all
+        // three.
         OptsBuilder::default()
             .ip_or_hostname(url.host.trim_start_matches('[').trim_end_matches(']'))
             .tcp_port(url.port)
@@ -288,9 +288,9 @@ impl Server {
 }
 
 /// What makes a connection one that only reads, whatever the server's own settings are. Quotes and
-/// backslashes mean what they mean to the guard: no mode of SQL but the server's wish about GROUP
-/// BY. A recursion ends by the time limit: MariaDB would silently cut it after 1,000 rounds, which
-/// is less than three years of days. Whoever takes rows slowly has as long as the query: the server
+/// backslashes mean what they mean to the guard: no SQL mode but the server's own about GROUP BY. A
+/// recursion ends by the time limit: MariaDB would silently cut it after 1,000 rounds, which is
+/// less than three years of days. Whoever takes rows slowly has as long as the query: the server
 /// would hang up after a minute. MariaDB skips comments for MySQL 5.7 and later, and MySQL those
 /// for MariaDB.
 fn settings(time: Duration) -> [String; 2] {

@@ -124,7 +124,7 @@ impl Session {
                 match message {
                     Ok(AsyncMessage::Notice(notice)) => listener.hear(&notice),
                     Ok(_) => {}
-                    // Whoever waits for an answer is told of the error as well.
+                    // Whoever waits for an answer gets the error as well.
                     Err(error) => {
                         tracing::debug!(%error, "the connection to PostgreSQL broke");
                         return;

@@ -30,7 +30,7 @@ impl Databases {
         names::check(name)?;
         let url = definition.url.parse::<ConnectionUrl>()?;
         let mut definition = definition.clone();
-        // Who hands over a file has read it, or can.
+        // Whoever hands over a file may read it, so its values are no secret from them.
         if url.path.is_some() && definition.values.is_none() {
             definition.values = Some(true);
         }

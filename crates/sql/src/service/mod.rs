@@ -45,13 +45,13 @@ pub struct Parts {
     pub store: Arc<dyn Store>,
     /// Where catalogues and history rest.
     pub archive: Arc<dyn Archive>,
-    /// Who chooses tables and writes queries.
+    /// The model that chooses tables and writes queries.
     pub model: Option<Arc<dyn ChatModel>>,
-    /// Who makes vectors of texts, for tables that no word of a question names.
+    /// Makes vectors of texts, for tables that no word of a question names.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// Who counts tokens.
+    /// Counts tokens.
     pub tokens: Arc<dyn TokenCounter>,
-    /// Who renders the chain's prompts.
+    /// Renders the chain's prompts.
     pub prompts: Arc<dyn Prompts>,
     /// Settings.
     pub config: SqlConfig,
@@ -150,11 +150,11 @@ impl Databases {
         self.inner.parts.store.changes()
     }
 
-    /// The catalogue of a database: as it is kept while its fingerprint holds, else read
-    /// anew; always read anew if `refresh`.
+    /// The catalogue of a database: as it is stored while its fingerprint holds, else read anew;
+    /// always read anew if `refresh`.
     ///
     /// # Errors
-    /// There is no such connection, or the database does not answer and nothing is kept.
+    /// There is no such connection, or the database does not answer and nothing is stored.
     pub async fn catalogue(
         &self,
         name: &str,
@@ -465,7 +465,7 @@ impl Databases {
         Ok(asking)
     }
 
-    /// A record that cannot be kept is no reason to keep the rows back.
+    /// A record that cannot be stored is no reason to withhold the rows.
     async fn record(&self, name: &str, ran: &Streamed, options: &RunOptions) {
         let record = QueryRecord {
             id: 0,
@@ -507,7 +507,7 @@ impl Asking {
         }
     }
 
-    /// Who writes queries for it.
+    /// The chain that writes queries for it.
     fn chain<'a>(
         &'a self,
         parts: &'a Parts,

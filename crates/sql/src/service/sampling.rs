@@ -27,8 +27,8 @@ use crate::{DatabaseErrorKind, SqlError};
 const PATIENCE: Duration = Duration::from_millis(300);
 
 impl Databases {
-    /// Samples values of a database's columns now, whatever is kept; how many columns have some. 0
-    /// where they are not wanted: see [`Sampling`](crate::values::Sampling).
+    /// Samples values of a database's columns now, whatever is stored; how many columns have some.
+    /// 0 where they are not wanted: see [`Sampling`](crate::values::Sampling).
     ///
     /// # Errors
     /// There is no such connection, or the database does not answer.

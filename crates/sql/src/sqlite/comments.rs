@@ -7,7 +7,7 @@
 //!   that line (`CREATE TABLE orders ( -- one row for each order`).
 //! - A comment that begins its line is about the column that follows.
 //! - Comments behind the closing bracket are about the table, and in a view those before its query.
-//! - Comments on constraints are about nothing that is kept.
+//! - Comments on constraints are skipped: the catalogue has no place for them.
 //!
 //! A column's `CHECK (name IN ('a', 'b'))` gives the values that it may have.
 

@@ -45,7 +45,7 @@ const LIMITS: [(Limit, i32); 11] = [
     (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
 ];
 
-/// A wish that some work ends, from another thread.
+/// A request from another thread that some work ends.
 #[derive(Default)]
 pub(super) struct Stop {
     asked: AtomicBool,

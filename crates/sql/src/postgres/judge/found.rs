@@ -214,7 +214,7 @@ impl Found {
                 return Err(Strange("a parameter".to_owned()));
             }
             "SQLVALUEFUNCTION" => {
-                // Times, and the names of the database and the schema; the others tell of users.
+                // Times, and the names of the database and the schema; the others reveal users.
                 let op: Option<u32> = node.numbers("op").next();
                 if !op.is_some_and(|op| op <= 8 || op == 13 || op == 14) {
                     self.asks_user.get_or_insert(place(node));

@@ -79,7 +79,7 @@ impl Allowed {
     }
 }
 
-/// Who asks, and what the server can be asked.
+/// The role that asks, and what the server can be asked.
 #[derive(Clone, Debug)]
 pub(super) struct Asker {
     role: String,

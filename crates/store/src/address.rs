@@ -59,9 +59,9 @@ pub struct RedisAddress {
     pub deployment: Deployment,
     /// Encrypted.
     pub tls: bool,
-    /// Who we are to the nodes that hold the data.
+    /// The login for the nodes that hold the data.
     pub login: Login,
-    /// Who we are to the sentinels.
+    /// The login for the sentinels.
     pub sentinel_login: Login,
     /// Number of the database; 0 in a cluster.
     pub db: i64,

@@ -23,7 +23,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Begins to connect; does not wait for Redis. Changes are told to `hub`.
+    /// Begins to connect; does not wait for Redis. Changes are sent to `hub`.
     pub(crate) fn open(settings: Settings, hub: Hub) -> Self {
         let settings = Arc::new(settings);
         let (sender, state) = watch::channel(State::Connecting);

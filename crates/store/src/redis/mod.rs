@@ -122,7 +122,7 @@ impl RedisStore {
         Ok(found.into_iter().map(text_of).collect())
     }
 
-    /// Runs a command that changes a key, and tells of the change if Redis will not.
+    /// Runs a command that changes a key, and reports the change if Redis will not.
     async fn change(&self, kind: Kind, key: &Key, request: Request) -> Result<Value, StoreError> {
         let reply = self.client.ask(request).await?;
         if !self.client.ring().await.is_ok_and(|ring| ring.tracked()) {

@@ -140,7 +140,8 @@ impl Tower {
         }
     }
 
-    /// The task that fulfils wishes ends only with everything else.
+    /// The task that receives these ends only with everything else, so sending does not fail
+    /// before.
     fn wish(&self, name: &str) {
         let _ = self.wishes.send(name.to_owned());
     }

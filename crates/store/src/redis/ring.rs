@@ -39,7 +39,7 @@ pub(crate) struct Ring {
     marks: Marks,
 }
 
-/// Marks among the notices, by which one sees how far they have been told.
+/// Marks among the notices, by which one sees how far they have been delivered.
 #[derive(Debug)]
 struct Marks {
     notices: UnboundedSender<PushInfo>,
@@ -73,7 +73,7 @@ impl Ring {
         })
     }
 
-    /// Waits until the notices of all changes that were made before have been told.
+    /// Waits until the notices of all changes that were made before have been delivered.
     pub(crate) async fn sync(&self) -> Result<(), StoreError> {
         let pings = self.links.iter().map(|link| link.ask(redis::cmd("PING")));
         try_join_all(pings).await?;

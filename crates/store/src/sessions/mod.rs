@@ -12,7 +12,7 @@ use quillet_core::store::{StoreError, StoreErrorKind};
 pub use memory::MemorySessions;
 pub use sqlite::SqliteSessions;
 
-/// Bounds of kept conversations.
+/// Bounds of stored conversations.
 #[derive(Clone, Debug)]
 pub struct SessionOptions {
     /// How long a session is kept after its last message; 7200 s, Chat Shell's

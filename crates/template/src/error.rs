@@ -92,7 +92,7 @@ pub struct RenderError {
     pub span: Option<Span>,
     /// The place for people.
     pub position: Option<Position>,
-    /// How to mend it.
+    /// How to fix it.
     pub help: Option<String>,
 }
 

@@ -198,9 +198,9 @@ impl Pass<'_> {
         self.call_at(&[], name, arguments)
     }
 
-    /// The same for a format that knows where the call stands, so that it is told
-    /// from others whatever the passes leave out: `place` is the place in the
-    /// source, [`Pass::enter`] what led there.
+    /// The same for a format that knows where the call stands, so that it is distinguished from
+    /// others whatever the passes leave out: `place` is the place in the source, [`Pass::enter`]
+    /// what led there.
     pub(crate) fn call_at(
         &mut self,
         place: &[usize],

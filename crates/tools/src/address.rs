@@ -161,7 +161,7 @@ fn check_name(name: &str) -> Result<(), Denied> {
 /// standard's repairs (backslashes, blanks, tabs) hide where a url really leads.
 ///
 /// # Errors
-/// What is wrong with it, and the mend.
+/// What is wrong with it, and the fix.
 pub fn parse_url(text: &str) -> Result<Url, Denied> {
     if let Some(bad) = text
         .chars()

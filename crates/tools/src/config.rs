@@ -29,7 +29,7 @@ pub struct ToolsConfig {
     /// Certificates in PEM that are trusted beside the system's, for tools
     /// whose certificates come from the operator's own authority.
     pub ca_file: Option<PathBuf>,
-    /// Where modules are and what they want to be told, by the `module` of a definition.
+    /// Where modules are and which headers they want, by the `module` of a definition.
     pub modules: BTreeMap<String, ModuleConfig>,
     /// MCP servers that definitions may name.
     pub mcp_servers: BTreeMap<String, McpServerConfig>,
@@ -151,7 +151,7 @@ fn some_millis<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Duration>,
 pub struct ConfigError {
     /// The setting, such as `tools.modules.translator.base_url`.
     pub setting: String,
-    /// What is wrong and how to mend it.
+    /// What is wrong and how to fix it.
     pub message: String,
 }
 

@@ -18,7 +18,7 @@
 //! # Ok(()) }
 //! ```
 
-// What serves a missing part alone is in no one's way.
+// Code that only a feature uses which this build lacks is no dead code to report.
 #![cfg_attr(not(all(feature = "grpc", feature = "mcp")), allow(dead_code))]
 
 pub mod address;

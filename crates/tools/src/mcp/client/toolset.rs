@@ -236,7 +236,7 @@ impl McpTool {
     }
 }
 
-/// The beginning of an error's text: long enough for a model to mend its call.
+/// The beginning of an error's text: long enough for a model to correct its call.
 fn beginning(text: &str) -> &str {
     const MOST: usize = 4_000;
     match text.char_indices().nth(MOST) {

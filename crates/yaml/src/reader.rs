@@ -24,7 +24,7 @@ pub struct Problem {
     pub message: String,
     /// Where the same thing stood first; its line ends the sentence.
     pub first: Option<Span>,
-    /// How to mend it.
+    /// How to fix it.
     pub help: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl Problem {
         self
     }
 
-    /// Adds how to mend it.
+    /// Adds how to fix it.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

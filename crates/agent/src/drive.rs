@@ -67,11 +67,13 @@ async fn drive(run: Run, events: Events) {
         events,
     };
     let ending = tokio::select! {
+        // In this order: a cancel is heard before the limit, and both before the next step.
         biased;
         () = cancelled => Ending::Cancelled,
         () = sleep(limit) => Ending::Failed(AgentError::Time(limit)),
         ending = converse(&scope, toolbox, &mut ledger) => ending,
     };
+    // The loop is gone by now, and with it every call that was on its way.
     for done in ledger.settle(&ending) {
         scope.events.send(done).await;
     }
@@ -109,6 +111,7 @@ async fn converse(scope: &Scope, mut toolbox: Toolbox, ledger: &mut Ledger) -> E
         match step(&turn, last, cut_in_a_row) {
             Step::End if circles => return after_circle(turn.reason, scope.limits.repeated_calls),
             Step::End => return Ending::Finished(turn.reason),
+            // A pause counts as a round, else a provider that only pauses would be asked for ever.
             Step::Again => ledger.rounds += 1,
             Step::Calls => {
                 ledger.rounds += 1;

@@ -8,7 +8,7 @@ use super::percent;
 use super::units::{Unit, middle, units};
 use crate::{CompactionReport, Limits};
 
-/// No attachment is cut below this to meet the target.
+/// No attachment is cut below this many characters to meet the target, as in Chat Shell.
 const LEAST_ATTACHMENT: usize = 10_000;
 /// No result and no message is cut below this.
 const LEAST_TEXT: usize = 400;

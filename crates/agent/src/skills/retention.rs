@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use quillet_core::Role;
 use quillet_core::session::Turn;
 
-/// Turns after the one that loaded it that a skill lives through.
+/// Turns after the one that loaded it that a skill lives through, as in Chat Shell.
 pub const RETAINED_TURNS: usize = 5;
 
 /// The skills that earlier turns loaded and that are loaded still, in the order they

@@ -6,7 +6,8 @@ use crate::{Content, ContentPart, Message};
 
 /// Tokens around each message, as OpenAI documents it for its chat models.
 const PER_MESSAGE: u64 = 4;
-/// Tokens of an image.
+/// Tokens of an image, as Chat Shell counts them. Providers count by its size, which is not known
+/// here.
 const PER_IMAGE: u64 = 170;
 
 /// Counts the tokens of texts as one family of models does, or estimates them.

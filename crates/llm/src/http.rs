@@ -120,6 +120,8 @@ impl Http {
         }
         let made =
             make(&self.0.options, secure, local).map_err(|error| unmade(endpoint, &error))?;
+        // `get_or_init` has no place for an error. Of two that are made at the same time one is
+        // dropped.
         Ok(slot.get_or_init(|| made))
     }
 
@@ -176,6 +178,7 @@ fn make(options: &HttpOptions, secure: bool, local: bool) -> Result<Client, reqw
         builder = builder.no_proxy();
     }
     if !secure {
+        // Reading the system's certificates takes time, and plain connections need none.
         builder = builder.tls_certs_only([]);
     }
     builder.build()

@@ -1,7 +1,7 @@
-//! Asking again after a failure that may pass: two retries after 100 ms and 300 ms, the default, or
-//! the `max_retries` of a request's `model_config`, whose `retry_delay` doubles each time. Only
-//! requests that nothing has answered are repeated; what breaks after the first event is the
-//! caller's to see.
+//! Asking again after a failure that may pass: two retries after 100 ms and 300 ms, the default and
+//! what ai-prompt-shell documents, or the `max_retries` of a request's `model_config`, whose
+//! `retry_delay` doubles each time. Only requests that nothing has answered are repeated; what
+//! breaks after the first event is the caller's to see.
 
 use std::fmt;
 use std::sync::Arc;

@@ -75,6 +75,7 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
     /// What was used last of all need not be used again: one hot key writes nothing.
     fn touch(&self, entry: &Entry<V>) {
         if entry.used.load(Ordering::Relaxed) != self.clock.load(Ordering::Relaxed) {
+            // Of two uses at the same time the later number stays.
             entry.used.fetch_max(self.tick(), Ordering::Relaxed);
         }
     }

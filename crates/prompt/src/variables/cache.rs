@@ -89,6 +89,7 @@ impl Cache {
         match tokio::time::timeout(LONGEST_QUESTION, asking).await {
             Ok(Ok(())) => {
                 self.pace.store(PROMPT, Ordering::Release);
+                // Plans that were made without this answer are made again.
                 self.version.fetch_add(1, Ordering::Release);
             }
             _ => self.pace.store(SLOW, Ordering::Release),
@@ -117,6 +118,7 @@ impl Cache {
                 Some(entry) => (Some(context::read(key, &entry.text)), None),
             };
             let values = keys.iter().zip(entries).map(value).collect();
+            // Counted from the question: the store may have read the values right after it.
             fetching.end(values, started + MOST_AGE);
             Ok(())
         })

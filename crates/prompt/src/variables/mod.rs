@@ -20,7 +20,7 @@ use crate::context;
 use crate::error::ServiceError;
 use crate::follow::Asks;
 
-/// A value older than this is fetched again.
+/// A value older than this is fetched again, as ai-prompt-shell documents.
 const MOST_AGE: Duration = Duration::from_secs(5);
 
 /// While the store is away, old values are served and looked at again after this.
@@ -170,12 +170,14 @@ impl Variables {
             known.loaded = true;
         }
         self.expire_all();
+        // After the keys are set: whoever reads the new number finds them.
         self.cache.generation.fetch_add(1, Ordering::Release);
         Ok(())
     }
 
     /// Follows the store's changes for as long as the future is polled.
     pub async fn watch(&self) {
+        // Before the keys are loaded, so that no change falls between.
         let mut follower = self.asks.follow(self.cache.store.changes()).await;
         self.load_until_done().await;
         while let Some(changes) = follower.next().await {
@@ -223,6 +225,7 @@ impl Variables {
     fn changed(&self, key: Key) {
         {
             let mut cells = write(&self.cache.cells);
+            // What a fetch on its way brings may be the value from before.
             if cells.fetching.contains_key(&key) {
                 cells.changed.insert(key.clone());
             }
@@ -242,6 +245,7 @@ impl Variables {
         for cell in cells.values.values_mut() {
             cell.good_until = now;
         }
+        // What is being fetched may be from before, too.
         cells.changed = cells.fetching.keys().cloned().collect();
         drop(cells);
         self.cache.version.fetch_add(1, Ordering::Release);

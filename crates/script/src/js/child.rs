@@ -55,6 +55,8 @@ pub fn serve(
 fn listen(input: &mut impl Read, sender: &Sender<ToWorker>, control: &Control) {
     while let Ok(Some(message)) = wire::read::<ToWorker>(input) {
         if let ToWorker::Cancel { piece } = message {
+            // Read by the interrupt handler: the message below is only read when JavaScript is
+            // done.
             control.cancel(piece);
         }
         if sender.send(message).is_err() {

@@ -62,6 +62,7 @@ impl Thread {
     /// Says something to the worker. One that is gone hears nothing: the board tells who waits.
     pub(super) fn send(&self, message: ToWorker) {
         if let ToWorker::Cancel { piece } = message {
+            // Read by the interrupt handler: a message would wait until JavaScript is done.
             self.control.cancel(piece);
         }
         let _ = self.sender.send(message);

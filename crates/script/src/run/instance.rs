@@ -121,6 +121,7 @@ impl World {
 
     /// The next number of the run's generator: the same for the same seed.
     pub(crate) fn random(&self) -> u64 {
+        // SplitMix64: the step is odd, so every number comes once before any comes again.
         mix(self
             .random
             .fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed))
@@ -133,6 +134,7 @@ impl World {
 
     /// Ends all scripts of the run with a result.
     pub(crate) fn exit(&self, value: Option<Value>) {
+        // The first `$exit` counts. The result is there before the flag says so.
         lock(&self.exited).get_or_insert(value);
         self.exits.store(true, Ordering::Relaxed);
     }
@@ -154,6 +156,7 @@ impl World {
             return;
         }
         tally.warnings.push(finding.clone());
+        // Observers are called without the lock: what they do is not ours to know.
         drop(tally);
         self.observer.event(RunEvent::Warning(finding));
     }

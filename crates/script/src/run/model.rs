@@ -361,6 +361,7 @@ impl Instance {
             role: ask.2,
             closing,
         };
+        // The time of the model is not the script's own.
         let waiting = self.world.budget.waiting();
         let answer = call::ask(ask.0, &watch).await;
         drop(waiting);

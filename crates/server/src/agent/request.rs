@@ -11,8 +11,8 @@ use quillet_core::{Content, Message};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
-/// Most tokens of an answer where the request says nothing;
-/// the model's own limit lowers it.
+/// Most tokens of an answer where the request says nothing, as in Chat Shell; the model's own limit
+/// lowers it.
 pub const DEFAULT_MAX_TOKENS: u64 = 32_768;
 
 /// What an agent is asked.

@@ -275,6 +275,8 @@ impl Running {
     fn over(&mut self, outcome: Box<Outcome>) -> AgentEvent {
         self.stage = Stage::Over;
         self.service.counts.ended(&outcome);
+        // Of a run with a log the places are given back when its last event is written: until then
+        // the run is not over for the readers of the log.
         if !self.has_log {
             self.places = None;
         }
@@ -362,6 +364,7 @@ impl Drop for Running {
             Stage::Keeping(keeping, outcome) => Last::Keeping(keeping, outcome),
             Stage::Preparing(_) | Stage::Over => return,
         };
+        // Outside of a runtime nothing can be written any more.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;
         };

@@ -178,6 +178,7 @@ impl Session {
 
     /// Runs our own statements, several at once: never a text from outside.
     pub(super) async fn run(&mut self, own: &str) -> Result<(), DatabaseError> {
+        // Before it is sent: a future that is dropped in the middle leaves something running.
         self.is_working = true;
         let done = self.client.batch_execute(own).await;
         done.map_err(|error| error::of(&error))

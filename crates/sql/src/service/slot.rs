@@ -96,6 +96,7 @@ impl Slot {
         if let Some(known) = self.known() {
             return Some(known.prepared);
         }
+        // Where somebody reads it already, the query does not wait for that.
         let _reader = self.reader.try_lock().ok()?;
         let resting = self.resting(parts).await;
         locked(&self.kept).clone_from(&resting);
@@ -143,6 +144,7 @@ impl Slot {
             return Ok(known.prepared);
         }
         let _reader = self.reader.lock().await;
+        // Somebody else may have read or compared it while this waited.
         let known = match self.known() {
             Some(known) => Some(known),
             None => self.resting(parts).await,

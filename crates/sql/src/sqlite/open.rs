@@ -76,6 +76,7 @@ pub(super) fn open(
     stop: &Arc<Stop>,
 ) -> Result<Connection, DatabaseError> {
     let place = place(path)?;
+    // Without SQLite's own lock: Rust's types let no two threads use a connection at once.
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = |error: rusqlite::Error| fault::of(path, busy, &error);
     let connection = Connection::open_with_flags(&place, flags).map_err(failed)?;

@@ -40,6 +40,8 @@ pub(super) fn run(
         return Err(DatabaseError::new(Kind::Syntax, message));
     }
     let failed = |error: rusqlite::Error| work.fault(&error);
+    // In this order: the schema and virtual tables are read before their statements are measured
+    // and judged as if the query had made them.
     catalogue::probe(connection).map_err(failed)?;
     virtual_tables::connect(connection, sql).map_err(failed)?;
     let value = limits.bytes.clamp(VALUE_LEAST, VALUE_MOST);
@@ -77,6 +79,7 @@ fn prepare<'c>(
         let message = "the query has a parameter, and nobody gives its value; write the value";
         return Err(wrong(Kind::Syntax, message));
     }
+    // Known by now: preparing a statement names its functions to the authorizer.
     let slow = seen
         .lock()
         .unwrap_or_else(PoisonError::into_inner)

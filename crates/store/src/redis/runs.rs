@@ -1,10 +1,11 @@
 //! Runs in Redis, shared by all replicas.
 //!
-//! `<prefix>runs:{<id>}` is a stream of events whose ids are their numbers, and
-//! `…:state` a hash: `last`, `bytes`, `ended` (1: its last event is there, 2: it is not),
-//! `cancelled`, `place`, `lease`, `missed` (when somebody first saw that the lease is over).
-//! `<prefix>keys:{<key>}:places` and `…:begun` are sorted sets of a key's places (by the
-//! end of their lease) and beginnings (by their time). Time is always Redis' own.
+//! `<prefix>runs:{<id>}` is a stream of events whose ids are their numbers, and `…:state` a hash:
+//! `last`, `bytes`, `ended` (1: its last event is there, 2: it is not), `cancelled`, `place`,
+//! `lease`, `missed` (when somebody first saw that the lease is over).
+//! `<prefix>keys:{<key>}:places` and `…:begun` are sorted sets of a key's places (by the end of
+//! their lease) and beginnings (by their time). Time is always Redis' own: the clocks of replicas
+//! differ.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,9 +68,10 @@ redis.call('HSET', KEYS[2], 'place', ARGV[1], 'lease', now + ARGV[2])
 redis.call('PEXPIRE', KEYS[2], ARGV[3])
 return 1";
 
-/// KEYS: log, state. ARGV: most events, most bytes, time to keep, whether it ended,
-/// then number, name and payload of each event. Events that are there already are left out.
-/// Answers -1 if the log has its last event, and this call brings more.
+/// KEYS: log, state. ARGV: most events, most bytes, time to keep, whether it ended, then number,
+/// name and payload of each event. Events that are there already are left out. Answers -1 if the
+/// log has its last event, and this call brings more. `%.0f`, since Lua writes large numbers with
+/// an exponent.
 const APPEND: &str = "
 local state = redis.call('HMGET', KEYS[2], 'last', 'bytes', 'ended')
 local last, bytes = tonumber(state[1] or '0'), tonumber(state[2] or '0')

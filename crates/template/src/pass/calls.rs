@@ -101,8 +101,8 @@ impl Pass<'_> {
     /// A statement could not be evaluated because the result of a call that it
     /// looks into is pending. It has written nothing, and the pass goes on.
     ///
-    /// Only who is certain of it may go on: what follows has to be evaluated
-    /// whatever the result is, and must not read what the statement would have set.
+    /// Only a format that is certain of it may go on: what follows has to be evaluated whatever the
+    /// result is, and must not read what the statement would have set.
     pub fn skip(&mut self) {
         self.skip_since(0);
     }

@@ -187,6 +187,7 @@ fn contains(network: IpAddr, bits: u8, address: IpAddr) -> bool {
         let drop = u32::from(width.saturating_sub(bits));
         a.checked_shr(drop).unwrap_or(0) == b.checked_shr(drop).unwrap_or(0)
     };
+    // An IPv4 address may come in the form of IPv6 (`::ffff:10.1.2.3`).
     match (network, address.to_canonical()) {
         (IpAddr::V4(n), IpAddr::V4(a)) => same(n.to_bits().into(), a.to_bits().into(), 32),
         (IpAddr::V6(n), IpAddr::V6(a)) => same(n.to_bits(), a.to_bits(), 128),

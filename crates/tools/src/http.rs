@@ -53,6 +53,8 @@ impl Http {
             return Ok(client);
         }
         let made = make_client(&self.network)?;
+        // `get_or_init` has no place for an error. Of two that are made at the same time one is
+        // dropped.
         Ok(self.client.get_or_init(|| made))
     }
 
@@ -113,6 +115,8 @@ impl Http {
 fn make_client(network: &Network) -> Result<Client, ToolError> {
     let builder = || {
         Client::builder()
+            // The resolver checks every address, so nothing may go around it: neither redirects nor
+            // a proxy, which would look names up by itself.
             .dns_resolver(network.clone())
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()

@@ -193,6 +193,7 @@ impl<T: Clone + Send + 'static> Greeting<T> {
         {
             state.attempt = None;
         }
+        // Under the lock, so that an attempt that ends from here on is noticed.
         let ended = self.shared.ended.subscribe();
         let now = Instant::now();
         let begun = match (&state.attempt, &state.failure) {
@@ -218,6 +219,7 @@ impl<T: Clone + Send + 'static> Greeting<T> {
     where
         F: Future<Output = Result<T, ToolError>> + Send + 'static,
     {
+        // Weak: dropping the greeting is what ends an attempt.
         let shared = Arc::downgrade(&self.shared);
         let task = tokio::spawn(async move {
             let made = making.await;

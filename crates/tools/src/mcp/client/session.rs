@@ -243,6 +243,7 @@ async fn listen(program: String, stderr: ChildStderr, last_line: Arc<Mutex<Strin
     const LONGEST: u64 = 4096;
     let mut reader = BufReader::new(stderr);
     loop {
+        // In pieces: a program that never ends its line must not fill the memory.
         let mut line = Vec::new();
         match (&mut reader)
             .take(LONGEST)

@@ -65,7 +65,7 @@ pub enum AgentEvent {
     Ended(Box<Outcome>),
 }
 
-/// Where an answer is from.
+/// A source of an answer, such as a document or a page of the web.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// Its number in the answer, from 1.
@@ -85,7 +85,7 @@ pub struct Source {
     pub snippet: Option<String>,
 }
 
-/// What a compaction did.
+/// A report of one compaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CompactionReport {
     /// Tokens before.
@@ -106,7 +106,7 @@ pub struct CompactionReport {
     pub strategies: Vec<&'static str>,
 }
 
-/// How a run ended, and what it leaves.
+/// The outcome of a run: how it ended, and what it leaves.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// How.
@@ -157,7 +157,7 @@ pub enum Ending {
     Failed(AgentError),
 }
 
-/// Why a run failed.
+/// The error of a run that failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AgentError {
     /// The model did not answer.

@@ -90,7 +90,7 @@ impl fmt::Debug for Run {
     }
 }
 
-/// What fits into a model.
+/// The context window of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Tokens of a request and its answer together.

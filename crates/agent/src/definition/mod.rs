@@ -118,7 +118,7 @@ pub struct AgentDefinition {
     pub metadata: Json,
 }
 
-/// Where the instructions of an agent are from.
+/// The instructions of an agent: a text, or a stored prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Instructions {
     /// It has none.
@@ -184,7 +184,7 @@ impl LimitSettings {
     }
 }
 
-/// What an agent switches on or off; what is `None` stays as it is.
+/// Switches of an agent; what is `None` stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FeatureSettings {
     /// The model is told to think thoroughly, and what time it is.

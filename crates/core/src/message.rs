@@ -207,8 +207,8 @@ pub struct NativeTurn {
     pub content: serde_json::Value,
 }
 
-/// What a message says: a text, or parts in order. In JSON a string, or a list
-/// of objects with a `type`, as OpenAI's chat wire has them.
+/// The content of a message: a text, or parts in order. In JSON a string, or a list of objects with
+/// a `type`, as OpenAI's chat wire has them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(untagged)]
 pub enum Content {

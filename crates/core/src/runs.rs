@@ -33,7 +33,7 @@ pub struct LogPage {
     pub gap: bool,
 }
 
-/// How much one key may do.
+/// Limits on the runs of one key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allowance {
     /// Runs at the same time; unlimited where `None`.
@@ -42,7 +42,7 @@ pub struct Allowance {
     pub per_minute: Option<u32>,
 }
 
-/// Why a run may not begin.
+/// The reason why a run may not begin.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum NotAdmitted {
     /// Too many run already.

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::build::Missing;
 use crate::{BoxFuture, Diagnostic};
 
-/// What an entry is.
+/// The kind of a stored entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -140,7 +140,7 @@ impl Entry {
     }
 }
 
-/// Something that may have changed.
+/// A notice that something in a store may have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// One entry was written or removed.
@@ -151,7 +151,7 @@ pub enum Change {
     All,
 }
 
-/// How a store is.
+/// Whether a store can be reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "lowercase")]
 pub enum Health {
@@ -228,7 +228,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn health(&self) -> Health;
 }
 
-/// What kind of failure it was.
+/// The kind of a [`StoreError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreErrorKind {
     /// It cannot be reached.
@@ -257,7 +257,7 @@ impl StoreErrorKind {
     }
 }
 
-/// Why a store did not do what it was asked.
+/// The error of a store.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct StoreError {

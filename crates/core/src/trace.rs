@@ -44,7 +44,7 @@ pub struct Span {
     pub error: Option<String>,
 }
 
-/// What a span is about.
+/// The kind of work that a span records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpanKind {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-/// What kind of failure it was.
+/// The kind of a [`ModelError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ModelErrorKind {
     /// No connection.
@@ -101,7 +101,7 @@ impl ModelErrorKind {
     }
 }
 
-/// Why a model did not answer.
+/// The error of a call of a model.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {

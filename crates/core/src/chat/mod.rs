@@ -25,7 +25,7 @@ use futures_core::Stream;
 
 use crate::{BoxFuture, Message};
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Clone, Debug, Default)]
 pub struct ChatRequest {
     /// The model's name; the implementation's default where `None`.

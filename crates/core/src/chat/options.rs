@@ -127,7 +127,7 @@ pub struct JsonSchemaFormat<'a> {
     pub strict: Option<bool>,
 }
 
-/// Something that a model may call. In JSON as in OpenAI's chat wire:
+/// A tool that a model may call. In JSON as in OpenAI's chat wire:
 /// `{"type": "function", "function": {"name": …, "description": …, "parameters": …}}`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolOffer {
@@ -227,7 +227,7 @@ impl<'de> Deserialize<'de> for ToolOffer {
     }
 }
 
-/// Whether a model has to call a tool. In JSON as in OpenAI's chat wire.
+/// Whether a model may, must or must not call tools. In JSON as in OpenAI's chat wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolChoice {
     /// As it likes.

@@ -26,7 +26,7 @@ use crate::answer::{Answer, Fault};
 use crate::endpoint::Endpoint;
 use crate::straight::Straight;
 
-/// How connections are made.
+/// Options of connections to providers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpOptions {
     /// How long to wait until there is a connection. Default 10 s.

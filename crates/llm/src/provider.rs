@@ -29,7 +29,7 @@ use crate::protocol::Protocol;
 use crate::reading::{Deadlines, Reading};
 use crate::retry_after::retry_after;
 
-/// How to reach a provider.
+/// Configuration of a [`Provider`].
 #[derive(Clone, Debug, Default)]
 pub struct ProviderConfig {
     /// Its address as people write it, with or without the version of the wire;
@@ -52,7 +52,7 @@ pub struct ProviderConfig {
     pub by_request: bool,
 }
 
-/// How long to wait for a provider. The connection itself has its own limit,
+/// Timeouts of a call to a provider. The connection itself has its own limit,
 /// [`HttpOptions::connect`](crate::HttpOptions::connect).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {

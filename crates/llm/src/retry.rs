@@ -12,7 +12,7 @@ use quillet_core::chat::{
     ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind, WireRequest, WireStream,
 };
 
-/// When to ask again.
+/// The policy of retries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// The wait before each retry; there are as many retries as waits. Default

@@ -13,7 +13,7 @@ use crate::protocol::{Anthropic, Gemini, OpenAiChat, OpenAiResponses, Protocol};
 use crate::provider::{Provider, ProviderConfig, Timeouts};
 use crate::retry::{Retry, RetryPolicy};
 
-/// How to reach one model.
+/// Configuration of one model: its provider, key, address and options.
 #[derive(Clone, Debug)]
 pub struct ModelConfig {
     /// The model, as its provider calls it.

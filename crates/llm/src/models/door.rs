@@ -53,7 +53,7 @@ pub struct ModelSettings {
     pub http: Http,
 }
 
-/// How to reach one provider.
+/// Settings of one provider: key, address, headers.
 #[derive(Clone, Debug, Default)]
 pub struct VendorSettings {
     /// Its key.

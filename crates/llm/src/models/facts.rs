@@ -20,7 +20,7 @@ const UNKNOWN_CONTEXT: u64 = 128_000;
 /// Tokens of an answer of a model of which nothing is known.
 const UNKNOWN_OUTPUT: u64 = 4_096;
 
-/// What is known of one model.
+/// The known facts of one model: window, output limit, abilities, price.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
     /// The entry that these are of; empty where there is none.
@@ -41,7 +41,7 @@ pub struct Facts {
     above: Option<Above>,
 }
 
-/// How tokens are counted.
+/// The tokenizer of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tokenizer {
@@ -60,7 +60,7 @@ pub enum Tokenizer {
     Other,
 }
 
-/// What a model can do.
+/// The abilities of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Supports {
     /// Images in messages.
@@ -168,7 +168,7 @@ impl Facts {
     }
 }
 
-/// What is known of models.
+/// The table of known models.
 #[derive(Clone, Debug)]
 pub struct ModelFacts {
     entries: HashMap<String, Facts>,

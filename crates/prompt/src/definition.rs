@@ -16,7 +16,7 @@ use crate::script::{self, SCRIPT_FORMAT, StoredScript};
 /// A definition that was read, with its warnings, or everything that is wrong with it.
 pub type Checked<T> = Result<(T, Vec<Diagnostic>), Vec<Diagnostic>>;
 
-/// What a prompt renders to.
+/// The body of a prompt: a text, or messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
     /// A text (`userPrompt`, or `prompt` as ai-prompt-shell has it).

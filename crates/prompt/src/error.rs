@@ -58,7 +58,7 @@ impl std::fmt::Display for Broken {
     }
 }
 
-/// Why a request failed.
+/// The error of a request to the prompt service.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ServiceError {
     /// There is nothing of that id.
@@ -143,7 +143,7 @@ pub enum ServiceError {
     },
 }
 
-/// Why a render failed, and which calls had failed before.
+/// The error of a render, and the calls that had failed before it.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{error}{}", after(.failures))]
 pub struct RenderFailure {

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::snapshot::Origin;
 use crate::variables::{REQUEST_ROOTS, Variables};
 
-/// What a render was made of.
+/// An account of a render: its template, variables and calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     /// The template.
@@ -44,7 +44,7 @@ pub struct TemplateFacts {
     pub passes: usize,
 }
 
-/// Where a variable comes from.
+/// The source of a variable's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {

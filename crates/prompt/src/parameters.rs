@@ -12,7 +12,7 @@ use serde_json::{Map as Object, Value as Tree, json};
 
 use crate::error::Problem;
 
-/// What a prompt takes, normalised to one JSON Schema.
+/// The parameters of a prompt, normalised to one JSON Schema.
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
     schema: Option<Arc<Schema>>,

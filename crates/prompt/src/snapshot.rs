@@ -18,7 +18,7 @@ use crate::revision::Revision;
 use crate::script::StoredScript;
 use crate::table::Table;
 
-/// Where a prompt comes from.
+/// Where a prompt comes from: registered directly, or part of an extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -28,12 +28,12 @@ pub enum Origin {
     Extension,
 }
 
-/// Whether a definition can be used.
+/// The state of a definition: usable or broken.
 #[derive(Clone, Debug)]
 pub enum State<T> {
-    /// It can.
+    /// It can be used.
     Valid(T),
-    /// It cannot; [`Definition::diagnostics`] says why.
+    /// It is broken; [`Definition::diagnostics`] says why.
     Invalid,
 }
 

@@ -15,7 +15,7 @@ use crate::script::{self, ScriptJob, StoredScript};
 use crate::service::{Input, PromptService, RenderedPrompt};
 use crate::snapshot::{Definition, PromptEntry, Snapshot};
 
-/// What a call of a prompt gives.
+/// What calling a prompt as a tool gives: its text, or a model's answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PromptResult {
     /// The rendered text; messages one after the other, each after its role.

@@ -19,7 +19,7 @@ use quillet_template::convert::{ConvertOptions, Converted, Shape};
 use crate::definition::Prompt;
 use crate::file::{self, PromptFile, Surroundings};
 
-/// What to convert to.
+/// The format or kind of file to convert to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A definition of our own, as JSON.
@@ -79,7 +79,7 @@ impl Refusal {
     }
 }
 
-/// How to convert a prompt file.
+/// Options for converting a prompt file.
 #[derive(Clone, Debug, Default)]
 pub struct FileOptions {
     /// How its template is converted.

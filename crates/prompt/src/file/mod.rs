@@ -35,7 +35,7 @@ use quillet_core::Span;
 
 use crate::definition::{Checked, Prompt};
 
-/// What a prompt file is.
+/// The kind of a prompt file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// dotprompt: `NAME.prompt`, `NAME.VARIANT.prompt`, and `_NAME.prompt` for a partial.

@@ -113,10 +113,10 @@ pub struct ScriptJob {
     pub request_id: String,
 }
 
-/// What a script does, as it happens.
+/// The events of a running script.
 pub type ScriptStream = Pin<Box<dyn Stream<Item = Result<ScriptEvent, ServiceError>> + Send>>;
 
-/// Something that a script does.
+/// An event of a running script.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ScriptEvent {
     /// A piece of the result's text. All pieces together are a beginning of it.
@@ -154,7 +154,7 @@ pub enum ScriptEvent {
     Ended(Box<ScriptOutcome>),
 }
 
-/// What a run gave.
+/// The result of a script's run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScriptOutcome {
     /// The result; nothing where the script has none.
@@ -181,7 +181,7 @@ impl ScriptOutcome {
     }
 }
 
-/// How an answer was held to its form.
+/// How the form of an answer was enforced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Enforced {
     /// The variable that the answer went to.
@@ -196,7 +196,7 @@ pub struct Enforced {
     pub kept: bool,
 }
 
-/// Why a script failed.
+/// The error of a script.
 #[derive(Clone, Debug)]
 pub struct ScriptFailure {
     /// The script that was run.

@@ -29,7 +29,7 @@ use crate::variables::{REQUEST_ROOTS, Variables};
 /// The name of a prompt that is not stored, in errors.
 const INLINE: &str = "inline";
 
-/// How the service behaves.
+/// Options of the prompt service.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceOptions {
     /// Bounds on one render.
@@ -48,7 +48,7 @@ pub struct ServiceOptions {
 /// Prompts and tools that are counted by their own names, unless it is said otherwise.
 const NAMED_COUNTS: usize = 100;
 
-/// What the service has counted since it began.
+/// Counters of the prompt service since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Compiled templates that were found in the cache.
@@ -74,7 +74,7 @@ pub struct PromptService {
     usage: Usage,
 }
 
-/// What a prompt rendered to.
+/// The result of a render: a text, or messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RenderedPrompt {
     /// A text.
@@ -94,7 +94,7 @@ pub enum Unplaced {
     Last,
 }
 
-/// What a request brings to a prompt.
+/// The input of a request to a prompt: variables and the conversation so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     /// Its variables.

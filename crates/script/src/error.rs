@@ -5,7 +5,7 @@ use std::fmt;
 use quillet_core::chat::ModelError;
 use quillet_core::{Diagnostic, Value};
 
-/// What kind of failure it was. Codes are stable.
+/// The kind of a [`ScriptError`]. Codes are stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The text is not a script, or names something that does not exist.

@@ -39,7 +39,7 @@ pub struct Answering {
     pub window: Option<u64>,
 }
 
-/// What a provider does itself. What it does not, the engine does in words and checks.
+/// The abilities of a provider. What it does not, the engine does in words and checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Abilities {
     /// Takes tools and calls them.
@@ -104,7 +104,7 @@ impl Tools for NoTools {
     }
 }
 
-/// What a script may do outside of itself. Nothing by default.
+/// Permissions of a script for everything outside of itself. Nothing by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
     /// Folders that `fs`, `file()` and the like may read, besides the script's own.
@@ -193,7 +193,7 @@ impl Default for Limits {
     }
 }
 
-/// What happens while a script runs, in order.
+/// An event of a running script; they come in order.
 #[derive(Clone, Debug)]
 pub enum RunEvent {
     /// `$print`: a line for standard output.

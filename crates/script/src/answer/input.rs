@@ -9,7 +9,7 @@ use super::coerce::coerce;
 use super::schema::{Schema, normal};
 use crate::run::Input;
 
-/// What a script takes, in the order in which it says so.
+/// The declared inputs of a script, in order.
 #[derive(Debug, Default)]
 pub struct Inputs {
     /// The inputs.
@@ -36,7 +36,7 @@ pub struct InputField {
     schema: Schema,
 }
 
-/// Something wrong with one input, or with what was given for it.
+/// A problem with one input, or with the value given for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputProblem {
     /// The input.

@@ -24,7 +24,7 @@ pub use output::{describe, section};
 pub use schema::{Provided, Schema};
 pub use thinking::{Mode, Split, Splitter, Tag, Thinking};
 
-/// How a value is written in an answer (`response_format.type`).
+/// The format of a value in an answer (`response_format.type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// JSON.

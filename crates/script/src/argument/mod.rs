@@ -43,7 +43,7 @@ pub struct Argument {
     pub value_span: Span,
 }
 
-/// What an argument holds.
+/// The value of an argument as it is written.
 #[derive(Clone, Debug)]
 pub enum ArgumentValue {
     /// A number, a text, `true`, `null`: known without a run. `TRUE` and `False` count.
@@ -60,7 +60,7 @@ pub enum ArgumentValue {
     Skipped,
 }
 
-/// Why a text is no arguments.
+/// The error of a text that cannot be read as arguments.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ArgumentError {

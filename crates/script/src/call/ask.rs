@@ -77,7 +77,7 @@ pub enum Constraint {
     },
 }
 
-/// What a call gave.
+/// The result of a call of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
     /// The visible text: without the thinking; for a choice the options in their own spelling.

@@ -14,7 +14,7 @@ pub trait Progress: Send + Sync {
     fn event<'a>(&'a self, event: CallEvent<'a>) -> BoxFuture<'a, Result<(), ScriptError>>;
 }
 
-/// What happens in a call, in order.
+/// An event of a call of a model; they come in order.
 #[derive(Clone, Debug)]
 pub enum CallEvent<'a> {
     /// A request is about to go to the model. There are several where an answer is

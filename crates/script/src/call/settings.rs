@@ -21,7 +21,7 @@ const LONGEST: Duration = Duration::from_secs(86_400);
 /// Stop texts that OpenAI's chat wire takes; those of a longer list are cut out here.
 const MOST_STOPS: usize = 4;
 
-/// How a model is to answer. Only what stands here reaches a provider: variables of a script
+/// Settings of a model's answer. Only what stands here reaches a provider: variables of a script
 /// never do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {

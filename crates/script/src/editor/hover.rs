@@ -10,7 +10,7 @@ use crate::answer::Inputs;
 use crate::library::directives::directive;
 use crate::syntax::Script;
 
-/// What is said of a place.
+/// The text of a hover, and the place that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hover {
     /// The bytes that it is said of.

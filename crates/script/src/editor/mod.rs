@@ -44,7 +44,7 @@ pub struct Document {
     pub findings: Vec<Diagnostic>,
 }
 
-/// What is around a document.
+/// What a document may refer to: a library of scripts, and tools.
 #[derive(Clone, Copy, Debug)]
 pub struct Around<'a> {
     /// Where scripts are found.

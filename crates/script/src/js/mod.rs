@@ -60,7 +60,7 @@ use thread::Thread;
 pub use wasm::Wasm;
 pub use wasm_shape::{WasmBounds, WasmExport};
 
-/// How one run's JavaScript is run.
+/// Options of one run's JavaScript.
 #[derive(Clone, Debug, Default)]
 pub struct JsOptions {
     /// Its bounds.
@@ -76,7 +76,7 @@ pub struct JsOptions {
     pub withheld: Option<Arc<Withheld>>,
 }
 
-/// Where JavaScript runs.
+/// Where JavaScript runs: in a thread, or in a process.
 #[derive(Clone, Debug, Default)]
 pub enum Transport {
     /// In a thread of this process. A few operations of QuickJS cannot be interrupted (large
@@ -90,7 +90,7 @@ pub enum Transport {
     Pool(Arc<JsPool>),
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallResult {
     /// What the function returned; a promise was waited for.

@@ -193,7 +193,7 @@ pub struct Export {
     pub kind: ExportKind,
 }
 
-/// What an export is.
+/// The kind of an export.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ExportKind {
     /// A function, with the names of its parameters where they are known.

@@ -51,7 +51,7 @@ pub struct PythonFunction {
     pub parameters: Vec<Parameter>,
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PythonResult {
     /// What the function returned; `None` of Python is null.

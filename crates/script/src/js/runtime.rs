@@ -80,7 +80,7 @@ pub enum Found {
     Js(Target),
 }
 
-/// What a call back to the host gives.
+/// The result of a call back to the host.
 pub enum Called<'a> {
     /// It is done: JavaScript goes on with the value, or the exception, at once.
     Now(Result<Passed, JsError>),
@@ -97,7 +97,7 @@ impl std::fmt::Debug for Called<'_> {
     }
 }
 
-/// How loud a line of `console` is.
+/// The level of a line of `console`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Level {
     /// `console.debug`, `console.log`, `console.info`.

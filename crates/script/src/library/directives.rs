@@ -34,7 +34,7 @@ pub struct Parameter {
     pub required: bool,
 }
 
-/// How a directive stands in a script.
+/// The form in which a directive is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// An instruction.

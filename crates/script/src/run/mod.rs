@@ -58,7 +58,7 @@ use crate::js::JsOptions;
 use crate::library::Library;
 use crate::syntax::Script;
 
-/// What all runs of a program share.
+/// The parts that all runs of a program share.
 #[derive(Clone, Debug)]
 pub struct Engine {
     /// Where models come from.
@@ -98,7 +98,7 @@ pub struct Job {
     pub observer: Arc<dyn Observer>,
 }
 
-/// What a script is given.
+/// The input of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Input {
     /// Nothing.
@@ -125,7 +125,7 @@ pub struct Turn {
     pub thinking: Option<String>,
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// The script's result: `None` is JavaScript's `undefined`.
@@ -150,7 +150,7 @@ pub struct Outcome {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// How an answer was held to its form.
+/// How the form of an answer was enforced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enforced {
     /// The variable that the answer went to.

@@ -20,7 +20,7 @@ use crate::error::{ErrorKind, ScriptError};
 use crate::host::{Answering, Models};
 use crate::run::Outcome;
 
-/// What all tests of a program share.
+/// The parts that all tests of a program share.
 #[derive(Clone, Debug)]
 pub struct Bench {
     /// The models, where a fixture says nothing else.

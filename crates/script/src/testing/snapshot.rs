@@ -8,7 +8,7 @@ use quillet_core::{Map, Span, Value};
 use super::report::Mismatch;
 use super::wanted::text_of;
 
-/// Where snapshots rest.
+/// The storage of snapshots.
 pub trait Snapshots: Send + Sync + fmt::Debug {
     /// The text that was saved under a name; `None` for none. Whoever updates snapshots keeps
     /// `text` instead and gives it back.

@@ -11,7 +11,7 @@ use crate::host::{Grants, Models, Observer, Reach, RunEvent};
 use crate::run::{Engine, Input, Job, Outcome};
 use crate::syntax::Script;
 
-/// What a test is of. A script is one ([`ScriptSubject`]); a program may have others, such as
+/// The subject of a test. A script is one ([`ScriptSubject`]); a program may have others, such as
 /// prompts, which are rendered and sent.
 pub trait Subject: Send + Sync {
     /// What reports call it: a file, or an id.

@@ -43,7 +43,7 @@ const FORMATS: [(&str, &str); 9] = [
     ("langchain", "f-string"),
 ];
 
-/// Why a template was not rendered.
+/// The error of a template that was not rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TemplateError {

@@ -7,7 +7,7 @@ use super::pairs::{Pairs, Part};
 use super::{Mode, Tag, Thinking};
 use crate::pattern::Regex;
 
-/// What was thought, and what is said.
+/// An answer split into thinking and text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Split {
     /// What was thought.

@@ -35,7 +35,7 @@ pub struct Completion {
     pub span: Span,
 }
 
-/// What could stand at a place.
+/// The kind of a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CompletionKind {
     /// A directive.

@@ -5,7 +5,7 @@ use quillet_core::nearest;
 
 use crate::library::name;
 
-/// What is imported.
+/// The kind of an imported module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportKind {
     /// `js:name`: a package, or a module that Node.js has (`path`).

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-/// How the server behaves.
+/// Configuration of the HTTP server.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
     /// Address and port; port 0 picks a free one. Default `127.0.0.1:8080`.
@@ -102,7 +102,7 @@ impl Default for ServerConfig {
     }
 }
 
-/// How often one client may call.
+/// A rate limit for each client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     /// Requests a second in the long run.

@@ -23,7 +23,7 @@ use crate::{connection, routes};
 /// How long to wait after the system refused to accept (out of file descriptors, say).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Why there is no server.
+/// The error of a server that cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// The address is taken, or not this machine's.

@@ -7,7 +7,7 @@ use quillet_prompt::PromptService;
 use crate::agent::AgentService;
 use crate::sql::Databases;
 
-/// What a server serves. Made of a prompt service alone, it has no agents and no databases.
+/// The services behind a server. Made of a prompt service alone, it has no agents and no databases.
 #[derive(Clone, Debug)]
 pub struct Services {
     /// Prompts, shared variables and tools.

@@ -65,7 +65,7 @@ pub struct Connected {
     pub counter: Arc<dyn TokenCounter>,
 }
 
-/// What agents are made of.
+/// The parts that an agent service is made of.
 #[derive(Clone, Debug)]
 pub struct AgentParts {
     /// Where models come from.
@@ -88,7 +88,7 @@ pub struct AgentParts {
     pub traces: Option<Arc<dyn TraceSink>>,
 }
 
-/// How agents behave.
+/// Options of agents.
 #[derive(Clone, Debug)]
 pub struct AgentOptions {
     /// Bounds of each run.

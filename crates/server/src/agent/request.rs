@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 /// lowers it.
 pub const DEFAULT_MAX_TOKENS: u64 = 32_768;
 
-/// What an agent is asked.
+/// A request to an agent.
 #[derive(Clone, Debug)]
 pub struct AgentRequest {
     /// The model; the configured one where `None`.
@@ -127,7 +127,7 @@ impl fmt::Debug for ModelSettings {
     }
 }
 
-/// What is asked.
+/// The question of a request.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// The whole conversation: no history is loaded.
@@ -142,7 +142,7 @@ impl Default for Input {
     }
 }
 
-/// What the model may call.
+/// The tools that the model may call, and their limits.
 #[derive(Clone, Debug, Default)]
 pub struct ToolSettings {
     /// Tools of this service, by name, with their settings (`enabled`, `max_results`, …).
@@ -182,7 +182,7 @@ pub struct SkillChoice {
     pub preload: bool,
 }
 
-/// What is switched on.
+/// Switches of a request.
 #[derive(Clone, Debug)]
 pub struct Features {
     /// The model is told to think thoroughly, and what time it is.

@@ -89,7 +89,7 @@ fn digest(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Why a run does not begin.
+/// The reason why a run does not begin.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Refused {
     /// This process has as many as it may.

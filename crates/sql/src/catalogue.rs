@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Dialect;
 
-/// What kind of relation it is.
+/// The type of a relation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TableType {
     /// A table, also one that is divided into partitions.

@@ -33,7 +33,7 @@ impl Default for QueryLimits {
     }
 }
 
-/// How a connection is made.
+/// Options of connections.
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
     /// Whether to do without TLS. Otherwise it is used where the server has it.
@@ -152,7 +152,7 @@ pub trait Database: Send + Sync + fmt::Debug {
     }
 }
 
-/// What a first look at a database found.
+/// The result of checking a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// The server's version as it says it.
@@ -164,7 +164,7 @@ pub struct Checked {
     pub reader: String,
 }
 
-/// What kind of failure it was.
+/// The kind of a [`DatabaseError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatabaseErrorKind {
     /// It cannot be reached, or the connection broke.
@@ -214,7 +214,7 @@ impl DatabaseErrorKind {
     }
 }
 
-/// What a database said instead of rows. Never carries a password.
+/// The error of a database. Never carries a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct DatabaseError {

@@ -9,7 +9,7 @@ use crate::export::ExportError;
 use crate::guard::GuardError;
 use crate::url::UrlError;
 
-/// Why there is no answer.
+/// The error of a question or a query.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SqlError {
     /// There is no connection or table of that name.

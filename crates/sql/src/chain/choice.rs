@@ -7,7 +7,7 @@ use super::{Fallback, SelectedTable};
 use crate::rank::Ranked;
 use crate::{ChainMode, SqlConfig};
 
-/// What happens before phase 2.
+/// The plan for a question before phase 2: whether a model chooses tables, and among which.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plan {
     /// No call of a model: all tables are shown.

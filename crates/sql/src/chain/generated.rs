@@ -61,7 +61,7 @@ pub struct Fallback {
     pub message: String,
 }
 
-/// How long a part took.
+/// The duration of one phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PhaseTime {

@@ -11,7 +11,7 @@ use crate::Catalogue;
 use crate::rank::{DEPTH, Glossary, Index, Ranked};
 use crate::values::{Known, Sampled};
 
-/// What is worked out once for a catalogue and used by every question.
+/// A catalogue with everything that is computed once for it and used by every question.
 #[derive(Debug)]
 pub struct Prepared {
     /// The catalogue.

@@ -57,7 +57,7 @@ impl Which {
     }
 }
 
-/// Why there is no prompt.
+/// The error of a prompt that cannot be rendered.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct PromptError {

@@ -8,7 +8,7 @@ use super::writer::Form;
 use crate::rows::Truncated;
 use crate::{Cell, ColumnInfo};
 
-/// How CSV is written. Always UTF-8 with CRLF, quoted where needed.
+/// Options of CSV. Always UTF-8 with CRLF, quoted where needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvOptions {
     /// Whether the first line names the columns; true.

@@ -141,7 +141,7 @@ impl FromStr for Format {
     }
 }
 
-/// Why rows cannot be written in a form.
+/// The error of rows that cannot be written in a form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("these rows cannot be written as {}: {message}", .format.name())]
 pub struct ExportError {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why a file is not loaded, with its place and the fix.
+/// The error of a file that is not loaded, with its place and the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
     /// Stable code, `sql.file.…`.

@@ -101,7 +101,7 @@ impl Header {
     }
 }
 
-/// How files are read, and how much of them.
+/// Options and limits for reading files.
 #[derive(Clone, Debug)]
 pub struct FileOptions {
     /// Most rows of all files together.

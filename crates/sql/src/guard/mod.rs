@@ -31,7 +31,7 @@ pub(crate) use self::text::STATEMENTS;
 use self::text::Text;
 use crate::{Catalogue, Dialect};
 
-/// What may pass.
+/// Which statements may pass the guard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// One statement that reads: SELECT, WITH … SELECT, set operations, VALUES, TABLE.
@@ -88,7 +88,7 @@ pub struct Approved {
     pub limited: bool,
 }
 
-/// Why a query may not run.
+/// The reason why a query may not run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct GuardError {

@@ -9,7 +9,7 @@ use super::{Connection, Databases, Definition, locked, names, slot};
 use crate::database::Checked;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind, SqlError};
 
-/// What a PUT did.
+/// The result of putting a connection.
 #[derive(Clone, Debug)]
 pub struct Put {
     /// The connection as it is now.

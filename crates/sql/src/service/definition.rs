@@ -76,7 +76,7 @@ fn yes() -> bool {
     true
 }
 
-/// How a user logs in over SSH.
+/// The authentication of a user over SSH.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SshAuth {

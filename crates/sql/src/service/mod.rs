@@ -38,7 +38,7 @@ pub use connections::Put;
 pub use definition::{Connection, Definition, SshAuth, SshConfig};
 pub use streamed::Streamed;
 
-/// What the service is made of.
+/// The parts that the service is made of.
 #[derive(Clone, Debug)]
 pub struct Parts {
     /// Where connections rest.
@@ -89,7 +89,7 @@ fn now() -> u64 {
     u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How a query is run.
+/// Options for running a query.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// The question that it answers, for the history.

@@ -52,7 +52,7 @@ pub enum Address {
     Redis(RedisAddress),
 }
 
-/// Where and how to reach Redis.
+/// The address of Redis: one server, a cluster, or sentinels, with login and TLS.
 #[derive(Clone, Debug)]
 pub struct RedisAddress {
     /// Which nodes there are.

@@ -26,7 +26,7 @@ const MAX_FOUND: usize = 1000;
 /// Candidates of each ranking for one passage of the answer.
 const CANDIDATES: usize = 5;
 
-/// How documents are stored.
+/// Options for storing documents.
 #[derive(Clone, Debug)]
 pub struct KnowledgeOptions {
     /// Longest passage, in characters; 1,000.

@@ -55,7 +55,7 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], ARGV[1], ARGV[1])
 redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ' ' .. ARGV[2])
 return redis.call('ZREMRANGEBYRANK', KEYS[1], 0, ARGV[3])";
 
-/// What was learned about databases, in Redis.
+/// An archive of what was learned about databases, in Redis.
 #[derive(Debug)]
 pub struct RedisArchive {
     client: Client,

@@ -162,7 +162,7 @@ const IS_CANCELLED: &str = "return tonumber(redis.call('HGET', KEYS[2], 'cancell
 /// Longest wait for a bell before looking again: a replica that dies rings none.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
-/// What replicas share about runs, in Redis.
+/// The registry of runs that replicas share, in Redis.
 #[derive(Debug)]
 pub struct RedisRuns {
     client: Arc<Client>,

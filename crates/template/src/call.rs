@@ -47,7 +47,7 @@ impl From<Vec<Value>> for Arguments {
     }
 }
 
-/// Why a late-bound function gave no value.
+/// The error of a late-bound call.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct CallError {

@@ -91,7 +91,7 @@ pub enum Missing {
     Empty,
 }
 
-/// How to compile.
+/// Options of compiling.
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
     /// What happens when a variable is missing at render time.

@@ -23,7 +23,7 @@ pub struct Segment {
     pub source: Option<String>,
 }
 
-/// What wrote a piece of a rendered text.
+/// The origin of a piece of rendered text: the template, or a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SegmentKind {
     /// The template.

@@ -26,7 +26,7 @@ impl PartialEq for Node {
     }
 }
 
-/// What an element is.
+/// The kind of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeKind {
     /// Text as it is printed.

@@ -10,7 +10,7 @@ use crate::call::{Arguments, CallError, Functions};
 use crate::error::{ErrorKind, RenderError};
 use crate::limits::Limit;
 
-/// What a call to a late-bound function gives at this moment.
+/// The result of a call to a late-bound function, as far as it is known.
 #[derive(Clone, Debug)]
 pub enum Called {
     /// The value.

@@ -17,7 +17,7 @@ use crate::error::{ErrorKind, RenderError};
 use crate::limits::{Limit, Limits};
 use crate::segment::Origins;
 
-/// Why an evaluation ended early.
+/// The reason why an evaluation ended early.
 #[derive(Debug)]
 pub enum Stop {
     /// It needs the result of a pending call.

@@ -15,7 +15,7 @@ use quillet_core::address::is_metadata_name;
 use serde::Deserialize;
 use url::{Host, Url};
 
-/// How far tools may reach.
+/// The range of addresses that tools may reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
@@ -49,7 +49,7 @@ pub enum AllowRule {
     Network(IpAddr, u8),
 }
 
-/// Why an address must not be used.
+/// The reason why an address must not be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
     /// The address is of a class that the policy denies.

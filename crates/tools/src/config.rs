@@ -95,7 +95,7 @@ pub struct McpServerConfig {
     pub headers: BTreeMap<String, SecretString>,
 }
 
-/// How an MCP server at an address is spoken to.
+/// The transport of an MCP server at an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum McpWire {
@@ -145,7 +145,7 @@ fn some_millis<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Duration>,
     millis(reader).map(Some)
 }
 
-/// What is wrong with the configuration.
+/// The error of a wrong configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{setting}: {message}")]
 pub struct ConfigError {

@@ -15,7 +15,7 @@ use crate::{scalar, trap};
 /// More findings than these about one file help nobody, and each costs a search for its place.
 const MOST_FINDINGS: usize = 100;
 
-/// Something wrong, before anybody has looked for its line and column.
+/// A problem in a text, before its line and column are computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Where, in the file's bytes.

@@ -115,9 +115,9 @@ pub struct Outcome {
     pub text: String,
     /// All reasoning that was shown.
     pub reasoning: String,
-    /// What the conversation got: the model's turns and the results of its calls, in
-    /// order. Every call has its result, also after a cancellation; only those that the
-    /// client is to make ([`Ending::CallsRequired`]) are open.
+    /// What the conversation got: the model's turns and the results of its calls, in order. Every
+    /// call has its result, even after a cancellation; only those that the client is to make
+    /// ([`Ending::CallsRequired`]) are open.
     pub messages: Vec<Message>,
     /// What all calls of the model cost together; `None` if no provider said.
     pub usage: Option<Usage>,

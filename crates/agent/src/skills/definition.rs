@@ -141,8 +141,8 @@ impl Definition {
     }
 }
 
-/// Refuses a field that is nearly one of those that say what a skill may use: passed over, it would
-/// say something else than its author meant.
+/// Refuses a field that is nearly one of those that say what a skill may use: skipped, the skill
+/// would say something else than its author meant.
 fn no_misspelt_grants(front: &Front) -> Result<(), Wrong> {
     let plain = |name: &str| name.to_lowercase().replace(['-', '_'], "");
     for (name, at) in front.unknown(KNOWN) {

@@ -52,7 +52,7 @@ pub(crate) fn tools(snapshot: &Snapshot) -> Vec<String> {
 }
 
 /// Names in an agent that nothing answers to. Which tools a database offers is known only once it
-/// is open, so patterns that begin with theirs (`db_`) are passed over.
+/// is open, so patterns that begin with theirs (`db_`) are skipped.
 pub(crate) fn doubts(
     entry: &Entry,
     tools: &[String],

@@ -12,7 +12,7 @@ use crate::config::{self, Setting};
 use crate::failure::Failure;
 use crate::traces::make_folder_of;
 
-/// A file larger than this is none of keys.
+/// A file larger than this is not one of keys.
 const MOST_BYTES: u64 = 64 << 10;
 const HEAD: &str = "# API keys of `quillet keys`; the environment and quillet.toml win.\n";
 

@@ -185,7 +185,7 @@ fn skills(findings: &mut Findings, folder: &Path) {
     findings.extend(found);
 }
 
-/// What is wrong with one file, also where it cannot be read: the others are looked at too.
+/// What is wrong with one file, even where it cannot be read: the others are looked at too.
 fn of_file(path: &Path, found: Result<Vec<Finding>, Failure>) -> Result<Vec<Finding>, Failure> {
     match found {
         Err(Failure::Findings(found)) => Ok(found),

@@ -33,7 +33,7 @@ pub(super) mod error {
     pub(crate) const FAILED: i64 = -32_803;
 }
 
-/// Reads the next message. What cannot be read is passed over, so that the next one can.
+/// Reads the next message. What cannot be read is skipped, so that the next one can.
 ///
 /// # Errors
 /// The pipe is broken.

@@ -1,4 +1,4 @@
-//! What a database holds: its tables, their columns, and reading them anew.
+//! What a database holds: its tables, their columns, and reading them again.
 
 use std::sync::Arc;
 

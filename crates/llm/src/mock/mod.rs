@@ -163,7 +163,7 @@ impl Turn {
         events
     }
 
-    /// What it costs to say this so many times.
+    /// The usage of saying this so many times.
     fn usage(&self, request: &ChatRequest, times: u64) -> Usage {
         let arguments = self.call.as_ref().map_or(0, |call| words(&call.arguments));
         let thoughts = words(&self.thoughts);

@@ -101,7 +101,7 @@ fn prompt(extension: &str, index: usize, item: &Tree, text: &str) -> (String, Ch
     (id, prompt)
 }
 
-/// The name that a stored text says, also where it is no valid extension.
+/// The name that a stored text says, even where it is no valid extension.
 pub(crate) fn said_name(text: &str) -> Option<String> {
     let tree: Tree = serde_json::from_str(text).ok()?;
     tree.get("name").and_then(Tree::as_str).map(str::to_owned)

@@ -258,7 +258,7 @@ impl<'a> Names<'a> {
         self.snapshot.broken_tool(found)
     }
 
-    /// Every referenced path must exist, also on branches that are not taken: a missing variable is
+    /// Every referenced path must exist, even on branches that are not taken: a missing variable is
     /// an error of the request, whichever branch would have needed it. What stands on the way and
     /// is no object is left to the render, whose message says what it is.
     pub(crate) fn check_variables(

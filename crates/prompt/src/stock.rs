@@ -56,7 +56,7 @@ struct Direct {
     refers: Option<Box<[PathBuf]>>,
 }
 
-/// Ids of what has to be made anew.
+/// Ids of what has to be made again.
 #[derive(Debug, Default)]
 struct Touched {
     extensions: BTreeSet<Arc<str>>,

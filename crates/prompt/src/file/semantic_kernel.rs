@@ -30,7 +30,7 @@ const KEYS: [&str; 8] = [
     "allow_dangerously_set_content",
 ];
 
-/// What `config.json` has beside them: its schema's version and kind.
+/// What `config.json` has besides them: its schema's version and kind.
 const FOLDER_KEYS: [&str; 2] = ["schema", "type"];
 
 const VARIABLE_KEYS: [&str; 7] = [

@@ -107,7 +107,7 @@ pub struct ScriptJob {
     pub stream: bool,
     /// Only tells which requests it would make.
     pub dry: bool,
-    /// How many prompts and scripts of this service have called each other until here.
+    /// How many prompts and scripts of this service have called each other so far.
     pub depth: usize,
     /// The request that it belongs to, for logs.
     pub request_id: String,

@@ -105,7 +105,7 @@ pub struct Input<'a> {
     pub unplaced: Unplaced,
     /// Its id, for logs.
     pub request_id: &'a str,
-    /// How many prompts and scripts of this service have called each other until here.
+    /// How many prompts and scripts of this service have called each other so far.
     pub depth: usize,
     /// Whether the outcome is to say what the render was made of ([`RenderOutcome::explanation`]).
     pub explain: bool,

@@ -202,7 +202,7 @@ impl Variables {
         }
     }
 
-    /// Every shared variable as it rests in the store, also where it holds no value.
+    /// Every shared variable as it rests in the store, even where it holds no value.
     ///
     /// # Errors
     /// The store does not answer.

@@ -100,7 +100,7 @@ impl Validator {
     /// Reads a schema.
     ///
     /// # Errors
-    /// It is none.
+    /// It is not a schema.
     pub fn new(schema: &Json, rules: Rules) -> Result<Self, Invalid> {
         let patterns = PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKS);
         let mut options = jsonschema::options()

@@ -56,7 +56,7 @@ pub struct Bound {
     pub rest: Option<Value>,
 }
 
-/// What an input can say of itself beside what JSON Schema has.
+/// What an input can declare besides what JSON Schema has.
 const OWN: [&str; 9] = [
     "name", "required", "index", "default", "value", "example", "examples", "hidden", "title",
 ];

@@ -84,7 +84,7 @@ pub enum Words {
 /// Reads arguments. `base` is the place of `text` in the file.
 ///
 /// # Errors
-/// A value that is no expression, a text that is not closed, a choice that is none.
+/// A value that is not an expression, a text that is not closed, a choice that cannot be read.
 pub fn parse(text: &str, base: Span) -> Result<Arguments, ArgumentError> {
     parse_with(text, base, Words::Refused)
 }

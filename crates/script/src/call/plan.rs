@@ -10,7 +10,7 @@ use crate::answer::{self, Format, Provided};
 use crate::host::Abilities;
 use crate::run::EnforcedBy;
 
-/// What is sent beside the dialogue.
+/// What is sent besides the dialogue.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) form: Option<Form>,

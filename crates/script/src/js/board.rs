@@ -44,7 +44,7 @@ pub(super) enum Silence {
 }
 
 impl Board {
-    /// A board for a worker whose pieces may compute for so long.
+    /// A board for a worker whose pieces may compute for this long.
     pub(super) fn new(time: Duration, modules: Modules, files: Files) -> Self {
         Board {
             state: Mutex::new(State {

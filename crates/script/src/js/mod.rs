@@ -194,7 +194,7 @@ impl Js {
     /// its body is compiled at its first call, or by [`Js::check`].
     ///
     /// # Errors
-    /// Kind `Syntax`, with the place in the code, where the head is none.
+    /// Kind `Syntax`, with the place in the code, where the head cannot be read.
     pub fn define(&self, definition: Definition) -> Result<Defined, JsError> {
         let head = signature(&definition.code)?;
         // Even numbers: those of functions that JavaScript hands out are odd.

@@ -1,8 +1,8 @@
 //! `permissions.ai.call` of a front matter: what models may call.
 //!
-//! What is misspelt here would permit everything, so nothing is passed over: a key that nobody
-//! knows, a value of another kind and a key beside `permissions` that is nearly its name are
-//! errors, in a check, when a script is stored and before it runs.
+//! What is misspelt here would permit everything, so nothing is skipped: a key that nobody knows, a
+//! value of another kind and a key beside `permissions` that is nearly its name are errors, in a
+//! check, when a script is stored and before it runs.
 
 use quillet_agent::Permissions;
 use quillet_core::{Diagnostic, Span, nearest};

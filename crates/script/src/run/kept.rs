@@ -1,7 +1,7 @@
 //! Bytes that a run keeps: variables, messages, results of scripts.
 //!
 //! What comes is added up, what goes is not; so the sum says too much. Where it may be too much,
-//! all that is there is counted anew: seldom, since an eighth of the limit has to come in between.
+//! all that is there is counted again: seldom, since an eighth of the limit has to come in between.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};

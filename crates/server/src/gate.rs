@@ -144,8 +144,8 @@ impl Known {
     }
 }
 
-/// What is looked for in the headers of every request, found in one pass over them: each
-/// look into the map would hash a name.
+/// What is looked for in the headers of every request, found in one pass over them: each look into
+/// the map would hash a name.
 #[derive(Debug, Default)]
 struct Head<'a> {
     /// Bytes of all headers.

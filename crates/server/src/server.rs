@@ -44,7 +44,7 @@ pub enum ServerError {
         "the prefix {0:?} is not a path: it begins with a slash, ends without one, and has no braces, spaces, ? or #"
     )]
     Prefix(String),
-    /// An entry of the names that this server answers to is none.
+    /// An entry of [`ServerConfig::hosts`] is not a name.
     #[error(
         "{0:?} in server.hosts is no name: write NAME, NAME:PORT, *.NAME or *, without a scheme; names beyond ASCII in their xn-- form"
     )]

@@ -20,7 +20,7 @@ use crate::exchange::Call;
 use crate::given::{Params, is_on};
 use crate::revision::{Least, Wanted, mark, of_prompt};
 
-/// What is asked for beside the text.
+/// What is asked for besides the text.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Asked {

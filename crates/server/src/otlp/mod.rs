@@ -44,7 +44,7 @@ pub struct OtlpConfig {
 /// The error of a configuration by which traces cannot be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum OtlpError {
-    /// The address is none.
+    /// The address is not a URL.
     #[error(
         "the address of the collector is not a URL ({0}); it looks like http://127.0.0.1:4318/v1/traces"
     )]

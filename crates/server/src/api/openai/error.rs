@@ -48,7 +48,7 @@ const OPENAIS: [&str; 22] = [
     "videos",
 ];
 
-/// The shape of what is at this path, also of requests that do not get to a route.
+/// The shape of what is at this path, even of requests that do not get to a route.
 pub(crate) fn shape(prefix: &str, path: &str) -> Shape {
     let path = path.strip_prefix(prefix);
     if path.is_some_and(crate::sql::has_path) {

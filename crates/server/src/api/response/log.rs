@@ -83,7 +83,7 @@ async fn gather(telling: &mut Telling, batch: &mut Vec<LoggedEvent>, sequence: &
     while batch.len() < before + MOST {
         let patience = match (batch.len() > before, before > 0) {
             (true, _) => Some(Duration::ZERO),
-            // What could not be written is tried again, also if nothing comes.
+            // What could not be written is tried again, even if nothing comes.
             (false, true) => Some(PAUSE),
             (false, false) => None,
         };

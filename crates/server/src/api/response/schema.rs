@@ -213,7 +213,8 @@ fn tools(object: &mut Object<'_>) -> ToolSettings {
     settings
 }
 
-/// What switches a tool off has to be read as it was meant: passed over, the tool would be offered.
+/// What switches a tool off has to be read as it was meant: if it were skipped, the tool would be
+/// offered.
 fn switch(listed: &mut Object<'_>, tool: &str, settings: &mut Map<String, Value>) {
     const SWITCH: &str = "enabled";
     let at = listed.place(tool);

@@ -15,7 +15,7 @@ use crate::Dialect;
 /// The type of a relation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TableType {
-    /// A table, also one that is divided into partitions.
+    /// A table, including one that is divided into partitions.
     #[default]
     #[serde(rename = "table")]
     Table,

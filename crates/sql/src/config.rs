@@ -64,7 +64,7 @@ pub struct SqlConfig {
     pub schema_tokens: u64,
     /// Tables that ranking leaves for phase 1.
     pub candidates: usize,
-    /// Databases with more tables than this are ranked by words alone, also where there is an
+    /// Databases with more tables than this are ranked by words alone, even where there is an
     /// embedder.
     pub embedded_tables: usize,
     /// Best tables by rank that are added to phase 1's choice.

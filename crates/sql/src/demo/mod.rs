@@ -17,7 +17,7 @@ use crate::{ConnectionUrl, connect};
 pub const DESCRIPTION: &str = "A small shop: customers, orders, products, stock, payments and shipments of 2025. \
                                一家小店：2025 年的客户、订单、商品、库存、付款和物流。";
 
-/// Questions that the shop has good answers to, also with the model that works without a network.
+/// Questions that the shop has good answers to, even with the model that works without a network.
 pub const QUESTIONS: [&str; 8] = [
     "How many customers are there?",
     "Show the total order amount by status",

@@ -96,7 +96,7 @@ fn line<'a>(
             Some(field) => out.push_str(&field),
         }
     }
-    // Readers pass over an empty line, and with it the NULL of an only column.
+    // Readers skip an empty line, and with it the NULL of an only column.
     if out.len() == start {
         out.push_str("\"\"");
     }

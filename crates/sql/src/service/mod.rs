@@ -150,8 +150,8 @@ impl Databases {
         self.inner.parts.store.changes()
     }
 
-    /// The catalogue of a database: as it is stored while its fingerprint holds, else read anew;
-    /// always read anew if `refresh`.
+    /// The catalogue of a database: as it is stored while its fingerprint holds, else read again;
+    /// always read again if `refresh`.
     ///
     /// # Errors
     /// There is no such connection, or the database does not answer and nothing is stored.

@@ -103,7 +103,7 @@ impl Slot {
         Some(resting?.prepared)
     }
 
-    /// Whether nobody has compared the catalogue for so long.
+    /// Whether nobody has compared the catalogue for this long.
     pub(super) fn is_older(&self, age: Duration) -> bool {
         let compared = self.known().and_then(|known| known.compared);
         compared.is_none_or(|at| at.elapsed() >= age)
@@ -175,7 +175,7 @@ impl Slot {
         }
     }
 
-    /// The catalogue, read anew whatever is stored.
+    /// The catalogue, read again whatever is stored.
     ///
     /// # Errors
     /// The database does not answer.

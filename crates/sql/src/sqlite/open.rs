@@ -85,7 +85,7 @@ pub(super) fn open(
 }
 
 /// The file's absolute path: SQLite takes a name such as `file:x?mode=rwc` or `:memory:` for more
-/// than a name, and opens anything else that is there, also a pipe, on which it would wait for
+/// than a name, and opens anything else that is there, even a pipe, on which it would wait for
 /// ever.
 fn place(path: &Path) -> Result<PathBuf, DatabaseError> {
     match std::fs::metadata(path) {
@@ -126,7 +126,7 @@ pub(super) fn confine(connection: &Connection, value: usize) -> rusqlite::Result
     bound_values(connection, value)
 }
 
-/// Most bytes of one value and of one stored row, also of those that a query only computes.
+/// Most bytes of one value and of one stored row, even of those that a query only computes.
 pub(super) fn bound_values(connection: &Connection, bytes: usize) -> rusqlite::Result<()> {
     let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, bytes)?;

@@ -52,7 +52,7 @@ impl Secrets {
         self.folder.join("key")
     }
 
-    /// Has `ssh` ask our program, also where there is a terminal.
+    /// Has `ssh` ask our program, even where there is a terminal.
     pub(super) fn hand_over(&self, command: &mut Command) {
         command
             .env("SSH_ASKPASS", self.folder.join("askpass"))

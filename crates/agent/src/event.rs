@@ -138,8 +138,8 @@ pub struct Outcome {
 pub enum Ending {
     /// The model had said what it wanted, or met a limit of its own.
     Finished(FinishReason),
-    /// The model went round in circles: it made the same calls with the same results, was told
-    /// so, and had the last word without calls ([`crate::Limits::repeated_calls`]).
+    /// The model went round in circles: it made the same calls with the same results, was given
+    /// notice, and had its last turn without calls ([`crate::Limits::repeated_calls`]).
     Repeated {
         /// How often it made them.
         times: u32,

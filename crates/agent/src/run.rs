@@ -136,8 +136,8 @@ pub struct Limits {
     /// Pictures of one result that the model is shown. Default none, since not every model
     /// takes them.
     pub result_images: usize,
-    /// Equal calls with equal results and nothing new between them, after which the model is told
-    /// so and has the last word without calls. Equal calls in one turn beyond as many are not made.
+    /// Equal calls with equal results and nothing new between them, after which the model gets a
+    /// notice and one last turn without calls. Equal calls in one turn beyond as many are not made.
     /// 0 is no limit, 1 counts as 2. Default 3.
     pub repeated_calls: u32,
     /// Characters of each attachment. Default 50,000.

@@ -130,7 +130,7 @@ pub enum Instructions {
     Prompt {
         /// Id of the prompt.
         id: String,
-        /// Variables for it; those of a request go first.
+        /// Variables for it; those of a request win.
         variables: Map<String, Json>,
     },
 }
@@ -227,7 +227,7 @@ impl AgentDefinition {
     }
 
     /// Names in a definition that nothing answers to: patterns of `tools` that match none of these
-    /// tools, and skills that are none of these, where it is known which there are.
+    /// tools, and names of skills that do not exist, where the existing ones are known.
     #[must_use]
     pub fn doubts(
         source: &str,

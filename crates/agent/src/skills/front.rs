@@ -40,7 +40,7 @@ impl Front {
         self.fields.get(name).map_or(self.start, |(_, at)| *at)
     }
 
-    /// A text field; a number or a truth is the text that stands there.
+    /// A text field; a number or a boolean counts as the text that is written there.
     pub(super) fn text(&self, name: &str) -> Result<Option<String>, (usize, String)> {
         match self.fields.get(name) {
             None | Some((Value::Null, _)) => Ok(None),

@@ -19,7 +19,7 @@ pub(crate) const SQL: Missing = Missing {
     feature: "sql",
 };
 
-/// Nothing of databases rests anywhere.
+/// Nothing of databases is stored anywhere.
 pub(crate) fn rest_with_the_user(_: &mut Config) {}
 
 /// Databases that a service offers: none.

@@ -1,4 +1,5 @@
-//! A database that can be asked: which one is meant, where it rests, who writes queries.
+//! A database that can be asked: which one is meant, where it is stored, which model writes
+//! queries.
 
 use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -288,9 +288,8 @@ impl ContentPart {
         ContentPart::Text { text: text.into() }
     }
 
-    /// What is at an address. What it is says `kind` (`image`, `audio`, `file`),
-    /// else the media type (`image/png`), which a `data:` URL has too; where
-    /// nobody says, it is an image.
+    /// What is at an address. `kind` says what it is (`image`, `audio`, `file`), else the media
+    /// type does (`image/png`), which a `data:` URL has too; where nobody says, it is an image.
     #[must_use]
     pub fn media(url: &str, kind: Option<&str>, media_type: Option<&str>) -> Self {
         let media_type = media_type.or_else(|| url.strip_prefix("data:")?.split([';', ',']).next());

@@ -102,7 +102,7 @@ pub trait Runs: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'a, Result<Option<LogPage>, StoreError>>;
 
     /// Writes the last event of a run that is lost, under the next number. Of many that notice, one
-    /// writes: `false` if the run is not lost, or no more.
+    /// writes: `false` if the run is not lost, or no longer.
     fn give_up<'a>(
         &'a self,
         run: &'a str,

@@ -97,16 +97,15 @@ impl fmt::Display for Key {
 pub struct Entry {
     /// Its key.
     pub key: Key,
-    /// The text as it rests: JSON, or a prompt file as the ending of its file's name says.
+    /// The stored text: JSON, or a prompt file as the ending of its file's name says.
     pub text: Arc<str>,
     /// Name and text of a second file that belongs to it (the `config.json`
     /// beside a `skprompt.txt`).
     pub companion: Option<(Arc<str>, Arc<str>)>,
-    /// The folder on disk where a prompt file rests, whose other files it may refer
-    /// to. `None` for all that rests elsewhere: whatever its origin looks like, it
-    /// reaches no file.
+    /// The folder on disk that a prompt file is in, whose other files it may refer to. `None` for
+    /// everything stored elsewhere: whatever its origin looks like, it reaches no file.
     pub folder: Option<Arc<Path>>,
-    /// Where it rests, for messages: a file name, a key with its prefix.
+    /// Where it is stored, for messages: a file name, a key with its prefix.
     pub origin: Arc<str>,
     /// Why the store could not hand out the text as JSON: a file that is broken
     /// YAML, a key that holds a list, a value over the size limit. The entry is

@@ -96,8 +96,8 @@ pub trait ToolBuilder: Send + Sync + fmt::Debug {
     /// Everything that is wrong with the definition, with places in `text`.
     fn build(&self, name: &str, source: &str, text: &str) -> Result<BuiltTool, Vec<Diagnostic>>;
 
-    /// Says that the tools are going to be called: what takes time before a first call may
-    /// begin now, behind the caller. Called within a runtime, any number of times.
+    /// Says that the tools are going to be called: what takes time before a first call may begin
+    /// now, in the background. Called within a runtime, any number of times.
     fn look_ahead(&self) {}
 }
 

@@ -1,5 +1,4 @@
-//! Where a provider listens: base URLs as people write them, for every wire
-//!.
+//! Where a provider listens: base URLs as people write them, for every wire.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -96,8 +96,8 @@ impl Teller {
         )
     }
 
-    /// An answer with a status that is no success. What the headers ask to wait
-    /// goes before what the body asks.
+    /// An answer with a status that is no success. The wait that the headers ask for wins over that
+    /// of the body.
     pub(crate) fn refused(
         &self,
         status: u16,

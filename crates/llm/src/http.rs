@@ -59,7 +59,7 @@ struct Shared {
     /// By [`place`], made when first needed: reading the system's certificates
     /// takes time and memory that plain connections need not spend.
     clients: [OnceLock<Client>; 4],
-    /// The same for endpoints that no proxy is before, by whether they are secure.
+    /// The same for endpoints that are reached without a proxy, by whether they are secure.
     straight: [OnceLock<Straight>; 2],
     /// What the environment says of proxies.
     proxies: OnceLock<Matcher>,

@@ -1,6 +1,6 @@
-//! The way out where no proxy is between: hyper's client by itself. What stands around it in
-//! a client for everything (redirects, retries, cookies, addresses that are parsed again at
-//! each step) takes twice as long as the request.
+//! Connections that need no proxy: hyper's client by itself. What a general client puts around it
+//! (redirects, retries, cookies, addresses that are parsed again at each step) takes twice as long
+//! as the request.
 //!
 //! What connections promise is the same on both ways: the same limits, certificates and
 //! checks of addresses.

@@ -2,10 +2,10 @@
 //!
 //! A name is looked up exactly, then by the longest entry that it begins with. An entry ends at a
 //! boundary of the name: `gpt-4` is the beginning of `gpt-4-0613`, but not of `gpt-4.1` or
-//! `gpt-4o`: a plain comparison of beginnings would give both the 8,192 tokens of `gpt-4`. An entry
-//! that ends in `-` is a family (`claude-`): what its next model will have at least, and no more
-//! than a guess. A price only holds for the entry's own name and its dated versions, since the next
-//! model of a family costs something else.
+//! `gpt-4o`. (A plain comparison of beginnings would give both the 8,192 tokens of `gpt-4`.) An
+//! entry that ends in `-` is a family (`claude-`): what its next model will have at least, and no
+//! more than a guess. A price only holds for the entry's own name and its dated versions, since the
+//! next model of a family costs something else.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -156,7 +156,7 @@ impl Facts {
         Some(price.of(usage))
     }
 
-    /// What so many answers cost together. Where the price depends on how long a request is,
+    /// The price of this many answers together. Where the price depends on how long a request is,
     /// and the sum does not say how long each was, it is not known.
     #[must_use]
     pub fn cost_of_calls(&self, usage: &Usage, calls: u32) -> Option<f64> {

@@ -35,7 +35,7 @@ pub struct Catalogue {
     store: Arc<dyn Store>,
     builder: Builder,
     snapshot: ArcSwap<Snapshot>,
-    /// What was loaded; held while it changes, also while the store is asked.
+    /// What was loaded; held while it changes, even while the store is asked.
     held: Mutex<Held>,
     /// Whether every kind was loaded at least once.
     loaded: AtomicBool,
@@ -155,8 +155,8 @@ impl Catalogue {
         self.reload(&DEFINITIONS).await
     }
 
-    /// Has these tools called by their names besides those of the store, in place of the ones
-    /// that were offered before. A stored tool goes before one of the same name.
+    /// Has these tools called by their names besides those of the store, in place of the ones that
+    /// were offered before. A stored tool wins over one of the same name.
     pub async fn offer(&self, tools: Vec<Arc<dyn Tool>>) {
         let mut held = self.held.lock().await;
         let next = held.stock.offer(&self.snapshot.load(), tools);

@@ -26,7 +26,7 @@ pub struct Broken {
     pub kind: Kind,
     /// What it is called by: the function name of a tool, the id of an extension.
     pub name: String,
-    /// Where it rests: a file, a key.
+    /// Where it is stored: a file, a key.
     pub origin: String,
     /// Everything that is wrong with it.
     pub diagnostics: Vec<Diagnostic>,

@@ -88,9 +88,8 @@ impl<'a> Names<'a> {
         self.format.is_some_and(|format| format.calls_by_variable())
     }
 
-    /// Whether templates see the variables of a request at the root too, as
-    /// their own hosts hand them over. Go's see them under `.variables` alone
-    ///, so that none hides a shared variable.
+    /// Whether templates see the variables of a request at the root too, as their own hosts hand
+    /// them over. Go's see them under `.variables` alone, so that none hides a shared variable.
     #[must_use]
     pub fn has_arguments_at_root(&self) -> bool {
         self.format.is_some_and(|format| format.name() != "go")
@@ -137,7 +136,7 @@ impl<'a> Names<'a> {
         if given.iter().all(|(name, _)| is_used(name)) {
             return Vec::new();
         }
-        // The schema rests as text: it is read for the few requests that need it.
+        // The schema is stored as text: it is read for the few requests that need it.
         let schema = prompt.parameters.schema();
         let declared = schema.as_ref().and_then(|schema| schema.get("properties"));
         let is_known = |name: &str| {

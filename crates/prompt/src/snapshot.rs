@@ -42,7 +42,7 @@ pub enum State<T> {
 pub struct Definition<T> {
     /// The id that routes use.
     pub id: Arc<str>,
-    /// Where it rests: a file, a key.
+    /// Where it is stored: a file, a key.
     pub origin: Arc<str>,
     /// The stored text.
     pub text: Arc<str>,

@@ -416,8 +416,8 @@ struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    /// Those registered by themselves go before those of extensions; of these the first by
-    /// the extension's id.
+    /// Those registered by themselves win over those of extensions; of these the first by the
+    /// extension's id.
     fn candidate(&self, id: &str) -> Option<Candidate<'a>> {
         self.direct(id).or_else(|| self.provided(id))
     }

@@ -56,8 +56,8 @@ impl PromptService {
         Ok(Arc::new(self.wrap(definition, entry, result)))
     }
 
-    /// The same for a caller that stays with one snapshot, such as a script; `depth` is
-    /// how many prompts and scripts have called each other until there.
+    /// The same for a caller that stays with one snapshot, such as a script; `depth` is how many
+    /// prompts and scripts have called each other so far.
     ///
     /// # Errors
     /// As [`PromptService::tool`].

@@ -157,7 +157,7 @@ impl ToolStock {
         }
     }
 
-    /// What has exactly that name; a stored tool goes before one that is offered.
+    /// What has exactly that name; a stored tool wins over one that is offered.
     fn own(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         let keys = self.names.get(name).into_iter().flatten();
         let mut stored = keys.filter_map(|(key, id)| self.stored.get(id)?.get(key));

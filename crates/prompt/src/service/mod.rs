@@ -265,7 +265,7 @@ impl PromptService {
 
     /// Renders a prompt with the variables of a request.
     ///
-    /// Of a script it tells which requests the script would make ([`RenderOutcome::dry_run`]).
+    /// Of a script it says which requests the script would make ([`RenderOutcome::dry_run`]).
     ///
     /// # Errors
     /// Every variant of [`ServiceError`] except [`ServiceError::Model`].
@@ -457,8 +457,8 @@ impl PromptService {
         }
     }
 
-    /// Runs a script and tells its result in the events of a model: what it says on the way
-    /// is left out.
+    /// Runs a script and gives its result as the events of a model: what it says on the way is left
+    /// out.
     ///
     /// # Errors
     /// As [`PromptService::run_script`], and what fails before there is any text.

@@ -1,6 +1,6 @@
 //! Shared variables: only those that a template references are fetched, in one round trip, and each
 //! is cached for at most five seconds. A store that takes its time is waited for a moment; then
-//! what is known is served, and one question goes on behind.
+//! what is known is served, and one question goes on in the background.
 
 mod cache;
 
@@ -191,7 +191,7 @@ impl Variables {
         }
     }
 
-    /// Waits until every change that the store has told before this was called is known.
+    /// Waits until every change that the store has reported before this was called is known.
     ///
     /// # Errors
     /// Nobody follows, and the store does not answer.
@@ -202,7 +202,7 @@ impl Variables {
         }
     }
 
-    /// Every shared variable as it rests in the store, even where it holds no value.
+    /// Every shared variable as it is stored, even where it holds no value.
     ///
     /// # Errors
     /// The store does not answer.
@@ -488,8 +488,8 @@ impl Variables {
     }
 
     /// Asks the store for values that are not good any more. Where all of them are known it is
-    /// waited for a moment only, and while it is slow not at all: then one question at a time
-    /// goes on behind.
+    /// waited for a moment only, and while it is slow not at all: then one question at a time goes
+    /// on in the background.
     async fn refresh(&self, old: Vec<Key>) -> Result<(), StoreError> {
         let cache = &self.cache;
         if !cache.knows_all(&old) {

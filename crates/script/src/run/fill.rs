@@ -383,7 +383,7 @@ impl Instance {
         .await
     }
 
-    /// Renders a text in a format, the script's where none is named; `data` goes first.
+    /// Renders a text in a format, the script's where none is named; `data` wins.
     pub(crate) async fn render_template(
         self: &Arc<Self>,
         text: &str,

@@ -420,8 +420,8 @@ impl Instance {
         }
     }
 
-    /// Parameters by their rank: the call's, `prompt`, `parameters`; whoever runs the
-    /// script goes before all.
+    /// Parameters by their rank: the call's, `prompt`, `parameters`; whoever runs the script wins
+    /// over all.
     fn call_parameters(&self, own: &Map) -> Map {
         let state = self.state();
         let mut table = Table::default();

@@ -44,7 +44,7 @@ pub trait Models: Send + Sync + fmt::Debug {
         false
     }
 
-    /// What so many calls of a model cost together in US dollars, where that is known.
+    /// The price of this many calls of a model in US dollars, where that is known.
     fn cost(&self, _model: &str, _usage: &Usage, _calls: u32) -> Option<f64> {
         None
     }

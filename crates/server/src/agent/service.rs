@@ -139,8 +139,8 @@ pub(super) struct Places {
 }
 
 impl AgentService {
-    /// Greets the MCP servers of the configuration behind the caller, so that no run waits
-    /// for one. For a service at its start.
+    /// Greets the MCP servers of the configuration in the background, so that no run waits for one.
+    /// For a service at its start.
     pub fn greet_servers(&self) {
         self.parts.tools.greet(&self.parts.mcp_servers);
     }

@@ -41,7 +41,8 @@ impl ScriptModels {
         }
     }
 
-    /// Has somebody else asked in the door's place, who may ask it: a recorder.
+    /// Has another model asked in the door's place, which may ask the door in turn: a recorder, for
+    /// example.
     #[must_use]
     pub fn behind(mut self, door: Arc<dyn ChatModel>) -> Self {
         self.door = door;

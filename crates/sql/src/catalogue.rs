@@ -149,7 +149,7 @@ pub struct Catalogue {
     names: Names,
 }
 
-/// How it rests: the same without what is derived.
+/// How it is stored: the same without what is derived.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Kept {

@@ -21,8 +21,8 @@ pub struct Put {
 }
 
 impl Databases {
-    /// Adds a connection of this process only: it rests in no store, and hides one of the same
-    /// name that does. Its database is opened when it is asked for something.
+    /// Adds a connection of this process only: it is in no store, and hides one of the same name
+    /// that does. Its database is opened when it is asked for something.
     ///
     /// # Errors
     /// The name or the address cannot be used.

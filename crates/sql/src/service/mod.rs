@@ -144,7 +144,7 @@ impl Databases {
         self.inner.parts.model.is_some()
     }
 
-    /// Changes of connections, and of what else rests in their store, from now on.
+    /// Changes of connections, and of everything else in their store, from now on.
     #[must_use]
     pub fn changes(&self) -> Changes {
         self.inner.parts.store.changes()
@@ -399,7 +399,7 @@ impl Databases {
         Ok(None)
     }
 
-    /// Compares the catalogue, and reads it anew where it is another, behind those who use it.
+    /// Compares the catalogue, and reads it again where it has changed, in the background.
     fn read_in_background(&self, slot: &Arc<Slot>) {
         if !slot.begins_comparing() {
             return;

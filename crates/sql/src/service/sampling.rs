@@ -43,8 +43,8 @@ impl Databases {
         Ok(prepared.known().sampled_columns())
     }
 
-    /// Samples behind those who ask, where what is known is too old or of another catalogue;
-    /// whether this has begun now.
+    /// Samples in the background, where what is known is too old or of another catalogue; whether
+    /// this has begun now.
     pub(super) fn sample_in_background(&self, slot: &Arc<Slot>, prepared: &Arc<Prepared>) -> bool {
         if !slot.has_values || is_fresh(&prepared.known(), prepared, &self.inner.parts) {
             return false;

@@ -24,7 +24,7 @@ use crate::{
 pub(super) struct Slot {
     /// What the connection is called.
     pub(super) name: String,
-    /// The definition as it rests; a slot lives as long as this does not change.
+    /// The definition as it is stored; a slot lives as long as this does not change.
     pub(super) text: Arc<str>,
     /// The definition.
     pub(super) definition: Definition,
@@ -35,7 +35,7 @@ pub(super) struct Slot {
     kept: Mutex<Option<Kept>>,
     /// Held while the catalogue is compared or read, so that one task does it for all.
     reader: tokio::sync::Mutex<()>,
-    /// Whether somebody compares it behind those who use it.
+    /// Whether somebody compares it in the background.
     is_compared: AtomicBool,
     /// Whether values of its columns are sampled.
     pub(super) has_values: bool,
@@ -52,7 +52,7 @@ struct Kept {
     compared: Option<Instant>,
 }
 
-/// A catalogue as it rests in the archive.
+/// A catalogue as it is stored in the archive.
 #[derive(Serialize, Deserialize)]
 struct Resting<C> {
     address: String,

@@ -1,4 +1,4 @@
-//! Store addresses: what they may look like, and what is wrong with the others.
+//! Addresses of stores: their forms, and the errors of those that have none of them.
 //!
 //! | address | store |
 //! |---|---|

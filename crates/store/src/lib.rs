@@ -3,8 +3,8 @@
 //! [`open`] makes a store of definitions from an address, [`open_sessions`], [`open_runs`] and
 //! [`open_archive`] the others.
 //!
-//! This crate alone knows how bytes rest. It does not know what they mean: it
-//! hands out JSON texts under typed keys and says when one has changed.
+//! This crate alone knows how bytes are stored. It does not know what they mean: it hands out JSON
+//! texts under typed keys and says when one has changed.
 
 // Code that only a feature uses which this build lacks is no dead code to report.
 #![cfg_attr(not(feature = "redis"), allow(dead_code))]

@@ -43,7 +43,7 @@ impl Default for ArchiveOptions {
 }
 
 impl ArchiveOptions {
-    /// A record as it rests: JSON, its number left open.
+    /// A record as it is stored: JSON, its number left open.
     ///
     /// # Errors
     /// `Refused` for one that is larger than a history may be.

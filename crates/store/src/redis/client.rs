@@ -72,8 +72,8 @@ impl Client {
         }
     }
 
-    /// Runs the requests; once more on other links if the ones at hand turn out to lead
-    /// to a node that is the master no more.
+    /// Runs the requests; once more on other links if the ones at hand turn out to lead to a node
+    /// that is no longer the master.
     pub(crate) async fn run(&self, requests: &[Request]) -> Result<Vec<Value>, StoreError> {
         let ring = self.ring().await?;
         let replies = ring.run(&self.settings, requests).await?;

@@ -1,5 +1,5 @@
-//! Which addresses a tool may connect to. Pure rules; who looks names up and
-//! connects is in [`network`](crate::network).
+//! Which addresses a tool may connect to. Pure rules; looking names up and connecting is the part
+//! of [`network`](crate::network).
 //!
 //! Definitions of tools come from the operator's store, and most tools live
 //! beside the service, so by default private and loopback addresses are

@@ -33,17 +33,17 @@ pub struct ToolsConfig {
     pub modules: BTreeMap<String, ModuleConfig>,
     /// MCP servers that definitions may name.
     pub mcp_servers: BTreeMap<String, McpServerConfig>,
-    /// Whether a definition may itself say which program to start as an MCP
-    /// server. Off by default: who can write to the store could run anything here.
+    /// Whether a definition may itself say which program to start as an MCP server. Off by default:
+    /// whoever can write to the store could run anything here.
     pub allow_stdio: bool,
     /// The longest that starting an MCP server and greeting it may take.
     /// Written `mcp_start_ms`. Default 30 s.
     #[serde(rename = "mcp_start_ms", deserialize_with = "millis")]
     pub mcp_start: Duration,
-    /// The longest that a request waits for an MCP server's greeting, or for its list of
-    /// tools; the attempt goes on behind it, and after a failure nobody waits. Written
-    /// `mcp_wait_ms`. Unless set 3 s where servers are greeted ahead
-    /// ([`Tools::greet`](crate::Tools::greet)), and as long as `mcp_start` elsewhere.
+    /// The longest that a request waits for an MCP server's greeting, or for its list of tools; the
+    /// attempt goes on in the background, and after a failure nobody waits. Written `mcp_wait_ms`.
+    /// Unless set 3 s where servers are greeted ahead ([`Tools::greet`](crate::Tools::greet)), and
+    /// as long as `mcp_start` elsewhere.
     #[serde(rename = "mcp_wait_ms", deserialize_with = "some_millis")]
     pub mcp_wait: Option<Duration>,
     /// The longest that one call of an agent to a tool of an MCP server may take.

@@ -29,7 +29,7 @@ impl Tools {
     /// hop is checked, with all addresses of its name.
     ///
     /// # Errors
-    /// The request is none, an address is refused, or there is no whole answer.
+    /// The request is not valid, an address is refused, or there is no whole answer.
     pub async fn fetch(&self, request: WebRequest) -> Result<WebAnswer, ToolError> {
         let request = read(request)?;
         let limit = Limit {

@@ -74,7 +74,7 @@ const KEYS: [&str; 10] = [
 
 impl McpServers {
     /// Reads a list or a map of servers. A text in place of a server names one of
-    /// `tools.mcp_servers`, if the operator wrote the list. What is wrong with one is told, and
+    /// `tools.mcp_servers`, if the operator wrote the list. What is wrong with one is reported, and
     /// that one is left out.
     #[must_use]
     pub fn read(list: &Json, origin: McpOrigin) -> (Self, Vec<Diagnostic>) {

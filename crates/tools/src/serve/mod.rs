@@ -24,7 +24,7 @@ pub use door::{AVAILABLE, HttpDoor, stdio};
 /// An answer to one request.
 pub type HttpAnswer = Response<BoxBody<Bytes, std::convert::Infallible>>;
 
-/// What the MCP server offers to its clients. Asked anew for every request, so that changes count
+/// What the MCP server offers to its clients. Asked again for every request, so that changes count
 /// at once.
 pub trait Offer: Send + Sync + fmt::Debug + 'static {
     /// How to use what is here, for the model at the other end.

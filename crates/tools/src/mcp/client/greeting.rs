@@ -4,7 +4,7 @@
 //! A program can take seconds to say anything, and one that says nothing takes all the time that it
 //! is given. So one attempt at a time runs as a task of its own. Callers wait for the first, but
 //! not for longer than they should; after one failed they wait for none: they get the reason at
-//! once, and the next attempt runs behind them, each time a while later.
+//! once, and the next attempt runs in the background, each time a while later.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

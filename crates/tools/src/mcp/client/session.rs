@@ -87,8 +87,8 @@ impl Server {
             .await
     }
 
-    /// Greets the server and lists its tools behind the caller, so that the first call finds
-    /// both done. Called within a runtime.
+    /// Greets the server and lists its tools in the background, so that the first call finds both
+    /// done. Called within a runtime.
     pub(crate) fn greet(self: &Arc<Self>) {
         let server = self.clone();
         tokio::spawn(async move {

@@ -1,5 +1,5 @@
-//! The tools of MCP servers as agents get them: all that a server lists. Servers
-//! are listed side by side; one that fails is told and left out.
+//! The tools of MCP servers as agents get them: all that a server lists. Servers are listed side by
+//! side; one that fails is reported and left out.
 
 use std::sync::Arc;
 
@@ -39,9 +39,9 @@ impl Tools {
         McpTools { tools, warnings }
     }
 
-    /// Greets these servers behind the caller, and keeps them; from now on every server that
-    /// a definition names is greeted when it is named first. A service does this at its
-    /// start, so that no request waits for a server. Called within a runtime.
+    /// Greets these servers in the background, and keeps them; from now on every server that a
+    /// definition names is greeted when it is named first. A service does this at its start, so
+    /// that no request waits for a server. Called within a runtime.
     pub fn greet(&self, servers: &McpServers) {
         self.servers.look_ahead();
         // Another session for each task: those are greeted when they are named.

@@ -364,7 +364,7 @@ fn counts<T>(definition: &Definition<T>, names: Option<&Names>) -> bool {
 }
 
 impl Findings {
-    /// What is wrong in a partial is found in each prompt that calls it, and told once.
+    /// What is wrong in a partial is found in each prompt that calls it, and reported once.
     fn extend(&mut self, more: Vec<Finding>) {
         for finding in more {
             let known = |known: &Finding| known.diagnostic == finding.diagnostic;

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read, Write};
 
 use serde_json::{Value, json};
 
-/// Bytes of one message. A document of more is not sent in one piece by any editor that is well.
+/// Bytes of one message. No editor in its right mind sends a larger document in one piece.
 const MOST_BYTES: u64 = 32 << 20;
 
 /// Bytes of a message's header, and of one line of it.

@@ -1,4 +1,4 @@
-//! What a database holds: its tables, their columns, and reading them again.
+//! `quillet sql tables`, `schema` and `refresh`: what a database holds, and reading that again.
 
 use std::sync::Arc;
 

@@ -150,7 +150,7 @@ impl Talk<'_> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// Does what was wished for, until it is done or control-C is pressed: whoever types goes on
+    /// Does what the line asks for, until it is done or control-C is pressed: whoever types goes on
     /// then.
     async fn ends_with(&mut self, wish: Wish<'_>, input: &Input) -> Result<(), Failure> {
         let done = tokio::select! {

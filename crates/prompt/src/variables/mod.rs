@@ -550,8 +550,8 @@ fn needs_shared(references: &References) -> bool {
             .any(|variable| shared(&variable.path))
 }
 
-/// The tree, and under its whole id every variable that a template names so (`index .
-/// "vscode.lang"`): templates written for ai-prompt-shell may do either.
+/// The tree, and under its whole id every variable that a template names so
+/// (`index . "vscode.lang"`): templates written for ai-prompt-shell may do either.
 fn with_flat_names(keys: &[Key], fetched: &Fetched, references: &References) -> Map {
     let tree = context::tree(fetched.present(keys));
     let flat: Vec<&str> = references

@@ -68,8 +68,8 @@ pub trait Tools: Send + Sync + fmt::Debug {
         None
     }
 
-    /// The way out for `$fetch`, where there is one. Whether a script may use it is its grants' to
-    /// say.
+    /// The way out for `$fetch`, where there is one. The script's grants say whether it may use
+    /// that.
     fn network(&self) -> Option<Arc<dyn Network>> {
         None
     }

@@ -302,7 +302,7 @@ fn options(given: &mut Reading<'_>) -> ChatOptions {
     options
 }
 
-/// Local servers take -1 for as many as there are; that is no limit, said by silence.
+/// Local servers take -1 for as many as there are. That is no limit, so nothing is sent.
 fn max_tokens(given: &mut Reading<'_>) -> Option<u64> {
     match given.number(&["max_tokens", "maxTokens", "max_completion_tokens"]) {
         None => Some(2048),
@@ -312,7 +312,7 @@ fn max_tokens(given: &mut Reading<'_>) -> Option<u64> {
     }
 }
 
-/// A time in milliseconds; 0 is no limit, as far as there is none.
+/// A time in milliseconds; 0 is the longest that there is.
 fn milliseconds(given: Option<u64>, default: Duration) -> Duration {
     match given {
         None => default,

@@ -256,7 +256,7 @@ impl Instance {
             }
             named = bound.named;
         }
-        // Beside the patterns: what is looked at is an expression, as in the parentheses.
+        // Among the patterns: `condition` is an expression, as in the parentheses.
         if let Some(node) = field(call, "condition") {
             condition = match node.as_str() {
                 Some(text) => self.expression_text(text, scope, node.span).await?,

@@ -69,7 +69,7 @@ impl Instance {
                 .is_some_and(|list| !list.is_empty())
     }
 
-    /// Tells the listeners of an event, in the order in which they came.
+    /// Calls the listeners of an event, in the order in which they were added.
     pub(crate) fn emit<'a>(
         self: &'a Arc<Self>,
         event: &'a str,

@@ -1,8 +1,7 @@
 //! Group chat, and other scripts as partners in conversation.
 //!
 //! All that is said stands once, in the dialogue of the script in charge. What a role sees is made
-//! from it anew for each answer: its own lines are the assistant's, private ones of others are
-//! missing.
+//! from it for each answer: its own lines are the assistant's, private ones of others are missing.
 
 use std::sync::Arc;
 

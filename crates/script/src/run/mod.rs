@@ -130,8 +130,8 @@ pub struct Turn {
 pub struct Outcome {
     /// The script's result: `None` is JavaScript's `undefined`.
     pub value: Option<Value>,
-    /// Whether the result is the line that `$print` wrote last: who shows results need not repeat
-    /// it.
+    /// Whether the result is the line that `$print` wrote last: whoever shows results need not
+    /// repeat it.
     pub printed: bool,
     /// Fields that `keepOriginal` and `keepThinking` add, and that do not count as the result's
     /// own.
@@ -144,7 +144,7 @@ pub struct Outcome {
     pub usage: Usage,
     /// Calls of models that were made.
     pub model_calls: u64,
-    /// How each constraint on an answer was enforced, in order (part 3: "the result says which").
+    /// How each constraint on an answer was enforced, in order.
     pub enforced: Vec<Enforced>,
     /// What the author should know.
     pub warnings: Vec<Diagnostic>,

@@ -171,7 +171,8 @@ impl Instance {
         Ok(bound.rest.or(left))
     }
 
-    /// Arguments that do not fit, told where the input is declared: in this script or in a parent.
+    /// Arguments that do not fit, reported where the input is declared: in this script or in a
+    /// parent.
     fn input_error(&self, problems: Vec<InputProblem>, scope: &Scope, at: Span) -> ScriptError {
         let first = problems.first().map(|problem| problem.field.clone());
         let name = first.unwrap_or_default();

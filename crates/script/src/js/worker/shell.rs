@@ -162,8 +162,8 @@ impl Shell {
         received
     }
 
-    /// Nothing is left to do: who still waits, waits for nothing, unless an answer or a timer is to
-    /// come.
+    /// Nothing is left to do: whoever still waits, waits for nothing, unless an answer or a timer
+    /// is to come.
     fn idle(&self) {
         if self.waiting.borrow().is_empty() && self.timers.borrow().is_empty() {
             let stuck: Vec<u64> = self.pieces.borrow().keys().copied().collect();
@@ -303,8 +303,8 @@ impl Shell {
         }
     }
 
-    /// Tells of pieces that are over: of a failure at once, of others when nothing that they began
-    /// is left.
+    /// Reports pieces that are over: a failure at once, others when nothing that they began is
+    /// left.
     pub(super) fn tell(&self) {
         let is_ready = |piece: &u64, result: &mut Result<Done, JsError>| {
             result.is_err() || !self.waiting.borrow().values().any(|owner| owner == piece)
@@ -329,7 +329,7 @@ impl Shell {
         if timers.len() >= TIMERS {
             return None;
         }
-        // The longest that browsers and Node know; not a number is none.
+        // The longest that browsers and Node know; `NaN` is no delay.
         let delay = Duration::from_secs_f64(delay.clamp(0.0, 2_147_483_647.0) / 1_000.0).max(TICK);
         let id = self.number();
         timers.push(Timer {

@@ -1,6 +1,6 @@
 //! What can be said of a script without running it: `quillet check`.
 //!
-//! An error is something that fails in every run that comes by it. A warning is something that is
+//! An error is something that fails in every run that reaches it. A warning is something that is
 //! very likely not meant. What only a run can know is not said: a name that JavaScript may set,
 //! what a module exports, what a caller gives.
 

@@ -100,7 +100,7 @@ impl Default for ConnectOptions {
     }
 }
 
-/// Is told how far a long piece of work is: `done` of `total` steps, and what is being done.
+/// Called with how far a long piece of work is: `done` of `total` steps, and what is being done.
 /// Called from any thread, often; must return at once.
 pub type Progress<'a> = &'a (dyn Fn(u64, u64, &str) + Send + Sync);
 

@@ -1,8 +1,8 @@
 //! Values with commas, semicolons, tabs or bars between them.
 //!
-//! Cells are as RFC 4180 has them, line ends of any system. An empty line is none. All rows have as
-//! many cells as the first: one that has not was cut or torn, and guessing would move values into
-//! other columns.
+//! Cells are as RFC 4180 has them, line ends of any system. An empty line is not a row. All rows
+//! have as many cells as the first: one that does not was cut or torn, and guessing would move
+//! values into other columns.
 
 use std::io::{Chain, Read};
 use std::path::Path;

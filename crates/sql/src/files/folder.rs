@@ -94,7 +94,7 @@ fn sweep(parent: &Path) {
             continue;
         }
         let held = entry.path().join(HELD);
-        // What is no file is none of ours; to open a pipe would be to wait.
+        // What is not a file is not ours; opening a pipe would wait.
         if !fs::symlink_metadata(&held).is_ok_and(|found| found.is_file()) {
             continue;
         }

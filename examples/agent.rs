@@ -9,7 +9,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut settings = Settings::from_env()?;
     let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/demo");
     settings.set("store.url", &format!("dir:{demo}"))?;
-    settings.set("model.name", &std::env::args().nth(1).unwrap_or("mock".into()))?;
+    settings.set(
+        "model.name",
+        &std::env::args().nth(1).unwrap_or("mock".into()),
+    )?;
     let quillet = Quillet::with(settings).await?;
 
     let request = AgentRequest {
@@ -22,6 +25,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let outcome = quillet.agent(request).await?;
     println!("{}", outcome.text);
-    println!("{} calls of the model, {:?}", outcome.model_calls, outcome.ending);
+    println!(
+        "{} calls of the model, {:?}",
+        outcome.model_calls, outcome.ending
+    );
     Ok(())
 }

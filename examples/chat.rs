@@ -12,7 +12,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut settings = Settings::from_env()?;
     let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/demo");
     settings.set("store.url", &format!("dir:{demo}"))?;
-    settings.set("model.name", &std::env::args().nth(1).unwrap_or("mock".into()))?;
+    settings.set(
+        "model.name",
+        &std::env::args().nth(1).unwrap_or("mock".into()),
+    )?;
     let quillet = Quillet::with(settings).await?;
 
     let mut answer = quillet.stream("hello", [("name", "Ada")]).await?.stream;

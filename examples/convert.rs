@@ -8,9 +8,16 @@ fn main() {
     let text = "{{#each names}}{{@index}}. {{this}}\n{{/each}}";
     let source = Source::new("list", text);
     for to in [Language::Go, Language::Jinja, Language::Mustache] {
-        match convert(&source, Language::Handlebars, to, &ConvertOptions::default()) {
+        match convert(
+            &source,
+            Language::Handlebars,
+            to,
+            &ConvertOptions::default(),
+        ) {
             Ok(converted) => println!("{}: {}", to.name(), converted.text),
-            Err(refused) => refused.iter().for_each(|why| println!("{}: {why}", to.name())),
+            Err(refused) => refused
+                .iter()
+                .for_each(|why| println!("{}: {why}", to.name())),
         }
     }
 }

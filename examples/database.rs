@@ -10,12 +10,24 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     demo::create(&file)?;
 
     let mut settings = Settings::from_env()?;
-    settings.set("model.name", &std::env::args().nth(1).unwrap_or("mock".into()))?;
+    settings.set(
+        "model.name",
+        &std::env::args().nth(1).unwrap_or("mock".into()),
+    )?;
     let quillet = Quillet::with(settings).await?;
     let databases = quillet.databases();
-    databases.put("shop", Definition::of(demo::url(&file))).await?;
-    let (written, ran) = quillet.ask_database("shop", "How many customers per city?").await?;
-    println!("{}\n{} rows, of tables {:?}", written.sql, ran.rows.rows.len(), ran.tables);
+    databases
+        .put("shop", Definition::of(demo::url(&file)))
+        .await?;
+    let (written, ran) = quillet
+        .ask_database("shop", "How many customers per city?")
+        .await?;
+    println!(
+        "{}\n{} rows, of tables {:?}",
+        written.sql,
+        ran.rows.rows.len(),
+        ran.tables
+    );
     std::fs::remove_file(file)?;
     Ok(())
 }

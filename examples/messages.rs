@@ -13,6 +13,9 @@ fn main() -> Result<(), TemplateError> {
     let template = Template::new("jinja", TEMPLATE)?;
     let talk = r#"[{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]"#;
     let talk: Value = json::parse(talk).unwrap_or_default();
-    print!("{}", template.render([("messages", talk), ("add_generation_prompt", true.into())])?);
+    print!(
+        "{}",
+        template.render([("messages", talk), ("add_generation_prompt", true.into())])?
+    );
     Ok(())
 }

@@ -13,7 +13,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         r#"{"messages": [{"role": "system", "content": "You work for {{.environs.shop.name}}."},
                          {"role": "user", "content": "Greet {{.variables.name}}."}]}"#,
     )?;
-    std::fs::write(folder.join("environs/shop.json"), r#"{"name": "Quill & Co"}"#)?;
+    std::fs::write(
+        folder.join("environs/shop.json"),
+        r#"{"name": "Quill & Co"}"#,
+    )?;
 
     let mut settings = Settings::default();
     settings.set("store.url", &format!("dir:{}", folder.display()))?;

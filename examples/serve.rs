@@ -18,7 +18,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("GET http://{address}/api/prompts");
     let client = async {
         let answer = reqwest::get(format!("http://{address}/api/prompts")).await;
-        println!("{}", answer.map_or_else(|error| error.to_string(), |it| it.status().to_string()));
+        println!(
+            "{}",
+            answer.map_or_else(|error| error.to_string(), |it| it.status().to_string())
+        );
     };
     // A program that goes on serving waits for control-C here.
     tokio::select! {

@@ -42,9 +42,17 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     quillet.register(Arc::new(Weather(spec))).await;
 
-    let formats = [("go", "{{weather .city}}"), ("jinja", "{{ weather(city) }}")];
+    let formats = [
+        ("go", "{{weather .city}}"),
+        ("jinja", "{{ weather(city) }}"),
+    ];
     for (format, template) in formats {
-        println!("{format}: {}", quillet.render_text(format, template, [("city", "Oslo")]).await?);
+        println!(
+            "{format}: {}",
+            quillet
+                .render_text(format, template, [("city", "Oslo")])
+                .await?
+        );
     }
     Ok(())
 }

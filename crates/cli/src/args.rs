@@ -145,7 +145,8 @@ pub(crate) struct StoreArgs {
 /// Schemas that prompt files name.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SchemaArgs {
-    /// A JSON Schema that .prompt files name, as in `schema: NAME`: a file of JSON or YAML. May be given several times.
+    /// A JSON Schema that .prompt files name, as in `schema: NAME`: a file of JSON or YAML. May be
+    /// given several times.
     #[arg(long = "schema", value_name = "NAME=FILE")]
     pub(crate) schemas: Vec<String>,
 }
@@ -400,7 +401,8 @@ pub(crate) struct Convert {
     /// A template, a prompt file, a folder of them, or - for standard input.
     #[arg(value_name = "PATH")]
     pub(crate) source: String,
-    /// What it becomes: go, jinja, jinja-plain, semantic-kernel, handlebars, mustache, liquid, f-string, dotprompt, prompty or json.
+    /// What it becomes: go, jinja, jinja-plain, semantic-kernel, handlebars, mustache, liquid,
+    /// f-string, dotprompt, prompty or json.
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
     /// What it is, where its name does not tell.
@@ -412,7 +414,8 @@ pub(crate) struct Convert {
     /// Replace files that are there.
     #[arg(long)]
     pub(crate) force: bool,
-    /// The kind of a variable: NAME=text, integer, number, boolean, list or object; items[].title=text for fields of items.
+    /// The kind of a variable: NAME=text, integer, number, boolean, list or object;
+    /// items[].title=text for fields of items.
     #[arg(short, long, value_name = "NAME=KIND")]
     pub(crate) kind: Vec<String>,
     /// Take what is not declared for text and whole numbers.
@@ -421,7 +424,8 @@ pub(crate) struct Convert {
     /// Refuse what is exact for some values only.
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Leave out what a prompt file says of where its model is served: connection, configuration, provider, apiType chat.
+    /// Leave out what a prompt file says of where its model is served: connection, configuration,
+    /// provider, apiType chat.
     #[arg(long)]
     pub(crate) drop_deployment: bool,
 }

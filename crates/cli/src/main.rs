@@ -1,7 +1,7 @@
 //! The `quillet` command. Only here are arguments and the environment read, and
 //! only here is anything printed.
 
-// What serves a missing part alone is in no one's way.
+// Code that only a feature uses which this build lacks is no dead code to report.
 #![cfg_attr(not(feature = "sql"), allow(dead_code))]
 
 mod agent_file;
@@ -182,8 +182,9 @@ fn log(config: &Settings, command: &Command) {
     }
 }
 
-/// The filter without the lines of the MCP library, which prints all that a server says of itself, and
-/// the failures that are told in one line here. Who debugs, or names it, gets them.
+/// The filter without the lines of the MCP library, which prints all that a server says of itself,
+/// and the failures that are reported in one line here. They are shown at the level debug, or to a
+/// filter that names the library.
 fn quiet(filter: &str) -> String {
     const LIBRARY: &str = "rmcp";
     let wants_all = ["debug", "trace", LIBRARY];

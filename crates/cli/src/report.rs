@@ -1,4 +1,4 @@
-//! Findings for people: the place, the line with a caret, the mend.
+//! Findings for people: the place, the line with a caret, the fix.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 pub(crate) use quillet::Finding;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::store::StoreError;
 use crate::{BoxFuture, Message};
 
-/// One message of a conversation, as it is kept.
+/// One message of a conversation, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
     /// Its id; unique in its session.

@@ -277,8 +277,8 @@ impl Value {
     }
 
     /// Bytes that this value would take if nothing in it were shared, about. A list that holds the
-    /// same list twice counts it twice, as everybody does who writes it down. Known, not counted: it
-    /// costs nothing to ask.
+    /// same list twice counts it twice, as writing it out does. Known, not counted: it costs
+    /// nothing to ask.
     #[must_use]
     pub fn weight(&self) -> usize {
         let inside = match self {

@@ -1,5 +1,5 @@
-//! What is compiled does not grow unnoticed: the crates of the template library, of the default build
-//! and of everything, against the figures in `scripts/weight.txt`.
+//! What is compiled does not grow unnoticed: the crates of the template library, of the default
+//! build and of everything, against the figures in `scripts/weight.txt`.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -197,7 +197,7 @@ impl Compiler {
         &self.factory
     }
 
-    /// Whether a set was compiled before and is still kept.
+    /// Whether a set was compiled before and is still cached.
     pub(crate) fn knows(&self, set: &SourceSet) -> bool {
         self.cache.get(set).is_some()
     }

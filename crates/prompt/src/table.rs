@@ -40,7 +40,7 @@ impl<V> Table<V> {
         self.get_key_value(id).map(|(_, value)| value)
     }
 
-    /// The id as it is kept, and its value.
+    /// The id as it is stored, and its value.
     #[must_use]
     pub fn get_key_value(&self, id: &str) -> Option<(&Arc<str>, &V)> {
         let piece = self.pieces.get(self.piece_of(id))?;

@@ -115,8 +115,8 @@ impl ToolStock {
         }
     }
 
-    /// Lists the tools of a name. The first that can be used has the name; those after it
-    /// are told so.
+    /// Lists the tools of a name. The first that can be used has the name; those after it get an
+    /// error.
     fn define(&self, next: &mut Snapshot, name: &str) {
         let mut owner: Option<&Key> = None;
         for (key, id) in self.names.get(name).into_iter().flatten() {
@@ -175,7 +175,7 @@ impl ToolStock {
         }
     }
 
-    /// What has exactly that name; a stored tool goes before one that is offered.
+    /// What has exactly that name; a stored tool wins over one that is offered.
     fn own(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         let keys = self.names.get(name).into_iter().flatten();
         let mut stored = keys.filter_map(|(key, id)| self.stored.get(id)?.get(key));

@@ -129,7 +129,11 @@ impl Quillet {
             ("format".to_owned(), format.into()),
         ]);
         let input = Input::new(&variables, REQUEST);
-        let rendered = self.host.prompts().render_inline(definition, &input).await?;
+        let rendered = self
+            .host
+            .prompts()
+            .render_inline(definition, &input)
+            .await?;
         Ok(match rendered.prompt {
             RenderedPrompt::Text(text) => text,
             RenderedPrompt::Messages(messages) => {

@@ -1,4 +1,4 @@
-//! What every request shares.
+//! The state behind every handler, made once when the server starts.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};

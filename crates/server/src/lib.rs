@@ -4,8 +4,12 @@
 //! [`Server::bind`] opens the port and [`Server::run`] serves a
 //! [`PromptService`](quillet_prompt::PromptService) until it is told to stop.
 //! Loading the service and following its store is the caller's part.
+//!
+//! Three services that exist have clients that call Quillet unchanged, and comments name them where
+//! a path, a member or a status is theirs: ai-prompt-shell (prompts, in Go), Chat Shell (agents, in
+//! Python) and table-chat (questions to databases, in Python).
 
-// What serves a missing part alone is in no one's way.
+// Code that only a feature uses which this build lacks is no dead code to report.
 #![cfg_attr(not(feature = "sql"), allow(dead_code))]
 
 mod api;

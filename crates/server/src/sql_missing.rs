@@ -9,7 +9,7 @@ const SQL: Missing = Missing {
     feature: "sql",
 };
 
-/// Where the routes would be mounted: the origin's place.
+/// Where the routes would be mounted (see `sql/mod.rs`).
 pub(crate) const BASE: &str = "/api/v1";
 
 /// Whether a path, without the server's prefix, is one of databases.

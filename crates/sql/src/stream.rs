@@ -36,7 +36,7 @@ pub trait RowSink: Send {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop;
 
-/// How a query ended that did not fail.
+/// The end of a query that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// All of its rows were taken.

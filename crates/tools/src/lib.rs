@@ -3,6 +3,9 @@
 //! search, documents and files. This crate owns the wire protocols; who calls a tool, and when, is
 //! not its business, and neither is where definitions rest.
 //!
+//! Where comments name ai-prompt-shell or Chat Shell: those are the Go service of prompts and the
+//! Python service of agents whose definitions of tools and whose clients Quillet serves.
+//!
 //! ```no_run
 //! use quillet_core::tool::{ToolBuilder, ToolContext};
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -15,7 +18,7 @@
 //! # Ok(()) }
 //! ```
 
-// What serves a missing part alone is in no one's way.
+// Code that only a feature uses which this build lacks is no dead code to report.
 #![cfg_attr(not(all(feature = "grpc", feature = "mcp")), allow(dead_code))]
 
 pub mod address;

@@ -1,5 +1,5 @@
-//! MCP servers that are kept between requests, so that each does not greet and
-//! list anew, and let go when nobody asked for a while.
+//! MCP servers that are kept between requests, so that not each greets and lists again, and let go
+//! when nobody asked for a while.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;

@@ -34,7 +34,8 @@ pub(crate) struct Run {
     /// A file of arguments: JSON, YAML or TOML.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) data: Option<String>,
-    /// An argument: name=value, which is JSON where it reads as such; name=@file; a.b=x sets a field.
+    /// An argument: name=value, which is JSON where it reads as such; name=@file; a.b=x sets a
+    /// field.
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
     #[command(flatten)]

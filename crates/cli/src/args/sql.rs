@@ -218,7 +218,8 @@ pub(crate) struct SqlEval {
     /// Files of questions and the tables that they need.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Recorded answers of a model: chosen tables are scored with and without repair, queries with --db.
+    /// Recorded answers of a model: chosen tables are scored with and without repair, queries with
+    /// --db.
     #[arg(long, value_name = "FILE")]
     pub(crate) recorded: Option<PathBuf>,
     /// How many of the best tables are looked at.

@@ -185,7 +185,7 @@ fn skills(findings: &mut Findings, folder: &Path) {
     findings.extend(found);
 }
 
-/// What is wrong with one file, also where it cannot be read: the others are looked at too.
+/// What is wrong with one file, even where it cannot be read: the others are looked at too.
 fn of_file(path: &Path, found: Result<Vec<Finding>, Failure>) -> Result<Vec<Finding>, Failure> {
     match found {
         Err(Failure::Findings(found)) => Ok(found),
@@ -364,7 +364,7 @@ fn counts<T>(definition: &Definition<T>, names: Option<&Names>) -> bool {
 }
 
 impl Findings {
-    /// What is wrong in a partial is found in each prompt that calls it, and told once.
+    /// What is wrong in a partial is found in each prompt that calls it, and reported once.
     fn extend(&mut self, more: Vec<Finding>) {
         for finding in more {
             let known = |known: &Finding| known.diagnostic == finding.diagnostic;

@@ -28,7 +28,7 @@ enum Verdict {
     Broken,
 }
 
-/// One line: how it is, what, and the mend.
+/// One line: its state, what was found, and how to fix it.
 struct Line(Verdict, &'static str, String);
 
 pub(crate) async fn run(args: &Doctor, config: &Settings) -> Result<(), Failure> {

@@ -93,7 +93,7 @@ impl Talker {
                 "-s names a store, and {given:?} is none; --system TEXT gives the model instructions"
             )));
         }
-        // An agent rests in a store: without one, that is what is missing.
+        // An agent is in a store: without one, that is what is missing.
         if args.agent.is_some() {
             parts::store(config).await?;
         }

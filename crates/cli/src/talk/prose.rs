@@ -91,7 +91,7 @@ impl Drop for Prose {
     /// A text that was cut off is shown up to its end, too.
     fn drop(&mut self) {
         if let Some(markdown) = &mut self.markdown {
-            // Nobody is left who could be told that nobody reads it.
+            // Nobody is left to whom it could be reported that nobody reads it.
             let _ = terminal::result(&markdown.end());
         }
     }

@@ -27,7 +27,7 @@ pub(super) struct Prepared {
     pub(super) asked: Vec<Message>,
     /// Whether the session ends with this question already.
     pub(super) is_asked_again: bool,
-    /// Who answers.
+    /// The provider.
     pub(super) provider: String,
     /// Where the documents are from that are in the question.
     pub(super) sources: Vec<Source>,

@@ -1,4 +1,5 @@
-//! What is counted about runs.
+//! Counters of the agents for `/metrics`, kept as runs go; plain atomics, since every event of a
+//! run may touch them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

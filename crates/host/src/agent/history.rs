@@ -1,4 +1,4 @@
-//! The conversation before: loaded, chosen, mended; and what is added to it after.
+//! The conversation before: loaded, chosen, repaired; and what is added to it after.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -40,9 +40,9 @@ pub(super) fn past(turns: Vec<Turn>) -> Past {
     }
 }
 
-/// Gives every call exactly one result, directly after the turn that made it:
-/// results that the request brings, else a word that there is none. Results of
-/// calls that are not there are dropped. Providers refuse anything else.
+/// Gives every call exactly one result, directly after the turn that made it: results that the
+/// request brings, else a text that there is none. Results of calls that are not there are dropped.
+/// Providers refuse anything else.
 pub(super) fn paired(messages: Vec<Message>, given: &[ToolResult]) -> Vec<Message> {
     let mut results: HashMap<&str, &ToolResult> = given
         .iter()

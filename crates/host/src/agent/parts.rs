@@ -44,7 +44,7 @@ pub trait Models: Send + Sync + fmt::Debug {
         false
     }
 
-    /// What so many calls of a model cost together in US dollars, where that is known.
+    /// The price of this many calls of a model in US dollars, where that is known.
     fn cost(&self, _model: &str, _usage: &Usage, _calls: u32) -> Option<f64> {
         None
     }
@@ -53,7 +53,7 @@ pub trait Models: Send + Sync + fmt::Debug {
 /// A model that can be asked.
 #[derive(Clone, Debug)]
 pub struct Connected {
-    /// Who answers.
+    /// The model.
     pub model: Arc<dyn ChatModel>,
     /// The model's name, as it is sent.
     pub name: String,
@@ -65,10 +65,10 @@ pub struct Connected {
     pub counter: Arc<dyn TokenCounter>,
 }
 
-/// What agents are made of.
+/// The parts that an agent service is made of.
 #[derive(Clone, Debug)]
 pub struct AgentParts {
-    /// Who answers.
+    /// Where models come from.
     pub models: Arc<dyn Models>,
     /// Where conversations rest.
     pub sessions: Arc<dyn Sessions>,
@@ -88,7 +88,7 @@ pub struct AgentParts {
     pub traces: Option<Arc<dyn TraceSink>>,
 }
 
-/// How agents behave.
+/// Options of agents.
 #[derive(Clone, Debug)]
 pub struct AgentOptions {
     /// Bounds of each run.

@@ -1,4 +1,4 @@
-//! What the model is told besides the request's own system prompt.
+//! The parts of the system prompt besides the request's own.
 
 use quillet_core::chat::ToolOffer;
 use serde_json::json;

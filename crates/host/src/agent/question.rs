@@ -86,8 +86,7 @@ fn is_text(kind: &str) -> bool {
         )
 }
 
-/// A text as an attachment, in the form that compaction knows again (seed 004: cut
-/// to 50,000 characters).
+/// A text as an attachment, in the form that compaction knows again.
 fn wrapped(number: usize, attachment: &Attachment, text: &str, most: usize) -> String {
     let about: String = [attachment.filename.as_str(), attachment.mime_type.as_str()]
         .iter()

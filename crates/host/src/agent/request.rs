@@ -1,6 +1,6 @@
-//! What an agent is asked, whichever door the question came through. Plain data in
-//! the terms of seed 004's request; how it is written on a wire, and what is wrong
-//! with it there, is the door's part.
+//! What an agent is asked, whichever door the question came through. Plain data in the terms of
+//! Chat Shell's request; how it is written on a wire, and what is wrong with it there, is the
+//! door's part.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,11 +11,11 @@ use quillet_core::{Content, Message};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
-/// Most tokens of an answer where the request says nothing;
-/// the model's own limit lowers it.
+/// Most tokens of an answer where the request says nothing, as in Chat Shell; the model's own limit
+/// lowers it.
 pub const DEFAULT_MAX_TOKENS: u64 = 32_768;
 
-/// What an agent is asked.
+/// A request to an agent.
 #[derive(Clone, Debug)]
 pub struct AgentRequest {
     /// The model; the configured one where `None`.
@@ -41,7 +41,7 @@ pub struct AgentRequest {
     pub options: ChatOptions,
     /// What is switched on.
     pub features: Features,
-    /// Who asks, and what with.
+    /// Who asks, and what comes with the question.
     pub metadata: Metadata,
     /// Files that belong to the question.
     pub attachments: Vec<Attachment>,
@@ -99,7 +99,8 @@ impl AgentRequest {
 pub struct ModelSettings {
     /// Its name; `agent/NAME` is a stored agent.
     pub model_id: String,
-    /// The provider: `openai`, `gpt`, `claude`, `anthropic`, `google`, `gemini`, or a guess by the name.
+    /// The provider: `openai`, `gpt`, `claude`, `anthropic`, `google`, `gemini`, or a guess by the
+    /// name.
     pub model: String,
     /// The key; empty for servers that need none.
     pub api_key: SecretString,
@@ -135,7 +136,7 @@ impl fmt::Debug for ModelSettings {
     }
 }
 
-/// What is asked.
+/// The question of a request.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// The whole conversation: no history is loaded.
@@ -150,7 +151,7 @@ impl Default for Input {
     }
 }
 
-/// What the model may call.
+/// The tools that the model may call, and their limits.
 #[derive(Clone, Debug, Default)]
 pub struct ToolSettings {
     /// Tools of this service, by name, with their settings (`enabled`, `max_results`, …).
@@ -190,7 +191,7 @@ pub struct SkillChoice {
     pub preload: bool,
 }
 
-/// What is switched on.
+/// Switches of a request.
 #[derive(Clone, Debug)]
 pub struct Features {
     /// The model is told to think thoroughly, and what time it is.
@@ -208,7 +209,8 @@ pub struct Features {
     /// Whether the run goes on for its log when the client leaves; the configured
     /// choice where `None`.
     pub resumable: Option<bool>,
-    /// Events that are only sent to who asks: `tool_limit_reached`, `sources.update`.
+    /// Events that are only sent to clients that ask for them: `tool_limit_reached`,
+    /// `sources.update`.
     pub events: Vec<String>,
 }
 
@@ -227,12 +229,12 @@ impl Default for Features {
     }
 }
 
-/// Who asks, and what with.
+/// Who asks, and what comes with the question.
 #[derive(Clone, Debug, Default)]
 pub struct Metadata {
-    /// Id of the request, for who cannot set a header.
+    /// Id of the request, for clients that cannot set a header.
     pub request_id: Option<String>,
-    /// Who asks, in a group.
+    /// The name of the user who asks, in a group.
     pub user_name: Option<String>,
     /// The task, which is a session where none is named.
     pub task_id: Option<String>,
@@ -282,7 +284,7 @@ pub struct Attachment {
 pub struct KnowledgeContext {
     /// The passages.
     pub contexts: Vec<KnowledgePassage>,
-    /// What the model is told about them.
+    /// What the model learns about them.
     pub meta_prompt: Option<String>,
 }
 

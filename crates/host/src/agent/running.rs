@@ -1,8 +1,7 @@
-//! A run on its way: prepared, read, and kept at its end.
+//! One run, from prepared to kept.
 //!
-//! No task of its own: it goes as its events are read. Dropping it stops the model and
-//! the tools at once; what had been said until then is kept in the session by a short
-//! task of the service.
+//! No task of its own: it goes as its events are read. Dropping it stops the model and the tools at
+//! once; what had been said until then is kept in the session by a short task of the service.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -29,7 +28,7 @@ pub struct Running {
     run_id: String,
     model: String,
     provider: Option<String>,
-    /// The model's name as the provider is told it.
+    /// The model's name as it is sent to the provider.
     asked_model: Option<String>,
     service: Arc<AgentService>,
     started: Instant,
@@ -60,7 +59,7 @@ impl std::fmt::Debug for Running {
 enum Stage {
     Preparing(BoxFuture<'static, Result<Prepared, AgentError>>),
     Going(EventStream, Kept),
-    /// The session is written; then the end is told.
+    /// The session is written; then the last event is sent.
     Keeping(BoxFuture<'static, ()>, Box<Outcome>),
     Over,
 }
@@ -173,7 +172,7 @@ impl Running {
         models.cost(model, &outcome.usage?, outcome.model_calls)
     }
 
-    /// Who answers, if that is known.
+    /// The provider, if it is known.
     #[must_use]
     pub fn provider(&self) -> Option<&str> {
         self.provider.as_deref()
@@ -277,6 +276,8 @@ impl Running {
     fn over(&mut self, outcome: Box<Outcome>) -> AgentEvent {
         self.stage = Stage::Over;
         self.service.counts.ended(&outcome);
+        // Of a run with a log the places are given back when its last event is written: until then
+        // the run is not over for the readers of the log.
         if !self.has_log {
             self.places = None;
         }
@@ -364,6 +365,7 @@ impl Drop for Running {
             Stage::Keeping(keeping, outcome) => Last::Keeping(keeping, outcome),
             Stage::Preparing(_) | Stage::Over => return,
         };
+        // Outside of a runtime nothing can be written any more.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;
         };

@@ -26,7 +26,7 @@ pub struct AgentService {
     places: Arc<Semaphore>,
 }
 
-/// Who asks. Runs of one are neither seen nor stopped by another.
+/// The client that asks. Runs of one client are neither seen nor stopped by another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Who {
     /// What limits are counted by.
@@ -46,7 +46,7 @@ impl Who {
         }
     }
 
-    /// Somebody without a key, told apart by where he is.
+    /// A client without a key, known by its address.
     #[must_use]
     pub fn at(address: &str) -> Self {
         Who {
@@ -91,7 +91,7 @@ fn digest(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Why a run does not begin.
+/// The reason why a run does not begin.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Refused {
     /// This process has as many as it may.
@@ -141,8 +141,8 @@ pub(super) struct Places {
 }
 
 impl AgentService {
-    /// Greets the MCP servers of the configuration behind the caller, so that no run waits
-    /// for one. For a service at its start.
+    /// Greets the MCP servers of the configuration in the background, so that no run waits for one.
+    /// For a service at its start.
     pub fn greet_servers(&self) {
         self.parts.tools.greet(&self.parts.mcp_servers);
     }
@@ -198,7 +198,7 @@ impl AgentService {
     /// is dropped. `request_id` names it for [`AgentService::cancel`].
     ///
     /// # Errors
-    /// A limit is reached. What is wrong with the request itself is told by the run.
+    /// A limit is reached. What is wrong with the request itself is reported by the run.
     pub async fn begin(
         self: &Arc<Self>,
         request: AgentRequest,

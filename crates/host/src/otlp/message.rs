@@ -7,7 +7,7 @@ use quillet_core::trace::{Span, SpanKind, Trace};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// Who sends.
+/// The sender of spans: the attributes of this process.
 pub(super) struct Resource(Vec<Value>);
 
 impl Resource {

@@ -28,7 +28,7 @@ const GATHER: Duration = Duration::from_secs(1);
 /// How long a collector may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where traces go and who sends them.
+/// Configuration of the export of traces: the collector, and the name of this service.
 #[derive(Clone, Debug)]
 pub struct OtlpConfig {
     /// The whole address, usually ending in `/v1/traces`.
@@ -41,10 +41,10 @@ pub struct OtlpConfig {
     pub attributes: Vec<(String, String)>,
 }
 
-/// Why traces cannot be sent anywhere.
+/// The error of a configuration by which traces cannot be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum OtlpError {
-    /// The address is none.
+    /// The address is not a URL.
     #[error(
         "the address of the collector is not a URL ({0}); it looks like http://127.0.0.1:4318/v1/traces"
     )]

@@ -24,7 +24,7 @@ const PROMPT: &str = "prompt/";
 #[derive(Clone, Debug)]
 pub struct ScriptModels {
     models: Arc<Models>,
-    /// Who is asked: the door itself, or a tape before it.
+    /// The model that is asked: the door itself, or a tape in front of it.
     door: Arc<dyn ChatModel>,
     /// The model of scripts that name none.
     default: Option<String>,
@@ -41,7 +41,8 @@ impl ScriptModels {
         }
     }
 
-    /// Has somebody else asked in the door's place, who may ask it: a recorder.
+    /// Has another model asked in the door's place, which may ask the door in turn: a recorder, for
+    /// example.
     #[must_use]
     pub fn behind(mut self, door: Arc<dyn ChatModel>) -> Self {
         self.door = door;

@@ -1,11 +1,11 @@
-//! How stored scripts run. Every limit has its default here.
+//! Settings of stored scripts. Every limit has its default here.
 
 use std::time::Duration;
 
 use quillet_script::host::{Grants, Limits};
 use quillet_script::js::Transport;
 
-/// How stored scripts run.
+/// Bounds, grants and transport of every run of a stored script.
 #[derive(Clone, Debug)]
 pub struct ScriptOptions {
     /// Bounds of each run.

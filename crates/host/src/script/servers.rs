@@ -12,8 +12,8 @@ use tokio_util::task::AbortOnDropHandle;
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// The tools of some servers. One that does not answer yet is asked again behind; its tools
-/// are there as soon as it does.
+/// The tools of some servers. One that does not answer yet is asked again in the background; its
+/// tools are there as soon as it does.
 #[derive(Debug)]
 pub struct ServerTools {
     found: Arc<Found>,

@@ -1,4 +1,5 @@
-//! Runs scripts of the store.
+//! Runs scripts of the store for the prompt service, which knows only the contract
+//! [`ScriptRunner`].
 
 use std::sync::{Arc, Weak};
 
@@ -149,7 +150,7 @@ fn apart(
 
 type End = BoxFuture<'static, Result<ScriptOutcome, ServiceError>>;
 
-/// A run and what it has told.
+/// A run and the events that it has sent.
 struct Running {
     events: UnboundedReceiver<ScriptEvent>,
     /// The run; nothing once it has ended.
@@ -159,7 +160,7 @@ struct Running {
 impl Running {
     async fn next(mut self) -> Option<(Result<ScriptEvent, ServiceError>, Self)> {
         let run = self.end.as_mut()?;
-        // What was told is read before the run goes on: a reader that stalls stalls it.
+        // Events are read before the run goes on: a reader that stalls stalls it.
         let ended = tokio::select! {
             biased;
             Some(event) = self.events.recv() => return Some((Ok(event), self)),

@@ -109,7 +109,8 @@ struct Turn {
     reason: FinishReason,
 }
 
-/// What is answered: a query, if one is asked for, words, or the smallest value of the form that was asked for.
+/// What is answered: a query, if one is asked for, words, or the smallest value of the form that
+/// was asked for.
 fn said(request: &ChatRequest) -> String {
     if let Some(answer) = database::answer(&request.messages) {
         return answer;
@@ -162,7 +163,7 @@ impl Turn {
         events
     }
 
-    /// What it costs to say this so many times.
+    /// The usage of saying this so many times.
     fn usage(&self, request: &ChatRequest, times: u64) -> Usage {
         let arguments = self.call.as_ref().map_or(0, |call| words(&call.arguments));
         let thoughts = words(&self.thoughts);

@@ -45,7 +45,7 @@ impl DemoShop {
 
 impl Drop for DemoShop {
     fn drop(&mut self) {
-        // Who removed it before has done no harm.
+        // If somebody removed it before, no harm is done.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -60,7 +60,7 @@ impl Schemas {
     }
 }
 
-/// Folders of this disk as surroundings of the prompt files in them.
+/// What prompt files in folders of this disk may ask for.
 #[derive(Debug)]
 pub struct OnDisk {
     environment: Arc<Environment>,

@@ -1,4 +1,4 @@
-//! Where traces go: into a file of this machine, to a collector, or nowhere.
+//! Sets up where traces are sent: into a file of this machine, to a collector, or nowhere.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::settings::{self, Origin, Settings};
 
 /// What a collector gets at most for the last traces.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// `agent.traces` says so where nothing is kept.
+/// The value of `agent.traces` that records nothing.
 const OFF: &str = "off";
 /// The path of the address of a collector (OTLP over HTTP).
 const PATH: &str = "/v1/traces";

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::parts::traces::make_folder_of;
 use crate::settings::{self, Setting};
 
-/// A file larger than this is none of keys.
+/// A file larger than this is not one of keys.
 const MOST_BYTES: u64 = 64 << 10;
 const HEAD: &str = "# API keys of `quillet keys`; the environment and quillet.toml win.\n";
 

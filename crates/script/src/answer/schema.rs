@@ -4,7 +4,7 @@ use quillet_core::{Value, nearest};
 use quillet_schema::{Finding, Rules, Validator};
 use serde_json::{Map as JsonMap, Value as Json, json};
 
-/// Findings that a model or an author is told at once.
+/// Most findings that a model or an author gets at once.
 const MOST_FINDINGS: usize = 8;
 /// Characters of a finding.
 const MOST_CHARACTERS: usize = 300;

@@ -184,7 +184,8 @@ impl Modules {
         Ok(None)
     }
 
-    /// The package that the asking file itself is part of, if it has this name and says its `exports`.
+    /// The package that the asking file itself is part of, if it has this name and says its
+    /// `exports`.
     fn own(&self, name: &str, from: &Path) -> Option<PathBuf> {
         let folder = from
             .ancestors()

@@ -1,4 +1,5 @@
-//! `package.json`: which file of a package stands for which name (Node's documentation, "Packages").
+//! `package.json`: which file of a package stands for which name (Node's documentation,
+//! "Packages").
 
 use std::fs;
 use std::path::Path;

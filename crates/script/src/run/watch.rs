@@ -1,4 +1,4 @@
-//! What a call of a model tells while it goes: events of the script, and the observer.
+//! From the events of a call of a model to those of the script, and to the observer.
 
 use std::sync::Arc;
 

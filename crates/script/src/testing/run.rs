@@ -20,14 +20,14 @@ use crate::error::{ErrorKind, ScriptError};
 use crate::host::{Answering, Models};
 use crate::run::Outcome;
 
-/// What all tests of a program share.
+/// The parts that all tests of a program share.
 #[derive(Clone, Debug)]
 pub struct Bench {
-    /// Who answers where a fixture says nothing else.
+    /// The models, where a fixture says nothing else.
     pub models: Arc<dyn Models>,
     /// The model that is asked in place of a subject's own.
     pub model: Option<String>,
-    /// Who decides about `judge:`.
+    /// The model that decides about `judge:`.
     pub judge: Option<Answering>,
     /// Where snapshots rest.
     pub snapshots: Arc<dyn Snapshots>,

@@ -1,5 +1,5 @@
 //! Databases over HTTP: connections, catalogues, questions, queries and their history, as
-//! the origin's clients know them.
+//! clients of table-chat know them.
 //!
 //! What a query may do is not decided here: [`quillet_sql`] guards and runs it.
 
@@ -21,7 +21,7 @@ use crate::error::{ApiError, problem};
 use crate::exchange::Call;
 use crate::routes::Make;
 
-/// Where the routes are mounted: the origin's place.
+/// Where the routes are mounted: where clients of table-chat look for them.
 pub(crate) const BASE: &str = "/api/v1";
 
 /// Whether a path, without the server's prefix, is one of databases.

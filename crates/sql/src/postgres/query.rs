@@ -1,4 +1,5 @@
-//! One query: described, then run where nothing of it can last, and read no further than the limits.
+//! One query: described, then run where nothing of it can last, and read no further than the
+//! limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +50,8 @@ async fn work(
 ) -> Result<Ended, DatabaseError> {
     let read = judged(session, sql, limits, sink).await;
     match &read {
-        // Rows are still coming: the session is cancelled as it is dropped, which undoes everything too.
+        // Rows are still coming: the session is cancelled as it is dropped, which undoes everything
+        // too.
         Ok(Ended::Cut(_) | Ended::Stopped) => {}
         Err(error) if error.kind == Kind::Unreachable => {}
         _ => session.roll_back().await?,

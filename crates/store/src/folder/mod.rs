@@ -1,10 +1,10 @@
 //! A watched folder of definitions.
 //!
-//! Subfolders are the kinds: `extensions/`, `prompts/` (or `templates/`), `environs/`,
-//! `tools/`, `agents/`, `databases/`. Nested folders and the file's stem are the segments of the key:
-//! `environs/vscode/lang.json` is `vscode:lang`. Files are JSON or YAML; among prompts
-//! also bare templates (`.gotmpl` and `.tmpl` for Go's format, `.jinja`, `.hbs`, `.mustache`,
-//! `.liquid`, `.sk`, `.fstring` and so on), prompt files (`.prompt`, `.prompty`, a folder with `skprompt.txt`)
+//! Subfolders are the kinds: `extensions/`, `prompts/` (or `templates/`), `environs/`, `tools/`,
+//! `agents/`, `databases/`. Nested folders and the file's stem are the segments of the key:
+//! `environs/vscode/lang.json` is `vscode:lang`. Files are JSON or YAML; among prompts also bare
+//! templates (`.gotmpl` and `.tmpl` for Go's format, `.jinja`, `.hbs`, `.mustache`, `.liquid`,
+//! `.sk`, `.fstring` and so on), prompt files (`.prompt`, `.prompty`, a folder with `skprompt.txt`)
 //! and scripts (`.ai.yaml`, `.ai.yml`).
 
 pub(crate) mod document;

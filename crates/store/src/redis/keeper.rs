@@ -24,7 +24,7 @@ const HEARTBEAT: Duration = Duration::from_secs(1);
 /// Time between two questions who holds what, in a cluster or with sentinels. A
 /// slot that moved or a master that was replaced is noticed at once by other means.
 const TOPOLOGY_CHECK: Duration = Duration::from_secs(5);
-/// One notice of more keys than this is told as changes of whole kinds.
+/// One notice of more keys than this is reported as changes of whole kinds.
 const MANY: usize = 256;
 
 /// How the store stands.

@@ -203,7 +203,7 @@ impl Validator for Completes {
 
 impl Helper for Completes {}
 
-/// A word on standard error for who types, and none for a program.
+/// A hint on standard error for a person who types, and none for a program.
 pub(crate) fn tell(input: &Input, text: &str) {
     if input.is_typed() {
         terminal::note(text);

@@ -1,4 +1,4 @@
-//! `quillet chat`: a conversation in the terminal, kept in a session.
+//! `quillet chat`: a conversation in the terminal, stored in a session.
 
 pub(crate) mod input;
 mod past;
@@ -91,7 +91,7 @@ impl Conversation {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// What failed is told and does not end the conversation, unless nobody reads it.
+    /// What failed is reported and does not end the conversation, unless nobody reads it.
     fn hear(&mut self, done: Result<(), Failure>, is_typed: bool) -> Result<(), Failure> {
         match done {
             Ok(()) => {}

@@ -99,7 +99,8 @@ async fn work(args: &Run, name: &str, config: &Settings) -> Result<(), Failure> 
     }
 }
 
-/// Who is asked: who is named, or the prompt's own model, or the configured one, or the mock.
+/// The models to ask: those that the command names, else the prompt's own, else the configured one,
+/// else the mock.
 fn models(args: &Run, config: &Settings, own: Option<String>) -> Vec<String> {
     let named = args.with.models();
     if !named.is_empty() {

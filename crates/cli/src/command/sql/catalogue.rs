@@ -1,4 +1,4 @@
-//! What a database holds: its tables, their columns, and reading them anew.
+//! `quillet sql tables`, `schema` and `refresh`: what a database holds, and reading that again.
 
 use std::sync::Arc;
 
@@ -108,7 +108,8 @@ fn named(pattern: &str, table: &Table) -> bool {
     fits(&table.table_name) || fits(&table.qualified())
 }
 
-/// Whether a name begins with the first part, ends with the last, and has the others between, in order.
+/// Whether a name begins with the first part, ends with the last, and has the others between, in
+/// order.
 fn fits(parts: &[&str], name: &str) -> bool {
     let [first, between @ .., last] = parts else {
         return parts.first().is_some_and(|only| *only == name);

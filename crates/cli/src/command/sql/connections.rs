@@ -1,4 +1,4 @@
-//! Connections of the store: kept, listed, tried, forgotten.
+//! Connections of the store: saved, listed, tried, forgotten.
 
 use std::path::PathBuf;
 
@@ -97,7 +97,7 @@ fn whole(url: ConnectionUrl) -> ConnectionUrl {
     let whole = format!("sqlite:{}", path.display()).parse::<ConnectionUrl>();
     match whole {
         Ok(whole) if whole.path.as_deref() == Some(&*path) => whole,
-        // A name that an address cannot say is kept as it was given.
+        // A name that an address cannot express is saved as it was given.
         _ => url,
     }
 }

@@ -14,7 +14,8 @@ use crate::failure::{Failure, code};
 use crate::talk::harmless;
 use crate::terminal::{self, Stream, Style, styled};
 
-/// Loads files, with a bar while they are read, and says on standard error how they were understood.
+/// Loads files, with a bar while they are read, and says on standard error how they were
+/// understood.
 ///
 /// # Errors
 /// One is not what its name says or beyond the limits, which is told, or a setting is wrong.
@@ -48,7 +49,7 @@ pub(super) fn definition(loaded: &Loaded) -> Definition {
     }
 }
 
-/// A name that other files have not, so that what is kept of these is their own.
+/// A name that other files do not have, so that what is stored about these is their own.
 pub(super) fn name(paths: &[PathBuf]) -> String {
     let mut hasher = DefaultHasher::new();
     for path in paths {

@@ -85,8 +85,8 @@ async fn work(args: &Sql, config: &Settings) -> Result<(), Failure> {
     }
 }
 
-/// Control-C, or the end that a system or a terminal that closes asks for: files of rows and the demo
-/// are temporary files, which go when the work is dropped.
+/// Control-C, or the end that a system or a terminal that closes asks for: files of rows and the
+/// demo are temporary files, which go when the work is dropped.
 async fn ended() {
     tokio::select! {
         () = interrupted() => {}

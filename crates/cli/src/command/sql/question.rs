@@ -1,4 +1,4 @@
-//! A question: which tables, which query, and on a wish its rows.
+//! A question: which tables, which query, and on request its rows.
 
 use std::io::{IsTerminal, stdin};
 use std::time::Instant;
@@ -32,10 +32,10 @@ pub(super) async fn run(args: &Sql, config: &Settings) -> Result<(), Failure> {
 }
 
 /// Answers one question of a talk, and adds it to those that were asked before. `runs` says whether
-/// the query runs without a wish.
+/// the query runs without being asked for.
 ///
 /// # Errors
-/// No query could be written, or it does not run, which is told.
+/// No query could be written, or it does not run, which is reported.
 pub(super) async fn answer(
     args: &Sql,
     session: &Session,

@@ -1,4 +1,5 @@
-//! A database that can be asked: which one is meant, where it rests, who writes queries.
+//! A database that can be asked: which one is meant, where it is stored, which model writes
+//! queries.
 
 use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -35,7 +36,7 @@ pub(super) struct Session {
     pub(super) name: String,
     /// What people call it: a name, an address without its password, names of files.
     pub(super) label: String,
-    /// Whether the mock writes queries although nobody named it, which is told once.
+    /// Whether the mock writes queries although nobody named it, which is reported once.
     pub(super) is_mocked: Cell<bool>,
     /// Prompts of the store that take the place of the chain's own, as long as it lives.
     _prompts: Option<Arc<PromptService>>,
@@ -86,7 +87,7 @@ impl Session {
         let store = store(&target, config).await?;
         let archive = match databases::archive(config).await {
             Ok(archive) => archive,
-            // Who asks a file wants an answer, even where nothing can be kept.
+            // A question to a file is answered even where nothing can be stored.
             Err(_) => Arc::new(MemoryArchive::new(ArchiveOptions::default())),
         };
         let door = agents::models(config)?;
@@ -254,7 +255,7 @@ fn label(target: &Target) -> String {
     }
 }
 
-/// A name that no other database has, so that what is kept of it is its own.
+/// A name that no other database has, so that what is stored about it is its own.
 fn name(target: &Target) -> String {
     match target {
         Target::Demo => DEMO.to_owned(),

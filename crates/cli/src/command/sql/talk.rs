@@ -150,7 +150,8 @@ impl Talk<'_> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// Does what was wished for, until it is done or control-C is pressed: who types goes on then.
+    /// Does what the line asks for, until it is done or control-C is pressed: whoever types goes on
+    /// then.
     async fn ends_with(&mut self, wish: Wish<'_>, input: &Input) -> Result<(), Failure> {
         let done = tokio::select! {
             biased;
@@ -166,7 +167,7 @@ impl Talk<'_> {
         }
     }
 
-    /// What failed is told and does not end the session; a program hears of it at the end.
+    /// What failed is reported and does not end the session; a program hears of it at the end.
     fn hear(&mut self, done: Result<(), Failure>, is_typed: bool) -> Result<(), Failure> {
         match done {
             Ok(()) => {}

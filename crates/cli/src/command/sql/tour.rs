@@ -16,7 +16,7 @@ use crate::terminal::Stream;
 
 const QUESTION: &str = "Show the total order amount by status";
 
-/// The question, the query and the rows. Nothing is read that is configured, and nothing is kept.
+/// The question, the query and the rows. No configuration is read, and nothing is stored.
 ///
 /// # Errors
 /// The shop cannot be built.

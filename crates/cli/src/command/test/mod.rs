@@ -245,7 +245,8 @@ impl<'a> Running<'a> {
         Ok(Ok((Box::new(script), wish)))
     }
 
-    /// Runs the tests of a script or a prompt: with each model that is named, where a model is asked.
+    /// Runs the tests of a script or a prompt: with each model that is named, where a model is
+    /// asked.
     async fn subject(
         &mut self,
         name: &str,

@@ -143,7 +143,7 @@ impl Reader {
         self.blocks.insert(index, block);
     }
 
-    /// Unknown deltas, and those of blocks that never began, are passed over.
+    /// Unknown deltas, and those of blocks that never began, are skipped.
     fn delta(&mut self, index: u64, delta: &Value, events: &mut Vec<ChatEvent>) {
         let Some(block) = self.blocks.get_mut(&index) else {
             return;

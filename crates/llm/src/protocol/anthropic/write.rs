@@ -250,7 +250,7 @@ fn tool_choice(options: &ChatOptions) -> Option<Value> {
     Some(choice)
 }
 
-/// What `reasoning_effort` means; `extra.thinking` goes before it.
+/// What `reasoning_effort` means; `extra.thinking` wins over it.
 fn thinking_of(model: &str, options: &ChatOptions, turns: &[Turn]) -> Thinking {
     let Some(effort) = options.reasoning_effort.as_deref() else {
         return Thinking::default();

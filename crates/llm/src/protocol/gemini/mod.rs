@@ -98,7 +98,8 @@ fn thinking(model: &str, effort: &str) -> Option<Value> {
     let is_pro = model.contains("pro");
     if generation >= (3, 0) {
         let level = match effort {
-            // These models cannot be kept from thinking, the larger ones not even nearly.
+            // Thinking cannot be switched off for these models; the larger ones cannot even be
+            // asked to think next to nothing.
             "none" | "minimal" if is_pro => "low",
             "none" => "minimal",
             "xhigh" | "max" => "high",

@@ -72,7 +72,7 @@ impl Calls {
         self.calls.len()
     }
 
-    /// Counts a call whose beginning clients were told as it is.
+    /// Counts a call whose beginning was passed to the client as it is.
     pub(super) fn begin(&mut self, number: u32, id: &str) {
         self.calls.push(Call {
             number: Some(number),

@@ -6,7 +6,8 @@ use crate::library::import::bare_name;
 use crate::pattern::Pattern;
 use crate::syntax::{Block, Call, ItemKind};
 
-/// What is behind an instruction that ends its block, branches behind `_`, and `$break` outside of loops.
+/// What is behind an instruction that ends its block, branches behind `_`, and `$break` outside of
+/// loops.
 pub(super) fn block(block: &Block, in_loop: bool, findings: &mut Findings<'_>) {
     let mut ended: Option<&str> = None;
     for item in &block.items {

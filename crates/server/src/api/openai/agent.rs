@@ -1,5 +1,5 @@
-//! Agents as models: a run told in the events of a model. What its tools do stays
-//! inside; calls of tools that the client offered come out as calls.
+//! Agents as models: a run as the events of a model. What its tools do stays inside; calls of tools
+//! that the client offered come out as calls.
 
 use std::collections::VecDeque;
 
@@ -41,7 +41,7 @@ pub(super) fn ask(
     }))
 }
 
-/// The whole conversation comes with the request, so no session is loaded or kept.
+/// The whole conversation comes with the request, so no session is loaded or stored.
 fn of_agents(name: String, request: ChatRequest) -> AgentRequest {
     let mut options = request.options;
     let mut asked = AgentRequest {

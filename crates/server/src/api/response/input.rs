@@ -80,7 +80,7 @@ fn parts(object: &mut Object<'_>, name: &str) -> Vec<ContentPart> {
     object.objects(name, part)
 }
 
-/// A part of a message, in the seed's form, OpenAI's or Anthropic's.
+/// A part of a message, in Chat Shell's form, OpenAI's or Anthropic's.
 fn part(object: &mut Object<'_>) -> Option<ContentPart> {
     object.require(&["type"]);
     match object

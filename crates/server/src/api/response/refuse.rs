@@ -1,4 +1,5 @@
-//! Answers to requests that do not get a run: their bodies have the seed's shape.
+//! Answers to requests that do not get a run. Their bodies have Chat Shell's shape,
+//! `{"error": {"code", "message", "details"}}`.
 
 use std::time::Duration;
 
@@ -58,7 +59,7 @@ pub(super) fn refused(refused: &Refused) -> Response {
     )
 }
 
-/// A run that failed, for who does not stream.
+/// A run that failed, for clients that do not stream.
 pub(super) fn failed(failure: &Failure) -> Response {
     let mut response = answer(status(failure.code), &json!({"error": failure}));
     let wait = failure.details.retry_after_s;
@@ -69,7 +70,7 @@ pub(super) fn failed(failure: &Failure) -> Response {
     response
 }
 
-/// Which failure of a run has which status (codes: note 1.10).
+/// The HTTP status of a failed run. The codes are those of `response.error`.
 fn status(code: &str) -> StatusCode {
     match code {
         "invalid_request" | "context_length" | "content_filter" => StatusCode::BAD_REQUEST,

@@ -238,7 +238,7 @@ pub(crate) async fn health(call: Call) -> Result<Response, ApiError> {
     })
 }
 
-/// Whether this process serves, as the origin's probes ask.
+/// Whether this process serves, as probes written for Chat Shell ask.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Serving {
     /// `healthy`, `ready`, `started`, `shutting_down` or `runs_unavailable`.
@@ -300,7 +300,7 @@ fn agents(call: &Call) -> Result<Arc<AgentService>, ApiError> {
 }
 
 impl Call {
-    /// Who asks, as limits and runs know him.
+    /// The client, as limits and runs know it.
     pub(crate) fn who(&self) -> Who {
         self.app.auth.who(self.client)
     }

@@ -42,7 +42,8 @@ impl Telling {
         &self.running
     }
 
-    /// The next events, at least one; nothing after the terminal one. May be dropped and called again.
+    /// The next events, at least one; nothing after the terminal one. May be dropped and called
+    /// again.
     pub(super) async fn next(&mut self) -> Option<&mut Vec<Told>> {
         self.told.clear();
         if !self.started {
@@ -62,7 +63,7 @@ impl Telling {
         Some(&mut self.told)
     }
 
-    /// The next event of the run as it is, for who folds them.
+    /// The next event of the run as it is, for those who fold them.
     pub(super) async fn next_event(&mut self) -> Option<AgentEvent> {
         self.running.next().await
     }

@@ -65,7 +65,7 @@ async fn served(out: &Path, grants: Grants) -> Served {
         .iter()
         .map(|(name, text)| (name.as_str(), text.as_str()))
         .collect();
-    // Whoever calls it is told that it failed.
+    // Whoever calls it learns that it failed.
     files.push(("tools/lookup.json", "{\"fail\": true}"));
     files.push((
         "prompts/calls.yaml",

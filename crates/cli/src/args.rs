@@ -5,6 +5,7 @@ mod sql;
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use quillet::settings::keys::Provider;
@@ -298,6 +299,13 @@ pub(crate) struct Models {
     pub(crate) store: StoreArgs,
 }
 
+/// Providers by their names.
+fn providers() -> impl TypedValueParser<Value = Provider> {
+    let names = Provider::ALL
+        .map(|provider| PossibleValue::new(provider.name()).help(provider.describe()));
+    PossibleValuesParser::new(names).try_map(|name| Provider::named(&name).ok_or("no provider"))
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Keys {
     /// List which keys there are, where each is from and how it ends.
@@ -309,12 +317,14 @@ pub(crate) enum Keys {
     /// Keep a key, which is read from standard input or asked for.
     Set {
         /// Whose it is.
+        #[arg(value_parser = providers())]
         provider: Provider,
     },
     /// Forget a key.
     #[command(alias = "rm")]
     Remove {
         /// Whose it is.
+        #[arg(value_parser = providers())]
         provider: Provider,
     },
 }

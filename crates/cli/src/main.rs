@@ -28,7 +28,7 @@ mod terminal;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
-use quillet::settings::Settings;
+use quillet::settings::{self, Settings};
 use quillet_core::store::Kind;
 
 use crate::args::{Cli, Command, Tour};

@@ -10,7 +10,7 @@ use rustyline::error::ReadlineError;
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
 use rustyline::history::MemHistory;
-use rustyline::settings::Settings as EditorConfig;
+use rustyline::config::Config as EditorConfig;
 use rustyline::validate::Validator;
 use rustyline::{Editor, Helper};
 

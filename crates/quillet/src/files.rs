@@ -32,8 +32,11 @@ pub enum Form<'a> {
     Template(&'a str),
     /// A prompt file, which has a reader of its own.
     Prompt,
+    /// JSON.
     Json,
+    /// YAML.
     Yaml,
+    /// TOML.
     Toml,
 }
 

@@ -196,7 +196,8 @@ impl Quillet {
     /// As [`Quillet::ask`].
     pub async fn agent(&self, request: AgentRequest) -> Result<AgentOutcome, Error> {
         let id = parts::new_id();
-        let begun = self.host.agents().begin(request, &Who::at(REQUEST), &id);
+        let who = Who::at(REQUEST);
+        let begun = self.host.agents().begin(request, &who, &id);
         let mut run = begun
             .await
             .map_err(|refused| Error::Other(refused.to_string()))?;

@@ -109,7 +109,7 @@ async fn look_at_all(args: &Check, config: &Settings) -> Result<Findings, Failur
         .extract_if(.., |path| script_file::is_one(path))
         .collect();
     if !scripts.is_empty() {
-        let tools = scripts::tools(config, scripts::Asked::All).await?;
+        let tools = scripts::tools(config, scripts::Asked::All, false).await?;
         for file in &scripts {
             findings.looked_at += 1;
             let found = script_file::check(file, &args.search, tools.as_ref()).await;

@@ -14,7 +14,7 @@ use crate::args::Trace;
 use crate::failure::Failure;
 use crate::talk::one_line;
 use crate::terminal::{self, Stream, Style, styled};
-use crate::traces;
+use quillet::parts::traces;
 
 /// Characters of an error in a list.
 const MOST_OF_ERROR: usize = 60;

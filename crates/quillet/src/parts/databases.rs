@@ -43,6 +43,7 @@ pub fn rest_with_the_user(settings: &mut Settings) {
 /// Who writes queries, and under which name.
 #[derive(Clone, Debug)]
 pub struct Writer {
+    /// The model.
     pub model: Arc<dyn ChatModel>,
     /// The name of the model; the door's own default where `None`.
     pub name: Option<String>,

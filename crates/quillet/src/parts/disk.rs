@@ -68,6 +68,8 @@ pub struct OnDisk {
 }
 
 impl OnDisk {
+    /// With these variables of the environment, and these schemas.
+    #[must_use]
     pub fn new(environment: Environment, schemas: Schemas) -> Self {
         OnDisk {
             environment: Arc::new(environment),

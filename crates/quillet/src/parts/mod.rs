@@ -74,6 +74,8 @@ pub async fn optional_store(settings: &Settings) -> Result<Option<Arc<dyn Store>
     }
 }
 
+/// How stores are opened.
+#[must_use]
 pub fn store_options(settings: &Settings) -> StoreOptions {
     StoreOptions {
         prefix: settings.text(&settings::STORE_PREFIX).map(str::to_owned),
@@ -239,7 +241,7 @@ pub fn embedder(settings: &Settings) -> Result<Option<Arc<dyn Embedder>>, Error>
         return Ok(None);
     };
     let header = |(name, value): &(String, String)| (name.clone(), value.clone().into());
-    let settings = EmbedderConfig {
+    let embedding = EmbedderConfig {
         base_url: settings.text(&settings::BASE_URL).map(str::to_owned),
         api_key: settings.text(&settings::API_KEY).map(Into::into),
         model: model.to_owned(),
@@ -250,7 +252,7 @@ pub fn embedder(settings: &Settings) -> Result<Option<Arc<dyn Embedder>>, Error>
             .collect(),
         ..EmbedderConfig::default()
     };
-    let embedder = OpenAiEmbedder::new(http(settings), settings)
+    let embedder = OpenAiEmbedder::new(http(settings), embedding)
         .map_err(|error| Error::Setting(format!("sql.embedding_model: {}", error.message)))?;
     Ok(Some(Arc::new(embedder)))
 }

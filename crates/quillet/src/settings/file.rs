@@ -19,18 +19,20 @@ const MOST_BYTES: u64 = 1 << 20;
 
 /// What a file sets.
 #[derive(Debug, Default)]
-pub struct File {
-    pub path: PathBuf,
+pub(super) struct File {
+    pub(super) path: PathBuf,
     /// Values and their lines, from 1.
-    pub values: BTreeMap<&'static str, (Value, usize)>,
+    pub(super) values: BTreeMap<&'static str, (Value, usize)>,
     /// The section of the tools.
-    pub tools: toml::Table,
+    pub(super) tools: toml::Table,
 }
 
 /// Everything that is wrong with a file, and its text to point into.
 #[derive(Debug)]
 pub struct Wrong {
+    /// The text; empty where the file cannot be read.
     pub text: String,
+    /// What is wrong, with places.
     pub found: Vec<Diagnostic>,
 }
 
@@ -46,7 +48,7 @@ impl Wrong {
 }
 
 /// Reads a file.
-pub fn read(path: &Path) -> Result<File, Wrong> {
+pub(super) fn read(path: &Path) -> Result<File, Wrong> {
     let source = path.display().to_string();
     let refuse = |message: String| Wrong {
         text: String::new(),

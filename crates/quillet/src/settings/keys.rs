@@ -40,6 +40,23 @@ impl Provider {
         }
     }
 
+    /// The one of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let mut all = Provider::ALL.into_iter();
+        all.find(|provider| provider.name() == name)
+    }
+
+    /// What it is, for people.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Provider::Openai => "OpenAI, or a server that speaks its wire",
+            Provider::Anthropic => "Anthropic",
+            Provider::Google => "Google's Gemini",
+        }
+    }
+
     /// The setting that its key is.
     pub fn setting(self) -> &'static Setting {
         match self {
@@ -60,7 +77,7 @@ type Keys = Vec<(Provider, (String, usize))>;
 impl KeyFile {
     /// The user's, if the user has a folder.
     pub fn of_user() -> Option<Self> {
-        config::user_keys().map(KeyFile)
+        settings::user_keys().map(KeyFile)
     }
 
     /// Where it is.
@@ -104,9 +121,7 @@ impl KeyFile {
         let mut keys = Keys::new();
         for (name, value) in table.get_ref() {
             let line = line_of(text, name.span().start);
-            let provider = Provider::ALL
-                .into_iter()
-                .find(|known| known.name() == name.get_ref());
+            let provider = Provider::named(name.get_ref());
             let provider = provider.ok_or_else(|| {
                 self.wrong(&format!(
                     "line {line} names no provider: known are openai, anthropic, google"

@@ -29,19 +29,28 @@ const PROJECT_FILE: &str = "quillet.toml";
 /// One value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
+    /// A text, secret or not.
     Text(String),
+    /// A whole number.
     Integer(u64),
+    /// A number that need not be whole.
     Number(f64),
+    /// On or off.
     Bool(bool),
+    /// A list of texts.
     Texts(Vec<String>),
+    /// Names and texts.
     Pairs(Vec<(String, String)>),
 }
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
+    /// A flag of the command line.
     Flag(&'static str),
+    /// A variable of the environment.
     Environment(&'static str),
+    /// A file, and the line in it, from 1.
     File(PathBuf, usize),
     /// [`Settings::set`].
     Program,

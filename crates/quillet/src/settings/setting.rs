@@ -5,12 +5,15 @@ use quillet_core::nearest;
 /// What a value looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
+    /// A text.
     Text,
     /// Text that is never shown.
     Secret,
+    /// A whole number from 0.
     Integer,
     /// A number that need not be whole.
     Number,
+    /// `true` or `false`.
     Bool,
     /// A list of texts, `a,b` in the environment.
     Texts,
@@ -29,6 +32,7 @@ pub struct Setting {
     pub key: &'static str,
     /// Environment variables that set it, the first that is there wins.
     pub env: &'static [&'static str],
+    /// What its value looks like.
     pub form: Form,
     /// The default as one would write it in a file; empty for none.
     pub default: &'static str,
@@ -36,7 +40,8 @@ pub struct Setting {
 
 macro_rules! settings {
     ($($name:ident = $key:literal, $form:ident, [$($env:literal),*], $default:literal;)*) => {
-        $(pub static $name: Setting = Setting {
+        $(#[doc = concat!("`", $key, "`.")]
+        pub static $name: Setting = Setting {
             key: $key,
             env: &[$($env),*],
             form: Form::$form,

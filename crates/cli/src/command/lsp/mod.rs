@@ -47,7 +47,7 @@ enum State {
 }
 
 pub(crate) async fn run(args: &Lsp, config: &Settings) -> Result<(), Failure> {
-    let tools = match scripts::tools(config, scripts::Asked::All).await {
+    let tools = match scripts::tools(config, scripts::Asked::All, false).await {
         Ok(tools) => tools,
         // Scripts can be edited while a store is away.
         Err(error) => {

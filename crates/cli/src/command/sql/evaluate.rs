@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::terminal::{self, Stream, Style, styled};
 
 pub(super) async fn run(args: &Sql, eval: &SqlEval, config: &Settings) -> Result<(), Failure> {
-    let settings = databases::settings(config)?;
+    let settings = databases::sql_config(config)?;
     depths(&eval.k)?;
     if let Some(missing) = eval.files.iter().find(|file| !file.exists()) {
         return Err(Failure::Usage(format!(

@@ -141,7 +141,8 @@ async fn stored_prompts(config: &Settings) -> Result<Option<Arc<PromptService>>,
 /// It cannot be opened.
 pub(super) async fn known(config: &Settings) -> Result<Databases, Failure> {
     let store = connections(config).await?;
-    databases::unasked(config, store, databases::archive(config).await?)
+    let archive = databases::archive(config).await?;
+    Ok(databases::unasked(config, store, archive)?)
 }
 
 /// The store in which connections rest.
@@ -153,7 +154,7 @@ async fn connections(config: &Settings) -> Result<Arc<dyn Store>, Failure> {
     if let Some(path) = address.strip_prefix("sqlite:") {
         make_folder_of(path.as_ref())?;
     }
-    parts::store(config).await
+    Ok(parts::store(config).await?)
 }
 
 /// The database that the arguments and settings name, or the only one of the store.

@@ -18,7 +18,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let request = AgentRequest {
         system: Some("Answer in one sentence.".into()),
         tools: ToolSettings {
-            builtin: vec![("prompt/hello".into(), serde_json::json!({}))],
+            builtin: [("prompt/hello".into(), serde_json::Map::new())].into(),
             ..ToolSettings::default()
         },
         ..AgentRequest::question("Say hello to Ada")

@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .await?;
     println!(
         "{}\n{} rows, of tables {:?}",
-        written.sql,
+        written.generated_sql,
         ran.rows.rows.len(),
         ran.tables
     );

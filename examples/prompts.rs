@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     settings.set("store.url", &format!("dir:{}", folder.display()))?;
     let quillet = Quillet::with(settings).await?;
     for message in quillet.messages("greet", [("name", "Ada")]).await? {
-        println!("{}: {}", message.role, message.content.text());
+        println!("{}: {}", message.role, message.content);
     }
     std::fs::remove_dir_all(folder)?;
     Ok(())

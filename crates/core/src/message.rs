@@ -52,6 +52,13 @@ impl Role {
     }
 }
 
+/// The name on the wire.
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
 /// One message: a role and what it says. In JSON as in OpenAI's chat wire.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Message {

@@ -296,6 +296,8 @@ impl Store for FolderStore {
         let (key, text) = (key.clone(), text.to_owned());
         async move {
             let work = move |folder: &Folder| {
+                // The look comes at once, so that writers read their own write without having to
+                // wait for a notice.
                 let written = folder.write(kind, &key, &text);
                 folder.look();
                 written

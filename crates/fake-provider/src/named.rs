@@ -11,7 +11,7 @@
 //! | `fake-length`, `fake-filter` | text that ends for that reason |
 //! | `fake-fail-N` | status N, in the wire's own words |
 //! | `fake-quota`, `fake-context` | the account is empty; the conversation is too long |
-//! | `fake-reset`, `fake-reset-head`, `fake-reset-stream` | a reset before the head, after it, later |
+//! | `fake-reset`, `fake-reset-head`, `fake-reset-stream` | reset at once, after the head, later |
 //! | `fake-cut`, `fake-cut-arguments` | the stream ends in the middle, of text or of arguments |
 //! | `fake-bad-json`, `fake-bad-arguments` | an event, or arguments, that are no JSON |
 //! | `fake-error` | an error event in the stream |

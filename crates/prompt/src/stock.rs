@@ -121,7 +121,7 @@ impl Stock {
         next
     }
 
-    /// Whether prompts rest in a folder, where they are more than their texts.
+    /// Whether prompts come from a folder, where an entry can be more than a text.
     pub(crate) fn has_files(&self) -> bool {
         !self.files.is_empty()
     }

@@ -140,6 +140,7 @@ impl<V: Clone> Table<V> {
             piece.len() / 2
         };
         let rest = piece.split_off(at);
+        // `split_off` leaves the capacity of the whole piece behind.
         piece.shrink_to_fit();
         self.pieces.insert(number + 1, Arc::new(rest));
     }

@@ -200,6 +200,7 @@ impl Running {
             let preparing = matches!(self.stage, Stage::Preparing(_));
             let event = tokio::select! {
                 biased;
+                // First, so that what has happened already is reported before the run is stopped.
                 step = step(&mut self.stage) => step,
                 () = &mut self.asked_to_stop => {
                     self.asked_to_stop = Box::pin(pending());

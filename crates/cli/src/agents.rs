@@ -65,7 +65,7 @@ pub(crate) async fn service(
     Ok(AgentService::new(parts, options(config)))
 }
 
-/// The one door to all models, of a command that counts no retries.
+/// The router to all models, of a command that counts no retries.
 ///
 /// # Errors
 /// A setting is wrong.

@@ -147,8 +147,8 @@ pub(crate) fn limits(config: &Config) -> Limits {
     }
 }
 
-/// The one door to all models, behind the tape: for whoever names a model, whichever way the
-/// request came. Where nothing is configured it says what to set.
+/// The router to all models, behind the tape: for whoever names a model, whichever way the request
+/// came. Where nothing is configured it says what to set.
 ///
 /// # Errors
 /// A setting is wrong.

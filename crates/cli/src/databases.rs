@@ -31,8 +31,8 @@ use crate::traces::make_folder_of;
 /// Characters of what a database says about itself.
 const MOST_VERSION: usize = 300;
 
-/// Connections and what is learned about databases rest in the person's folder, unless a setting
-/// says otherwise.
+/// Connections and what is learned about databases are stored in the user's folder, unless a
+/// setting says otherwise.
 pub(crate) fn rest_with_the_user(config: &mut Config) {
     let Some(folder) = config::user_data() else {
         return;
@@ -46,7 +46,7 @@ pub(crate) fn rest_with_the_user(config: &mut Config) {
 #[derive(Clone, Debug)]
 pub(crate) struct Writer {
     pub(crate) model: Arc<dyn ChatModel>,
-    /// The name of the model; the door's own default where `None`.
+    /// The name of the model; the default of the settings where `None`.
     pub(crate) name: Option<String>,
 }
 

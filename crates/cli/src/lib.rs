@@ -38,7 +38,7 @@ pub use quillet_llm as llm;
 pub use quillet_prompt as prompt;
 /// The service over HTTP.
 pub use quillet_server as server;
-/// Where prompts, shared variables and tools rest.
+/// Where prompts, shared variables and tools are stored.
 pub use quillet_store as store;
 /// Templates in every format.
 pub use quillet_template as template;

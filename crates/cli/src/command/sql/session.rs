@@ -141,7 +141,7 @@ pub(super) async fn known(config: &Config) -> Result<Databases, Failure> {
     databases::unasked(config, store, databases::archive(config).await?)
 }
 
-/// The store in which connections rest.
+/// The store that holds connections.
 ///
 /// # Errors
 /// It cannot be opened.
@@ -219,7 +219,7 @@ async fn store(target: &Target, config: &Config) -> Result<Arc<dyn Store>, Failu
     }
 }
 
-/// What has to be known of a database that rests in no store.
+/// What has to be known of a database that is in no store.
 fn lent(
     target: &Target,
     (shop, files): (Option<&DemoShop>, Option<&Loaded>),

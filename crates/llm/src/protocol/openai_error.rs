@@ -54,7 +54,7 @@ pub(crate) fn said(error: &Value) -> Said {
 
 /// The error in the body of a refused request, if it has one.
 pub(crate) fn said_in(body: &Value) -> Option<Said> {
-    // Gemini's door for this wire wraps the object in a list.
+    // Gemini's endpoint for this wire wraps the object in a list.
     let body = body.get(0).unwrap_or(body);
     if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
         let mut found = said(error);

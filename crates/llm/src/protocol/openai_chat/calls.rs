@@ -20,7 +20,7 @@ pub(super) struct CallDelta<'a> {
     id: Option<Text>,
     #[serde(default, borrow)]
     function: Option<FunctionDelta<'a>>,
-    /// What Google's door for this wire wants back (signatures).
+    /// What Google's endpoint for this wire wants back (signatures).
     #[serde(default)]
     extra_content: Option<Value>,
 }

@@ -114,7 +114,7 @@ impl Stock {
         next
     }
 
-    /// Tools that rest in no store, in place of those that were offered before.
+    /// Tools that are in no store, in place of those that were offered before.
     pub(crate) fn offer(&mut self, before: &Snapshot, tools: Vec<Arc<dyn Tool>>) -> Snapshot {
         let mut next = before.clone();
         self.tools.offer(&mut next, tools);

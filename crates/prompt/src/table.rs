@@ -1,8 +1,8 @@
 //! A map by id that is cheap to keep many versions of.
 //!
-//! Entries rest in order in pieces that versions share: a copy of the map is a list of
-//! pointers, and a change copies one piece. So a snapshot of 20,000 prompts that differs from
-//! the one before in one of them costs a few microseconds and no memory to speak of.
+//! Entries stand in order in pieces that versions share: a copy of the map is a list of pointers,
+//! and a change copies one piece. So a snapshot of 20,000 prompts that differs from the one before
+//! in one of them costs a few microseconds and no memory to speak of.
 
 use std::fmt;
 use std::sync::Arc;

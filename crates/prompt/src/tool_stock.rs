@@ -1,4 +1,4 @@
-//! The tools of a store and those that rest in none, and which of them each name calls.
+//! The tools of a store and those that are in none, and which of them each name calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(crate) struct ToolStock {
     stored: BTreeMap<Arc<str>, BTreeMap<Key, Stored>>,
     /// Keys of the stored ones by function name, with their ids.
     names: BTreeMap<Arc<str>, BTreeMap<Key, Arc<str>>>,
-    /// Tools that rest in no store, by name.
+    /// Tools that are in no store, by name.
     offered: BTreeMap<Arc<str>, Arc<dyn Tool>>,
     /// Names with capital letters by what they are in lower case.
     capitals: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
@@ -68,7 +68,7 @@ impl ToolStock {
         }
     }
 
-    /// Tools that rest in no store, in place of those that were offered before.
+    /// Tools that are in no store, in place of those that were offered before.
     pub(crate) fn offer(&mut self, next: &mut Snapshot, tools: Vec<Arc<dyn Tool>>) {
         let mut offered: BTreeMap<Arc<str>, Arc<dyn Tool>> = BTreeMap::new();
         for tool in tools {

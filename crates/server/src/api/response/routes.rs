@@ -201,13 +201,13 @@ pub(crate) struct AgentHealth {
     uptime_seconds: u64,
     /// Answers on their way.
     active_streams: u64,
-    /// Where conversations rest.
+    /// Where conversations are stored.
     storage: Storage,
     /// Providers that can be asked.
     model_providers: Vec<String>,
 }
 
-/// Where conversations rest.
+/// Where conversations are stored.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Storage {
     /// What and where it is.

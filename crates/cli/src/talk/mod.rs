@@ -1,5 +1,5 @@
-//! What `quillet ask` and `quillet chat` have in common: from arguments to a run, and
-//! what a run tells on the terminal.
+//! What `quillet ask` and `quillet chat` have in common: from arguments to a run, and what a run
+//! shows on the terminal.
 
 mod call;
 mod follow;

@@ -84,8 +84,8 @@ impl Calls {
 
     /// What a piece of a call means.
     ///
-    /// `None` is no call: some servers send one with neither name nor arguments beside
-    /// every text.
+    /// `None` is no call: some servers send one with neither name nor arguments along with every
+    /// text.
     ///
     /// # Errors
     /// There are too many calls.

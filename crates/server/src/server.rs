@@ -105,7 +105,7 @@ impl Server {
         })
     }
 
-    /// The address that it listens on; tells the port where 0 was asked for.
+    /// The address that it listens on; gives the port where 0 was asked for.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.address

@@ -241,8 +241,8 @@ impl Running {
         }
     }
 
-    /// Begins to write what was asked into the session, beside the run. Results of calls wait for
-    /// the answer: without it they would answer nothing.
+    /// Begins to write what was asked into the session, while the run goes on. Results of calls
+    /// wait for the answer: without it they would answer nothing.
     fn write_question(&self, prepared: &Prepared) -> Question {
         let Some(session) = prepared.session.clone() else {
             return Question::Unwritten;

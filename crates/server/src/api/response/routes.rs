@@ -46,7 +46,7 @@ pub(crate) async fn respond(call: Call, request: Request) -> Result<Response, Ap
         Ok(json) => json,
         Err(error) => return Ok(refuse::unprocessable(&fault::not_json(&error))),
     };
-    // A request may be megabytes long; it is not held beside what is read from it.
+    // A request may be megabytes long; it is not held along with what is read from it.
     drop(bytes);
     match schema::read(json, agents.parts().models.default_model().is_some()) {
         Ok(request) => Ok(begin(&call, &agents, request).await),

@@ -67,7 +67,7 @@ async fn drive(run: Run, events: Events) {
         events,
     };
     let ending = tokio::select! {
-        // In this order: a cancel is heard before the limit, and both before the next step.
+        // In this order: a cancel is noticed before the limit, and both before the next step.
         biased;
         () = cancelled => Ending::Cancelled,
         () = sleep(limit) => Ending::Failed(AgentError::Time(limit)),

@@ -1,4 +1,4 @@
-//! What a run tells, from its first word to how it ended.
+//! What a run reports, from its first word to how it ended.
 
 use std::time::Duration;
 

@@ -561,7 +561,7 @@ impl Cli {
 }
 
 impl Command {
-    /// Whether sessions and traces rest with the user, where nothing else is set.
+    /// Whether sessions and traces are stored with the user, where nothing else is set.
     pub(crate) fn is_personal(&self) -> bool {
         matches!(self, Command::Ask(_) | Command::Chat(_) | Command::Trace(_))
     }

@@ -59,7 +59,7 @@ pub(crate) struct Rendered {
     pub(crate) options: ChatOptions,
 }
 
-/// Renders a prompt, and tells what a person should know besides the result. `defined` is what
+/// Renders a prompt, and reports what the user should know besides the result. `defined` is what
 /// `-D` says.
 ///
 /// # Errors
@@ -177,7 +177,7 @@ impl Target {
         found.map_or_else(|| error.into(), Failure::Findings)
     }
 
-    /// Tells what a person should know besides the result. The render has to be explained.
+    /// Reports what the user should know besides the result. The render has to be explained.
     /// `defined` is what `-D` says: a file of data may have more than one prompt uses.
     pub(crate) fn tell(&self, outcome: &RenderOutcome, defined: &[String]) {
         tell_failures(&outcome.failures);

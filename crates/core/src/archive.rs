@@ -1,5 +1,5 @@
-//! The contract with keepers of what was learned about databases: the catalogue as it was last
-//! read, values of its columns, the queries that ran, and which of them people accepted.
+//! The contract with stores of what was learned about databases: the catalogue as it was last read,
+//! values of its columns, the queries that ran, and which of them people accepted.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The contract with stores: where definitions and shared variables rest.
+//! The contract with stores, which hold definitions and shared variables.
 //!
 //! A store holds texts under typed keys. It does not know what the texts mean;
 //! it says when one has changed.
@@ -166,7 +166,7 @@ pub enum Health {
 /// Changes as they happen.
 pub type Changes = Pin<Box<dyn Stream<Item = Change> + Send>>;
 
-/// A place where definitions and shared variables rest.
+/// A store of definitions and shared variables.
 pub trait Store: Send + Sync + fmt::Debug {
     /// What and where it is, without secrets: `redis at 127.0.0.1:6379`.
     fn describe(&self) -> String;
@@ -236,7 +236,7 @@ pub enum StoreErrorKind {
     Refused,
     /// The address or a setting is wrong.
     Configuration,
-    /// What rests there is not what it should be.
+    /// What is stored there is not what it should be.
     Corrupt,
     /// This build cannot speak to it.
     Missing,

@@ -214,6 +214,7 @@ fn span_id(trace: &str, place: usize) -> String {
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
+    // W3C Trace Context takes an id of zeros for none.
     format!("{:016x}", hash.max(1))
 }
 

@@ -41,7 +41,7 @@ impl AnswerLimits {
     }
 }
 
-/// How a body is read. Its first byte tells, whatever the content type says.
+/// How a body is read. Its first byte decides, whatever the content type says.
 enum Body {
     Unknown,
     Stream(Frames),

@@ -235,6 +235,7 @@ impl Provider {
         let body = self.protocol.write(&model, &request);
         let body = body.map_err(|error| self.teller.tell(error))?;
         let headers = self.headers_for(&request)?;
+        // The body has it all: a long conversation is not held twice while the model works.
         drop(request);
         let mut timeouts = self.timeouts;
         if body.get("stream") == Some(&serde_json::Value::Bool(false)) {

@@ -274,8 +274,8 @@ pub(crate) fn is_file(entry: &Entry) -> bool {
         && serde_json::from_str::<Object<String, Tree>>(&entry.text).is_err()
 }
 
-/// Reads a prompt file. What rests in no folder is handed out no environment and no other
-/// files, but schemas by name.
+/// Reads a prompt file. What comes from no folder gets no environment and no other files, but
+/// schemas by name.
 fn read_file(
     id: &str,
     entry: &Entry,

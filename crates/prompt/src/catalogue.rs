@@ -181,6 +181,7 @@ impl Catalogue {
     async fn refresh(&self, kind: Kind, keys: &[Key]) -> Result<(), StoreError> {
         let mut held = self.held.lock().await;
         if kind == Kind::Prompt && held.stock.has_files() {
+            // `reload` takes this lock itself.
             drop(held);
             return self.reload(&[kind]).await;
         }

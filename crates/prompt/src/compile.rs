@@ -168,8 +168,8 @@ pub(crate) struct Callee {
 pub(crate) trait Library {
     /// The templates of the prompt of that id.
     fn by_id(&self, id: &str) -> Option<Vec<Callee>>;
-    /// The template that a prompt calls by this name and that rests under the name
-    /// with one `_` before it, beside the prompt (dotprompt's `_NAME.prompt`).
+    /// The template that a prompt calls by this name and that is stored under the name with one `_`
+    /// before it, beside the prompt (dotprompt's `_NAME.prompt`).
     fn partial(&self, id: &str, name: &str) -> Option<Callee>;
     /// The partials that belong to a prompt, if they fit.
     fn partials(&self, id: &str, fits: &dyn Fn(&Prompt) -> bool) -> Vec<Callee>;

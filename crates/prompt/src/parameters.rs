@@ -20,7 +20,7 @@ pub struct Parameters {
 
 #[derive(Debug)]
 struct Schema {
-    /// As JSON: trees and validators are tens of times larger, and most prompts rest.
+    /// As JSON: trees and validators are tens of times larger, and most prompts are at rest.
     text: Box<str>,
     /// What an absent optional variable is set to, so that `{{if .variables.x}}`
     /// is legal in a strict template. As JSON too.

@@ -114,7 +114,7 @@ impl Stock {
         next
     }
 
-    /// Tools that rest in no store, in place of those that the same owner offered before.
+    /// Tools that are in no store, in place of those that the same owner offered before.
     pub(crate) fn offer(
         &mut self,
         before: &Snapshot,
@@ -126,7 +126,7 @@ impl Stock {
         next
     }
 
-    /// Whether prompts rest in a folder, where they are more than their texts.
+    /// Whether prompts come from a folder, where an entry can be more than a text.
     pub(crate) fn has_files(&self) -> bool {
         !self.files.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The tools of a store and those that rest in none, and which of them each name calls.
+//! The tools of a store and those that are in none, and which of them each name calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(crate) struct ToolStock {
     stored: BTreeMap<Arc<str>, BTreeMap<Key, Stored>>,
     /// Keys of the stored ones by function name, with their ids.
     names: BTreeMap<Arc<str>, BTreeMap<Key, Arc<str>>>,
-    /// Tools that rest in no store, by name.
+    /// Tools that are in no store, by name.
     offered: BTreeMap<Arc<str>, Offered>,
     /// Names with capital letters by what they are in lower case.
     capitals: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
@@ -74,7 +74,7 @@ impl ToolStock {
         }
     }
 
-    /// Tools that rest in no store, in place of those that the same owner offered before. Of two
+    /// Tools that are in no store, in place of those that the same owner offered before. Of two
     /// owners' tools of one name, the first has it.
     pub(crate) fn offer(
         &mut self,

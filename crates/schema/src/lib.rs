@@ -23,8 +23,9 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError};
 use serde_json::Value as Json;
 
-/// Steps back that one pattern of a schema may take on one text. Schemas come from strangers, and
-/// texts from models; only patterns with look-around or back-references step back at all.
+/// Steps back that one pattern of a schema may take on one text. Schemas come from untrusted
+/// clients, and texts from models; only patterns with look-around or back-references step back at
+/// all.
 const MOST_BACKTRACKS: usize = 100_000;
 
 /// The draft of a schema that names none by `$schema`.

@@ -212,7 +212,7 @@ impl Pulse {
     }
 }
 
-/// A socket that tells the pulse what passes.
+/// A socket that reports to the pulse what passes.
 struct Watched {
     stream: TcpStream,
     pulse: Arc<Pulse>,

@@ -159,7 +159,7 @@ impl ApiError {
         self.0.param.as_deref()
     }
 
-    /// The failure of the model that this tells of.
+    /// The failure of the model that this reports.
     pub(crate) fn model_failure(&self) -> Option<ModelErrorKind> {
         self.0.model
     }

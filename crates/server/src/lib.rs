@@ -1,5 +1,5 @@
-//! The HTTP door: routes, errors, streaming, OpenAPI, metrics and the
-//! connections themselves. Only this crate knows status codes and wire bodies.
+//! The HTTP server: routes, errors, streaming, OpenAPI, metrics and the connections themselves.
+//! Only this crate knows status codes and wire bodies.
 //!
 //! [`Server::bind`] opens the port and [`Server::run`] serves a
 //! [`PromptService`](quillet_prompt::PromptService) until it is told to stop.

@@ -105,7 +105,7 @@ impl Server {
         })
     }
 
-    /// The address that it listens on; tells the port where 0 was asked for.
+    /// The address that it listens on; gives the port where 0 was asked for.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.address
@@ -183,6 +183,7 @@ impl Port {
         self.connections.spawn(async move {
             let _open = Open::new(&app);
             connection::serve(app.clone(), router, stream, peer, stops).await;
+            // Held until here: places are for connections that are open.
             drop(place);
         });
     }
@@ -196,6 +197,7 @@ impl Port {
         tracing::info!(connections = self.connections.len(), "shutting down");
         tokio::select! {
             biased;
+            // First, so that a server at rest ends with nothing cut off even without time to drain.
             () = self.work_done() => return 0,
             () = tokio::time::sleep(self.app.config.drain_time) => {}
             never = self.accept(listener) => match never {},

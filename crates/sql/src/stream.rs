@@ -18,8 +18,8 @@ pub const BATCH_BYTES: usize = 1 << 20;
 /// Reading goes on when the future of a call is done. What it waits for counts as time of the
 /// query, so that nobody keeps a transaction open in the server for longer than a query may take.
 pub trait RowSink: Send {
-    /// Is told the columns, once: with the first rows, or at the end where there are none. A
-    /// query that fails before tells nothing.
+    /// Takes the columns, once: with the first rows, or at the end where there are none. A query
+    /// that fails before passes nothing on.
     ///
     /// # Errors
     /// Nothing more is wanted.

@@ -1,4 +1,4 @@
-//! Where prompts, shared variables and tools rest, where conversations do and what is learned about
+//! Where prompts, shared variables and tools are stored, conversations, and what is learned about
 //! databases, and what replicas share about runs: in memory, in a watched folder, in Redis.
 //! [`open`] makes a store of definitions from an address, [`open_sessions`], [`open_runs`] and
 //! [`open_archive`] the others.

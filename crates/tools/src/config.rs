@@ -26,8 +26,8 @@ pub struct ToolsConfig {
     pub redirects: usize,
     /// Which addresses tools may connect to.
     pub addresses: AddressPolicy,
-    /// Certificates in PEM that are trusted beside the system's, for tools
-    /// whose certificates come from the operator's own authority.
+    /// Certificates in PEM that are trusted besides the system's, for tools whose certificates come
+    /// from the operator's own authority.
     pub ca_file: Option<PathBuf>,
     /// Where modules are and which headers they want, by the `module` of a definition.
     pub modules: BTreeMap<String, ModuleConfig>,

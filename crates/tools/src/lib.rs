@@ -1,7 +1,7 @@
-//! Tools that definitions describe, behind HTTP addresses, gRPC methods and MCP
-//! servers; all tools that an MCP server lists; and [built-in ones](builtin) for
-//! search, documents and files. This crate owns the wire protocols; who calls a tool, and when, is
-//! not its business, and neither is where definitions rest.
+//! Tools that definitions describe, behind HTTP addresses, gRPC methods and MCP servers; all tools
+//! that an MCP server lists; and [built-in ones](builtin) for search, documents and files. This
+//! crate owns the wire protocols; who calls a tool, and when, is not its business, and neither is
+//! where definitions are stored.
 //!
 //! Where comments name ai-prompt-shell or Chat Shell: those are the Go service of prompts and the
 //! Python service of agents whose definitions of tools and whose clients Quillet serves.

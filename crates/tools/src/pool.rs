@@ -81,7 +81,7 @@ impl Kept {
         let now = Instant::now();
         let (mut stay, mut gone) = (Vec::new(), Vec::new());
         for (server, seen) in self.servers.drain(..) {
-            // Somebody beside the pool has it.
+            // Somebody besides the pool has it.
             let seen = if Arc::strong_count(&server) > 1 {
                 now
             } else {

@@ -1,5 +1,5 @@
-//! What `quillet ask` and `quillet chat` have in common: from arguments to a run, and
-//! what a run tells on the terminal.
+//! What `quillet ask` and `quillet chat` have in common: from arguments to a run, and what a run
+//! shows on the terminal.
 
 mod call;
 mod follow;
@@ -39,7 +39,7 @@ pub(crate) use waiting::Waiting;
 
 const NO_MODEL: &str = "no model is named: pass -m MODEL (gpt-4o, claude-…, gemini-…, or mock to try it offline), or set QUILLET_MODEL or model.name; keys are OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or `quillet keys set PROVIDER`";
 
-/// Sessions and traces of a person's commands rest in the person's folder, unless a
+/// Sessions and traces of a user's commands are stored in the user's folder, unless a
 /// setting says otherwise.
 pub(crate) fn rest_with_the_user(config: &mut Settings) {
     let Some(folder) = settings::user_data() else {

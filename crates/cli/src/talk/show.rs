@@ -1,5 +1,5 @@
-//! What a run tells on the terminal: the text on standard output, everything else as
-//! notes on standard error.
+//! What a run shows on the terminal: the text on standard output, everything else as notes on
+//! standard error.
 
 use std::io;
 

@@ -52,9 +52,9 @@ pub struct ChatOptions {
     /// as the model has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<String>,
-    /// Everything else a provider understands (`seed`, `logit_bias`, `thinking`,
-    /// `safetySettings` and so on), passed on as it is. `"stream": false` tells a wire
-    /// that can that the answer may come in one piece.
+    /// Everything else a provider understands (`seed`, `logit_bias`, `thinking`, `safetySettings`
+    /// and so on), passed on as it is. `"stream": false` asks a wire that can for the answer in one
+    /// piece.
     #[serde(flatten)]
     pub extra: serde_json::Map<String, Value>,
 }

@@ -1,8 +1,8 @@
 //! Agents of this process: from what is asked to a run that goes.
 //!
-//! [`AgentService::begin`] admits a request and gives a [`Running`], whose events the
-//! caller reads. No HTTP here: `POST /v1/response` is one caller, other doors and the
-//! command line are others. The loop itself is `quillet-agent`'s.
+//! [`AgentService::begin`] admits a request and gives a [`Running`], whose events the caller reads.
+//! No HTTP here: `POST /v1/response` is one caller, other routes and the command line are others.
+//! The loop itself is `quillet-agent`'s.
 
 mod assemble;
 mod counts;

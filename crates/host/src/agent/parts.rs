@@ -70,7 +70,7 @@ pub struct Connected {
 pub struct AgentParts {
     /// Where models come from.
     pub models: Arc<dyn Models>,
-    /// Where conversations rest.
+    /// Where conversations are stored.
     pub sessions: Arc<dyn Sessions>,
     /// What replicas share about runs.
     pub runs: Arc<dyn Runs>,

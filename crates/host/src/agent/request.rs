@@ -1,6 +1,6 @@
-//! What an agent is asked, whichever door the question came through. Plain data in the terms of
-//! Chat Shell's request; how it is written on a wire, and what is wrong with it there, is the
-//! door's part.
+//! What an agent is asked, whichever way the question came. Plain data in the terms of Chat Shell's
+//! request; how it is written on a wire, and what is wrong with it there, is the part of the route
+//! that reads it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -37,7 +37,7 @@ pub struct AgentRequest {
     pub tools: ToolSettings,
     /// Whether it has to call.
     pub tool_choice: Option<ToolChoice>,
-    /// Other parameters of generation, from doors whose requests have them.
+    /// Other parameters of generation, from routes whose requests have them.
     pub options: ChatOptions,
     /// What is switched on.
     pub features: Features,

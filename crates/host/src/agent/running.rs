@@ -201,6 +201,7 @@ impl Running {
             let preparing = matches!(self.stage, Stage::Preparing(_));
             let event = tokio::select! {
                 biased;
+                // First, so that what has happened already is reported before the run is stopped.
                 step = step(&mut self.stage) => step,
                 () = &mut self.asked_to_stop => {
                     self.asked_to_stop = Box::pin(pending());
@@ -241,8 +242,8 @@ impl Running {
         }
     }
 
-    /// Begins to write what was asked into the session, beside the run. Results of calls wait for
-    /// the answer: without it they would answer nothing.
+    /// Begins to write what was asked into the session, while the run goes on. Results of calls
+    /// wait for the answer: without it they would answer nothing.
     fn write_question(&self, prepared: &Prepared) -> Question {
         let Some(session) = prepared.session.clone() else {
             return Question::Unwritten;

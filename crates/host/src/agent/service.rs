@@ -65,7 +65,7 @@ impl Who {
         format!("resp-{:012x}", hash >> 16)
     }
 
-    /// The session that keeps a response of OpenAI's door.
+    /// The session that keeps a response of the OpenAI-compatible routes.
     #[must_use]
     pub fn session_of(&self, response: &str) -> String {
         format!("{}.{response}", self.scope)

@@ -1,9 +1,9 @@
 //! Traces for a collector: OTLP over HTTP with JSON bodies.
 //!
-//! Traces are handed over without waiting and sent in batches by one task; a
-//! collector that is slow or away costs traces, never answers. The messages are
-//! written by hand: of the protocol a trace needs one request with seven fields, and
-//! the SDK would bring a second model of spans beside the one in `core`.
+//! Traces are handed over without waiting and sent in batches by one task; a collector that is slow
+//! or away costs traces, never answers. The messages are written by hand: of the protocol a trace
+//! needs one request with seven fields, and the SDK would bring a second model of spans next to the
+//! one in `core`.
 
 mod message;
 

@@ -20,18 +20,18 @@ const BUILTIN: [&str; 3] = ["web_search", "read_file", "list_files"];
 /// How prompts are named as tools.
 const PROMPT: &str = "prompt/";
 
-/// Models by name, over the door to all of them.
+/// Models by name, over the router to all of them.
 #[derive(Clone, Debug)]
 pub struct ScriptModels {
     models: Arc<Models>,
-    /// The model that is asked: the door itself, or a tape in front of it.
+    /// The model that is asked: the router itself, or a tape in front of it.
     door: Arc<dyn ChatModel>,
     /// The model of scripts that name none.
     default: Option<String>,
 }
 
 impl ScriptModels {
-    /// The models of a door, with its default model.
+    /// The models of a router, with its default model.
     #[must_use]
     pub fn new(models: Arc<Models>) -> Self {
         ScriptModels {
@@ -41,8 +41,8 @@ impl ScriptModels {
         }
     }
 
-    /// Has another model asked in the door's place, which may ask the door in turn: a recorder, for
-    /// example.
+    /// Has another model asked in the router's place, which may ask the router in turn: a recorder,
+    /// for example.
     #[must_use]
     pub fn behind(mut self, door: Arc<dyn ChatModel>) -> Self {
         self.door = door;
@@ -62,7 +62,7 @@ impl ScriptModels {
         self.default.as_deref()
     }
 
-    /// The name of a model as the door has it: `provider://model` is `provider/model`.
+    /// The name of a model as the router has it: `provider://model` is `provider/model`.
     fn named(&self, name: &str) -> Result<String, String> {
         let Some((provider, model)) = name.split_once("://") else {
             return Ok(name.to_owned());

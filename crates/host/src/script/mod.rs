@@ -1,5 +1,4 @@
-//! Scripts in this process: what they are given to run with, and the runner of those that
-//! rest in the store.
+//! Scripts in this process: what they are given to run with, and the runner of those in the store.
 //!
 //! The catalogue reads them with [`StoredScripts`]; [`ScriptService`] runs them. One run
 //! sees one snapshot: scripts, prompts and tools that it names are those of the moment in

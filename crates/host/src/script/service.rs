@@ -166,7 +166,7 @@ impl Running {
             Some(event) = self.events.recv() => return Some((Ok(event), self)),
             ended = run => ended,
         };
-        // The last step may have told something, too.
+        // The last step may have reported something, too.
         if let Ok(event) = self.events.try_recv() {
             self.end = Some(Box::pin(async { ended }));
             return Some((Ok(event), self));

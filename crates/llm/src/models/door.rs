@@ -1,5 +1,5 @@
-//! The door to many models: the name that a request asks for says which provider
-//! answers, with the keys of the settings.
+//! The router to many models: the name that a request asks for says which provider answers, with
+//! the keys of the settings.
 
 use std::fmt;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ impl fmt::Debug for ModelSettings {
     }
 }
 
-/// The door to many models. A request's `model` says which:
+/// Routes requests to many models. A request's `model` says which:
 /// - `provider/model`, where the provider is an alias (`anthropic/claude-…`);
 /// - else the beginning of its name (`claude-…`, `gpt-…`, `gemini-…`, `mock`);
 /// - else it is OpenAI's, or the server's that OpenAI's base URL names.
@@ -394,7 +394,8 @@ impl ChatModel for Models {
         let named = request.model.as_deref().filter(|model| !model.is_empty());
         let model = named.or(self.default_model())?;
         let (vendor, name) = self.choose(model);
-        // A name that the model is not told stays with the door.
+        // The body is passed on as it is, so the name in it has to be the one that the provider
+        // knows.
         if request.model.as_deref() != Some(name) {
             return None;
         }

@@ -2,8 +2,8 @@
 //!
 //! What is converted is text, variables, conditions, loops, messages, the model with its settings,
 //! and what a prompt takes. Everything else is refused, with its place and the reason: nothing is
-//! lost silently. What comes out is read again and rendered beside the original, so a counterpart
-//! that is not exact is no counterpart.
+//! lost silently. What comes out is read again, rendered and compared with the original, so a
+//! counterpart that is not exact is no counterpart.
 
 mod document;
 mod proof;

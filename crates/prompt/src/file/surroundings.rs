@@ -70,7 +70,7 @@ pub trait Outside: Send + Sync + fmt::Debug {
     /// What a file in that folder may ask for.
     fn around(&self, folder: &Path) -> Box<dyn Surroundings>;
 
-    /// What a file may ask for that rests in no folder, but in a database: by default nothing.
+    /// What a file may ask for that is in no folder, but in a database: by default nothing.
     fn anywhere(&self) -> Box<dyn Surroundings> {
         Box::new(Alone)
     }

@@ -105,7 +105,7 @@ pub struct ScriptJob {
     pub options: ChatOptions,
     /// Whether somebody reads the answer piece by piece.
     pub stream: bool,
-    /// Only tells which requests it would make.
+    /// Only reports which requests it would make.
     pub dry: bool,
     /// How many prompts and scripts of this service have called each other so far.
     pub depth: usize,

@@ -402,6 +402,8 @@ impl Variables {
             Some(plan) if also.is_empty() => plan.keys.clone(),
             _ => self.keys_of(references, also),
         };
+        // A guard of `arc-swap` takes one of the few fast slots of its thread, so it is not held
+        // while the store is read.
         drop(plan);
         let fetched = self.fetch(&keys).await?;
         let stale = fetched.good_until.is_none();

@@ -64,7 +64,7 @@ pub async fn service(
     Ok(AgentService::new(parts, options(settings)))
 }
 
-/// The one door to all models, of a command that counts no retries.
+/// The router to all models, of a command that counts no retries.
 ///
 /// # Errors
 /// A setting is wrong.

@@ -93,7 +93,7 @@ impl Outside for OnDisk {
     }
 }
 
-/// A prompt file that rests in no folder, as in Redis, may name schemas and nothing else.
+/// A prompt file that is not in a folder, but in Redis, say, may name schemas and nothing else.
 impl Surroundings for Schemas {
     fn schema(&self, name: &str) -> Option<Tree> {
         self.0.get(name).cloned()

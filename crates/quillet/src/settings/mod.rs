@@ -436,7 +436,7 @@ pub fn user_keys() -> Option<PathBuf> {
     Some(folder("XDG_CONFIG_HOME", ".config")?.join("keys.toml"))
 }
 
-/// `$XDG_DATA_HOME/quillet`, where sessions and traces of the command line rest.
+/// `$XDG_DATA_HOME/quillet`, where the command line stores sessions and traces.
 pub fn user_data() -> Option<PathBuf> {
     folder("XDG_DATA_HOME", ".local/share")
 }

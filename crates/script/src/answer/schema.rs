@@ -145,7 +145,7 @@ fn normal_object(fields: &JsonMap<String, Json>) -> Result<Json, String> {
             ("anyOf" | "oneOf" | "allOf" | "prefixItems", Json::Array(all)) => {
                 Json::Array(all.iter().map(normal).collect::<Result<_, _>>()?)
             }
-            // A property's own word, which its object has heard.
+            // A property's own key, which is read into the `required` of its object.
             ("required", Json::Bool(_)) => continue,
             _ => value.clone(),
         };

@@ -1,4 +1,4 @@
-//! What a call tells while it goes.
+//! What a call reports while it runs.
 
 use quillet_core::chat::ChatRequest;
 use quillet_core::{BoxFuture, Map, Value};

@@ -194,7 +194,7 @@ impl Modules {
         (package.name() == Some(name) && package.exports().is_some()).then(|| folder.to_owned())
     }
 
-    /// A door of a package: `.` or `./inner`.
+    /// An entry point of a package: `.` or `./inner`.
     fn entry(
         &self,
         place: &Path,

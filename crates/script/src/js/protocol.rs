@@ -77,7 +77,7 @@ pub(crate) struct Request {
     pub(crate) specifier: String,
     /// The file that asks: relative names start from its folder.
     pub(crate) from: String,
-    /// `import` or `require`: which of a package's doors is taken.
+    /// `import` or `require`: which of a package's entry points is taken.
     pub(crate) required: bool,
 }
 

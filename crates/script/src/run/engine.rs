@@ -1,4 +1,4 @@
-//! The door: a job in, an outcome out.
+//! The entry point: a job in, an outcome out.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -454,6 +454,7 @@ impl Instance {
             "parameters".into(),
             Value::Map(Map::new(state.parameters.clone())),
         );
+        // What follows locks the state itself.
         drop(state);
         if text.contains("output") {
             self.describe_output(&mut table);

@@ -121,7 +121,7 @@ pub(crate) struct Entry {
     pub(crate) biases: Vec<Bias>,
     /// What the model thought before it.
     pub(crate) thinking: Option<String>,
-    /// Whether the observer has heard of it.
+    /// Whether it was reported to the observer.
     pub(crate) shown: bool,
 }
 

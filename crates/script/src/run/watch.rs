@@ -11,7 +11,7 @@ use crate::call::{CallEvent, Progress};
 use crate::error::ScriptError;
 use crate::host::RunEvent;
 
-/// Raises a call's events in the script, and tells the observer.
+/// Raises a call's events in the script, and reports them to the observer.
 #[derive(Debug)]
 pub(super) struct Watch {
     pub(super) instance: Arc<Instance>,

@@ -29,7 +29,7 @@ pub struct Bench {
     pub model: Option<String>,
     /// The model that decides about `judge:`.
     pub judge: Option<Answering>,
-    /// Where snapshots rest.
+    /// Where snapshots are stored.
     pub snapshots: Arc<dyn Snapshots>,
     /// How often each test runs; all runs have to pass.
     pub repeats: u32,

@@ -56,7 +56,7 @@ pub(crate) struct Item<'a> {
 pub(crate) struct EnvironItem {
     /// The id that other routes take.
     id: String,
-    /// `valid`, or `invalid` where what rests there is no value.
+    /// `valid`, or `invalid` where what is stored is no value.
     status: &'static str,
     /// Where it is stored: a file, a key.
     source: String,

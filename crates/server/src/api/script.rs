@@ -1,4 +1,4 @@
-//! Answering with a stored script: as a prompt answers, and beside it what the script does.
+//! Answering with a stored script: as a prompt answers, and along with it what the script does.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! A catalogue as text for models: the list of phase 1 and the schema of phase 2.
 //!
-//! What a database says about itself is data of strangers. Here it stays on its line and within
+//! What a database says about itself is untrusted data. Here it stays on its line and within
 //! bounds, so that no comment can look like another table, a request or a rule.
 
 use crate::Dialect;
@@ -179,8 +179,8 @@ fn target(key: &ForeignKey, dialect: Dialect) -> String {
     )
 }
 
-/// A text of a stranger on one line: line ends and control characters become spaces, what is too
-/// long is cut.
+/// An untrusted text on one line: line ends and control characters become spaces, what is too long
+/// is cut.
 pub(super) fn tame(text: &str) -> String {
     let mut out = String::new();
     let mut blank = false;

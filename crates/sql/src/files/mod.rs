@@ -177,7 +177,7 @@ pub async fn load(
     let (done, ()) = tokio::join!(thread, telling);
     let notes = match done {
         Ok(notes) => notes?,
-        // The libraries that read forms meet bytes of strangers.
+        // The libraries that read file formats meet untrusted bytes.
         Err(_) => {
             let path = paths.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
             return Err(FileError::new("sql.file.form", path, "it is damaged"));

@@ -69,6 +69,8 @@ async fn judged(
     let begin = begin(limits.timeout);
     let reading = format!("BEGIN READ ONLY; {begin}");
     let prepared = approve(session, sql, &begin).await?;
+    // The rollback takes away the temporary view by which the query was judged; the same round
+    // trip begins the transaction that reads.
     session.run(&format!("ROLLBACK; {reading}")).await?;
     read(session, sql, prepared, limits, sink).await
 }
@@ -82,6 +84,7 @@ pub(super) async fn approve(
 ) -> Result<Prepared, DatabaseError> {
     session.run(&format!("BEGIN READ ONLY; {begin}")).await?;
     let client = &*session;
+    // The connection pipelines both, so that they cost one round trip.
     let (asker, prepared) = tokio::join!(Asker::of(client), prepare(client, sql.to_owned(), 0));
     let prepared = prepared?;
     refuse_what_gives_nothing(sql, &prepared.statement)?;

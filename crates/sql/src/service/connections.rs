@@ -144,7 +144,7 @@ impl Databases {
         Ok(lent || removed)
     }
 
-    /// The definition of a connection that rests in the store.
+    /// The definition of a connection in the store.
     async fn stored(&self, name: &str) -> Result<Option<Arc<str>>, SqlError> {
         let keys = [Key::new(name)];
         let found = self.inner.parts.store.get(Kind::Database, &keys).await?;

@@ -41,9 +41,9 @@ pub use streamed::Streamed;
 /// The parts that the service is made of.
 #[derive(Clone, Debug)]
 pub struct Parts {
-    /// Where connections rest.
+    /// Where connections are stored.
     pub store: Arc<dyn Store>,
-    /// Where catalogues and history rest.
+    /// Where catalogues and history are stored.
     pub archive: Arc<dyn Archive>,
     /// The model that chooses tables and writes queries.
     pub model: Option<Arc<dyn ChatModel>>,

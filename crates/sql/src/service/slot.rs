@@ -59,7 +59,7 @@ struct Resting<C> {
     catalogue: C,
 }
 
-/// Values as they rest there.
+/// Values as they are stored there.
 #[derive(Serialize, Deserialize)]
 struct RestingValues<S> {
     address: String,
@@ -267,7 +267,7 @@ impl Slot {
         }
     }
 
-    /// Values as they rest in the archive, where another replica may have put them.
+    /// Values as they are stored in the archive, where another replica may have put them.
     pub(super) async fn kept_values(&self, parts: &Parts) -> Option<Arc<Sampled>> {
         let bytes = match parts.archive.values(&self.name).await {
             Ok(bytes) => bytes?,

@@ -13,7 +13,7 @@
 
 use super::scan::{Token, tokens, unquoted};
 
-/// What the text of a CREATE statement tells beyond what SQLite itself knows.
+/// What the text of a CREATE statement says beyond what SQLite itself knows.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
     /// About the table.
@@ -22,7 +22,7 @@ pub(super) struct Told {
     pub(super) columns: Vec<ToldColumn>,
 }
 
-/// What it tells about a column.
+/// What it says about a column.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ToldColumn {
     /// Its name, without quotes.

@@ -166,6 +166,7 @@ impl Tunnel {
         match timeout(time, tunnel.wait()).await {
             Ok(true) => Ok(tunnel),
             Ok(false) => {
+                // Kills ssh, which closes its stderr: `said` reads to the end of that.
                 drop(tunnel);
                 let said = said.await.unwrap_or_default();
                 Err(unreachable(format!(

@@ -101,7 +101,7 @@ impl Default for ValuesConfig {
     }
 }
 
-/// Values of one database as they were sampled: what rests in the archive.
+/// Values of one database as they were sampled: what is stored in the archive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sampled {

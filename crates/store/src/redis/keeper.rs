@@ -1,5 +1,4 @@
-//! Keeps the store connected: connects, watches the links, tells what changed,
-//! connects again.
+//! Keeps the store connected: connects, watches the links, reports what changed, connects again.
 
 use std::sync::Arc;
 use std::time::Duration;

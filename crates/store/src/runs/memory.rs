@@ -208,7 +208,7 @@ impl Run {
 }
 
 impl Run {
-    /// Whether it is over, and nobody told its end.
+    /// Whether it is over, and nobody reported its end.
     fn is_lost(&self) -> bool {
         self.ended && !self.told
     }

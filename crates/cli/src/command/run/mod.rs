@@ -189,6 +189,8 @@ async fn once(
     };
     tokio::select! {
         biased;
+        // In this order: a run that nobody reads is over whatever else is ready, and one that is
+        // done is done even at the last moment of its time.
         () = screen.closed() => Err(Failure::ClosedPipe),
         ran = run => Ok(ran),
         () = late => {

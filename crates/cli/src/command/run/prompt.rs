@@ -60,6 +60,7 @@ pub(super) async fn run(args: &Run, name: &str, config: &Settings) -> Result<(),
     };
     tokio::select! {
         biased;
+        // First, so that work which ends at the last moment of its time counts as done.
         done = work(args, name, config) => done,
         () = late => Err(Failure::Other("it took longer than --timeout permits".to_owned())),
         _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),

@@ -1,4 +1,4 @@
-//! Recorded queries, run beside the right ones in a database that is at hand.
+//! Recorded queries, run and compared with the right ones in a database that is at hand.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

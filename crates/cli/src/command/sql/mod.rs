@@ -125,6 +125,7 @@ async fn told_to_end() {
 async fn settle() {
     let tasks = Handle::current().metrics();
     let begun = Instant::now();
+    // Polled: Tokio has no call that waits for tasks whose handles are gone.
     while tasks.num_alive_tasks() > 0 && begun.elapsed() < LAST_WORDS {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

@@ -145,7 +145,7 @@ pub(super) async fn known(config: &Settings) -> Result<Databases, Failure> {
     Ok(databases::unasked(config, store, archive)?)
 }
 
-/// The store in which connections rest.
+/// The store that holds connections.
 ///
 /// # Errors
 /// It cannot be opened.
@@ -223,7 +223,7 @@ async fn store(target: &Target, config: &Settings) -> Result<Arc<dyn Store>, Fai
     }
 }
 
-/// What has to be known of a database that rests in no store.
+/// What has to be known of a database that is in no store.
 fn lent(
     target: &Target,
     (shop, files): (Option<&DemoShop>, Option<&Loaded>),

@@ -64,6 +64,7 @@ impl Tokens {
     }
 
     fn usage(&self) -> Usage {
+        // `input_tokens` on the wire leaves out what the cache gave or took.
         let cached = self.cache_read.saturating_add(self.cache_write);
         Usage {
             input_tokens: self.input.saturating_add(cached),

@@ -81,6 +81,7 @@ pub(super) fn body(model: &str, request: &ChatRequest) -> Result<Value, ModelErr
 }
 
 fn max_tokens(options: &ChatOptions, budget: u64) -> u64 {
+    // `max_tokens` bounds thinking and answer together.
     asked_tokens(options).unwrap_or_else(|| DEFAULT_MAX_TOKENS.saturating_add(budget))
 }
 

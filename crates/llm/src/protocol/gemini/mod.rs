@@ -91,8 +91,8 @@ fn is_strict(model: &str) -> bool {
     generation(model).is_some_and(|generation| generation >= (3, 0))
 }
 
-/// How long to think. Generation 3 has levels, 2.5 a budget (the numbers that Google
-/// documents for its OpenAI-compatible door), and what came before does not think.
+/// How long to think. Generation 3 has levels, 2.5 a budget (the numbers that Google documents for
+/// its OpenAI-compatible endpoint), and what came before does not think.
 fn thinking(model: &str, effort: &str) -> Option<Value> {
     let generation = generation(model)?;
     let is_pro = model.contains("pro");

@@ -93,7 +93,7 @@ pub(super) struct Call<'a> {
     #[serde(default, rename = "type")]
     pub(super) kind: Option<&'a str>,
     pub(super) function: Function<'a>,
-    /// What Google's door for this wire wants back.
+    /// What Google's endpoint for this wire wants back.
     #[serde(default)]
     pub(super) extra_content: Option<IgnoredAny>,
 }

@@ -82,7 +82,7 @@ fn patterns(call: &Call, findings: &mut Findings<'_>) {
     }
 }
 
-/// Whether branches are run beside each other, and not the first that matches alone.
+/// Whether branches are run concurrently, and not the first that matches alone.
 fn takes_all(call: &Call) -> bool {
     let says = |text: &str| text.contains("allMatches");
     let arguments = call.arguments.iter().map(|text| text.value.as_ref());

@@ -91,7 +91,7 @@ async fn begun(mut running: Running) -> Result<ChatStream, ApiError> {
     Ok(Box::pin(stream))
 }
 
-/// What a run has told and nobody has read.
+/// What a run has reported and nobody has read.
 struct Told {
     pending: VecDeque<ChatEvent>,
     calls: u32,

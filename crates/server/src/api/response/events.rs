@@ -24,7 +24,7 @@ pub(super) struct Told {
     pub(super) data: String,
 }
 
-/// Turns what a run tells into events.
+/// Turns what a run reports into events.
 #[derive(Debug)]
 pub(super) struct Teller {
     id: String,
@@ -350,7 +350,7 @@ impl Teller {
     }
 }
 
-/// The payload of [`ERROR`] for a run whose end nobody told.
+/// The payload of [`ERROR`] for a run whose end nobody reported.
 pub(super) fn interrupted(message: &str) -> String {
     let failure = Failure {
         code: "interrupted",

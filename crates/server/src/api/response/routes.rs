@@ -46,6 +46,7 @@ pub(crate) async fn respond(call: Call, request: Request) -> Result<Response, Ap
         Ok(json) => json,
         Err(error) => return Ok(refuse::unprocessable(&fault::not_json(&error))),
     };
+    // A request may be megabytes long; it is not held along with what is read from it.
     drop(bytes);
     match schema::read(json, agents.parts().models.default_model().is_some()) {
         Ok(request) => Ok(begin(&call, &agents, request).await),
@@ -200,13 +201,13 @@ pub(crate) struct AgentHealth {
     uptime_seconds: u64,
     /// Answers on their way.
     active_streams: u64,
-    /// Where conversations rest.
+    /// Where conversations are stored.
     storage: Storage,
     /// Providers that can be asked.
     model_providers: Vec<String>,
 }
 
-/// Where conversations rest.
+/// Where conversations are stored.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Storage {
     /// What and where it is.

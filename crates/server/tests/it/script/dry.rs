@@ -78,7 +78,7 @@ async fn served(out: &Path, grants: Grants) -> Served {
     serve_with(&files, Script::turns([]), options).await
 }
 
-/// The doors that render: each gives the whole answer as text.
+/// The routes that render: each gives the whole answer as text.
 async fn rendered(served: &Served, door: &str, id: &str) -> String {
     let answer = match door {
         "mcp" => {

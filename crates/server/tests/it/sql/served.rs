@@ -38,7 +38,7 @@ pub(super) struct Setup {
     pub(super) sql: SqlConfig,
     pub(super) answers: Script,
     pub(super) has_model: bool,
-    /// What rests in the store.
+    /// What is in the store.
     pub(super) entries: Vec<(Kind, &'static str, String)>,
 }
 

@@ -46,7 +46,7 @@ impl Patience {
         }
     }
 
-    /// From now on servers are greeted ahead; tells whether they were before.
+    /// From now on servers are greeted ahead; says whether they were before.
     pub(crate) fn look_ahead(&self) -> bool {
         self.ahead.swap(true, Ordering::Relaxed)
     }

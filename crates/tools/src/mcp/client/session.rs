@@ -142,7 +142,7 @@ fn last_words(line: &Mutex<String>) -> String {
 enum Start {
     /// Its own words are enough.
     Known(ToolError),
-    /// To be told with the server's name and last words.
+    /// To be reported with the server's name and last words.
     Failed(String),
 }
 

@@ -47,7 +47,7 @@ impl Tools {
         // Another session for each task: those are greeted when they are named.
         let whole = servers.servers.iter();
         for wanted in whole.filter(|wanted| !wanted.waits_for_data()) {
-            // What is wrong with it is told when its tools are listed.
+            // What is wrong with it is reported when its tools are listed.
             if let Ok(endpoint) = self.endpoint(wanted) {
                 self.servers.keep(endpoint);
             }
@@ -262,9 +262,8 @@ fn pictures(content: &[ContentBlock]) -> Vec<MediaUrl> {
     content.iter().filter_map(picture).collect()
 }
 
-/// The blocks of a result as text. Media is named and left out: in base64 a model
-/// reads noise, and a picture's worth of it fills its window. Pictures that go beside the
-/// text are only named.
+/// The blocks of a result as text. Media is named and left out: in base64 a model reads noise, and
+/// a picture's worth of it fills its window. Pictures that come with the text are only named.
 fn readable(content: &[ContentBlock], shown: bool) -> String {
     let text = |given: &ContentBlock| match given {
         ContentBlock::Image(image) if shown && PICTURES.contains(&image.mime_type.as_str()) => {

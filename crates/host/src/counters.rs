@@ -30,7 +30,7 @@ impl Histogram {
         self.micros.fetch_add(micros, Ordering::Relaxed);
     }
 
-    /// The text that Prometheus reads, with these labels beside each bucket's bound.
+    /// The text that Prometheus reads, with these labels next to each bucket's bound.
     pub fn write(&self, out: &mut String, name: &str, labels: &str) {
         let mut sum = 0;
         let comma = if labels.is_empty() { "" } else { "," };

@@ -1,6 +1,6 @@
 //! What a process hosts besides prompts: agents, scripts and databases of a store, what MCP
 //! clients are offered, what is counted, and where traces go. No HTTP server here: `quillet-server`
-//! is one door to it, the command line is another.
+//! is one way to it, the command line is another.
 
 // What serves a missing part alone is in no one's way.
 #![cfg_attr(not(feature = "sql"), allow(dead_code))]

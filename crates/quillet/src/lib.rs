@@ -79,7 +79,7 @@ pub use quillet_server as server;
 /// Questions to databases.
 #[cfg(feature = "sql")]
 pub use quillet_sql as sql;
-/// Where prompts, shared variables and tools rest.
+/// Where prompts, shared variables and tools are stored.
 #[cfg(feature = "service")]
 pub use quillet_store as store;
 /// Tools over REST, gRPC and MCP.

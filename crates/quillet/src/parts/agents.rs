@@ -102,7 +102,7 @@ fn options(settings: &Settings) -> AgentOptions {
     }
 }
 
-/// The skills of the configured folder; a broken one is told and hides no other.
+/// The skills of the configured folder; a broken one is reported and hides no other.
 fn skills(settings: &Settings) -> Vec<skills::Definition> {
     let Some(folder) = settings.text(&settings::AGENT_SKILLS) else {
         return Vec::new();

@@ -29,8 +29,8 @@ use crate::settings::{self, Setting, Settings};
 /// The name of the demo's shop.
 pub const DEMO: &str = "demo";
 
-/// Connections and what is learned about databases rest in the person's folder, unless a setting
-/// says otherwise.
+/// Connections and what is learned about databases are stored in the user's folder, unless a
+/// setting says otherwise.
 pub fn rest_with_the_user(settings: &mut Settings) {
     let Some(folder) = settings::user_data() else {
         return;
@@ -45,7 +45,7 @@ pub fn rest_with_the_user(settings: &mut Settings) {
 pub struct Writer {
     /// The model.
     pub model: Arc<dyn ChatModel>,
-    /// The name of the model; the door's own default where `None`.
+    /// The name of the model; the default of the settings where `None`.
     pub name: Option<String>,
 }
 

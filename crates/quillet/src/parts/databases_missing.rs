@@ -1,5 +1,5 @@
 //! What stands where databases would, in a build without the feature `sql`: whoever has some in the
-//! store is told that they are left out.
+//! store is warned that they are left out.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub const SQL: Missing = Missing {
     feature: "sql",
 };
 
-/// Nothing of databases rests anywhere.
+/// Nothing of databases is stored anywhere.
 pub fn rest_with_the_user(_: &mut Settings) {}
 
 /// Databases that a service offers: none.
@@ -69,7 +69,7 @@ pub async fn offer(
 
 /// That the databases of a store are left out.
 pub async fn left_out(store: &dyn Store) -> Option<String> {
-    // A store that does not answer is told by others.
+    // A store that does not answer is reported by others.
     let names = store.keys(Kind::Database).await.ok()?;
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     (!names.is_empty()).then(|| format!("databases {} are left out: {SQL}", names.join(", ")))

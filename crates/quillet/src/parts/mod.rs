@@ -177,7 +177,7 @@ pub fn limits(settings: &Settings) -> Limits {
     }
 }
 
-/// The one door to all models, behind the tape: for whoever names a model, whichever way the
+/// The one way to all models, behind the tape: for whoever names a model, whichever way the
 /// request came. Where nothing is configured it says what to set.
 ///
 /// # Errors

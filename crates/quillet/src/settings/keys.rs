@@ -173,21 +173,21 @@ impl KeyFile {
         Ok(was_there)
     }
 
-    /// Through a new file beside it, so that it is whole at every moment.
+    /// Through a new file next to it, so that it is whole at every moment.
     fn write(&self, keys: &Keys) -> std::io::Result<()> {
         let mut text = HEAD.to_owned();
         for (provider, (key, _)) in keys {
             let key = toml::Value::String(key.clone());
             let _ = writeln!(text, "{} = {key}", provider.name());
         }
-        let beside = self.0.with_extension(format!("{}.new", std::process::id()));
-        let mut file = only_for_its_user(&beside)?;
+        let fresh = self.0.with_extension(format!("{}.new", std::process::id()));
+        let mut file = only_for_its_user(&fresh)?;
         let written = file
             .write_all(text.as_bytes())
             .and_then(|()| file.sync_all());
-        let moved = written.and_then(|()| fs::rename(&beside, &self.0));
+        let moved = written.and_then(|()| fs::rename(&fresh, &self.0));
         if moved.is_err() {
-            let _ = fs::remove_file(&beside);
+            let _ = fs::remove_file(&fresh);
         }
         moved
     }

@@ -301,8 +301,8 @@ pub(crate) struct Models {
 
 /// Providers by their names.
 fn providers() -> impl TypedValueParser<Value = Provider> {
-    let names = Provider::ALL
-        .map(|provider| PossibleValue::new(provider.name()).help(provider.describe()));
+    let names =
+        Provider::ALL.map(|provider| PossibleValue::new(provider.name()).help(provider.describe()));
     PossibleValuesParser::new(names).try_map(|name| Provider::named(&name).ok_or("no provider"))
 }
 

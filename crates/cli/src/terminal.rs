@@ -6,11 +6,11 @@ use std::env;
 use std::io::{self, IsTerminal, Write};
 
 use rustyline::completion::Completer;
+use rustyline::config::Config as EditorConfig;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
 use rustyline::history::MemHistory;
-use rustyline::config::Config as EditorConfig;
 use rustyline::validate::Validator;
 use rustyline::{Editor, Helper};
 

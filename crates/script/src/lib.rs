@@ -4,7 +4,7 @@
 //! file → [`reader`] → syntax tree with spans → [`run`], which interprets it over
 //! templates, models, tools and other scripts. JavaScript starts when something needs it.
 //!
-//! The crate knows no file system of its own, no provider and no terminal: a [`host::Host`]
+//! The crate knows no file system of its own, no provider and no terminal: what is in [`host`]
 //! gives it scripts, models, tools and an observer.
 
 // Code that only a feature uses which this build lacks is no dead code to report.

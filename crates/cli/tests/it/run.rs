@@ -2,8 +2,11 @@
 
 use std::fs;
 use std::io::Read;
+#[cfg(feature = "js")]
 use std::net::TcpListener;
+#[cfg(feature = "js")]
 use std::sync::Arc;
+#[cfg(feature = "js")]
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quillet_fake_provider::{FakeProvider, Script, Turn};

@@ -11,7 +11,7 @@ use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{Context, Editor, Helper, Config as EditorConfig};
+use rustyline::{Config as EditorConfig, Context, Editor, Helper};
 use tokio::task::spawn_blocking;
 
 use crate::failure::Failure;
